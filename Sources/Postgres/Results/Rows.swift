@@ -11,10 +11,13 @@ package final class Rows: @unchecked Sendable {
     package let count: Int
     /// Names and types, by place.
     private let columns: [(name: String, type: ServerType)]
+    /// That of the session that asked.
+    package let history: DatabaseHistory
 
     /// Takes over the result and clears it in the end.
-    init(owning result: OpaquePointer) {
+    init(owning result: OpaquePointer, history: DatabaseHistory) {
         self.result = result
+        self.history = history
         count = Int(PQntuples(result))
         columns = (0..<PQnfields(result)).map { index in
             let name = PQfname(result, index).map { String(cString: $0) } ?? ""

@@ -5,15 +5,21 @@ import CPostgreSQL
 /// A statement has succeeded only when the whole answer is in: an autocommit statement completes first and commits
 /// after that, so that an error (a deferred constraint) or the end of the connection may still follow.
 struct Answer {
+    /// That of the session that asked.
+    let history: DatabaseHistory
     private(set) var rows: Rows?
     private(set) var failure: PostgresError?
+
+    init(in history: DatabaseHistory) {
+        self.history = history
+    }
 
     /// Takes over one result of libpq; throws when it says that the session is at its end or out of step.
     mutating func take(_ result: OpaquePointer, of attempt: Attempt) throws(Loss) {
         let status = PQresultStatus(result)
         switch status {
         case PGRES_TUPLES_OK, PGRES_COMMAND_OK, PGRES_EMPTY_QUERY:
-            rows = Rows(owning: result)
+            rows = Rows(owning: result, history: history)
         case PGRES_FATAL_ERROR:
             defer { PQclear(result) }
             try take(ServerReport(result), of: attempt)

@@ -18,6 +18,9 @@ package final class PostgresConnection {
         self.statementTimeout = statementTimeout
     }
 
+    /// Which values that were read before are valid here.
+    package var history: DatabaseHistory { session.history }
+
     var patience: Patience { Patience(statementTimeout, interruption) }
 
     /// Runs one statement in one round trip (two when this connection sees it for the first time).

@@ -14,6 +14,8 @@ final class Session {
     private let notices: NoticeReceiver
     /// Why this session is of no more use.
     private(set) var failure: PostgresError?
+    /// Unknown until the session is set up.
+    var history = DatabaseHistory.unknown()
     var plans = Plans()
     var parameters = EncodedParameters()
 
@@ -144,7 +146,7 @@ extension Session {
 
     /// Reads everything up to where the server is ready again.
     func collect(_ attempt: Attempt, _ patience: inout Patience) throws(Loss) -> Answer {
-        var answer = Answer()
+        var answer = Answer(in: history)
         while let result = try receive(&patience) {
             try answer.take(result, of: attempt)
         }

@@ -70,6 +70,18 @@ extension Session {
                 throw PostgresError(.cannotConnect, error.message, sqlState: error.sqlState)
             }
         }
+        try learnHistory(recipe)
+    }
+
+    /// A server that refuses to answer leaves the session with a history that equals no other, which is safe and slower.
+    private func learnHistory(_ recipe: SessionRecipe) throws(PostgresError) {
+        do {
+            let patience = Patience(recipe.statementTimeout, Interruption())
+            history = DatabaseHistory(try command(DatabaseHistory.query, .nothing, patience).text(0, 0))
+        } catch {
+            if case .server(let state) = error.code, !state.isTransient { return }
+            throw PostgresError(.cannotConnect, error.message, sqlState: error.sqlState)
+        }
     }
 
     private static func start(_ words: [(keyword: String, value: String)]) -> OpaquePointer? {

@@ -274,7 +274,7 @@ extension ClaimedDelivery {
         guard var recipient = RecipientKey(try rows.optionalText(row, 1), try rows.optionalText(row, 2)),
             let notification = try rows.optionalInteger(row, 3), let target = try rows.optionalInteger(row, 4)
         else { return nil }
-        recipient.number = try rows.integer(row, 5)
+        recipient.number = try rows.personNumber(row, 5)
         let key = DeliveryKey(
             NotificationKey(recipient: recipient, notification: NotificationID(number: notification)),
             target: target

@@ -81,7 +81,7 @@ package struct Inbox: Sendable {
     }
 
     /// How many of their notifications these users have not read, but for types that their apps do not count; none for those
-    /// who have no number.
+    /// who have no number that is valid in the history of the database at hand.
     package func unread(
         of people: [RecipientKey],
         leavingOut types: [AppID: [EventType]] = [:]
@@ -90,13 +90,15 @@ package struct Inbox: Sendable {
         guard !known.isEmpty else { return [:] }
         // No type has a blank in its name.
         let uncounted = known.map { (types[$0.app] ?? []).map(\.text).joined(separator: " ") }
-        let rows = try await pool.run(
-            InboxStatements.unread,
-            [.integerArray(known.map(\.number)), .textArray(uncounted)]
-        )
+        let (rows, history) = try await pool.withConnection { (connection) throws(PostgresError) in
+            let numbers = known.map { $0.number(in: connection.history) }
+            let rows = try connection.run(InboxStatements.unread, [.integerArray(numbers), .textArray(uncounted)])
+            return (rows, connection.history)
+        }
         var unread: [RecipientKey: Int] = [:]
         for row in rows.indices {
-            guard let place = try rows.place(row, 0, in: known.indices) else { continue }
+            guard let place = try rows.place(row, 0, in: known.indices), known[place].number(in: history) != nil
+            else { continue }
             unread[known[place]] = try rows.number(row, 1)
         }
         return unread
@@ -134,15 +136,18 @@ private struct Writing {
     }
 
     /// The records with a number for each user who may have one.
+    ///
+    /// What was looked up in another history of the database is looked up again: there the number may be another user's.
     private func numbered(_ records: [InboxRecord]) throws(PostgresError) -> [InboxRecord] {
-        let unknown = records.filter { $0.key.recipient.number == nil }
+        let history = connection.history
+        let unknown = records.filter { $0.key.recipient.number(in: history) == nil }
         guard !unknown.isEmpty else { return records }
         let numbers = try People.enrol(
             unknown.map(\.key.recipient),
             saidAt: unknown.map(\.words.saidAt),
             on: connection
         )
-        return records.map { $0.key.recipient.number == nil ? $0.numbered(by: numbers) : $0 }
+        return records.map { $0.key.recipient.number(in: history) == nil ? $0.numbered(by: numbers) : $0 }
     }
 
     /// Nil where all are new.
@@ -202,7 +207,7 @@ private struct Writing {
 }
 
 extension InboxRecord {
-    fileprivate func numbered(by numbers: [RecipientKey: Int64]) -> InboxRecord {
+    fileprivate func numbered(by numbers: [RecipientKey: PersonNumber]) -> InboxRecord {
         var record = self
         record.key.recipient.number = numbers[key.recipient]
         return record

@@ -30,20 +30,23 @@ package struct RecentPushBook: Sendable {
         to questions: [RecentPushQuestion]
     ) async throws(PostgresError) -> [DecisionFacts.RecentPushes] {
         var answers = questions.map { _ in DecisionFacts.RecentPushes() }
-        let known = questions.indices.filter { questions[$0].recipient.number != nil }
-        guard !known.isEmpty else { return answers }
-        let rows = try await pool.run(
-            Self.look,
-            [
-                .integerArray(known.map { questions[$0].recipient.number }),
-                .textArray(known.map { questions[$0].burst?.key }),
-                .integerArray(known.map { questions[$0].burst?.window.milliseconds }),
-                .integerArray(known.map { Int64(questions[$0].most) }),
-            ]
-        )
+        let numbered = questions.indices.filter { questions[$0].recipient.number != nil }
+        guard !numbered.isEmpty else { return answers }
+        let rows = try await pool.withConnection { (connection) throws(PostgresError) in
+            let history = connection.history
+            return try connection.run(
+                Self.look,
+                [
+                    .integerArray(numbered.map { questions[$0].recipient.number(in: history) }),
+                    .textArray(numbered.map { questions[$0].burst?.key }),
+                    .integerArray(numbered.map { questions[$0].burst?.window.milliseconds }),
+                    .integerArray(numbered.map { Int64(questions[$0].most) }),
+                ]
+            )
+        }
         for row in rows.indices {
-            guard let place = try rows.place(row, 0, in: known.indices) else { continue }
-            answers[known[place]] = DecisionFacts.RecentPushes(
+            guard let place = try rows.place(row, 0, in: numbered.indices) else { continue }
+            answers[numbered[place]] = DecisionFacts.RecentPushes(
                 latest: try rows.timestamp(row, 1),
                 lowPriority: try rows.number(row, 2)
             )

@@ -49,7 +49,7 @@ struct RecordColumns {
     private static let mostShared = 8
 
     private mutating func append(_ record: InboxRecord) {
-        person.append(record.key.recipient.number)
+        person.append(record.key.recipient.number?.value)
         id.append(record.id.number)
         position.append(Int64(record.position))
         subject.append(bytes: SubjectHash.recipient(record.app, record.user).bytes)
@@ -155,7 +155,7 @@ private struct LineColumns {
     private var urgency = ArrayParameter(.bigint)
 
     mutating func append(_ line: OpeningDelivery, of record: InboxRecord) {
-        person.append(record.key.recipient.number)
+        person.append(record.key.recipient.number?.value)
         id.append(record.id.number)
         target.append(TargetNumber.number(of: line.target))
         state.append(line.state.letter)

@@ -45,10 +45,11 @@ extension DeliveryKey {
         ]
     }
 
-    /// The user's number, the notification's and the target's: the key of the ledger, for users who were looked up.
+    /// The user's number, the notification's and the target's: the key of the ledger, for users who were looked up in the
+    /// history of the session that asks.
     static func ledgerParameters(_ keys: some Collection<DeliveryKey>) -> [Parameter] {
         [
-            .integerArray(keys.map(\.notification.recipient.number)),
+            .integerArray(keys.map(\.notification.recipient.number?.value)),
             .integerArray(keys.map(\.notification.notification.number)),
             .integerArray(keys.map { TargetNumber.number(of: $0.target) }),
         ]
@@ -68,7 +69,7 @@ extension Rows {
     /// From the columns app, user_id, the notification's number, the target's and the user's.
     func deliveryKey(_ row: Int) throws(PostgresError) -> DeliveryKey? {
         guard var notification = try notificationKey(row) else { return nil }
-        notification.recipient.number = try integer(row, 4)
+        notification.recipient.number = try personNumber(row, 4)
         return DeliveryKey(notification, target: try integer(row, 3))
     }
 }

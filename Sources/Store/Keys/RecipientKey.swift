@@ -8,7 +8,7 @@ package struct RecipientKey: Sendable {
     /// By which the inbox and the ledger name the user; nil where it was not looked up, or there is none yet.
     ///
     /// It says nothing about who the user is: two keys are equal whether or not they know it.
-    package var number: Int64?
+    package var number: PersonNumber?
 
     package init(app: AppID, user: UserID) {
         self.app = app

@@ -43,7 +43,7 @@ package struct DueDeliveryBook: Sendable {
         var groups: [DueGroup] = []
         for row in rows.indices where try rows.optionalText(row, 0) != nil {
             guard var key = try rows.notificationKey(row) else { continue }
-            key.recipient.number = try rows.integer(row, 4)
+            key.recipient.number = try rows.personNumber(row, 4)
             if groups.last?.recipient == key.recipient {
                 groups[groups.count - 1].notifications.append(key)
             } else {

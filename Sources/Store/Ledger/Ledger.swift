@@ -57,7 +57,7 @@ package struct Ledger: Sendable {
         for row in rows.indices {
             guard let place = try rows.place(row, 0, in: keys.indices) else { continue }
             var notification = keys[place]
-            notification.recipient.number = try rows.integer(row, 1)
+            notification.recipient.number = try rows.personNumber(row, 1)
             let target = try rows.integer(row, 2)
             if unclaimed != nil { seen.insert(LinePlace(notification: place, target: target)) }
             if try rows.boolean(row, 5) {
@@ -88,11 +88,13 @@ package struct Ledger: Sendable {
     package func settle(_ settlements: [Settlement], of claim: Claim) async throws(PostgresError) -> Int {
         guard !settlements.isEmpty else { return 0 }
         return try await pool.withConnection { (connection) throws(PostgresError) in
-            let areKnown = settlements.allSatisfy { $0.key.notification.recipient.number != nil }
-            let known = areKnown ? settlements : settlements.filter { $0.key.notification.recipient.number != nil }
+            let history = connection.history
+            let areKnown = settlements.allSatisfy { $0.isNumbered(in: history) }
+            let known = areKnown ? settlements : settlements.filter { $0.isNumbered(in: history) }
             let count = known.isEmpty ? 0 : try Self.settle(known, claim, on: connection)
             guard count < settlements.count else { return count }
-            // Some have no number, or have another one since: an erasure ends it, and who comes back gets a new one.
+            // Some have no number that is valid here, or have another one since: an erasure ends it, and who comes back gets
+            // a new one.
             let people = settlements.map(\.key.notification.recipient)
             let numbers = try People.numbers(of: people, on: connection)
             let renumbered = settlements.compactMap { $0.renumbered(by: numbers) }
@@ -140,8 +142,12 @@ extension Settlement {
         state == .delivered && reason == nil && burnsAttempt && !outcomeIsUnknown && wait == nil
     }
 
+    fileprivate func isNumbered(in history: DatabaseHistory) -> Bool {
+        key.notification.recipient.number?.history == history
+    }
+
     /// Nil where that is no news.
-    fileprivate func renumbered(by numbers: [RecipientKey: Int64]) -> Settlement? {
+    fileprivate func renumbered(by numbers: [RecipientKey: PersonNumber]) -> Settlement? {
         let person = key.notification.recipient
         guard let number = numbers[person], number != person.number else { return nil }
         var settlement = self

@@ -116,7 +116,7 @@ extension OpenReceipt {
             return nil
         }
         var key = keys[place]
-        key.notification.recipient.number = try rows.integer(row, 1)
+        key.notification.recipient.number = try rows.personNumber(row, 1)
         var origin: Origin?
         if let event = try rows.optionalText(row, 7).flatMap(EventID.init(validating:)),
             let type = try rows.optionalText(row, 8).flatMap(EventType.init(validating:))

@@ -34,7 +34,7 @@ enum People {
         _ keys: [RecipientKey],
         saidAt: [Timestamp?],
         on connection: PostgresConnection
-    ) throws(PostgresError) -> [RecipientKey: Int64] {
+    ) throws(PostgresError) -> [RecipientKey: PersonNumber] {
         let who = RecipientKey.parameters(keys)
         let hashes: Parameter = .bytesArray(keys.map { SubjectHash.recipient($0.app, $0.user).bytes })
         _ = try connection.run(enrol, who + [hashes, .instantArray(saidAt.map { $0?.microseconds })])
@@ -45,12 +45,12 @@ enum People {
     static func numbers(
         of keys: [RecipientKey],
         on connection: PostgresConnection
-    ) throws(PostgresError) -> [RecipientKey: Int64] {
+    ) throws(PostgresError) -> [RecipientKey: PersonNumber] {
         let rows = try connection.run(numbers, RecipientKey.parameters(keys))
-        var found: [RecipientKey: Int64] = [:]
+        var found: [RecipientKey: PersonNumber] = [:]
         for row in rows.indices {
             guard let place = try rows.place(row, 0, in: keys.indices) else { continue }
-            found[keys[place]] = try rows.integer(row, 1)
+            found[keys[place]] = try rows.personNumber(row, 1)
         }
         return found
     }

@@ -27,7 +27,7 @@ struct RecipientReader {
         from column: Int,
         numbering key: inout RecipientKey
     ) throws(PostgresError) -> Recipient {
-        key.number = try rows.optionalInteger(row, .index(column))
+        key.number = try rows.optionalPersonNumber(row, .index(column))
         return key.number == nil ? Recipient() : try Recipient(rows, row, from: column + 1, &documents)
     }
 }

@@ -139,7 +139,9 @@ struct PeopleTests {
             let claim = Claim.fresh
             _ = try await Inbox(pool: bench.pool).record(records, as: claim)
             var key = DeliveryKey(records[0].key, target: 1)
-            key.notification.recipient.number = -1
+            let history = try await bench.pool.withConnection { (connection) throws(PostgresError) in connection.history
+            }
+            key.notification.recipient.number = PersonNumber(value: -1, history: history)
             let ledger = Ledger(pool: bench.pool, lease: .seconds(60))
             let settled = try await ledger.settle([Settlement(key, .delivered)], of: claim)
             #expect(settled == 1)

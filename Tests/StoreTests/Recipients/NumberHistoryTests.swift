@@ -1,0 +1,119 @@
+import BellhopRules
+import Postgres
+import TestSupport
+import Testing
+import Workbench
+
+@testable import Store
+
+/// A user's number after the database has lost the transactions that gave it: the same number is another user's.
+///
+/// Two schemas stand for two servers: the numbers of one mean nothing in the other.
+@Suite(
+    "Numbers of another history",
+    .inTurn,
+    .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
+    .timeLimit(.minutes(5))
+)
+struct NumberHistoryTests {
+    /// Runs a body with the key of `anna` as the former database knew it, on a new one that has given her number to `bert`.
+    private static func afterFailover(_ body: (RecipientKey, Bench) async throws -> Void) async throws {
+        try await Bench.withSchema { former in
+            try await Bench.withSchema { new in
+                try await former.enrol("anna")
+                try await new.enrol("bert")
+                let key = try await former.person("anna")
+                let other = try await new.person("bert")
+                #expect(key.number?.value == other.number?.value)
+                #expect(key.number != other.number)
+                try await body(key, new)
+            }
+        }
+    }
+
+    @Test("a notification whose user was looked up before a failover is recorded for that user")
+    func recorded() async throws {
+        try await Self.afterFailover { anna, bench in
+            var records = try bench.records(id: "e1", users: ["anna"], title: "Hei")
+            records[0].key.recipient = anna
+            records[0].deliveries = [.sending(to: "sub_0000000000000001")]
+            let claim = Claim.fresh
+            let outcomes = try await Inbox(pool: bench.pool).record(records, as: claim)
+            #expect(outcomes == [.recorded])
+            #expect(try await bench.column("SELECT user_id FROM notifications") == ["anna"])
+            // Whoever sent it still has the key of before.
+            let ledger = Ledger(pool: bench.pool, lease: .seconds(60))
+            let delivered = Settlement(DeliveryKey(records[0].key, target: 1), .delivered)
+            let settled = try await ledger.settle([delivered], of: claim)
+            #expect(settled == 1)
+            #expect(try await bench.column("SELECT user_id || ' ' || state FROM deliveries") == ["anna delivered"])
+        }
+    }
+
+    @Test("a batch with users of both histories gives each their own notification")
+    func mixed() async throws {
+        try await Self.afterFailover { anna, bench in
+            var records = try bench.records(id: "e1", users: ["anna", "bert", "carl"], title: "Hei")
+            let bert = try await bench.person("bert")
+            for index in records.indices {
+                switch records[index].key.recipient.user.text {
+                case "anna": records[index].key.recipient = anna
+                case "bert": records[index].key.recipient = bert
+                default: break
+                }
+            }
+            let outcomes = try await Inbox(pool: bench.pool).record(records, as: .fresh)
+            #expect(outcomes == [.recorded, .recorded, .recorded])
+            let users = try await bench.column("SELECT user_id FROM notifications ORDER BY 1")
+            #expect(users == ["anna", "bert", "carl"])
+        }
+    }
+
+    @Test("neither the unread count nor recent pushes of another user are taken for those of the user of before")
+    func lookedUp() async throws {
+        try await Self.afterFailover { anna, bench in
+            var records = try bench.records(id: "e1", users: ["bert"], title: "Hei")
+            records[0].deliveries = [.sending(to: "sub_0000000000000001")]
+            _ = try await Inbox(pool: bench.pool).record(records, as: .fresh)
+            _ = try await bench.owner.run("UPDATE inbox SET urgency = 2")
+            let bert = try await bench.person("bert")
+            let unread = try await Inbox(pool: bench.pool).unread(of: [anna, bert])
+            #expect(unread == [bert: 1])
+            let answers = try await RecentPushBook(pool: bench.pool).answers(
+                to: [RecentPushQuestion(anna, burst: nil, most: 5), RecentPushQuestion(bert, burst: nil, most: 5)]
+            )
+            #expect(answers.map(\.lowPriority) == [0, 1])
+        }
+    }
+
+    @Test("sessions of one server have one history, those of another database have another")
+    func histories() async throws {
+        try await Bench.withSchema { one in
+            try await Bench.withSchema { other in
+                func history(_ bench: Bench) async throws -> DatabaseHistory {
+                    try await bench.pool.withConnection { (connection) throws(PostgresError) in connection.history }
+                }
+                let first = try await history(one)
+                let second = try Bench.makePool(setUp: one.namespace.setUp(as: .worker), size: 1)
+                let again = try await second.withConnection { (connection) throws(PostgresError) in connection.history }
+                await second.close()
+                let elsewhere = try await history(other)
+                #expect(first == again)
+                #expect(first != elsewhere)
+            }
+        }
+    }
+}
+
+extension Bench {
+    fileprivate func enrol(_ user: String) async throws {
+        _ = try await owner.run("INSERT INTO people (app, user_id) VALUES ('drop', $1)", [.text(user)])
+    }
+
+    /// The key as a look-up brings it.
+    fileprivate func person(_ user: String) async throws -> RecipientKey {
+        let key = try #require(RecipientKey("drop", user))
+        let found = try await RecipientBook(pool: pool).recipients(of: [key])
+        return try #require(found.keys.first)
+    }
+}
