@@ -119,6 +119,8 @@ CREATE INDEX inbox_snoozed ON inbox (person, snoozed_until DESC, id DESC) WHERE 
 -- The number on an app's icon is counted at every push: it reads what is unread, and not what is stored. The order serves
 -- nobody; it lets the server take no other index for as good.
 CREATE INDEX inbox_unread ON inbox (person, urgency) WHERE read_at IS NULL AND archived_at IS NULL;
+-- A later one with the same collapse key is found by it, however many others are newer.
+CREATE INDEX inbox_collapsed ON inbox (person, collapse_key, created_at, id) WHERE collapse_key IS NOT NULL;
 CREATE INDEX inbox_archived ON inbox (person, created_at DESC, id DESC) WHERE archived_at IS NOT NULL;
 
 -- What goes out at once has no due_at from its insertion to its settlement: neither touches an index, and the update can

@@ -114,15 +114,18 @@ enum InboxStatements {
     )
 
     /// Superseded is what a later one with the same collapse key has taken the place of.
+    ///
+    /// Of all keys up to its own the last one is its own, and the latest of that is the first row of `inbox_collapsed` from its
+    /// end: no other index has this order, so that what else the user has is never read.
     static let load = Statement(
         """
         SELECT r.position, r.person, n.event_id, n.type, n.title, n.body, n.urgency::bigint, n.venue_id, n.link_web,
                n.link_mobile, n.link_scheme, n.data, n.target_id, n.metadata, n.said_at, n.extras, n.collapse_key,
                n.created_at, n.read_at IS NOT NULL,
-               n.collapse_key IS NOT NULL AND EXISTS (
-                   SELECT FROM inbox l
-                   WHERE l.person = n.person AND (l.created_at, l.id) > (n.created_at, n.id)
-                     AND l.collapse_key = n.collapse_key)
+               coalesce((
+                   SELECT (l.created_at, l.id) > (n.created_at, n.id) FROM inbox l
+                   WHERE l.person = n.person AND l.collapse_key <= n.collapse_key AND l.collapse_key IS NOT NULL
+                   ORDER BY l.collapse_key DESC, l.created_at DESC, l.id DESC LIMIT 1), false)
         FROM \(named) AS r
         CROSS JOIN LATERAL \(one("*", of: "r")) AS n
         WHERE n.id = r.id
