@@ -63,6 +63,7 @@ enum MigrateCommand: Command {
             throw failure(.tryAgain, why, "end what is in the way, and run it again: what is applied is whole")
         }
         try await sayWhoMayRun(migrator, shell)
+        try await sayWhatLocksNeed(migrator, shell)
         return .done
     }
 
@@ -74,7 +75,20 @@ enum MigrateCommand: Command {
         let status = try await migrator.check()
         shell.print(status.words)
         try await sayWhoMayRun(migrator, shell)
+        try await sayWhatLocksNeed(migrator, shell)
         return status.isAdmitted ? .done : .answerIsNo
+    }
+
+    /// What many partitions require of the server, whether or not it has it already.
+    private static func sayWhatLocksNeed(_ migrator: Migrator, _ shell: Shell) async throws {
+        let locks = try await migrator.lockTable()
+        guard locks.partitions > 0 else { return }
+        let needed = LockTable.needed(for: locks.partitions)
+        let advice = locks.lacking == nil ? "" : ": raise it and restart the server"
+        shell.print(
+            "\(locks.partitions) partitions require max_locks_per_transaction >= \(needed), "
+                + "the server has \(locks.entries)\(advice)"
+        )
     }
 
     /// What an upgrade has to know: which programs may run beside one another on what there is, and on what will be.

@@ -2,6 +2,7 @@ import AMQP
 import Foundation
 import Postgres
 import ServiceRuntime
+import Store
 import TestSupport
 import Testing
 import Workbench
@@ -23,6 +24,31 @@ struct GroundTests {
                 }
             }
         }
+    }
+
+    @Test("migrate says what many partitions require of the server's lock table, and nothing of it without partitions")
+    func locks() async throws {
+        try await Bench.withSchema(partitions: 64) { bench in
+            try await Workplace.withPrompt(on: bench) { prompt, _ in
+                let (migrated, checked) = (await prompt.run("migrate"), await prompt.run("migrate", "--check"))
+                #expect(migrated.output.contains("64 partitions require max_locks_per_transaction >= 256"))
+                #expect(checked.output.contains("64 partitions require max_locks_per_transaction >= 256"))
+            }
+        }
+        try await Bench.withSchema { bench in
+            try await Workplace.withPrompt(on: bench) { prompt, _ in
+                let migrated = await prompt.run("migrate")
+                #expect(!migrated.output.contains("max_locks_per_transaction"))
+            }
+        }
+    }
+
+    @Test("a lock table lacks room only below four entries for each partition")
+    func lockTable() {
+        #expect(LockTable(partitions: 64, entries: 64).lacking == 256)
+        #expect(LockTable(partitions: 64, entries: 256).lacking == nil)
+        #expect(LockTable(partitions: 8, entries: 64).lacking == nil)
+        #expect(LockTable(partitions: 0, entries: 10).lacking == nil)
     }
 
     @Test("topology check is content after apply, and names what has gone since")

@@ -7,8 +7,8 @@ package import ServiceRuntime
 /// the first migration creates belong to every namespace. Safe beside running workers, too, as far as a migration admits
 /// their programs: it waits for no lock for longer than they can wait behind it.
 package struct Migrator: Sendable {
-    private let pool: PostgresPool
-    private let namespace: Namespace
+    let pool: PostgresPool
+    let namespace: Namespace
     private let migrations: [Migration]
 
     /// `pool` connects with the rights of the schema's owner, not of a worker; `migrations` are those of the program.
