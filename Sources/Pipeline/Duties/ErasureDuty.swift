@@ -10,17 +10,24 @@ package struct ErasureDuty: Service {
     private let book: ErasureBook
     private let loop: DutyLoop
     private let patience: Duration
+    private let oldest: Gauge
 
     /// Looks once in an `interval`; no statement takes longer than `patience`.
     package init(tools: DutyTools, interval: Duration = .seconds(15), patience: Duration = .seconds(60)) {
         book = ErasureBook(pool: tools.pool)
         loop = tools.loop(of: name, every: interval, trouble: "the database cannot be asked for erasures")
         self.patience = patience
+        oldest = tools.metrics.gauge(
+            "bellhop_erasures_oldest_seconds",
+            help: "Age of the oldest erasure whose second look is still to come; 0 if there is none."
+        )
     }
 
     package func run(until drain: DrainSignal) async throws {
         await loop.run(until: drain) { () throws(PostgresError) in
-            try await book.repeatDue(after: patience, atMost: Self.batch) < Self.batch ? .later : .atOnce
+            let isFull = try await book.repeatDue(after: patience, atMost: Self.batch) == Self.batch
+            oldest.set(try await book.oldest()?.secondsAsDouble ?? 0)
+            return isFull ? .atOnce : .later
         }
     }
 

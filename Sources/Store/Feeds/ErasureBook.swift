@@ -16,6 +16,8 @@ package struct ErasureBook: Sendable {
     ///
     /// Their time has come when every transaction has ended that wrote while they ran, and `patience` has passed: as long
     /// as any statement may take, for one that had begun and not written yet.
+    ///
+    /// After a restore their transactions are those of another server: no transaction outlives the start of its own.
     package func repeatDue(after patience: Duration, atMost limit: Int) async throws(PostgresError) -> Int {
         try await pool.transaction { (connection) throws(PostgresError) in
             let due = try connection.run(Self.due, [.integer(patience.milliseconds), .integer(Int64(limit))])
@@ -42,11 +44,32 @@ package struct ErasureBook: Sendable {
         }
     }
 
+    /// What is recorded at an instant ahead was so by a clock that was wrong.
+    private static func isDue(_ patience: String) -> String {
+        """
+        (recorded_at <= now() - \(patience)::bigint * interval '1 ms' OR recorded_at > now() + interval '1 min')
+          AND (transaction < pg_snapshot_xmin(pg_current_snapshot()) OR recorded_at < pg_postmaster_start_time()
+               OR transaction >= pg_snapshot_xmax(pg_current_snapshot()))
+        """
+    }
+
+    /// The age of the oldest erasure whose second look is still to come; `nil` if there is none.
+    package func oldest() async throws(PostgresError) -> Duration? {
+        let rows = try await pool.run(Self.oldest, [])
+        return try rows.isEmpty ? nil : rows.optionalInteger(0, 0).map { .milliseconds(max(0, $0)) }
+    }
+
+    private static let oldest = Statement(
+        """
+        SELECT floor(extract(epoch FROM now() - recorded_at) * 1000)::bigint FROM erasures ORDER BY recorded_at LIMIT 1
+        """,
+        effect: .reads
+    )
+
     private static let due = Statement(
         """
         SELECT app, user_id FROM erasures
-        WHERE recorded_at <= now() - $1::bigint * interval '1 ms'
-          AND transaction < pg_snapshot_xmin(pg_current_snapshot())
+        WHERE \(isDue("$1"))
         ORDER BY recorded_at LIMIT $2
         """,
         effect: .reads
@@ -58,8 +81,7 @@ package struct ErasureBook: Sendable {
         SELECT e.app, e.user_id, e.said_at
         FROM unnest($1::text[], $2::text[]) AS r (app, user_id)
         JOIN erasures e ON e.user_id = ANY (ARRAY[r.user_id]) AND e.app = r.app
-        WHERE e.recorded_at <= now() - $3::bigint * interval '1 ms'
-          AND e.transaction < pg_snapshot_xmin(pg_current_snapshot())
+        WHERE \(isDue("$3"))
         ORDER BY r.user_id COLLATE "C", r.app COLLATE "C"
         FOR UPDATE OF e SKIP LOCKED
         """

@@ -45,6 +45,37 @@ struct ErasureTests {
         }
     }
 
+    @Test("after a restore from another server the second look comes, whatever its transaction was there")
+    func restored() async throws {
+        try await Bench.withSchema { bench in
+            let book = ErasureBook(pool: bench.pool)
+            let none = try await book.oldest()
+            #expect(none == nil)
+            // Some that come from a dump: with the number of a transaction that this server has not come to, and from before
+            // its start.
+            for (user, columns) in [
+                ("u1", "now() - interval '5 min', '99999999999'::xid8"),
+                ("u2", "pg_postmaster_start_time() - interval '5 min', pg_snapshot_xmax(pg_current_snapshot())"),
+            ] {
+                _ = try await bench.owner.run(
+                    Statement(
+                        """
+                        INSERT INTO erasures (app, user_id, said_at, recorded_at, transaction)
+                        SELECT 'drop', '\(user)', now(), \(columns)
+                        """
+                    )
+                )
+                _ = try await bench.owner.run("INSERT INTO people (app, user_id) VALUES ('drop', $1)", [.text(user)])
+            }
+            let oldest = try #require(try await book.oldest())
+            #expect(oldest >= .seconds(300))
+            let found = try await book.repeatDue(after: .seconds(60), atMost: 10)
+            #expect(found == 2)
+            let left = try await bench.count("SELECT (SELECT count(*) FROM erasures) + count(*) FROM people")
+            #expect(left == 0)
+        }
+    }
+
     @Test("a letter or a kept event that comes after the erasure is taken in without the person, or not at all")
     func late() async throws {
         try await Bench.withSchema { bench in
