@@ -52,7 +52,7 @@ package struct BadgeBook: Sendable {
         WITH due AS (
             SELECT app, user_id FROM badge_updates
             WHERE requested_at <= now() - $2::bigint * interval '1 ms' AND \(DueLook.reaches("requested_at", "$3"))
-              AND (handed_over_at IS NULL OR handed_over_at <= now() - interval '1 min')
+              AND coalesce(handed_over_at NOT BETWEEN now() - interval '1 min' AND now() + interval '1 min', true)
               AND app <> ALL (ARRAY(SELECT h.app FROM holds h WHERE h.type = '' AND h.provider = ''))
             ORDER BY requested_at LIMIT $1 FOR UPDATE SKIP LOCKED
         )

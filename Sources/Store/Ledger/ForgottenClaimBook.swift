@@ -49,16 +49,19 @@ package struct ForgottenClaimBook: Sendable {
 
     /// What it finds is due since so long ago that the hand-over takes it for stranded at once.
     ///
+    /// A claim from an instant ahead was made by a clock that was wrong: from now on its lease runs as that of any other.
+    ///
     /// A scan of a range of places reads no page outside of it.
     private static let look = Statement(
         """
         WITH found AS MATERIALIZED (
             SELECT f.person, f.id, f.target FROM ledger f
             WHERE f.ctid >= $1::text::tid AND f.ctid < $2::text::tid AND f.state = 's' AND f.due_at IS NULL
-              AND f.updated_at < now() - $3::bigint * interval '1 ms'
+              AND (f.updated_at < now() - $3::bigint * interval '1 ms' OR f.updated_at > now() + interval '1 min')
             FOR UPDATE SKIP LOCKED
         )
-        UPDATE ledger d SET due_at = d.updated_at
+        UPDATE ledger d
+        SET due_at = CASE WHEN d.updated_at <= now() THEN d.updated_at END, updated_at = least(d.updated_at, now())
         FROM found f WHERE d.person = ANY (ARRAY[f.person]) AND d.id = f.id AND d.target = f.target
         """
     )

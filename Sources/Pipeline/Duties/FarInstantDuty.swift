@@ -1,0 +1,42 @@
+import Postgres
+package import ServiceRuntime
+import Store
+
+/// Sets back instants that lie further ahead than anything is ever planned, as a clock that was wrong leaves them.
+///
+/// Any number may run. None does while clocks differ.
+package struct FarInstantDuty: Service {
+    package let name = "far-instants"
+    private let book: FarInstantBook
+    private let logger: Logger
+    private let loop: DutyLoop
+    private let corrected: Labelled<Counter>
+
+    package init(tools: DutyTools, interval: Duration = .seconds(60)) {
+        book = FarInstantBook(pool: tools.pool)
+        logger = tools.logger.labelled(name)
+        loop = tools.loop(of: name, every: interval, trouble: "the database cannot be asked for instants far ahead")
+        corrected = tools.metrics.counter(
+            "bellhop_far_instants_total",
+            help: "Rows whose instants lay further ahead than anything is planned, and were set back.",
+            labels: ["place"]
+        )
+    }
+
+    package func run(until drain: DrainSignal) async throws {
+        await loop.run(until: drain) {
+            for place in FarInstantBook.Place.allCases { try await setBack(in: place) }
+            return .later
+        }
+    }
+
+    private func setBack(in place: FarInstantBook.Place) async throws(PostgresError) {
+        let count = try await book.setBack(in: place)
+        guard count > 0 else { return }
+        corrected.with(place.rawValue).increment(by: count)
+        logger.warning(
+            "set instants back that lay far ahead: a clock was wrong",
+            ["place": .text(place.rawValue), "rows": .integer(count)]
+        )
+    }
+}

@@ -1,0 +1,166 @@
+package import Postgres
+
+/// Instants that lie further ahead than anything is ever planned: a clock that was ahead for a while leaves them behind.
+///
+/// Whatever waits for such an instant would wait for as long as the clock was ahead. Here it is set back, so that its time
+/// has come: the rules are evaluated again before anything is sent. Claims keep their numbers, so that whoever still works
+/// under one settles it as usual.
+package struct FarInstantBook: Sendable {
+    private let pool: PostgresPool
+
+    package init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    /// Where such instants are looked for, by the name that operators know.
+    package enum Place: String, CaseIterable, Sendable {
+        case deliveries
+        case receipts
+        case events
+        case badges
+        case reminders
+        case pages
+        case breakers
+        case replays
+        case processes
+    }
+
+    /// Sets back what is found in one place, a thousand rows at most of each urgency; how many it was.
+    ///
+    /// Nothing is found by a clock that is behind the migrations: to it, everything would be far ahead.
+    package func setBack(in place: Place) async throws(PostgresError) -> Int {
+        try await pool.withConnection { (connection) throws(PostgresError) in
+            guard try !connection.run(Self.isBehind).boolean(0, 0) else { return 0 }
+            var count = 0
+            for statement in Self.statements(place) { count += try connection.run(statement).affectedCount }
+            return count
+        }
+    }
+
+    private static func statements(_ place: Place) -> [Statement] {
+        switch place {
+        case .deliveries: deliveries
+        case .receipts: [receipts]
+        case .events: events
+        case .badges: [badges]
+        case .reminders: [reminders]
+        case .pages: [pages]
+        case .breakers: [breakers]
+        case .replays: [replays]
+        case .processes: [processes]
+        }
+    }
+
+    /// Longer than any wait: a digest comes once a week, a retry within the longest of its delays.
+    private static let far = "now() + interval '31 days'"
+    /// What records a moment that has passed is ahead by no more than what two hosts differ by.
+    private static let ahead = "now() + interval '1 min'"
+
+    private static let isBehind = Statement(
+        "SELECT EXISTS (SELECT FROM schema_migrations WHERE applied_at > \(ahead))",
+        effect: .reads
+    )
+
+    private static let deliveries = (0...2).map { urgency in
+        Statement(
+            """
+            WITH far AS MATERIALIZED (
+                SELECT person, id, target FROM ledger
+                WHERE urgency = \(urgency) AND due_at IS NOT NULL AND sent_at IS NULL AND due_at > \(far)
+                ORDER BY due_at LIMIT 1000
+                FOR UPDATE SKIP LOCKED
+            )
+            UPDATE ledger d SET due_at = now(), updated_at = least(d.updated_at, now())
+            FROM far f WHERE d.person = ANY (ARRAY[f.person]) AND d.id = f.id AND d.target = f.target
+            """
+        )
+    }
+
+    private static let receipts = Statement(
+        """
+        WITH far AS MATERIALIZED (
+            SELECT person, id, target FROM ledger
+            WHERE sent_at IS NOT NULL AND due_at > \(far)
+            ORDER BY due_at LIMIT 1000
+            FOR UPDATE SKIP LOCKED
+        )
+        UPDATE ledger d SET due_at = now(), sent_at = least(d.sent_at, now())
+        FROM far f WHERE d.person = ANY (ARRAY[f.person]) AND d.id = f.id AND d.target = f.target
+        """
+    )
+
+    /// An event may be planned for any time; what is wrong is one that is planned for later than its `deliverAt`.
+    private static let events = (0...2).map { urgency in
+        Statement(
+            """
+            WITH far AS MATERIALIZED (
+                SELECT app, id, greatest((content ->> 'deliverAt')::timestamptz, now()) AS planned_at FROM events
+                WHERE urgency = \(urgency) AND expanded_at IS NULL AND cancelled_at IS NULL AND planned_at > \(far)
+                  AND planned_at > coalesce((content ->> 'deliverAt')::timestamptz, now()) + interval '1 h'
+                ORDER BY planned_at LIMIT 1000
+                FOR UPDATE SKIP LOCKED
+            )
+            UPDATE events e SET planned_at = f.planned_at, handed_over_at = NULL
+            FROM far f WHERE e.app = ANY (ARRAY[f.app]) AND e.id = f.id
+            """
+        )
+    }
+
+    private static let badges = Statement(
+        """
+        WITH far AS MATERIALIZED (
+            SELECT app, user_id FROM badge_updates WHERE requested_at > \(ahead)
+            ORDER BY requested_at LIMIT 1000
+            FOR UPDATE SKIP LOCKED
+        )
+        UPDATE badge_updates b SET requested_at = now(), handed_over_at = NULL
+        FROM far f WHERE b.app = f.app AND b.user_id = ANY (ARRAY[f.user_id])
+        """
+    )
+
+    /// A reminder rings at least once a week; without a plan it is planned again.
+    private static let reminders = Statement(
+        """
+        WITH far AS MATERIALIZED (
+            SELECT app, user_id, id FROM reminders
+            WHERE removed_at IS NULL AND next_fire_at > \(far) AND next_fire_at < 'infinity'
+            ORDER BY next_fire_at LIMIT 1000
+            FOR UPDATE SKIP LOCKED
+        )
+        UPDATE reminders t
+        SET next_fire_at = NULL, held_until = NULL, planned_from = least(t.planned_from, now()),
+            last_fired_on = CASE WHEN t.last_fired_on <= (now() + interval '1 day')::date THEN t.last_fired_on END
+        FROM far f WHERE t.app = f.app AND t.user_id = ANY (ARRAY[f.user_id]) AND t.id = f.id
+        """
+    )
+
+    private static let pages = Statement(
+        """
+        WITH far AS MATERIALIZED (
+            SELECT fanout, page FROM fanout_pages
+            WHERE coalesce(handed_over_at, '-infinity') > \(ahead)
+              AND coalesce(handed_over_at, '-infinity') < 'infinity'
+            ORDER BY coalesce(handed_over_at, '-infinity') LIMIT 1000
+            FOR UPDATE SKIP LOCKED
+        )
+        UPDATE fanout_pages p SET taken_at = least(p.taken_at, now()), handed_over_at = now()
+        FROM far f WHERE p.fanout = ANY (ARRAY[f.fanout]) AND p.page = f.page
+        """
+    )
+
+    private static let breakers = Statement(
+        """
+        UPDATE breakers SET probe_at = now(), opened_at = least(opened_at, now())
+        WHERE probe_at > now() + interval '1 h'
+        """
+    )
+
+    private static let replays = Statement(
+        """
+        UPDATE replays SET runner_until = now()
+        WHERE finished_at IS NULL AND runner_until > now() + interval '1 h'
+        """
+    )
+
+    private static let processes = Statement("DELETE FROM processes WHERE seen_at > \(ahead)")
+}
