@@ -17,6 +17,44 @@ enum RetentionStatements {
         """
     )
 
+    static let raise = Statement(
+        "UPDATE retired SET up_to = up_to + interval '1 day' WHERE kind = $1 AND up_to = $2::timestamptz"
+    )
+
+    /// The transaction's time, the limit of `$1` at the age `$2`, and the one that was noted last.
+    static let limits = Statement(
+        """
+        SELECT now(), now() - $2::bigint * interval '1 ms', (SELECT up_to FROM retired r WHERE r.kind = $1::text OFFSET 0)
+        """,
+        effect: .reads
+    )
+
+    /// How many rows there are, and how many of them are older than `$3`.
+    static func count(_ kind: RetiredKind) -> Statement {
+        Statement(
+            """
+            SELECT count(*), count(*) FILTER (WHERE \(end(kind)) < $3::timestamptz)
+            FROM \(kind.table) t WHERE \(TablePiece.condition("t"))
+            """,
+            effect: .reads
+        )
+    }
+
+    /// When what a row of `t` is about has ended; no earlier than what the statement of the kind compares.
+    private static func end(_ kind: RetiredKind) -> String {
+        switch kind {
+        case .notifications: "greatest(t.created_at, t.snoozed_until)"
+        case .deliveries: "CASE WHEN t.state IN (\(DeliveryState.settled)) THEN t.updated_at END"
+        case .events:
+            "CASE WHEN coalesce(t.expanded_at, t.cancelled_at) IS NOT NULL "
+                + "THEN greatest(t.expanded_at, t.cancelled_at, t.planned_at) END"
+        case .tombstones: "greatest(t.recorded_at, t.deleted_at)"
+        case .tokens: "CASE WHEN t.device_token <> '' THEN greatest(t.revoked_at, t.ended_at) END"
+        case .devices: "CASE WHEN t.device_token = '' THEN greatest(t.revoked_at, t.ended_at, t.source_time) END"
+        case .follows, .reminders: "CASE WHEN t.removed_at IS NOT NULL THEN greatest(t.removed_at, t.source_time) END"
+        }
+    }
+
     /// Not while it sleeps, a line of it is owed, or waits for its provider's receipt, or died and may be replayed.
     ///
     /// The time is hidden in an expression, or all of the list's index could be read for it; the key of what is deleted, too,
