@@ -25,6 +25,7 @@ enum APICommand: Command {
         let secrets = try setup.configuration.providers.map { try ProviderConfiguration.readForClients(file: $0) }
         let keys = try setup.tokenKeys(signals: hangups, process)
         try await setup.expectSchema(zones: process.zones, pool: process.pool)
+        try await process.warnOfLocks()
         return try await serve(
             process,
             CatalogSource(catalogs),
@@ -72,12 +73,12 @@ enum APICommand: Command {
             handler: api.respond(to:)
         )
         return await process.run(
-            [service, hub, keys, process.reload(of: catalogs), herald],
+            [service, hub, keys, process.reload(of: catalogs), herald, ClockDuty(process.clocks)],
             listen: configuration.metricsListen.shifted(by: portOffset) ?? configuration.metricsListen,
             untilInputEnds: untilInputEnds,
             checks: [
                 ReadinessCheck("inbox API") { service.boundAddress == nil ? "it does not listen" : nil },
-                process.databaseCheck,
+                process.databaseCheck, process.clockCheck,
             ]
         )
     }

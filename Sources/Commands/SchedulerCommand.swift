@@ -38,7 +38,8 @@ enum SchedulerCommand: Command {
             publisher: publisher,
             names: process.setup.names,
             logger: process.logger,
-            metrics: process.metrics
+            metrics: process.metrics,
+            clocks: process.clocks
         )
         let clerk = DeadLetterClerk(tools: tools, makeConsumer: consumer)
         let letters = configuration.deadLetterRetention.map { DeadLetterRetirement(tools: tools, retention: $0) }
@@ -55,12 +56,13 @@ enum SchedulerCommand: Command {
                 FanoutMeter(tools: tools, catalogs: source), DebtMeter(tools: tools, catalogs: source),
                 ErasureDuty(tools: tools), RetentionDuty(tools: tools, retention: configuration.retention),
                 process.reload(of: source),
+                ClockDuty(process.clocks), FarInstantDuty(tools: tools),
                 RollCall(
                     process.identity,
                     book: ProcessBook(pool: process.pool),
                     source: source,
                     logger: process.logger
-                ),
+                ) { [clocks = process.clocks] report in report.hindrance = clocks.whatIsWrong },
             ] + (letters.map { [$0] } ?? []) + (stale.map { [$0] } ?? []),
             listen: configuration.metricsListen.shifted(by: portOffset) ?? configuration.metricsListen,
             untilInputEnds: untilInputEnds,

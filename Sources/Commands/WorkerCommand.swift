@@ -63,7 +63,8 @@ enum WorkerCommand: Command {
             logger: process.logger,
             metrics: PipelineMetrics(process.metrics),
             herald: herald,
-            tracer: process.tracer
+            tracer: process.tracer,
+            clocks: process.clocks
         )
         let intake = Intake(catalogs: source, zones: process.zones, tools: tools, context: context)
         let receipts = ReceiptWorker(
@@ -78,13 +79,13 @@ enum WorkerCommand: Command {
         let ending = await process.run(
             workers + [
                 receipts, BreakerWatch(breakers), intake.puller(for: lanes), intake.report,
-                process.reload(of: source),
+                process.reload(of: source), ClockDuty(process.clocks, endingAfter: ClockDuty.patience),
                 intake.rollCall(
                     process.identity,
                     book: ProcessBook(pool: process.pool),
                     figures: WorkerFigures(process.metrics)
                 ) {
-                    workers.lazy.compactMap(\.hindrance).first
+                    process.clocks.whatIsWrong ?? workers.lazy.compactMap(\.hindrance).first
                 },
                 herald,
             ],

@@ -35,6 +35,10 @@ package struct Rig: Sendable {
         package var herald: Herald?
         /// Where it leaves its spans.
         package var tracer: Tracer?
+        /// By which workers decide.
+        package var time: any TimeSource = SystemTime()
+        /// What keeps workers from deciding by a wrong clock.
+        package var clocks: ClockWatch?
 
         package init(senders: [AppID: [PushProvider: any PushSender]] = [:]) {
             self.senders = senders
@@ -92,11 +96,12 @@ package struct Rig: Sendable {
 
     private var context: PipelineContext {
         PipelineContext(
-            time: SystemTime(),
+            time: outfit.time,
             logger: logger,
             metrics: PipelineMetrics(metrics),
             herald: outfit.herald,
-            tracer: outfit.tracer
+            tracer: outfit.tracer,
+            clocks: outfit.clocks
         )
     }
 

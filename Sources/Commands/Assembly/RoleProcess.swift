@@ -17,6 +17,8 @@ struct RoleProcess: Sendable {
     let metrics: MetricsRegistry
     let pool: PostgresPool
     let time = SystemTime()
+    /// Compares this host's clock with the database's.
+    let clocks: ClockWatch
     /// Shared by all connections to the broker: one that is back calls the others.
     let presence = BrokerPresence()
     /// From here on a SIGHUP no longer ends the process.
@@ -50,6 +52,7 @@ struct RoleProcess: Sendable {
             patience: patience,
             observer: DatabaseWatch(logger.labelled("database"), time: SystemTime(), metrics: metrics).see
         )
+        clocks = ClockWatch(pool: pool, time: time, logger: logger, metrics: metrics)
         var identity = ProcessReport.Identity(
             id: String(UInt64.random(in: .min ... .max), radix: 36),
             role: role,
@@ -74,6 +77,20 @@ struct RoleProcess: Sendable {
     /// Ends the command with what to do where the schema or the broker is not what this program was built for.
     func expectReady(_ catalogs: CatalogSet) async throws {
         try await setup.expectReady(catalogs, zones: zones, pool: pool)
+        try await warnOfLocks()
+    }
+
+    /// Too small a lock table fails under load alone, and then every statement.
+    func warnOfLocks() async throws {
+        let locks = try await Migrator(pool: pool, namespace: setup.configuration.namespace).lockTable()
+        guard let needed = locks.lacking else { return }
+        logger.warning(
+            "the server's lock table may become too small under load",
+            [
+                "partitions": .integer(locks.partitions), "max_locks_per_transaction": .integer(locks.entries),
+                "whatToDo": .text("set max_locks_per_transaction to at least \(needed) and restart the server"),
+            ]
+        )
     }
 
     /// The senders of the providers' file; without one nothing can be pushed, which the log says once.
@@ -150,8 +167,13 @@ struct RoleProcess: Sendable {
     /// What every role needs to be ready.
     func checks(_ publisher: WatchedPublisher) -> [ReadinessCheck] {
         [
-            ReadinessCheck("publisher") { publisher.obstacle }, databaseCheck,
+            ReadinessCheck("publisher") { publisher.obstacle }, databaseCheck, clockCheck,
         ]
+    }
+
+    /// Fails until the database's clock is known, and while it differs from this host's.
+    var clockCheck: ReadinessCheck {
+        ReadinessCheck("clock") { [clocks] in clocks.whatIsWrong }
     }
 
     var databaseCheck: ReadinessCheck {

@@ -1,11 +1,13 @@
 import BellhopRules
+import Pipeline
 import ServiceRuntime
 import Store
 
 extension Status {
     /// What somebody should do something about, the worst first; each a sentence.
     var problems: [String] {
-        obstacles + setupProblems + idleProblems + processProblems + refusals + failures + brakes + leftovers
+        obstacles + clockProblems + setupProblems + idleProblems + processProblems + refusals + failures + brakes
+            + leftovers
     }
 
     private var obstacles: [String] {
@@ -14,6 +16,21 @@ extension Status {
             database.obstacle.map { "the database cannot be asked: \($0)" },
             catalogObstacle.map { "this shell's catalogues cannot be read, so nothing is said of the topology: \($0)" },
         ].compactMap { $0 }
+    }
+
+    /// Nothing is deleted, planned or ended while clocks differ; what a wrong one has written stays.
+    private var clockProblems: [String] {
+        var problems: [String] = []
+        if let clock = database.value?.clock, clock.differs {
+            problems.append("\(ClockWatch.words(clock.offset)): correct the wrong one, see docs/runbooks/clocks.md")
+        }
+        for ahead in database.value?.store?.retiredAhead ?? [] {
+            problems.append(
+                "retention has noted that \(ahead.kind) up to \(ahead.upTo) may be deleted, which is ahead of the clock: "
+                    + "nothing older is replayed until it is set back, see docs/runbooks/clocks.md"
+            )
+        }
+        return problems
     }
 
     private var setupProblems: [String] {

@@ -140,16 +140,3 @@ extension Status {
         return span > .zero ? "in \(span.roughly)" : "\((.zero - span).roughly) ago"
     }
 }
-
-extension Duration {
-    /// The largest unit that fits, cut off: `59 s`, `2 min`, `3 h`, `5 d`.
-    var roughly: String {
-        let seconds = components.seconds
-        switch seconds {
-        case ..<60: return "\(seconds) s"
-        case ..<3_600: return "\(seconds / 60) min"
-        case ..<86_400: return "\(seconds / 3_600) h"
-        default: return "\(seconds / 86_400) d"
-        }
-    }
-}

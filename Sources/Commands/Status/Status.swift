@@ -24,6 +24,8 @@ struct Status: Sendable {
         let schema: Migrator.Status
         /// Nil where the schema is not there or not ours.
         let store: StoreStatus?
+        /// How far this shell's host is ahead of the database's clock; `nil` if that could not be compared.
+        var clock: DatabaseClock.Comparison?
     }
 
     let namespace: Namespace

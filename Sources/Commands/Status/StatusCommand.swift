@@ -121,8 +121,9 @@ private struct Look: Sendable {
     private func lookAtDatabase() async throws -> Status.Database {
         let schema = try await Migrator(pool: pool, namespace: setup.configuration.namespace).check()
         // Older or newer tables may lack what the statements ask for.
-        guard schema.isAdmitted else { return Status.Database(schema: schema, store: nil) }
-        return Status.Database(schema: schema, store: try await StoreStatus(of: pool))
+        let clock = try await DatabaseClock(pool: pool, time: SystemTime()).compare()
+        guard schema.isAdmitted else { return Status.Database(schema: schema, store: nil, clock: clock) }
+        return Status.Database(schema: schema, store: try await StoreStatus(of: pool), clock: clock)
     }
 
     private func askManagement() async -> Result<[String: ManagementAPI.Queue], CommandFailure> {

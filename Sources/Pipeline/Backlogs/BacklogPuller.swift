@@ -46,6 +46,7 @@ package struct BacklogPuller: Service {
                 context: context
             )
             while !drain.isDraining, !Task.isCancelled {
+                await context.clocks?.hold(until: drain)
                 let now = context.time.steady()
                 await watch.look(at: carrier.outlets, every: interval)
                 for key in backlogs.takeUnserved(at: now, among: priorities) {
@@ -67,6 +68,7 @@ package struct BacklogPuller: Service {
         guard carrier.serves(key) else { return .seconds(60) }
         var pace = Pace()
         while !shift.drain.isDraining, !Task.isCancelled, let priority = backlogs.next(of: key, among: priorities) {
+            guard context.clocks?.verdict ?? .agree == .agree else { return Self.breath }
             let place = BacklogPlace(key, priority)
             if let hold = breakers.hold(OutletKey(key), platform: key.platform, type: key.type) {
                 // What an operator releases goes on as any backlog does: nobody has refused anything.

@@ -12,6 +12,8 @@ struct BatchLoop: Sendable {
     let batchesAtOnce: Int
     /// Where batches leave the messages that the database fails on alone.
     let stuck: StuckMessages
+    /// Nothing is taken while it reports that the clocks differ.
+    let clocks: ClockWatch?
     /// Is told of each batch as it arrives, and not of what is processed again.
     var arrived: @Sendable ([IncomingMessage]) -> Void = { _ in }
 
@@ -22,6 +24,7 @@ struct BatchLoop: Sendable {
     typealias Work = @Sendable (_ batch: [IncomingMessage], Gate, Asides) async -> Void
 
     func run(until drain: DrainSignal, _ work: @escaping Work) async {
+        await clocks?.hold(until: drain)
         consumer.start()
         let asides = Asides()
         await withDiscardingTaskGroup { group in
@@ -55,6 +58,9 @@ struct BatchLoop: Sendable {
                 await asides.room()
                 await stuck.room()
                 guard let messages = await consumer.next(atMost: batch, bytes: Self.batchBytes) else { break }
+                await clocks?.hold(until: drain)
+                // What a drain finds here was not begun: it goes back with the end of the connection.
+                if let clocks, clocks.verdict != .agree { break }
                 arrived(messages)
                 group.addTask { await work(messages, gate, asides) }
             }

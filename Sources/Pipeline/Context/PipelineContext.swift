@@ -11,6 +11,8 @@ package struct PipelineContext: Sendable {
     let herald: Herald?
     /// Nil where nobody keeps spans, and then none is made.
     let tracer: Tracer?
+    /// What keeps a worker from deciding by a wrong clock; `nil` only if nothing is decided by one.
+    let clocks: ClockWatch?
 
     package init(
         time: any TimeSource = SystemTime(),
@@ -18,7 +20,8 @@ package struct PipelineContext: Sendable {
         logger: Logger,
         metrics: PipelineMetrics,
         herald: Herald? = nil,
-        tracer: Tracer? = nil
+        tracer: Tracer? = nil,
+        clocks: ClockWatch? = nil
     ) {
         self.time = time
         self.chance = chance
@@ -26,5 +29,6 @@ package struct PipelineContext: Sendable {
         self.metrics = metrics
         self.herald = herald
         self.tracer = tracer
+        self.clocks = clocks
     }
 }

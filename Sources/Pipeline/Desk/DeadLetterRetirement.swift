@@ -6,11 +6,13 @@ import Store
 package struct DeadLetterRetirement: Service {
     package let name = "dead-letter retention"
     private let retirement: RetirementBook
+    private let tools: DutyTools
     private let logger: Logger
     private let loop: DutyLoop
     private let deleted: Counter
 
     package init(tools: DutyTools, retention: DeadLetterRetention, interval: Duration = .seconds(600)) {
+        self.tools = tools
         retirement = RetirementBook(pool: tools.pool, retention: retention)
         logger = tools.logger.labelled(name)
         loop = tools.loop(of: name, every: interval, trouble: "old dead letters cannot be deleted")
@@ -22,9 +24,9 @@ package struct DeadLetterRetirement: Service {
     }
 
     private func deleteBatch() async throws(PostgresError) -> DutyLoop.Next {
-        let count = try await retirement.deleteBatch()
+        let count = try await retirement.deleteBatch(notBeyond: tools.latest)
         guard count > 0 else {
-            try await retirement.forgetReplays()
+            try await retirement.forgetReplays(notBeyond: tools.latest)
             return .later
         }
         deleted.increment(by: count)

@@ -42,7 +42,12 @@ package struct DueEventPublisher: Service {
     /// What is not known to have gone out is given back at once: to publish it twice is harmless, to keep it is not.
     private func publishDue(_ lookBack: inout LookBack) async throws(PostgresError) -> DutyLoop.Next {
         let taken = try await lookBack.look { (span) throws(PostgresError) in
-            try await plans.takeDue(atMost: Self.batch, within: span, closingAfter: age)
+            try await plans.takeDue(
+                atMost: Self.batch,
+                within: span,
+                closingAfter: age,
+                notBeyond: tools.latest
+            )
         }
         guard !taken.isEmpty else { return .later }
         for event in taken { if let closing = event.closing { tell(closing, of: event) } }

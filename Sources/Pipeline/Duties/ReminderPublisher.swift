@@ -36,7 +36,7 @@ package struct ReminderPublisher: Service {
 
     private func ring(_ lookBack: inout LookBack) async throws(PostgresError) -> DutyLoop.Next {
         let open = try await lookBack.look { (span) throws(PostgresError) in
-            try await book.open(atMost: Self.batch, within: span)
+            try await book.open(atMost: Self.batch, within: span, notBeyond: tools.latest)
         }
         guard !open.isEmpty else { return .later }
         let now = tools.time.timestamp

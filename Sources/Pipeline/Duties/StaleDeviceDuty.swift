@@ -89,7 +89,7 @@ package struct StaleDeviceDuty: Service {
     private func walk(_ night: Night) -> StaleDeviceWalk {
         var search = StaleDeviceWalk.Search(days: stale.days)
         search.isRehearsal = night.isRehearsal
-        return StaleDeviceWalk(pool: tools.pool, search: search)
+        return StaleDeviceWalk(pool: tools.pool, search: search, time: tools.time)
     }
 
     /// Where very many have fallen silent at one provider it is more likely that nobody passes on what they say.

@@ -71,6 +71,7 @@ package struct LaneWorker: Service {
             batch: limits.batch,
             batchesAtOnce: limits.batchesAtOnce,
             stuck: stuck,
+            clocks: intake.context.clocks,
             arrived: { [context = intake.context, queues] in
                 context.metrics.queues.took($0, from: queues, now: context.time.now())
             }

@@ -41,7 +41,13 @@ package struct ReceiptWorker: Service {
 
     /// Runs until the drain fires, then finishes what is in hand; what was not begun goes back to the queue.
     package func run(until drain: DrainSignal) async throws {
-        let loop = BatchLoop(consumer: consumer, batch: Self.batch, batchesAtOnce: Self.batchesAtOnce, stuck: stuck)
+        let loop = BatchLoop(
+            consumer: consumer,
+            batch: Self.batch,
+            batchesAtOnce: Self.batchesAtOnce,
+            stuck: stuck,
+            clocks: context.clocks
+        )
         await loop.run(until: drain) { batch, gate, asides in
             let shift = Batch.Shift(
                 lane: .normal,

@@ -20,12 +20,21 @@ package struct DutyLoop: Sendable {
     let trouble: String
     let chance: Chance
     let logger: Logger
+    /// Whether a turn may begin; while it may not, the loop asks again at least every five seconds.
+    private let mayBegin: @Sendable () async -> Bool
 
-    package init(interval: Duration, trouble: String, chance: Chance, logger: Logger) {
+    package init(
+        interval: Duration,
+        trouble: String,
+        chance: Chance,
+        logger: Logger,
+        mayBegin: @escaping @Sendable () async -> Bool = { true }
+    ) {
         self.interval = interval
         self.trouble = trouble
         self.chance = chance
         self.logger = logger
+        self.mayBegin = mayBegin
     }
 
     /// Runs until the drain begins or the task is cancelled; a turn that is under way is never cut short.
@@ -33,6 +42,10 @@ package struct DutyLoop: Sendable {
         var backoff = Backoff(base: min(interval, .seconds(1)), cap: max(interval, .seconds(5)))
         var chance = chance
         while !drain.isDraining, !Task.isCancelled {
+            guard await mayBegin() else {
+                await drain.pause(for: min(interval, .seconds(5)))
+                continue
+            }
             let pause: Duration
             do {
                 let next = try await turn()

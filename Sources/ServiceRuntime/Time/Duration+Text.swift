@@ -22,6 +22,17 @@ extension Duration {
         return milliseconds == 0 ? "0s" : "\(milliseconds)ms"
     }
 
+    /// The largest unit that fits, cut off: `59 s`, `2 min`, `3 h`, `5 d`.
+    package var roughly: String {
+        let seconds = components.seconds
+        switch seconds {
+        case ..<60: return "\(seconds) s"
+        case ..<3_600: return "\(seconds / 60) min"
+        case ..<86_400: return "\(seconds / 3_600) h"
+        default: return "\(seconds / 86_400) d"
+        }
+    }
+
     private static func microsecondsPerUnit(_ unit: Substring) -> Int64? {
         switch unit {
         case "ms": 1_000

@@ -1,5 +1,6 @@
 package import BellhopRules
 package import Postgres
+package import ServiceRuntime
 
 /// An event that is kept until it is expanded: because it is for a wider audience than named users, or for later.
 package struct PlannedEvent: Sendable {
@@ -181,14 +182,20 @@ package struct EventBook: Sendable {
     /// Whoever takes them publishes them, and then marks them or gives them back. Those of which neither is heard, since
     /// whoever took them died, come up again after half a minute. Where more are due than it takes, any that came due within
     /// `span` may be left.
+    ///
+    /// Nothing is due that lies beyond `latest`, whatever the database's clock shows.
     package func takeDue(
         atMost limit: Int,
         within span: Duration = DueLook.whole,
-        closingAfter age: Duration = .seconds(86_400)
+        closingAfter age: Duration = .seconds(86_400),
+        notBeyond latest: Instant = SystemTime().now() + .seconds(60)
     ) async throws(PostgresError) -> DueItems<DueEvent> {
         let rows = try await pool.run(
             Self.takeDue,
-            [.integer(Int64(limit)), .integer(span.milliseconds), .integer(age.milliseconds)]
+            [
+                .integer(Int64(limit)), .integer(span.milliseconds), .integer(age.milliseconds),
+                .instant(latest.microseconds),
+            ]
         )
         let due = try rows.compactMap { (rows, row) throws(PostgresError) -> DueEvent? in
             guard let app = AppID(validating: try rows.text(row, 0)),
@@ -223,14 +230,18 @@ package struct EventBook: Sendable {
         _ = try await pool.run(Self.mark, [.textArray(events.map(\.app.text)), .textArray(events.map(\.id.text))])
     }
 
+    private static let now = "least(now(), $4::timestamptz)"
+
     /// Those of one urgency whose time has come, in the order and with the very condition of their index: in one scan over
     /// all urgencies, what is urgent and far ahead would lie before what is not and is due.
+    ///
+    /// What is handed over at an instant ahead was so by a clock that was wrong, and is in nobody's hands.
     private static func oldest(_ urgency: Int) -> String {
         """
         (SELECT app, id, urgency, planned_at, content FROM events
-         WHERE urgency = \(urgency) AND planned_at <= now() AND \(DueLook.reaches("planned_at", "$2"))
+         WHERE urgency = \(urgency) AND planned_at <= \(now) AND \(DueLook.reaches("planned_at", "$2"))
            AND expanded_at IS NULL AND cancelled_at IS NULL
-           AND coalesce(handed_over_at <= now() - interval '30 s', true)
+           AND coalesce(handed_over_at NOT BETWEEN now() - interval '30 s' AND now() + interval '30 s', true)
          ORDER BY planned_at LIMIT $1
          FOR UPDATE SKIP LOCKED)
         """
@@ -241,8 +252,8 @@ package struct EventBook: Sendable {
         WITH urgent AS (\(oldest(0))), usual AS (\(oldest(1))), idle AS (\(oldest(2))), due AS MATERIALIZED (
             SELECT app, id, CASE
                 WHEN content -> 'to' ? 'users' THEN NULL
-                WHEN (content ->> 'expiresAt')::timestamptz <= now() THEN '\(DueEvent.Closing.expired.rawValue)'
-                WHEN planned_at <= now() - $3::bigint * interval '1 ms' THEN '\(DueEvent.Closing.tooOld.rawValue)'
+                WHEN (content ->> 'expiresAt')::timestamptz <= \(now) THEN '\(DueEvent.Closing.expired.rawValue)'
+                WHEN planned_at <= \(now) - $3::bigint * interval '1 ms' THEN '\(DueEvent.Closing.tooOld.rawValue)'
             END AS closing
             FROM (
                 SELECT * FROM urgent UNION ALL SELECT * FROM usual UNION ALL SELECT * FROM idle

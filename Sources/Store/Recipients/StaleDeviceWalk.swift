@@ -1,5 +1,6 @@
 package import BellhopRules
 package import Postgres
+package import ServiceRuntime
 
 /// Ends devices that nobody has heard of for so many days, page by page.
 ///
@@ -35,11 +36,14 @@ package struct StaleDeviceWalk: Sendable {
     package private(set) var living: [Group: Int] = [:]
     private let pool: PostgresPool
     private let search: Search
+    private let time: any TimeSource
     private var last: (user: String, app: String, id: String) = ("", "", "")
 
-    package init(pool: PostgresPool, search: Search) {
+    /// A device is silent only if it is so by the database's clock and by that of `time`.
+    package init(pool: PostgresPool, search: Search, time: any TimeSource = SystemTime()) {
         self.pool = pool
         self.search = search
+        self.time = time
     }
 
     /// Of all groups.
@@ -52,6 +56,7 @@ package struct StaleDeviceWalk: Sendable {
             [
                 .text(last.user), .text(last.app), .text(last.id), .integer(Int64(search.days)),
                 .integer(Int64(max(1, search.pageSize))), .text(search.app?.text ?? ""), .boolean(search.isRehearsal),
+                .instant((time.now() + .seconds(60)).microseconds),
             ]
         )
         guard !rows.isEmpty else { return false }
@@ -69,13 +74,15 @@ package struct StaleDeviceWalk: Sendable {
         return true
     }
 
+    private static let limit = "least(now(), $8::timestamptz) - $4::bigint * interval '1 day'"
+
     /// Where the page ended and how long it was, beside each group that it found something of; no row at the end of the
     /// table.
     private static let page = Statement(
         """
         WITH page AS MATERIALIZED (
             SELECT app, profile_id, id, provider, revoked_at IS NULL AS lives,
-                   revoked_at IS NULL AND last_seen_at < now() - $4::bigint * interval '1 day'
+                   revoked_at IS NULL AND last_seen_at < \(limit)
                        AND ($6::text = '' OR app = $6::text) AS stale
             FROM push_subscriptions WHERE (profile_id, app, id) > ($1::text, $2::text, $3::text)
             ORDER BY profile_id, app, id LIMIT $5
@@ -83,7 +90,7 @@ package struct StaleDeviceWalk: Sendable {
             SELECT s.app, s.profile_id, s.id
             FROM page d JOIN push_subscriptions s ON \(RevocationBook.isSubscription)
             WHERE d.stale AND NOT $7::boolean
-              AND s.revoked_at IS NULL AND s.last_seen_at < now() - $4::bigint * interval '1 day'
+              AND s.revoked_at IS NULL AND s.last_seen_at < \(limit)
             ORDER BY d.profile_id, d.app, d.id
             FOR UPDATE OF s
         ), ended AS (

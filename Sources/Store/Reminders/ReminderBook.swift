@@ -1,5 +1,6 @@
 package import BellhopRules
 package import Postgres
+package import ServiceRuntime
 
 /// A reminder as it stands.
 package struct Reminder: Sendable {
@@ -46,12 +47,18 @@ package struct ReminderBook: Sendable {
     /// those that are new or changed.
     ///
     /// Nobody else is given them for half a minute; what is neither kept nor released by then is anybody's again.
+    ///
+    /// Nothing is due that lies beyond `latest`, whatever the database's clock shows.
     package func open(
         atMost limit: Int,
-        within span: Duration = DueLook.whole
+        within span: Duration = DueLook.whole,
+        notBeyond latest: Instant = SystemTime().now() + .seconds(60)
     ) async throws(PostgresError) -> DueItems<Reminder> {
         let (rows, left) = try await pool.withConnection { (connection) throws(PostgresError) in
-            let taken = try connection.run(Self.take, [.integer(Int64(limit)), .integer(span.milliseconds)])
+            let taken = try connection.run(
+                Self.take,
+                [.integer(Int64(limit)), .integer(span.milliseconds), .instant(latest.microseconds)]
+            )
             let left = try DueItems<Reminder>([], from: taken, age: 4, limit: limit).left
             guard !taken.isEmpty else { return (taken, left) }
             var keys: [[String]] = [[], [], []]
@@ -94,7 +101,8 @@ package struct ReminderBook: Sendable {
     private static func free(_ condition: String, _ order: String = "") -> String {
         """
         (SELECT app, user_id, id, next_fire_at FROM reminders
-         WHERE \(condition) AND removed_at IS NULL AND (held_until IS NULL OR held_until <= now())
+         WHERE \(condition) AND removed_at IS NULL 
+           AND (held_until IS NULL OR held_until NOT BETWEEN now() AND now() + interval '1 min')
          \(order) LIMIT $1
          FOR UPDATE SKIP LOCKED)
         """
@@ -102,7 +110,7 @@ package struct ReminderBook: Sendable {
 
     private static let take = Statement(
         """
-        WITH due AS \(free("next_fire_at <= now() AND \(DueLook.reaches("next_fire_at", "$2"))", "ORDER BY next_fire_at")),
+        WITH due AS \(free("next_fire_at <= least(now(), $3::timestamptz) AND \(DueLook.reaches("next_fire_at", "$2"))", "ORDER BY next_fire_at")),
             unplanned AS \(free("next_fire_at IS NULL"))
         UPDATE reminders t SET held_until = now() + interval '30 s'
         FROM (SELECT * FROM due UNION ALL SELECT * FROM unplanned) AS o

@@ -1,3 +1,4 @@
+package import BellhopRules
 package import Postgres
 
 /// What the tables say of work that waits and of work that failed, for whoever asks how things stand.
@@ -57,6 +58,12 @@ package struct StoreStatus: Sendable {
         package let reason: String?
     }
 
+    /// What retention has noted that cannot be: see ``RetiredKind``.
+    package struct RetiredAhead: Sendable, Equatable {
+        package let kind: String
+        package let upTo: Timestamp
+    }
+
     /// Above this nothing is counted.
     package static let most = 100_000
 
@@ -78,6 +85,8 @@ package struct StoreStatus: Sendable {
     package let pausedReplays: [PausedReplay]
     /// Who was seen within half a minute.
     package let processes: [SeenProcess]
+    /// Notes of the retention that lie ahead of the clock, as one that was wrong for a while leaves them.
+    package let retiredAhead: [RetiredAhead]
 
     /// Reads all of it; each part is a statement of its own.
     package init(of pool: PostgresPool) async throws(PostgresError) {
@@ -118,6 +127,9 @@ package struct StoreStatus: Sendable {
             )
         }
         fanouts = try await Self.fanouts(pool)
+        retiredAhead = try await pool.run(Self.aheadStatement, []).map { (rows, row) throws(PostgresError) in
+            RetiredAhead(kind: try rows.text(row, 0), upTo: try rows.moment(row, 1))
+        }
     }
 
     /// What waits for outlets to have room, by the names of the backlogs.
@@ -148,6 +160,11 @@ package struct StoreStatus: Sendable {
         GROUP BY state, reason
         ORDER BY count(*) DESC, state, reason
         """,
+        effect: .reads
+    )
+
+    private static let aheadStatement = Statement(
+        "SELECT kind, up_to FROM retired WHERE up_to > now() ORDER BY kind",
         effect: .reads
     )
 

@@ -14,7 +14,8 @@ struct StatusTextTests {
         ready: [Lane: Int] = [:],
         consumers: Int = 2,
         schema: Migrator.Status = .current,
-        differences: [String]? = []
+        differences: [String]? = [],
+        ahead: Duration = .zero
     ) throws -> Status {
         let names = TopologyNames(try #require(Namespace("t")))
         let queues = QueueStatus.all(names: names, tiers: [RetryTier(.seconds(10))]).map { queue in
@@ -30,11 +31,12 @@ struct StatusTextTests {
             }
             return queue
         }
+        let clock = DatabaseClock.Comparison(offset: ahead, uncertainty: .milliseconds(5), wall: time, steady: .now)
         return Status(
             namespace: names.namespace,
             time: time,
             broker: .seen(queues),
-            database: .seen(Status.Database(schema: schema, store: nil)),
+            database: .seen(Status.Database(schema: schema, store: nil, clock: clock)),
             topologyDifferences: differences,
             managementObstacle: nil
         )
@@ -49,6 +51,15 @@ struct StatusTextTests {
         #expect(Set(rows.map(\.count)).count == 1)
         #expect(rows[1].hasPrefix("normal lane"))
         #expect(rows[1].split(separator: " ") == ["normal", "lane", "120,000", "1,024", "2", "min", "2"])
+    }
+
+    @Test("a clock that differs from the database's comes first")
+    func clock() throws {
+        #expect(try status(ahead: .seconds(-20)).problems.isEmpty)
+        let problems = try status(consumers: 0, ahead: .seconds(-63_072_000)).problems
+        let offset = "this host's clock is 730 d behind the database's"
+        #expect(problems.count > 1)
+        #expect(problems.first == "\(offset): correct the wrong one, see docs/runbooks/clocks.md")
     }
 
     @Test("queues that stand empty for most of their lives are shown only when they do not")

@@ -1,5 +1,6 @@
 import AMQP
 import Pipeline
+import Postgres
 import ServiceRuntime
 import TestSupport
 import Testing
@@ -15,17 +16,20 @@ enum RunningDuty {
         by broker: BrokerAddress? = nil,
         at time: any TimeSource = SystemTime(),
         metrics: MetricsRegistry = MetricsRegistry(),
+        pool: PostgresPool? = nil,
+        clocks: ClockWatch? = nil,
         _ body: () async throws -> Void
     ) async throws {
         let publisher = Publisher(PublisherOptions(broker: try broker ?? bench.broker, name: "test, publishing"))
         publisher.start()
         let tools = DutyTools(
-            pool: bench.pool,
+            pool: pool ?? bench.pool,
             publisher: publisher,
             names: bench.names,
             time: time,
             logger: Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text)),
-            metrics: metrics
+            metrics: metrics,
+            clocks: clocks
         )
         let drain = DrainSignal()
         let duty = make(tools)

@@ -1,5 +1,6 @@
 import BellhopRules
 import Postgres
+import ServiceRuntime
 @testable import Store
 import TestSupport
 import Workbench
@@ -107,6 +108,7 @@ struct StatementTour {
         // Not before every transaction of the server has ended that ran beside the erasure: those of other tests, too.
         let erasures = ErasureBook(pool: pool)
         try await eventually("it is erased once more") { try await erasures.repeatDue(after: .zero, atMost: 10) > 0 }
+        _ = try await erasures.oldest()
     }
 
     /// Writes as the owner, but by keys: what that reads would be taken for what a worker's statements read.
@@ -209,7 +211,13 @@ struct StatementTour {
         try await reminders.keep(open.dropFirst().map { ReminderPlan($0, next: later) })
         // Of each table at least a page has been written by now.
         let retention = RetentionBook(pool: pool, retention: .usual)
-        for kind in retention.kinds { _ = try await retention.look(for: kind, from: 0, pages: 1) }
+        for kind in retention.kinds {
+            _ = try await retention.look(for: kind, from: 0, pages: 1)
+            _ = try await retention.look(for: kind, from: 0, pages: 1, with: .init(time: SystemTime()))
+            _ = try await retention.count(kind, from: 0, pages: 1, upTo: .epoch)
+            try await retention.raise(kind, from: .epoch)
+        }
+        for place in FarInstantBook.Place.allCases { _ = try await FarInstantBook(pool: pool).setBack(in: place) }
     }
 
     private func fanouts(_ events: PlannedEvent...) async throws {
@@ -248,6 +256,7 @@ struct StatementTour {
         try await processes.announce(ProcessReport(identity, catalogs: "0"))
         _ = try await processes.all()
         try await processes.leave("tour")
+        _ = try await DatabaseClock(pool: pool, time: SystemTime()).compare()
         let breakers = BreakerBook(pool: pool)
         let key = BreakerKey(app: try Self.recipient(users[0]).app, provider: "fcm")
         try await breakers.open(key, reason: RevocationBook.massDeath)

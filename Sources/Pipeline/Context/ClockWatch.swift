@@ -1,0 +1,195 @@
+package import Postgres
+package import ServiceRuntime
+package import Store
+import Synchronization
+
+/// Compares this host's clock with the database's, and keeps a process from deciding by a wrong one.
+///
+/// If the two differ, nobody can tell which one is wrong. What is expired, due or old enough to be deleted is then unknown,
+/// so that a process takes nothing and plans nothing until they agree again.
+///
+/// Between two comparisons a step of this host's clock is noticed by the steady clock.
+///
+/// Thread safety: the last comparison is behind a lock.
+package final class ClockWatch: Sendable {
+    /// Between two comparisons of a process that runs.
+    static let interval = Duration.seconds(10)
+    /// The same while the clocks differ, and the age up to which a duty relies on a comparison.
+    static let freshness = Duration.seconds(1)
+
+    private let time: any TimeSource
+    private let logger: Logger
+    private let ask: @Sendable () async throws(PostgresError) -> DatabaseClock.Comparison
+    private let state = Mutex(State())
+
+    private struct State {
+        var last: DatabaseClock.Comparison?
+        /// Shared by all who ask meanwhile.
+        var asking: Task<Void, Never>?
+        /// What the log has reported last.
+        var reported = Verdict.unknown
+    }
+
+    /// What the last comparison means at this moment.
+    package enum Verdict: Sendable, Equatable {
+        /// The database has not answered yet.
+        case unknown
+        case agree
+        /// By so much this host's clock is ahead; negative if it is behind.
+        case differ(Duration)
+    }
+
+    package init(
+        time: any TimeSource,
+        logger: Logger,
+        metrics: MetricsRegistry,
+        ask: @escaping @Sendable () async throws(PostgresError) -> DatabaseClock.Comparison
+    ) {
+        self.time = time
+        self.logger = logger.labelled("clock")
+        self.ask = ask
+        metrics.gauge(
+            "bellhop_clock_offset_seconds",
+            help: "How far this host's clock is ahead of the database's; absent until the database has answered."
+        ) { [weak self] in self?.offset?.secondsAsDouble }
+    }
+
+    package convenience init(pool: PostgresPool, time: any TimeSource, logger: Logger, metrics: MetricsRegistry) {
+        let clock = DatabaseClock(pool: pool, time: time)
+        self.init(time: time, logger: logger, metrics: metrics) { () throws(PostgresError) in try await clock.compare()
+        }
+    }
+
+    /// At this moment; `nil` until the database has answered.
+    package var offset: Duration? {
+        state.withLock(\.last).map(offset)
+    }
+
+    package var verdict: Verdict {
+        guard let last = state.withLock(\.last) else { return .unknown }
+        let offset = offset(since: last)
+        return last.differs(by: offset) ? .differ(offset) : .agree
+    }
+
+    /// For readiness and for the status; `nil` if the clocks agree.
+    package var whatIsWrong: String? {
+        switch verdict {
+        case .agree: nil
+        case .unknown: "the database's clock is not known yet"
+        case .differ(let offset): Self.words(offset)
+        }
+    }
+
+    /// Whether the clocks agree by a comparison that is at most a second old; an older one is used while the database does not
+    /// answer.
+    package func agree() async -> Bool {
+        await compare(ifOlderThan: Self.freshness)
+        return verdict == .agree
+    }
+
+    /// Returns when the clocks agree, or when the drain begins.
+    func hold(until drain: DrainSignal) async {
+        while verdict != .agree, !drain.isDraining, !Task.isCancelled {
+            await drain.pause(for: .milliseconds(100))
+        }
+    }
+
+    /// Asks the database, unless that was done so lately, and reports a change in the log.
+    func compare(ifOlderThan age: Duration = .zero) async {
+        let now = time.steady()
+        let asking = state.withLock { state -> Task<Void, Never>? in
+            if let asking = state.asking { return asking }
+            if let last = state.last, now - last.steady < age { return nil }
+            let asking = Task { await self.askOnce() }
+            state.asking = asking
+            return asking
+        }
+        // Whoever is cancelled must not wait for a database that does not answer; the others ask again.
+        await withTaskCancellationHandler {
+            await asking?.value
+        } onCancel: {
+            asking?.cancel()
+        }
+        report()
+    }
+
+    private func askOnce() async {
+        var answer: DatabaseClock.Comparison?
+        do throws(PostgresError) {
+            answer = try await ask()
+        } catch {
+            logger.debug("cannot ask for the database's clock", ["error": .error(error)])
+        }
+        state.withLock { state in
+            state.asking = nil
+            if let answer { state.last = answer }
+        }
+    }
+
+    private func report() {
+        let verdict = verdict
+        let former = state.withLock { state in
+            defer { state.reported = verdict }
+            return state.reported
+        }
+        switch (former, verdict) {
+        case (.differ, .differ), (_, .unknown), (.unknown, .agree), (.agree, .agree): return
+        case (_, .differ(let offset)):
+            logger.error(
+                "the clocks of this host and of the database differ, taking and planning nothing",
+                ["offset": .text(Self.words(offset)), "whatToDo": .text("docs/runbooks/clocks.md")]
+            )
+        case (_, .agree): logger.notice("the clocks of this host and of the database agree again")
+        }
+    }
+
+    private func offset(since last: DatabaseClock.Comparison) -> Duration {
+        last.offset + (time.now() - last.wall) - (time.steady() - last.steady)
+    }
+
+    /// For everybody who reports it.
+    package static func words(_ offset: Duration) -> String {
+        let isAhead = offset > .zero
+        let distance = isAhead ? offset : .zero - offset
+        return "this host's clock is \(distance.roughly) \(isAhead ? "ahead of" : "behind") the database's"
+    }
+}
+
+/// Keeps a ``ClockWatch`` up to date: every ten seconds, and every second while the clocks differ.
+///
+/// A worker ends if they differ for a minute after they had agreed: what it holds of the lanes then goes back to the broker,
+/// and its successor takes nothing before the clocks agree.
+package struct ClockDuty: Service {
+    package let name = "clock"
+    private let watch: ClockWatch
+    private let limit: Duration?
+
+    /// Thrown to end the process.
+    struct Disagreement: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// `limit` is how long a process goes on while the clocks differ; `nil` for one that holds nothing.
+    package init(_ watch: ClockWatch, endingAfter limit: Duration? = nil) {
+        self.watch = watch
+        self.limit = limit
+    }
+
+    package func run(until drain: DrainSignal) async throws {
+        var agreedAt: ContinuousClock.Instant?
+        while !drain.isDraining, !Task.isCancelled {
+            await watch.compare()
+            switch watch.verdict {
+            case .agree: agreedAt = .now
+            case .unknown: break
+            case .differ(let offset):
+                guard let limit, let agreedAt, .now - agreedAt > limit else { break }
+                throw Disagreement(description: ClockWatch.words(offset))
+            }
+            await drain.pause(for: watch.verdict == .agree ? ClockWatch.interval : ClockWatch.freshness)
+        }
+    }
+
+    /// How long a worker waits for the clocks to agree before it gives back what it holds.
+    package static let patience = Duration.seconds(60)
+}

@@ -1,0 +1,116 @@
+import ServiceRuntime
+import Store
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Pipeline
+
+@Suite("The watch over the clocks", .timeLimit(.minutes(5)))
+struct ClockWatchTests {
+    /// A host's clock, a database's clock, and a watch over both.
+    private struct Ground {
+        let host = ManualTime(Instant(seconds: 1_800_000_000))
+        let database = ManualTime(Instant(seconds: 1_800_000_000))
+        let log = CapturedLog()
+        let metrics = MetricsRegistry()
+        let watch: ClockWatch
+
+        init(roundTrip: Duration = .zero) {
+            let (host, database) = (host, database)
+            watch = ClockWatch(time: host, logger: Logger(label: "test", sink: log), metrics: metrics) {
+                DatabaseClock.Comparison(
+                    offset: host.now() - database.now(),
+                    uncertainty: roundTrip / 2,
+                    wall: host.now(),
+                    steady: .now
+                )
+            }
+        }
+    }
+
+    @Test("clocks that differ by half a minute agree, by a second more they do not, in either direction")
+    func tolerance() async {
+        for (ahead, agree) in [(Int64(29), true), (-29, true), (32, false), (-32, false), (63_072_000, false)] {
+            let ground = Ground()
+            ground.host.advance(by: .seconds(ahead))
+            let found = await ground.watch.agree()
+            #expect(found == agree, "\(ahead) s")
+            #expect((ground.watch.whatIsWrong == nil) == agree)
+        }
+    }
+
+    @Test("half of the round trip is allowed for")
+    func roundTrip() async {
+        let ground = Ground(roundTrip: .seconds(20))
+        ground.host.advance(by: .seconds(39))
+        let near = await ground.watch.agree()
+        #expect(near)
+        ground.host.advance(by: .seconds(3))
+        let far = await ground.watch.agree()
+        #expect(!far)
+    }
+
+    @Test("until the database has answered nothing is known, and nobody may go on")
+    func unknown() {
+        let ground = Ground()
+        #expect(ground.watch.verdict == .unknown)
+        #expect(ground.watch.whatIsWrong == "the database's clock is not known yet")
+        #expect(!ground.metrics.text().contains("bellhop_clock_offset_seconds "))
+    }
+
+    @Test("a step of the host's clock is noticed without asking the database, and so is its end")
+    func step() async {
+        let ground = Ground()
+        let before = await ground.watch.agree()
+        #expect(before)
+        ground.host.advance(by: .seconds(86_400))
+        guard case .differ(let offset) = ground.watch.verdict else {
+            Issue.record("the step is not noticed")
+            return
+        }
+        #expect(offset > .seconds(86_390))
+        #expect(ground.watch.whatIsWrong == "this host's clock is \(offset.roughly) ahead of the database's")
+        ground.host.advance(by: .seconds(-86_400))
+        #expect(ground.watch.verdict == .agree)
+    }
+
+    @Test("the log reports the beginning and the end once, and the metric shows the offset")
+    func reported() async {
+        let ground = Ground()
+        await ground.watch.compare()
+        ground.database.advance(by: .seconds(63_072_000))
+        await ground.watch.compare()
+        await ground.watch.compare()
+        #expect(ground.watch.whatIsWrong == "this host's clock is 729 d behind the database's")
+        #expect(ground.metrics.text().contains("bellhop_clock_offset_seconds -6307"))
+        ground.database.advance(by: .seconds(-63_072_000))
+        await ground.watch.compare()
+        await ground.watch.compare()
+        let messages = ground.log.messages
+        #expect(
+            messages == [
+                "the clocks of this host and of the database differ, taking and planning nothing",
+                "the clocks of this host and of the database agree again",
+            ]
+        )
+    }
+
+    @Test("a worker whose clock has stepped ends when it has waited for long enough, one that never agreed waits on")
+    func ends() async throws {
+        let ground = Ground()
+        let drain = DrainSignal()
+        let duty = ClockDuty(ground.watch, endingAfter: .zero)
+        let running = Task { try await duty.run(until: drain) }
+        ground.host.advance(by: .zero)
+        try await eventually("the clocks have been compared") { ground.watch.verdict == .agree }
+        ground.host.advance(by: .seconds(3_600))
+        await #expect(throws: ClockDuty.Disagreement.self) { try await running.value }
+        let other = Ground()
+        other.host.advance(by: .seconds(3_600))
+        let waiting = Task { try await ClockDuty(other.watch, endingAfter: .zero).run(until: drain) }
+        try await eventually("the clocks have been compared") { other.watch.verdict != .unknown }
+        drain.fire()
+        try await waiting.value
+    }
+}
