@@ -12,11 +12,19 @@ struct Settler: Sendable {
     let backlogs: Backlogs
     let context: PipelineContext
 
+    /// How long a settlement may take once its task was cancelled: less than the process is given then.
+    static let farewell = Duration.seconds(4)
+
     /// Settles what is not lost, and leaves aside what is until its dead letter is confirmed: that may take as long as the
     /// broker likes, and the others' claims end.
     ///
-    /// Closes a part of its message for each; what is left aside is closed after this has returned.
+    /// Closes a part of its message for each; what is left aside is closed after this has returned. A cancellation ends the
+    /// requests under way at the end of a drain; what they have come to is settled all the same.
     func settle(_ dispositions: [Disposition], _ batch: Batch) async {
+        await Task.outlastingCancellation(for: Self.farewell) { await settleAll(dispositions, batch) }
+    }
+
+    private func settleAll(_ dispositions: [Disposition], _ batch: Batch) async {
         context.metrics.deliveries.repeats.increment(by: dispositions.count(where: \.isRepeat))
         let kept = dispositions.filter { $0.loss == nil }
         if kept.count < dispositions.count { bury(dispositions.filter { $0.loss != nil }, batch) }

@@ -59,6 +59,19 @@ struct SpineTests {
         #expect(ground.resumes().isEmpty)
     }
 
+    @Test("what was sent is settled although its task is cancelled, and the database fails once more")
+    func cancelledWhileSending() async throws {
+        let ground = try SpineGround()
+        try ground.person("u", device: "d")
+        ground.provider.beforeAnswering { [store = ground.store] in
+            store.state.withLock { $0.failuresToCome = 1 }
+            withUnsafeCurrentTask { $0?.cancel() }
+        }
+        await ground.take([ground.event("e", to: ["u"])])
+        #expect(ground.provider.sent == ["d"])
+        #expect(ground.lines() == ["u d": "delivered"])
+    }
+
     @Test("a device that is gone ends its line and its subscription, without a dead letter")
     func deviceGone() async throws {
         let ground = try SpineGround()

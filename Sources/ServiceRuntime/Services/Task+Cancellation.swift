@@ -1,0 +1,18 @@
+extension Task where Success == Void, Failure == Never {
+    /// Runs a body to its end although the calling task is cancelled; from that moment on it has so long before it is
+    /// cancelled as well.
+    package static func outlastingCancellation(
+        for limit: Duration,
+        _ body: @escaping @Sendable () async -> Void
+    ) async {
+        let task = Task { await body() }
+        await withTaskCancellationHandler {
+            await task.value
+        } onCancel: {
+            Task {
+                try? await Task<Never, Never>.sleep(for: limit)
+                task.cancel()
+            }
+        }
+    }
+}
