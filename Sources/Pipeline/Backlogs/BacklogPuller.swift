@@ -170,7 +170,7 @@ package struct BacklogPuller: Service {
         // Something more urgent may have come while it waited.
         guard !shift.drain.isDraining,
             let priority = asScout ? place.priority : backlogs.next(of: place.key, among: priorities),
-            let load = await claim(BacklogPlace(place.key, priority), in: places, asScout: asScout)
+            let load = await claim(BacklogPlace(place.key, priority), in: places, asScout: asScout, shift.drain)
         else {
             carrier.dispatcher.give(back: places)
             return nil
@@ -183,28 +183,55 @@ package struct BacklogPuller: Service {
     }
 
     /// Nil where another is pulling, or the database cannot be asked.
-    private func claim(_ place: BacklogPlace, in places: PulledPlaces, asScout: Bool) async -> BacklogLoad? {
+    private func claim(
+        _ place: BacklogPlace,
+        in places: PulledPlaces,
+        asScout: Bool,
+        _ drain: DrainSignal
+    ) async -> BacklogLoad? {
         let glance = backlogs.glance(at: place)
         var chance = context.chance
         let claim = Claim(using: &chance)
         let lease = Lease()
         let start = context.time.steady()
+        lease.begin(at: start)
+        var load = BacklogLoad(place: place, lines: [], claim: claim, lease: lease, places: places)
         do throws(PostgresError) {
             let pulled =
                 asScout
                 ? try await store.scout(glance.look, as: claim)
                 : try await store.pull(glance.look, atMost: places.count, as: claim)
             guard case .lines(let lines) = pulled else { return nil }
-            lease.begin(at: start)
+            load.lines = lines
             // A scout may be the last of all.
             if !asScout || lines.isEmpty { backlogs.pulled(lines.compactMap(\.queuedAt), by: glance) }
-            metrics.count(pulled: lines.count, from: place.key)
-            return BacklogLoad(place: place, lines: lines, claim: claim, lease: lease, places: places)
         } catch {
             context.metrics.storeFailures.increment()
             context.logger.warning("the database cannot be asked for what waits", ["error": .error(error)])
-            return nil
+            guard error.code == .outcomeUnknown, let lines = await regain(load, until: drain) else { return nil }
+            load.lines = lines
         }
+        metrics.count(pulled: load.lines.count, from: place.key)
+        return load
+    }
+
+    /// Asks for what a pull has claimed whose answer was lost, for as long as it may be sent; nil where that is over.
+    ///
+    /// A statement that ends between a look and its lock is seen by the second look alone.
+    private func regain(_ load: BacklogLoad, until drain: DrainSignal) async -> [ClaimedDelivery]? {
+        var pauses = Pauses(drain: drain, time: context.time, chance: context.chance)
+        var looks = 0
+        while !load.lease.hasLasted(carrier.dispatcher.policy.beginsWithin, at: context.time.steady()) {
+            guard await pauses.pause() else { return nil }
+            do throws(PostgresError) {
+                guard case .lines(let lines) = try await store.regain(load.place.key, as: load.claim) else { continue }
+                looks += 1
+                if !lines.isEmpty || looks == 2 { return lines }
+            } catch {
+                context.metrics.storeFailures.increment()
+            }
+        }
+        return nil
     }
 
     private static let longestRest = Duration.seconds(5)
@@ -244,7 +271,7 @@ private struct Pace {
 /// What one pull has brought, with its places in the outlet's window.
 struct BacklogLoad: Sendable {
     let place: BacklogPlace
-    let lines: [ClaimedDelivery]
+    var lines: [ClaimedDelivery]
     let claim: Claim
     let lease: Lease
     let places: PulledPlaces

@@ -50,6 +50,7 @@ package protocol PipelineStore: Sendable {
         as claim: Claim
     ) async throws(PostgresError) -> BacklogBook.Pulled
     func scout(_ look: BacklogBook.Look, as claim: Claim) async throws(PostgresError) -> BacklogBook.Pulled
+    func regain(_ backlog: BacklogKey, as claim: Claim) async throws(PostgresError) -> BacklogBook.Pulled
     func backlogNames() async throws(PostgresError) -> [String]
     func release(_ backlog: String, atMost limit: Int, after age: Duration) async throws(PostgresError) -> Int
 

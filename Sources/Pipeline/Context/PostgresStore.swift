@@ -172,6 +172,13 @@ package struct PostgresStore: PipelineStore, OutletStore {
         try await backlogs.scout(look, as: claim)
     }
 
+    package func regain(
+        _ backlog: BacklogKey,
+        as claim: Claim
+    ) async throws(PostgresError) -> BacklogBook.Pulled {
+        try await backlogs.regain(backlog, as: claim)
+    }
+
     package func backlogNames() async throws(PostgresError) -> [String] {
         try await backlogs.names()
     }

@@ -84,6 +84,17 @@ package struct BacklogBook: Sendable {
         try await self.claim(Self.scout, look, Self.candidates, claim)
     }
 
+    /// What a pull or a scout under this claim has brought whose answer was lost; their turns are lost with it.
+    ///
+    /// `isBusy` while it may still be under way.
+    package func regain(_ backlog: BacklogKey, as claim: Claim) async throws(PostgresError) -> Pulled {
+        let rows = try await pool.run(
+            Self.regain,
+            [.text(backlog.text), .integer(claim.number), .integer(lease.milliseconds)]
+        )
+        return try Self.pulled(rows)
+    }
+
     private func claim(
         _ statement: Statement,
         _ look: Look,
@@ -98,6 +109,10 @@ package struct BacklogBook: Sendable {
                 .integer(claim.number), .integer(lease.milliseconds),
             ]
         )
+        return try Self.pulled(rows)
+    }
+
+    private static func pulled(_ rows: Rows) throws(PostgresError) -> Pulled {
         guard !rows.isEmpty, try rows.boolean(0, 0) else { return .isBusy }
         return .lines(
             try rows.compactMap { (rows, row) throws(PostgresError) in try ClaimedDelivery(pulled: rows, row) }
@@ -167,6 +182,29 @@ package struct BacklogBook: Sendable {
                 WHERE s.reached_at IS NOT NULL) DESC, random()
             LIMIT 1
         ), \(claimed)
+        """
+    )
+
+    /// By `ledger_due`, in which claims stand with the ends of their leases.
+    private static let regain = Statement(
+        """
+        WITH \(mine), held AS MATERIALIZED (
+            SELECT l.* FROM unnest(ARRAY[0, 1, 2]) AS u (urgency)
+            CROSS JOIN LATERAL (
+                SELECT person, id, target, attempts, unknown_sends, decision ->> '\(Wait.slotKey)' AS slot,
+                       reason IS NOT DISTINCT FROM '\(HoldBook.reason)' AS was_held
+                FROM ledger
+                WHERE urgency = u.urgency AND sent_at IS NULL AND due_at > now()
+                  AND due_at <= now() + $3::bigint * interval '1 ms' + interval '1 min'
+                  AND state = 's' AND claim = $2
+                ORDER BY due_at LIMIT 2000
+            ) AS l
+        )
+        SELECT m.is_mine, p.app, p.user_id, h.id, h.target, h.person, h.attempts::bigint, h.unknown_sends::bigint, h.slot,
+               NULL::timestamptz, h.was_held
+        FROM mine m
+        LEFT JOIN held h ON m.is_mine
+        LEFT JOIN LATERAL (SELECT app, user_id FROM people WHERE number = h.person OFFSET 0) AS p ON true
         """
     )
 

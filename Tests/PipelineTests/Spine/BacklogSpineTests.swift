@@ -91,6 +91,23 @@ struct BacklogSpineTests {
         #expect(ground.backlogs.isEmpty)
     }
 
+    @Test("what a pull has claimed is sent although its answer is lost, and no send counts as unknown")
+    func lostPull() async throws {
+        let ground = try Self.ground(["a", "b"], budget: Self.budget)
+        ground.store.state.withLock { $0.budget = 0 }
+        await ground.take([ground.event("e", to: ["a", "b"])])
+        ground.store.state.withLock { state in
+            state.budget = nil
+            state.losesPull = true
+        }
+        ground.time.skip(.seconds(20))
+        await ground.pull()
+        #expect(Set(ground.provider.sent) == ["a", "b"])
+        #expect(Self.reasons(ground) == ["delivered -"])
+        let unknown = ground.store.state.withLock { $0.lines.values.count(where: \.outcomeIsUnknown) }
+        #expect(unknown == 0)
+    }
+
     @Test("of what waits the urgent goes first, whenever it came")
     func urgentOvertakes() async throws {
         let ground = try Self.ground(["normal", "urgent"], budget: Self.budget)

@@ -44,6 +44,8 @@ final class MemoryStore: PipelineStore, OutletStore {
         var revoked: [String] = []
         /// So many of the next calls fail.
         var failuresToCome = 0
+        /// The answer to the next pull is lost, when it has been carried out.
+        var losesPull = false
         /// So many of the next records fail, on top of those.
         var unrecordedToCome = 0
         /// How many notifications each claim named.
@@ -64,14 +66,14 @@ final class MemoryStore: PipelineStore, OutletStore {
 
     let state = Mutex(State())
     let firstPause = Duration.seconds(10)
-    private let lease = Duration.seconds(60)
-    private let time: SkippingTime
+    let lease = Duration.seconds(60)
+    let time: SkippingTime
 
     init(time: SkippingTime) {
         self.time = time
     }
 
-    private func answering<Value: Sendable>(
+    func answering<Value: Sendable>(
         _ body: (inout sending State) throws(PostgresError) -> sending Value
     ) throws(PostgresError) -> Value {
         try state.withLock { (state) throws(PostgresError) -> Value in
@@ -284,50 +286,7 @@ final class MemoryStore: PipelineStore, OutletStore {
         }
     }
 
-    // MARK: - Backlogs
-
-    func heads(_ looks: [BacklogBook.Look]) async throws(PostgresError) -> BacklogBook.Heads {
-        let now = clock
-        return try answering { state in
-            BacklogBook.Heads(oldest: looks.map { state.waiting(at: $0).first?.turn }, now: now)
-        }
-    }
-
-    func scout(_ look: BacklogBook.Look, as claim: Claim) async throws(PostgresError) -> BacklogBook.Pulled {
-        try await pull(look, atMost: 1, as: claim)
-    }
-
-    func pull(
-        _ look: BacklogBook.Look,
-        atMost count: Int,
-        as claim: Claim
-    ) async throws(PostgresError) -> BacklogBook.Pulled {
-        let (now, ends) = (clock, time.steady() + lease)
-        return try answering { state in
-            let chosen = state.waiting(at: look).prefix(count)
-            let keys = chosen.flatMap { state.together(with: $0.key) }
-            var claimed: [ClaimedDelivery] = []
-            for key in keys {
-                guard let line = state.lines[key], let backlog = line.backlog else { continue }
-                state.lines[key]?.take(claim, at: now, until: ends)
-                claimed.append(
-                    ClaimedDelivery(
-                        key: key,
-                        attempts: line.attempts,
-                        outcomeWasUnknown: line.outcomeIsUnknown,
-                        digest: line.digest,
-                        queuedAt: backlog.queuedAt
-                    )
-                )
-            }
-            return .lines(claimed)
-        }
-    }
-
-    func backlogNames() async throws(PostgresError) -> [String] { [] }
-    func release(_ backlog: String, atMost limit: Int, after age: Duration) async throws(PostgresError) -> Int { 0 }
-
-    private var clock: Timestamp { Timestamp(clamping: time.now().microseconds) }
+    var clock: Timestamp { Timestamp(clamping: time.now().microseconds) }
 
     // MARK: - Devices and providers
 
@@ -375,7 +334,7 @@ final class MemoryStore: PipelineStore, OutletStore {
 }
 
 extension MemoryStore.Line {
-    fileprivate mutating func take(_ claim: Claim, at now: Timestamp, until end: ContinuousClock.Instant) {
+    mutating func take(_ claim: Claim, at now: Timestamp, until end: ContinuousClock.Instant) {
         state = .sending
         self.claim = claim
         leaseEnds = end
@@ -393,24 +352,5 @@ extension MemoryStore.State {
             let state = SQLState(known: "XX001")
             throw PostgresError(.server(state), "invalid page", sqlState: state)
         }
-    }
-
-    /// What waits there, in order.
-    fileprivate func waiting(at look: BacklogBook.Look) -> [(key: DeliveryKey, turn: Timestamp)] {
-        var waiting: [(key: DeliveryKey, turn: Timestamp)] = []
-        for (key, line) in lines where line.priority == look.place.priority {
-            guard let backlog = line.backlog, backlog.key == look.place.key else { continue }
-            if look.since.map({ backlog.queuedAt >= $0 }) ?? true { waiting.append((key, backlog.queuedAt)) }
-        }
-        return waiting.sorted { ($0.turn, $0.key.target) < ($1.turn, $1.key.target) }
-    }
-
-    /// The lines of its digest, or itself alone.
-    fileprivate func together(with key: DeliveryKey) -> [DeliveryKey] {
-        guard let line = lines[key], let digest = line.digest else { return [key] }
-        return lines.filter { other, candidate in
-            candidate.digest == digest && candidate.backlog?.key == line.backlog?.key && other.target == key.target
-                && other.notification.recipient == key.notification.recipient
-        }.map(\.key)
     }
 }

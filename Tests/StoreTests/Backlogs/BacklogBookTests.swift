@@ -144,6 +144,31 @@ struct BacklogBookTests {
         }
     }
 
+    @Test("what a pull has claimed is found again under its claim, and nothing of another's")
+    func regaining() async throws {
+        try await Bench.withSchema { bench in
+            try await Self.fill(bench, [("u1", 30, 1), ("u2", 20, 1), ("u3", 10, 1)])
+            let book = BacklogBook(pool: bench.pool, lease: Self.lease)
+            let look = BacklogBook.Look(try Self.place(), since: nil)
+            let claim = Claim.fresh
+            _ = try await book.pull(look, atMost: 2, as: claim)
+            _ = try await book.pull(look, atMost: 2, as: .fresh)
+            let again = try Self.lines(try await book.regain(look.place.key, as: claim))
+            let nothing = try Self.lines(try await book.regain(look.place.key, as: .fresh))
+            #expect(Set(Self.users(again)) == ["u1", "u2"])
+            #expect(again.map(\.attempts) == [2, 2])
+            #expect(again.allSatisfy { !$0.outcomeWasUnknown })
+            #expect(nothing.isEmpty)
+            let busy = try await RowLock.hold(
+                on: bench,
+                "SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || ' backlog drop/fcm', 0))"
+            ) {
+                try await book.regain(look.place.key, as: claim)
+            }
+            guard case .isBusy = busy else { throw BenchError("it does not wait for a pull that may be under way") }
+        }
+    }
+
     @Test("the lines of a digest are pulled together, whatever the limit and their priorities; others stay")
     func digests() async throws {
         try await Bench.withSchema { bench in

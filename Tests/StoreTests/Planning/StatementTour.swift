@@ -135,7 +135,9 @@ struct StatementTour {
         _ = try await book.names()
         _ = try await book.release(key.text, atMost: 10, after: .seconds(600))
         _ = try await book.scout(look, as: .fresh)
-        _ = try await book.pull(look, atMost: 1, as: .fresh)
+        let claim = Claim.fresh
+        _ = try await book.pull(look, atMost: 1, as: claim)
+        _ = try await book.regain(key, as: claim)
     }
 
     // MARK: - People and their devices
