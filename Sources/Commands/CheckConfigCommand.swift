@@ -19,7 +19,8 @@ enum CheckConfigCommand: Command {
         let configuration = setup.configuration
         let files = try Files(setup, beside: faults)
         let secrets = secretFiles(call) + (files.providers?.secretFiles ?? [])
-        let warnings = try warnings(configuration) + warnings(secretFiles: secrets) + files.warnings
+        let warnings =
+            try warnings(configuration) + leaseWarnings(configuration) + warnings(secretFiles: secrets) + files.warnings
         let words = [
             configuration.describe(), "", "catalogues: \(files.catalogsInWords)",
             "providers:  \(files.providersInWords)", "token keys: \(files.tokenKeysInWords)",
@@ -52,6 +53,13 @@ enum CheckConfigCommand: Command {
         let name = Setting.databaseURL.environmentName
         let mode = url["sslmode"] ?? "prefer"
         return ["\(name) goes to another machine with sslmode=\(mode), which proves nothing of it: write verify-full"]
+    }
+
+    /// A request begins in the first half of its lease and may take thirty seconds: what is answered later may be repeated.
+    private static func leaseWarnings(_ configuration: BellhopConfiguration) -> [String] {
+        guard configuration.providers != nil, configuration.lease < .seconds(60) else { return [] }
+        let name = Setting.lease.environmentName
+        return ["\(name) is shorter than 60s, twice the longest request: another worker may repeat a slow one"]
     }
 
     private static func warnings(secretFiles: [String]) -> [String] {

@@ -98,6 +98,18 @@ struct CheckConfigTests {
         }
     }
 
+    @Test("a lease shorter than twice the longest request gets a warning", arguments: [("20s", true), ("60s", false)])
+    func shortLease(_ lease: String, _ warns: Bool) async throws {
+        try await Workplace.with { folder in
+            let file = folder.appendingPathComponent("providers.json5")
+            try Data("{}".utf8).write(to: file)
+            let prompt = Prompt().with("BELLHOP_PROVIDERS", file.path).with("BELLHOP_LEASE", lease)
+            let answer = await prompt.run("check-config")
+            #expect(answer.code == .done)
+            #expect(answer.output.contains("BELLHOP_LEASE is shorter than 60s") == warns)
+        }
+    }
+
     @Test("every fault is told at once")
     func faults() async {
         let prompt = Prompt(environment: ["BELLHOP_BACTH": "3", "BELLHOP_RETRY_LIMIT": "0"])

@@ -40,8 +40,8 @@ package struct SMTPTransportOptions: Hashable, Sendable {
 
     /// For one mail, and the part of it that a new connection may take.
     ///
-    /// The total keeps below the minute after which somebody else may take a delivery up.
-    package var timeouts = TransferTimeouts(total: .seconds(40), connect: .seconds(10))
+    /// Half of the usual lease, in whose first half a mail begins: it ends before another may take its delivery over.
+    package var timeouts = TransferTimeouts(total: .seconds(30), connect: .seconds(10))
 
     /// How long `close` lets mails under way end before it abandons them.
     package var closeGrace: Duration = .seconds(5)
