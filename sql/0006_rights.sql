@@ -6,7 +6,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON
 TO bellhop_worker;
 GRANT SELECT ON notifications, deliveries TO bellhop_worker;
 GRANT SELECT ON holds TO bellhop_worker;
-GRANT SELECT, INSERT, UPDATE, DELETE ON processes TO bellhop_worker;
+GRANT SELECT, INSERT, UPDATE, DELETE ON processes, claimants TO bellhop_worker;
 GRANT SELECT ON schema_migrations, topology_bindings TO bellhop_worker, bellhop_api;
 
 -- What a signed-in user says of themselves goes through the statements of the feeds, which look for tombstones, leave some,

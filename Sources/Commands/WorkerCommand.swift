@@ -58,13 +58,15 @@ enum WorkerCommand: Command {
             policy: process.setup.policy
         )
         let herald = process.herald()
+        let heartbeat = try await process.claimantHeartbeat()
         let context = PipelineContext(
             time: process.time,
             logger: process.logger,
             metrics: PipelineMetrics(process.metrics),
             herald: herald,
             tracer: process.tracer,
-            clocks: process.clocks
+            clocks: process.clocks,
+            claimant: heartbeat.claimant
         )
         let intake = Intake(catalogs: source, zones: process.zones, tools: tools, context: context)
         let receipts = ReceiptWorker(
@@ -87,7 +89,7 @@ enum WorkerCommand: Command {
                 ) {
                     process.clocks.whatIsWrong ?? workers.lazy.compactMap(\.hindrance).first
                 },
-                herald,
+                herald, heartbeat,
             ],
             listen: configuration.metricsListen,
             untilInputEnds: untilInputEnds,
@@ -96,6 +98,7 @@ enum WorkerCommand: Command {
             ] + process.checks(publisher)
         )
         intake.report.tell()
+        heartbeat.close()
         await senders.close()
         await publisher.close()
         return ending

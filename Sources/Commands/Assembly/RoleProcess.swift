@@ -125,6 +125,15 @@ struct RoleProcess: Sendable {
         )
     }
 
+    /// What says to schedulers that this process may have claimed something, and that it lives.
+    func claimantHeartbeat() async throws -> ClaimantHeartbeat {
+        guard let url = setup.configuration.listenURL else { throw Setup.missing(.listenURL) }
+        var session = ListenerOptions(url: try DatabaseURL(url.revealed), channels: [])
+        session.applicationName = "bellhop \(role), claiming"
+        session.setUp = setup.configuration.namespace.setUp(as: .worker)
+        return try await ClaimantHeartbeat(book: ClaimantBook(pool: pool), session: session, logger: logger)
+    }
+
     /// What tells open pages that something has changed.
     func herald() -> Herald {
         Herald(

@@ -190,8 +190,7 @@ package struct BacklogPuller: Service {
         _ drain: DrainSignal
     ) async -> BacklogLoad? {
         let glance = backlogs.glance(at: place)
-        var chance = context.chance
-        let claim = Claim(using: &chance)
+        let claim = context.newClaim()
         let lease = Lease()
         let start = context.time.steady()
         lease.begin(at: start)

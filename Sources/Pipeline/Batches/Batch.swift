@@ -29,9 +29,8 @@ struct Batch: Sendable {
     }
 
     init(_ messages: [IncomingMessage], _ shift: Shift, _ context: PipelineContext) {
-        var chance = context.chance
         lane = shift.lane
-        claim = Claim(using: &chance)
+        claim = context.newClaim()
         self.messages = OpenMessages(
             messages.map(\.tag),
             of: messages,

@@ -1,4 +1,5 @@
 package import ServiceRuntime
+package import Store
 package import Tracing
 
 /// What everything in the pipeline is given of its surroundings: the clock, chance, the log and the meters.
@@ -13,6 +14,8 @@ package struct PipelineContext: Sendable {
     let tracer: Tracer?
     /// What keeps a worker from deciding by a wrong clock; `nil` only if nothing is decided by one.
     let clocks: ClockWatch?
+    /// Whom the claims name.
+    let claimant: Claimant
 
     package init(
         time: any TimeSource = SystemTime(),
@@ -21,7 +24,8 @@ package struct PipelineContext: Sendable {
         metrics: PipelineMetrics,
         herald: Herald? = nil,
         tracer: Tracer? = nil,
-        clocks: ClockWatch? = nil
+        clocks: ClockWatch? = nil,
+        claimant: Claimant = .unknown
     ) {
         self.time = time
         self.chance = chance
@@ -30,5 +34,14 @@ package struct PipelineContext: Sendable {
         self.herald = herald
         self.tracer = tracer
         self.clocks = clocks
+        self.claimant = claimant
+    }
+}
+
+extension PipelineContext {
+    /// A claim that no other batch has.
+    func newClaim() -> Claim {
+        var chance = chance
+        return Claim(of: claimant, using: &chance)
     }
 }

@@ -16,6 +16,8 @@ package struct HandOver: Service {
     private let loop: DutyLoop
     private let handedOver: Counter
     private let rate: Int
+    private let watch: ClaimantWatch
+    private let time: any TimeSource
     /// Between two looks from the very beginning, which alone find what was stranded.
     private let wholeLook: Duration
 
@@ -39,6 +41,8 @@ package struct HandOver: Service {
         wholeLook = min(rhythm.interval * 60, rhythm.grace / 5)
         logger = tools.logger.labelled(name)
         loop = tools.loop(of: name, every: rhythm.interval, trouble: "the database cannot be asked what is due")
+        watch = ClaimantWatch(tools: tools, interval: rhythm.interval * 2)
+        time = tools.time
         due = DueDeliveryBook(pool: tools.pool, strandedAfter: rhythm.grace)
         resumes = tools.resumes(logger)
         handedOver = tools.metrics.counter(
@@ -48,17 +52,45 @@ package struct HandOver: Service {
     }
 
     package func run(until drain: DrainSignal) async throws {
-        var looks: [Priority: LookBack] = [:]
-        await loop.run(until: drain) { try await handOver(drain, &looks) }
+        await withDiscardingTaskGroup { group in
+            group.addTask { await watch.run(until: drain) }
+            var memory = Memory(wholeLook: wholeLook)
+            await loop.run(until: drain) { try await handOver(drain, &memory) }
+        }
     }
 
-    private func handOver(
-        _ drain: DrainSignal,
-        _ looks: inout [Priority: LookBack]
-    ) async throws(PostgresError) -> DutyLoop.Next {
+    /// What it remembers from one turn to the next.
+    private struct Memory {
+        private var looks: [Priority: LookBack]
+        /// As many as are known from the watch.
+        private var deaths = 0
+        /// Hand-overs whose answer was lost.
+        var lost: [LostTake] = []
+
+        init(wholeLook: Duration) {
+            looks = Dictionary(uniqueKeysWithValues: Priority.allCases.map { ($0, LookBack(whole: wholeLook)) })
+        }
+
+        subscript(priority: Priority) -> LookBack? {
+            get { looks[priority] }
+            set { looks[priority] = newValue }
+        }
+
+        /// What the dead had claimed fell due while they were taken to live.
+        mutating func note(_ findings: ClaimantWatch.Findings) {
+            guard findings.deaths != deaths else { return }
+            deaths = findings.deaths
+            for priority in looks.keys { looks[priority]?.beginAnew() }
+        }
+    }
+
+    private func handOver(_ drain: DrainSignal, _ memory: inout Memory) async throws(PostgresError) -> DutyLoop.Next {
+        let findings = watch.current
+        memory.note(findings)
+        try await handOverLost(drain, &memory, findings)
         var count = 0
         for priority in [Priority.high, .normal, .high, .low] where !drain.isDraining {
-            let size = try await handOver(priority, drain, &looks[priority, default: LookBack(whole: wholeLook)])
+            let size = try await handOver(priority, drain, &memory, findings)
             count += size
             // No longer than a second, so that what falls due meanwhile and is urgent is not late.
             if size > 0 { await drain.pause(for: .seconds(1) * size / rate) }
@@ -69,11 +101,42 @@ package struct HandOver: Service {
     private func handOver(
         _ priority: Priority,
         _ drain: DrainSignal,
-        _ lookBack: inout LookBack
+        _ memory: inout Memory,
+        _ findings: ClaimantWatch.Findings
     ) async throws(PostgresError) -> Int {
-        let groups = try await lookBack.look { (span) throws(PostgresError) in
-            try await due.take(priority, atMost: min(rate, Self.batch), within: span)
+        guard var look = memory[priority] else { return 0 }
+        defer { memory[priority] = look }
+        let begin = time.steady()
+        let groups: DueItems<DueGroup>
+        do throws(PostgresError) {
+            groups = try await look.look { (span) throws(PostgresError) in
+                try await due.take(priority, atMost: min(rate, Self.batch), within: span, claimedBy: findings.dead)
+            }
+        } catch {
+            if error.code == .outcomeUnknown {
+                memory.lost.append(LostTake(priority: priority, begin: begin, end: time.steady()))
+            }
+            throw error
         }
+        return await publish(Array(groups), priority, drain)
+    }
+
+    /// Publishes what was taken by hand-overs whose answer was lost.
+    ///
+    /// A server may carry a statement out some time after its connection has broken, so each is looked for several times.
+    private func handOverLost(
+        _ drain: DrainSignal,
+        _ memory: inout Memory,
+        _ findings: ClaimantWatch.Findings
+    ) async throws(PostgresError) {
+        memory.lost.removeAll { time.steady() - $0.end > Self.patience }
+        for lost in memory.lost {
+            let groups = try await due.takeAgain(lost, claimedBy: findings.dead) { [time] in time.steady() }
+            _ = await publish(groups, lost.priority, drain)
+        }
+    }
+
+    private func publish(_ groups: [DueGroup], _ priority: Priority, _ drain: DrainSignal) async -> Int {
         guard !groups.isEmpty else { return 0 }
         // What is not confirmed comes up again in ten minutes.
         let unconfirmed = await resumes.send(groups: groups.map(\.notifications), lane: priority.lane, until: drain)
@@ -82,6 +145,9 @@ package struct HandOver: Service {
         logger.info("handed over", ["notifications": .integer(size), "users": .integer(groups.count)])
         return size
     }
+
+    /// For which what was lost is looked for: longer than such a statement takes.
+    private static let patience = Duration.seconds(40)
 
     private static let batch = 1000
 }

@@ -67,6 +67,11 @@ struct LookBack: Sendable {
         return found
     }
 
+    /// The next look is a whole one.
+    mutating func beginAnew() {
+        wholeAt = clock()
+    }
+
     /// What the last look found is back in its place.
     mutating func putBack() {
         mark = formerMark

@@ -18,8 +18,7 @@ extension Intake {
     func expand(_ pages: StoredBatch.Pages) async {
         await withDiscardingTaskGroup { group in
             for entry in pages.arrived {
-                var chance = context.chance
-                let batch = pages.batch.part(claiming: Claim(using: &chance))
+                let batch = pages.batch.part(claiming: context.newClaim())
                 group.addTask { await expand(entry, pages.heirs, batch) }
             }
         }

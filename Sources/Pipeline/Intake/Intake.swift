@@ -128,8 +128,7 @@ package struct Intake: Sendable {
     /// first has.
     func resume(_ rest: StoredBatch.Rest, _ batch: Batch) async {
         for part in rest.parts {
-            var chance = context.chance
-            let batch = batch.part(claiming: Claim(using: &chance))
+            let batch = batch.part(claiming: context.newClaim())
             guard !batch.drain.isDraining else {
                 batch.messages.giveUp(part.map(\.index))
                 continue

@@ -195,7 +195,7 @@ package struct BacklogBook: Sendable {
                        reason IS NOT DISTINCT FROM '\(HoldBook.reason)' AS was_held
                 FROM ledger
                 WHERE urgency = u.urgency AND sent_at IS NULL AND due_at > now()
-                  AND due_at <= now() + $3::bigint * interval '1 ms' + interval '1 min'
+                  AND due_at <= now() + $3::bigint * interval '1 ms' + \(LedgerStatements.afterLease)
                   AND state = 's' AND claim = $2
                 ORDER BY due_at LIMIT 2000
             ) AS l
@@ -245,7 +245,7 @@ package struct BacklogBook: Sendable {
         ), taken AS (
             UPDATE ledger d
             SET state = 's', claim = $5, updated_at = now(), outlet = NULL, queued_at = NULL,
-                due_at = now() + $6::bigint * interval '1 ms' + interval '1 min'
+                due_at = now() + $6::bigint * interval '1 ms' + \(LedgerStatements.afterLease)
             FROM whole w
             WHERE d.person = ANY (ARRAY[w.person]) AND d.id = w.id AND d.target = w.target
             RETURNING d.person, d.id, d.target, d.attempts::bigint AS attempts,

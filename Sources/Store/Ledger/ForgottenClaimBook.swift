@@ -61,7 +61,7 @@ package struct ForgottenClaimBook: Sendable {
             FOR UPDATE SKIP LOCKED
         )
         UPDATE ledger d
-        SET due_at = CASE WHEN d.updated_at <= now() THEN d.updated_at END, updated_at = least(d.updated_at, now())
+        SET due_at = CASE WHEN d.updated_at <= now() THEN d.updated_at - interval '1 min' END, updated_at = least(d.updated_at, now())
         FROM found f WHERE d.person = ANY (ARRAY[f.person]) AND d.id = f.id AND d.target = f.target
         """
     )

@@ -13,12 +13,18 @@ enum LedgerStatements {
         WHERE d.state IN (\(DeliveryState.owed)) AND d.outlet IS NULL
         """
 
+    /// How long after the end of its lease a claim is due: those who go by `updated_at` must find the lease over.
+    static let afterLease = "interval '2 s'"
+
     /// What this very claim holds already, since an answer was lost on the way, it gets again.
     ///
     /// A claim on another's `sending` line takes it over after the lease and writes down that its outcome is unknown,
-    /// before anything is sent; `due_at` then keeps it in the sweeper's sight until it is settled. It waits for no lock:
-    /// `unclaimed` finds the lines that it had to leave out. The last column says how many lines are owed: as many as it
-    /// returns where it has left out none.
+    /// before anything is sent; `due_at`, the end of the lease, then keeps it in the sweeper's sight until it is settled. It
+    /// waits for no lock: `unclaimed` finds the lines that it had to leave out. The last column says how many lines are owed:
+    /// as many as it returns where it has left out none.
+    ///
+    /// A first attempt of another has no due time, and its message has come back: its claimer may be dead. From then on the
+    /// sweeper sees it, too.
     static let claim = Statement(
         """
         WITH owed AS (
@@ -34,16 +40,21 @@ enum LedgerStatements {
                    CASE d.state
                        WHEN 's' THEN d.updated_at + $5::bigint * interval '1 ms'
                        ELSE coalesce(d.due_at, now())
-                   END AS free_at
+                   END AS free_at, d.state = 's' AND d.due_at IS NULL AS is_unseen
             \(owed)
             ORDER BY k.person, k.id, d.target + 0
             FOR UPDATE OF d SKIP LOCKED
         ), taken AS (
             UPDATE ledger d
             SET state = 's', claim = $4, unknown_sends = o.unknown_sends, updated_at = now(),
-                due_at = now() + $5::bigint * interval '1 ms' + interval '1 min'
+                due_at = now() + $5::bigint * interval '1 ms' + \(afterLease)
             FROM owed o
             WHERE o.is_free AND d.person = ANY (ARRAY[o.person]) AND d.id = o.id AND d.target = o.target
+        ), shown AS (
+            UPDATE ledger d SET due_at = o.free_at + \(afterLease)
+            FROM owed o
+            WHERE NOT o.is_free AND o.is_unseen
+              AND d.person = ANY (ARRAY[o.person]) AND d.id = o.id AND d.target = o.target
         )
         SELECT position, person, target, attempts::bigint, state::text, is_free,
                ceil(extract(epoch FROM free_at - now()) * 1000)::bigint, unknown_sends::bigint,

@@ -1,7 +1,9 @@
 import AMQP
 import BellhopRules
 import Pipeline
+import Postgres
 import ServiceRuntime
+import Store
 import TestSupport
 import Testing
 import Workbench
@@ -58,6 +60,82 @@ struct HandOverTests {
                     return counts?.messages == 1
                 }
             }
+        }
+    }
+
+    /// Lines of as many users that have waited until now.
+    private static func lines(_ count: Int, in bench: Bench) async throws {
+        _ = try await bench.owner.run(
+            """
+            INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, reason, due_at, urgency)
+            SELECT 'drop', 'u' || n, 'noti_ffffffffffffffff', 'push', 's', 'deferred', 'quiet-hours', now(), 0
+            FROM generate_series(1, $1::bigint) AS n
+            """,
+            [.integer(Int64(count))]
+        )
+    }
+
+    private static func expectResume(in bench: Bench) async throws {
+        let queue = bench.names.resume(.urgent)
+        let broker = try bench.broker
+        try await eventually("its resume is in the urgent lane") {
+            let counts = try await BrokerSession.with(broker, name: "test") { try $0.checkQueue(queue) }
+            return (counts?.messages ?? 0) > 0
+        }
+    }
+
+    @Test("a hand-over whose answer is lost is published, and not ten minutes later")
+    func lostAnswer() async throws {
+        try await Bench.withTopology { bench in
+            let (proxy, url) = try TCPProxy.beforeDatabase()
+            defer { proxy.stop() }
+            try await Self.lines(3, in: bench)
+            var options = PoolOptions(url: try DatabaseURL(url))
+            options.setUp = bench.namespace.setUp(as: .worker)
+            let pool = PostgresPool(options)
+            // Its rate is the limit of its statement.
+            proxy.loseReply(whenClientSends: [0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0x03, 0xD1])
+            try await RunningDuty.with(
+                { HandOver(tools: $0, rhythm: .init(interval: .milliseconds(100), rate: 0x3D1)) },
+                on: bench,
+                through: pool
+            ) {
+                try await eventually("they are taken") {
+                    try await bench.count("SELECT count(*) FROM deliveries WHERE state = 'pending'") == 3
+                }
+                try await Self.expectResume(in: bench)
+                #expect(proxy.connectionCount > 1)
+            }
+            await pool.close()
+        }
+    }
+
+    /// A clock on which a second passes in a tenth of one.
+    private struct QuickTime: TimeSource {
+        private let start = ContinuousClock.now
+
+        func now() -> Instant { SystemTime().now() }
+
+        func steady() -> ContinuousClock.Instant { start + (ContinuousClock.now - start) * 10 }
+    }
+
+    @Test("what a dead worker had claimed is handed over when its lease ends")
+    func deadWorker() async throws {
+        try await Bench.withTopology { bench in
+            let number = try await ClaimantBook(pool: bench.pool).enrol()
+            try await Self.lines(1, in: bench)
+            _ = try await bench.owner.run(
+                "UPDATE ledger SET state = 's', claim = ($1::bigint << 40) + 7, due_at = now() + interval '1 s'",
+                [.integer(number)]
+            )
+            try await RunningDuty.with(
+                { HandOver(tools: $0, rhythm: .init(interval: .milliseconds(100))) },
+                on: bench,
+                at: QuickTime()
+            ) {
+                try await Self.expectResume(in: bench)
+            }
+            #expect(try await bench.column("SELECT state FROM deliveries") == ["sending"])
         }
     }
 }

@@ -10,10 +10,13 @@ import Workbench
 enum RunningDuty {
     /// Runs a duty beside a body and drains it afterwards; what it publishes takes the given way to the broker, what it
     /// counts goes to `metrics`.
+    ///
+    /// It asks the database through `pool`, which is the bench's unless another is given.
     static func with(
         _ make: (DutyTools) -> any Service,
         on bench: Bench,
         by broker: BrokerAddress? = nil,
+        through pool: PostgresPool? = nil,
         at time: any TimeSource = SystemTime(),
         metrics: MetricsRegistry = MetricsRegistry(),
         pool: PostgresPool? = nil,

@@ -353,12 +353,12 @@ extension Claim {
 
 extension InboxRecord {
     fileprivate var user: UserID { key.recipient.user }
-    fileprivate var line: DeliveryKey { DeliveryKey(notification: key, channel: .push, target: "sub_0000000000000001") }
+    var line: DeliveryKey { DeliveryKey(notification: key, channel: .push, target: "sub_0000000000000001") }
 }
 
 extension Bench {
     /// Records that go out to one device each.
-    fileprivate func sending(id: String, users: [String]) throws -> [InboxRecord] {
+    func sending(id: String, users: [String]) throws -> [InboxRecord] {
         try records(id: id, users: users, title: "Hei").map { record in
             var record = record
             record.deliveries = [.sending(to: "sub_0000000000000001")]

@@ -23,7 +23,8 @@ struct Keys: Sendable {
 
     /// Tables that hold a handful of rows whatever users and producers do.
     private static let small: Set<String> = [
-        "breakers", "holds", "processes", "provider_budgets", "replays", "retired", "schema_migrations",
+        "breakers", "claimants", "holds", "processes", "provider_budgets", "replays", "retired",
+        "schema_migrations",
     ]
 
     /// What is due is read in order from an index that holds nothing else, and no further than it takes.

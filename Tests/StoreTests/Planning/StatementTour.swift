@@ -102,7 +102,10 @@ struct StatementTour {
         _ = try await receipts.claim(claimed.map(\.key), as: .fresh)
         try await backlogs(keys)
         for priority in Priority.allCases {
-            _ = try await DueDeliveryBook(pool: pool, strandedAfter: .zero).take(priority, atMost: 10)
+            let book = DueDeliveryBook(pool: pool, strandedAfter: .zero)
+            _ = try await book.take(priority, atMost: 10, claimedBy: [1])
+            let lost = LostTake(priority: priority, begin: .now - .seconds(10), end: .now)
+            _ = try await book.takeAgain(lost) { .now }
         }
         _ = try await ForgottenClaimBook(pool: pool, olderThan: .zero).look(from: 0, pages: 1)
         // Not before every transaction of the server has ended that ran beside the erasure: those of other tests, too.
@@ -259,6 +262,12 @@ struct StatementTour {
         _ = try await processes.all()
         try await processes.leave("tour")
         _ = try await DatabaseClock(pool: pool, time: SystemTime()).compare()
+        let claimants = ClaimantBook(pool: pool)
+        let number = try await claimants.enrol()
+        try await claimants.beat(number, 1)
+        _ = try await pool.run(Statement(ClaimantBook.lock(number)))
+        _ = try await claimants.sightings(knowing: [number])
+        try await claimants.forget([number])
         let breakers = BreakerBook(pool: pool)
         let key = BreakerKey(app: try Self.recipient(users[0]).app, provider: "fcm")
         try await breakers.open(key, reason: RevocationBook.massDeath)

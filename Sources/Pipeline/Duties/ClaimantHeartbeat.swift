@@ -1,0 +1,49 @@
+package import Postgres
+package import ServiceRuntime
+package import Store
+
+/// Proves that a process which claims deliveries is alive, so that schedulers know when it is not.
+///
+/// It beats every five seconds, and holds a lock on a session of its own, which the server ends with the process. During a
+/// drain it no longer beats: the lock lasts until the process ends.
+package final class ClaimantHeartbeat: Service {
+    package let name = "claimant"
+    /// By which claims name this process.
+    package var claimant: Claimant { Claimant(number: number) }
+    private let number: Int64
+    private let book: ClaimantBook
+    private let lock: NotificationListener
+    private let logger: Logger
+
+    /// Enrols the process; `session` is how its session is opened, with the rights of its role.
+    package init(book: ClaimantBook, session: ListenerOptions, logger: Logger) async throws(PostgresError) {
+        let number = try await book.enrol()
+        var session = session
+        session.setUp.append(ClaimantBook.lock(number))
+        self.number = number
+        self.book = book
+        self.logger = logger.labelled(name)
+        lock = NotificationListener(session)
+    }
+
+    package func run(until drain: DrainSignal) async throws {
+        var beats: Int64 = 0
+        while !drain.isDraining, !Task.isCancelled {
+            beats += 1
+            do throws(PostgresError) {
+                try await book.beat(number, beats)
+                await drain.pause(for: Self.interval)
+            } catch {
+                logger.debug("the heartbeat cannot be written", ["error": .error(error)])
+                await drain.pause(for: .seconds(1))
+            }
+        }
+    }
+
+    /// Ends the session, and with it the lock.
+    package func close() {
+        lock.close()
+    }
+
+    private static let interval = Duration.seconds(5)
+}

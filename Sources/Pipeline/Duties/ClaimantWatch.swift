@@ -1,0 +1,70 @@
+import Postgres
+import ServiceRuntime
+import Store
+import Synchronization
+
+/// Finds out which claimants have died, so that a hand-over need not wait for them.
+///
+/// Thread safety: what it has found is behind a lock.
+final class ClaimantWatch: Sendable {
+    /// What a hand-over goes by.
+    struct Findings: Sendable {
+        /// Those who are dead, as claims name them.
+        var dead: [Int64] = []
+        /// Grows with each death.
+        var deaths = 0
+    }
+
+    private let book: ClaimantBook
+    private let time: any TimeSource
+    private let logger: Logger
+    private let loop: DutyLoop
+    private let findings = Mutex(Findings())
+
+    init(tools: DutyTools, interval: Duration) {
+        book = ClaimantBook(pool: tools.pool)
+        time = tools.time
+        logger = tools.logger.labelled("claimants")
+        loop = tools.loop(
+            of: "claimants",
+            every: interval,
+            trouble: "the database cannot be asked which workers are alive"
+        )
+    }
+
+    var current: Findings { findings.withLock { $0 } }
+
+    func run(until drain: DrainSignal) async {
+        var dead = DeadClaimants()
+        await loop.run(until: drain) {
+            try await look(&dead)
+            return .later
+        }
+    }
+
+    private func look(_ dead: inout DeadClaimants) async throws(PostgresError) {
+        let known = dead.numbers
+        do throws(PostgresError) {
+            let sightings = try await book.sightings(knowing: known)
+            let hasNews = dead.see(sightings, at: time.steady())
+            if hasNews { tell(dead.numbers, known) }
+            try await book.forget(dead.forgotten(at: time.steady()))
+        } catch {
+            dead.miss()
+            throw error
+        }
+        let numbers = dead.numbers.map { Claimant(number: $0).number }
+        findings.withLock { findings in
+            if numbers.count > known.count { findings.deaths += 1 }
+            findings.dead = numbers
+        }
+    }
+
+    private func tell(_ dead: [Int64], _ known: [Int64]) {
+        let news = Set(dead).subtracting(known).sorted()
+        logger.notice(
+            "workers have ended, what they had claimed is released when their leases end",
+            ["claimants": .text(news.map(String.init).joined(separator: ","))]
+        )
+    }
+}

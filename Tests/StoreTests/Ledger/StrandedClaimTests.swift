@@ -1,0 +1,131 @@
+import BellhopRules
+import Postgres
+import TestSupport
+import Testing
+import Workbench
+
+@testable import Store
+
+@Suite(
+    "Claims whose claimer is gone",
+    .inTurn,
+    .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
+    .timeLimit(.minutes(5))
+)
+struct StrandedClaimTests {
+    private static let lease = Duration.seconds(60)
+    private static let dead = Claimant(number: 5)
+
+    private static func claim(of claimant: Claimant) -> Claim {
+        var chance = SystemRandomNumberGenerator()
+        return Claim(of: claimant, using: &chance)
+    }
+
+    /// Records a push for each user under a claim, and has each fail, so that it can be claimed again.
+    private static func retried(
+        _ users: [String],
+        _ bench: Bench,
+        id: String = "e1"
+    ) async throws -> [NotificationKey] {
+        let claim = Claim.fresh
+        let records = try bench.sending(id: id, users: users)
+        _ = try await Inbox(pool: bench.pool).record(records, as: claim)
+        let settlements = records.map { Settlement($0.line, .retrying, reason: "UNAVAILABLE", dueIn: .zero) }
+        _ = try await Ledger(pool: bench.pool, lease: lease).settle(settlements, of: claim)
+        return records.map(\.key)
+    }
+
+    private static func users(_ groups: some Sequence<DueGroup>) -> [String] {
+        groups.map(\.recipient.user.text).sorted()
+    }
+
+    /// Moves all claims so many seconds back in time.
+    private static func age(_ seconds: Int, _ bench: Bench) async throws {
+        _ = try await bench.owner.run(
+            """
+            UPDATE ledger SET updated_at = updated_at - $1::bigint * interval '1 s',
+                due_at = due_at - $1::bigint * interval '1 s'
+            """,
+            [.integer(Int64(seconds))]
+        )
+    }
+
+    @Test("a claim of the dead is released when its lease ends, one of the living six minutes later")
+    func lease() async throws {
+        try await Bench.withSchema { bench in
+            let keys = try await Self.retried(["dead", "living"], bench)
+            let ledger = Ledger(pool: bench.pool, lease: Self.lease)
+            _ = try await ledger.claim([keys[0]], as: Self.claim(of: Self.dead))
+            _ = try await ledger.claim([keys[1]], as: Self.claim(of: Claimant(number: 6)))
+            let book = DueDeliveryBook(pool: bench.pool, strandedAfter: .seconds(300))
+            let dead = [Self.dead.number]
+            let during = try await book.take(.low, atMost: 10, claimedBy: dead)
+            #expect(during.isEmpty)
+            try await Self.age(63, bench)
+            let unknown = try await book.take(.low, atMost: 10)
+            #expect(unknown.isEmpty)
+            let known = try await book.take(.low, atMost: 10, within: .seconds(5), claimedBy: dead)
+            #expect(Self.users(known) == ["dead"])
+            // It is a claim still: whoever takes it over counts a send whose outcome is unknown.
+            let taken = try await ledger.claim(keys, as: .fresh)
+            #expect(taken.claimed.map(\.outcomeWasUnknown) == [true, true])
+        }
+    }
+
+    @Test("a claim of the living is released as late as ever")
+    func grace() async throws {
+        try await Bench.withSchema { bench in
+            let keys = try await Self.retried(["living"], bench)
+            let ledger = Ledger(pool: bench.pool, lease: Self.lease)
+            _ = try await ledger.claim(keys, as: Self.claim(of: Claimant(number: 6)))
+            let book = DueDeliveryBook(pool: bench.pool, strandedAfter: .seconds(300))
+            try await Self.age(410, bench)
+            let early = try await book.take(.low, atMost: 10, claimedBy: [Self.dead.number])
+            #expect(early.isEmpty)
+            try await Self.age(15, bench)
+            let late = try await book.take(.low, atMost: 10, claimedBy: [Self.dead.number])
+            #expect(Self.users(late) == ["living"])
+        }
+    }
+
+    @Test("a first attempt is in the sweeper's sight from the moment its message meets its lease")
+    func firstAttempt() async throws {
+        try await Bench.withSchema { bench in
+            let records = try bench.sending(id: "e1", users: ["u1"])
+            _ = try await Inbox(pool: bench.pool).record(records, as: Self.claim(of: Self.dead))
+            let ledger = Ledger(pool: bench.pool, lease: Self.lease)
+            let harvest = try await ledger.claim(records.map(\.key), as: .fresh)
+            #expect(harvest.claimed.isEmpty)
+            #expect(harvest.leased.count == 1)
+            let due = try await bench.column("SELECT (due_at - updated_at)::text FROM ledger")
+            #expect(due == ["00:01:02"])
+            let book = DueDeliveryBook(pool: bench.pool, strandedAfter: .seconds(300))
+            let early = try await book.take(.low, atMost: 10, claimedBy: [Self.dead.number])
+            try await Self.age(63, bench)
+            let due63 = try await book.take(.low, atMost: 10, claimedBy: [Self.dead.number])
+            #expect(early.isEmpty)
+            #expect(Self.users(due63) == ["u1"])
+        }
+    }
+
+    @Test("what a hand-over has taken whose answer was lost is taken once more, and nothing else")
+    func lostTake() async throws {
+        try await Bench.withSchema { bench in
+            _ = try await Self.retried(["u1", "u2"], bench)
+            let book = DueDeliveryBook(pool: bench.pool, strandedAfter: .zero)
+            _ = try await book.take(.low, atMost: 10)
+            // That was half a minute ago.
+            try await Self.age(30, bench)
+            _ = try await Self.retried(["u3"], bench, id: "e3")
+            let begin = ContinuousClock.now
+            let taken = try await book.take(.low, atMost: 10)
+            let lost = LostTake(priority: .low, begin: begin, end: .now)
+            let again = try await book.takeAgain(lost) { .now }
+            #expect(Self.users(taken) == ["u3"])
+            #expect(Self.users(again) == ["u3"])
+            #expect(again.map(\.priority) == [.low])
+            let nothing = try await book.takeAgain(lost) { .now + .seconds(3) }
+            #expect(nothing.isEmpty)
+        }
+    }
+}
