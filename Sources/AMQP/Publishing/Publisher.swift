@@ -40,6 +40,21 @@ package final class Publisher: Sendable {
         }
     }
 
+    /// Publishes the messages for a caller that waits no longer than `patience`, or until its task is cancelled.
+    ///
+    /// A message without an outcome by then is `unknown`: it may still be sent and confirmed.
+    package func publish(_ messages: [OutgoingMessage], within patience: Duration) async -> [PublishOutcome] {
+        let (answers, door) = AsyncStream.makeStream(of: [PublishOutcome].self)
+        Task { door.yield(await publish(messages)) }
+        let timer = Task {
+            try? await Task.sleep(for: patience)
+            door.finish()
+        }
+        defer { timer.cancel() }
+        for await outcomes in answers { return outcomes }
+        return messages.map { _ in .unknown("not confirmed within \(patience)") }
+    }
+
     /// Waits a moment for outstanding confirms, closes the connection and ends the thread; returns after eight seconds
     /// at most.
     ///

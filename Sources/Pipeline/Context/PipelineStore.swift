@@ -33,6 +33,7 @@ package protocol PipelineStore: Sendable {
     func audience(of page: OpenPage) async throws(PostgresError) -> [FanoutBook.Listener]
     func finish(_ page: FanoutPage, _ tally: PageTally) async throws(PostgresError) -> [FanoutPage]
     func pause(_ page: FanoutPage, because trouble: String) async throws(PostgresError)
+    func giveBack(_ pages: [FanoutPage]) async throws(PostgresError)
 
     // What is owed.
     func claim(_ keys: [NotificationKey], as claim: Claim) async throws(PostgresError) -> Ledger.Harvest
@@ -41,6 +42,7 @@ package protocol PipelineStore: Sendable {
     ) async throws(PostgresError) -> [NotificationKey: StoredNotification]
     func claimReceipts(_ keys: [DeliveryKey], as claim: Claim) async throws(PostgresError) -> [OpenReceipt]
     func settle(_ settlements: [Settlement], of claim: Claim) async throws(PostgresError) -> Int
+    func leaveToSweeper(_ keys: [NotificationKey]) async throws(PostgresError) -> Set<NotificationKey>
 
     // What waits for its outlet.
     func heads(_ looks: [BacklogBook.Look]) async throws(PostgresError) -> BacklogBook.Heads

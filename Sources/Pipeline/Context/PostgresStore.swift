@@ -121,6 +121,10 @@ package struct PostgresStore: PipelineStore, OutletStore {
         try await fanouts.pause(page, because: trouble)
     }
 
+    package func giveBack(_ pages: [FanoutPage]) async throws(PostgresError) {
+        try await fanouts.giveBack(pages)
+    }
+
     package func apply(_ feeds: [FeedEntry]) async throws(PostgresError) -> [Void] {
         try await self.feeds.apply(feeds)
     }
@@ -151,6 +155,10 @@ package struct PostgresStore: PipelineStore, OutletStore {
 
     package func settle(_ settlements: [Settlement], of claim: Claim) async throws(PostgresError) -> Int {
         try await ledger.settle(settlements, of: claim)
+    }
+
+    package func leaveToSweeper(_ keys: [NotificationKey]) async throws(PostgresError) -> Set<NotificationKey> {
+        try await ledger.leaveToSweeper(keys)
     }
 
     package func heads(_ looks: [BacklogBook.Look]) async throws(PostgresError) -> BacklogBook.Heads {

@@ -24,7 +24,14 @@ package struct WatchedPublisher: MessagePublisher {
     package var isBlocked: Bool { publisher.isBlocked }
 
     package func publish(_ messages: [OutgoingMessage]) async -> [PublishOutcome] {
-        let outcomes = await publisher.publish(messages)
+        counting(await publisher.publish(messages))
+    }
+
+    package func publish(_ messages: [OutgoingMessage], within patience: Duration) async -> [PublishOutcome] {
+        counting(await publisher.publish(messages, within: patience))
+    }
+
+    private func counting(_ outcomes: [PublishOutcome]) -> [PublishOutcome] {
         for word in outcomes.lazy.compactMap(\.trouble) { unconfirmed.with(word).increment() }
         return outcomes
     }

@@ -9,9 +9,12 @@ extension Intake {
     /// Publishes pages that no message names yet, and closes the parts that waited for that.
     func hand(over pages: [Entry<FanoutPage>], _ batch: Batch) async {
         guard !pages.isEmpty else { return }
-        let unconfirmed = Set(await settler.resumes.send(pages: pages.map(\.work), until: batch.drain))
-        batch.messages.giveUp(pages.filter { unconfirmed.contains($0.work) }.map(\.index))
-        batch.messages.close(pages.filter { !unconfirmed.contains($0.work) }.map(\.index))
+        let indices = pages.map(\.index)
+        if await settler.send(pages: pages.map(\.work), batch) {
+            batch.messages.close(indices)
+        } else {
+            batch.messages.giveUp(indices)
+        }
     }
 
     /// Takes the pages that a batch names, side by side as far as there is room for them.
@@ -83,9 +86,9 @@ extension Intake {
             }
         case .open(let open)?:
             // The next pages need not wait for this one.
-            async let unconfirmed = settler.resumes.send(pages: open.further, until: batch.drain)
+            async let areSent = settler.send(pages: open.further, batch)
             let recorded = await record(open, entry, heirs, batch)
-            return await unconfirmed.isEmpty ? recorded : nil
+            return await areSent ? recorded : nil
         }
     }
 
@@ -149,8 +152,7 @@ extension Intake {
 
     /// Publishes the pages that are next, and closes the part that the page itself was.
     private func end(_ entry: Entry<ArrivedPage>, publishing next: [FanoutPage], _ batch: Batch) async {
-        let unconfirmed = await settler.resumes.send(pages: next, until: batch.drain)
-        guard unconfirmed.isEmpty else { return batch.messages.giveUp([entry.index]) }
+        guard await settler.send(pages: next, batch) else { return batch.messages.giveUp([entry.index]) }
         batch.messages.close([entry.index])
     }
 
@@ -168,8 +170,7 @@ extension Intake {
         if age < Decider.patienceWithCatalogs, let tier = tools.policy.ladder.tier(lasting: .seconds(10)) {
             let back: Void? = await ask(entry, batch) { store throws(PostgresError) in try await store.putBack(page) }
             guard back != nil else { return nil }
-            let unconfirmed = await settler.resumes.send(pages: [page], after: tier, until: batch.drain)
-            return unconfirmed.isEmpty ? .over(publishing: []) : nil
+            return await settler.send(pages: [page], after: tier, batch) ? .over(publishing: []) : nil
         }
         context.logger.error(
             "a fan-out is paused, its event cannot be worded any more",

@@ -47,8 +47,53 @@ struct Settler: Sendable {
     /// Publishes resumes for what is in the hands of another, and closes the parts that waited for that.
     func resumeLater(_ keys: [ResumeSender.Way: [NotificationKey]], closing positions: [Int], _ batch: Batch) async {
         guard !positions.isEmpty else { return }
-        let unconfirmed = await resumes.send(keys, lane: batch.lane, until: batch.drain)
-        if unconfirmed.isEmpty { batch.messages.close(positions) } else { batch.messages.giveUp(positions) }
+        let unnamed = await bringBack(keys, batch)
+        if unnamed.isEmpty { batch.messages.close(positions) } else { batch.messages.giveUp(positions) }
+    }
+
+    /// Publishes pages of fan-outs, through a tier where one is given; what the broker does not confirm soon the scheduler
+    /// publishes.
+    ///
+    /// - Returns: whether all of them will come; `false` where a drain came first.
+    func send(pages: [FanoutPage], after tier: RetryTier? = nil, _ batch: Batch) async -> Bool {
+        let unconfirmed = await resumes.send(
+            pages: pages,
+            after: tier,
+            until: batch.drain,
+            within: ResumeSender.patience
+        )
+        guard !unconfirmed.isEmpty else { return true }
+        let left: Void? = await batch.persistence.insist { [store] () throws(PostgresError) in
+            try await store.giveBack(unconfirmed)
+        }
+        return left != nil
+    }
+
+    /// Sees to it that what is owed of these notifications comes back: by their resumes, or by the sweeper where the broker
+    /// does not confirm those soon.
+    ///
+    /// The sweeper finds a line by its due time, whatever becomes of a message; so nothing in hand has to wait for the end
+    /// of the broker's alarm. A first attempt that a statement of another has locked gets its due time when it is free.
+    ///
+    /// - Returns: those for which a drain came first.
+    private func bringBack(
+        _ keys: [ResumeSender.Way: [NotificationKey]],
+        _ batch: Batch
+    ) async -> Set<NotificationKey> {
+        var open = keys.filter { !$0.value.isEmpty }
+        var pauses = Pauses(drain: batch.drain, time: context.time, chance: context.chance)
+        while !open.isEmpty {
+            let unconfirmed = await resumes.send(open, lane: batch.lane, until: batch.drain)
+            guard !unconfirmed.isEmpty else { break }
+            let locked = await batch.persistence.insist { [store] () throws(PostgresError) in
+                try await store.leaveToSweeper(Array(unconfirmed))
+            }
+            guard let locked else { return unconfirmed }
+            guard !locked.isEmpty else { break }
+            guard await pauses.pause() else { return locked }
+            open = open.mapValues { $0.filter(locked.contains) }.filter { !$0.value.isEmpty }
+        }
+        return []
     }
 
     /// A device that cannot be revoked now is called dead again by the next message to it.
@@ -61,15 +106,17 @@ struct Settler: Sendable {
     }
 
     /// In the order that no crash can break: what is to be tried again is in the ledger before its resume is published.
-    private func settleKept(_ settled: [Disposition], _ batch: Batch) async {
-        let settled = await write(settled, batch)
+    ///
+    /// While the broker accepts nothing, the ledger alone holds a retry, and no message waits.
+    private func settleKept(_ kept: [Disposition], _ batch: Batch) async {
+        let settled = await write(resumes.publisher.isBlocked ? kept.map(\.waitingInLedger) : kept, batch)
         backlogs.note(settled.compactMap(\.settlement.backlog))
         context.metrics.deliveries.count(settled.lazy.map { ($0.settlement, $0.tier) })
         await revoke(settled.compactMap(\.deadDevice), batch)
         await note(settled.compactMap(\.reachedDevice))
-        let unpublished = await resumes.send(Self.resumes(of: settled), lane: batch.lane, until: batch.drain)
-        if !unpublished.isEmpty {
-            let open = settled.filter { unpublished.contains($0.settlement.key.notification) }
+        let unnamed = await bringBack(Self.resumes(of: settled), batch)
+        if !unnamed.isEmpty {
+            let open = settled.filter { unnamed.contains($0.settlement.key.notification) }
             batch.messages.giveUp(open.map(\.index))
         }
         batch.messages.close(settled.map(\.index))
@@ -151,6 +198,15 @@ struct Settler: Sendable {
 }
 
 extension Disposition {
+    /// The same without a resume: the sweeper brings it when its wait is over.
+    fileprivate var waitingInLedger: Disposition {
+        guard tier != nil else { return self }
+        var disposition = self
+        disposition.settlement.state = .deferred
+        disposition.tier = nil
+        return disposition
+    }
+
     /// Whether both wait at the same turn for the same device.
     fileprivate func waitsBeside(_ other: Disposition) -> Bool {
         guard let backlog = settlement.backlog, backlog == other.settlement.backlog else { return false }

@@ -19,17 +19,23 @@ struct ResumeSender: Sendable {
         case heir(after: RetryTier)
     }
 
-    /// For as long as it takes, short of a drain.
+    /// How long a caller waits for confirms that it can do without, because the ledger says the same: while the broker has
+    /// an alarm, a message in hand must not wait for its end.
+    static let patience = Duration.seconds(2)
+
+    /// Publishes resumes within ``patience``, and none at all while the broker accepts nothing.
     ///
     /// - Returns: the notifications whose resume is not confirmed.
     func send(_ keys: [Way: [NotificationKey]], lane: Lane, until drain: DrainSignal) async -> Set<NotificationKey> {
-        await send(
+        guard !publisher.isBlocked else { return Set(keys.values.joined()) }
+        return await send(
             keys.flatMap { way, keys in
                 ResumeMessage.messages(for: keys, areHeirs: way.isHeir).map {
                     (resume: $0, message: message($0, way, lane))
                 }
             },
-            until: drain
+            until: drain,
+            within: Self.patience
         )
     }
 
@@ -52,36 +58,53 @@ struct ResumeSender: Sendable {
     }
 
     /// Pages of fan-outs, each to its lane, at once or through a tier; what is not confirmed comes back.
-    func send(pages: [FanoutPage], after tier: RetryTier? = nil, until drain: DrainSignal) async -> [FanoutPage] {
+    ///
+    /// With a `patience` none is published while the broker accepts nothing.
+    func send(
+        pages: [FanoutPage],
+        after tier: RetryTier? = nil,
+        until drain: DrainSignal,
+        within patience: Duration? = nil
+    ) async -> [FanoutPage] {
+        guard patience == nil || !publisher.isBlocked else { return pages }
         let exchange = tier.map(names.retry) ?? names.work
         return await send(
             pages.map {
                 (work: $0, message: message(PageMessage.body($0), to: exchange, names.resume($0.priority.lane)))
             },
-            until: drain
+            until: drain,
+            within: patience
         )
     }
 
     private func send(
         _ messages: [(resume: ResumeMessage, message: OutgoingMessage)],
-        until drain: DrainSignal
+        until drain: DrainSignal,
+        within patience: Duration? = nil
     ) async -> Set<NotificationKey> {
-        let open: [ResumeMessage] = await send(messages.map { (work: $0, message: $1) }, until: drain)
+        let open: [ResumeMessage] = await send(
+            messages.map { (work: $0, message: $1) },
+            until: drain,
+            within: patience
+        )
         return Set(open.flatMap(\.keys))
     }
 
-    /// What is not confirmed when the drain begins comes back.
+    /// What is not confirmed when the drain begins, or when the patience ends, comes back.
     private func send<Work: Sendable>(
         _ messages: [(work: Work, message: OutgoingMessage)],
-        until drain: DrainSignal
+        until drain: DrainSignal,
+        within patience: Duration? = nil
     ) async -> [Work] {
         var waiting = messages
         var pauses = Pauses(drain: drain, time: time, chance: chance)
+        let deadline = patience.map { time.steady() + $0 }
         while !waiting.isEmpty {
-            let outcomes = await publisher.publish(waiting.map(\.message))
+            let outcomes = await publish(waiting.map(\.message), until: deadline)
             let first = outcomes.first { $0 != .confirmed }
             waiting = zip(waiting, outcomes).filter { $1 != .confirmed }.map(\.0)
             guard !waiting.isEmpty else { break }
+            if let deadline, time.steady() >= deadline || publisher.isBlocked { break }
             if pauses.failures == 2 {
                 logger.warning(
                     "the broker does not take our own messages, holding the batch",
@@ -91,6 +114,14 @@ struct ResumeSender: Sendable {
             guard await pauses.pause() else { break }
         }
         return waiting.map(\.work)
+    }
+
+    private func publish(
+        _ messages: [OutgoingMessage],
+        until deadline: ContinuousClock.Instant?
+    ) async -> [PublishOutcome] {
+        guard let deadline else { return await publisher.publish(messages) }
+        return await publisher.publish(messages, within: max(.zero, deadline - time.steady()))
     }
 
     private func message(_ resume: ResumeMessage, _ way: Way, _ lane: Lane) -> OutgoingMessage {

@@ -76,6 +76,25 @@ package struct Ledger: Sendable {
         return harvest
     }
 
+    /// Lets the sweeper bring back what is owed of these notifications and waits for a resume, or is a first attempt of
+    /// another's claim: each when it is due, or when that claim's lease has ended.
+    ///
+    /// - Returns: those with a first attempt that could not be looked at, since another statement had a lock on it.
+    package func leaveToSweeper(_ keys: [NotificationKey]) async throws(PostgresError) -> Set<NotificationKey> {
+        guard !keys.isEmpty else { return [] }
+        let named = NotificationKey.parameters(keys)
+        let leave = named + [.integer(lease.milliseconds)]
+        let rows = try await pool.withConnection { (connection) throws(PostgresError) in
+            _ = try connection.run(LedgerStatements.leave, leave)
+            return try connection.run(LedgerStatements.unseen, named)
+        }
+        return Set(
+            try rows.compactMap { (rows, row) throws(PostgresError) in
+                try rows.place(row, 0, in: keys.indices).map { keys[$0] }
+            }
+        )
+    }
+
     /// A line of a notification, by its place in a batch.
     private struct LinePlace: Hashable {
         let notification: Int

@@ -72,6 +72,38 @@ enum LedgerStatements {
         effect: .reads
     )
 
+    /// Lets the sweeper see what no message may bring back: retries whose resume is not confirmed, and first attempts of
+    /// others, each with the due time that it has or had.
+    ///
+    /// It waits for no lock: a retry that another has locked is about to be another's, and ``unseen`` finds the others.
+    static let leave = Statement(
+        """
+        WITH open AS (
+            SELECT d.person, d.id, d.target
+            FROM \(InboxStatements.named) AS k
+            JOIN ledger d ON d.person = ANY (ARRAY[k.person]) AND d.id = k.id
+            WHERE d.outlet IS NULL AND (d.state = 'r' OR d.state = 's' AND d.due_at IS NULL)
+            ORDER BY k.person, k.id, d.target + 0
+            FOR UPDATE OF d SKIP LOCKED
+        )
+        UPDATE ledger d
+        SET state = CASE d.state WHEN 'r' THEN 'w' ELSE d.state END,
+            due_at = coalesce(d.due_at, d.updated_at + $4::bigint * interval '1 ms' + \(afterLease))
+        FROM open o
+        WHERE d.person = ANY (ARRAY[o.person]) AND d.id = o.id AND d.target = o.target
+        """
+    )
+
+    static let unseen = Statement(
+        """
+        SELECT k.position
+        FROM \(InboxStatements.named) AS k
+        JOIN ledger d ON d.person = ANY (ARRAY[k.person]) AND d.id = k.id
+        WHERE d.state = 's' AND d.due_at IS NULL
+        """,
+        effect: .reads
+    )
+
     /// Only its own claim: a line that was taken over after the lease belongs to another.
     ///
     /// What was recorded by the statement that claimed it has its turn by that time, unless another is given. What waits in a

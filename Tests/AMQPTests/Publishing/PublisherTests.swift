@@ -45,6 +45,32 @@ struct PublisherTests {
         }
     }
 
+    @Test("a caller with little patience gets unknown outcomes from a silent broker")
+    func patience() async throws {
+        try await Broker.withQueue { queue in
+            let messages = Broker.messages(2, to: queue)
+            let host = try #require(try Broker.address.hosts.first)
+            let proxy = try TCPProxy(to: host.name, Int(host.port))
+            proxy.blackHole(true)
+            let silent = Publisher(
+                .init(
+                    broker: try BrokerAddress(validating: proxy.url(replacingHostOf: Broker.url)),
+                    name: "test-publisher"
+                )
+            )
+            silent.start()
+            let outcomes = await silent.publish(messages, within: .milliseconds(20))
+            proxy.stop()
+            await silent.close()
+            let areUnknown = outcomes.map { outcome in if case .unknown = outcome { true } else { false } }
+            #expect(areUnknown == [true, true])
+            try await withPublisher { publisher in
+                let confirmed = await publisher.publish(messages, within: .seconds(60))
+                #expect(confirmed == [.confirmed, .confirmed])
+            }
+        }
+    }
+
     @Test("many callers at once each get the outcomes of their own messages")
     func concurrency() async throws {
         try await Broker.withQueue { queue in

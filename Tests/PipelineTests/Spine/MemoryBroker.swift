@@ -11,17 +11,20 @@ final class MemoryBroker: MessagePublisher {
         var confirmed: [OutgoingMessage] = []
         /// So many of the next messages are not confirmed.
         var refusalsToCome = 0
+        /// It has an alarm, and takes nothing from anybody.
+        var isBlocked = false
         var lastNumber: UInt64 = 0
     }
 
     let state = Mutex(State())
 
     var isConnected: Bool { true }
-    var isBlocked: Bool { false }
+    var isBlocked: Bool { state.withLock(\.isBlocked) }
 
     func publish(_ messages: [OutgoingMessage]) async -> [PublishOutcome] {
         state.withLock { state in
             messages.map { message in
+                guard !state.isBlocked else { return .notSent("an alarm") }
                 guard state.refusalsToCome == 0 else {
                     state.refusalsToCome -= 1
                     return .refused

@@ -191,6 +191,7 @@ final class MemoryStore: PipelineStore, OutletStore {
     func audience(of page: OpenPage) async throws(PostgresError) -> [FanoutBook.Listener] { [] }
     func finish(_ page: FanoutPage, _ tally: PageTally) async throws(PostgresError) -> [FanoutPage] { [] }
     func pause(_ page: FanoutPage, because trouble: String) async throws(PostgresError) {}
+    func giveBack(_ pages: [FanoutPage]) async throws(PostgresError) {}
 
     func apply(_ feeds: [FeedEntry]) async throws(PostgresError) -> [Void] {
         try answering { state in
@@ -283,6 +284,17 @@ final class MemoryStore: PipelineStore, OutletStore {
                 state.lines[settlement.key] = line
                 return true
             }
+        }
+    }
+
+    func leaveToSweeper(_ keys: [NotificationKey]) async throws(PostgresError) -> Set<NotificationKey> {
+        let wanted = Set(keys)
+        return try answering { state in
+            for (key, line) in state.lines where wanted.contains(key.notification) {
+                if line.state == .retrying { state.lines[key]?.state = .deferred }
+                if line.state == .sending { state.lines[key]?.dueAt = line.leaseEnds }
+            }
+            return []
         }
     }
 

@@ -59,6 +59,49 @@ struct SpineTests {
         #expect(ground.resumes().isEmpty)
     }
 
+    @Test("a retry waits in the ledger, and its message is done, while the broker has an alarm")
+    func alarm() async throws {
+        let ground = try SpineGround()
+        try ground.person("u", device: "d")
+        ground.provider.answer([Self.busy])
+        ground.broker.state.withLock { $0.isBlocked = true }
+        #expect(await ground.take([ground.event("e", to: ["u"])]) == [0])
+        #expect(ground.lines() == ["u d": "deferred"])
+        ground.broker.state.withLock { $0.isBlocked = false }
+        #expect(ground.resumes().isEmpty)
+        ground.time.skip(.seconds(10))
+        #expect(await ground.take([ground.event("e", to: ["u"])]) == [0])
+        #expect(ground.lines() == ["u d": "delivered"])
+    }
+
+    @Test("a resume that the broker does not confirm soon is left to the sweeper, and its message is done")
+    func unconfirmedResume() async throws {
+        let ground = try SpineGround()
+        try ground.person("u", device: "d")
+        ground.provider.answer([Self.busy])
+        ground.broker.state.withLock { $0.refusalsToCome = 1_000 }
+        #expect(await ground.take([ground.event("e", to: ["u"])]) == [0])
+        #expect(ground.lines() == ["u d": "deferred"])
+    }
+
+    @Test("a delivery of another batch needs no resume while the broker has an alarm")
+    func leasedDuringAlarm() async throws {
+        let ground = try SpineGround()
+        try ground.person("u", device: "d")
+        ground.provider.answer([Self.busy])
+        await ground.take([ground.event("e", to: ["u"])])
+        ground.store.state.withLock { state in
+            for key in state.lines.keys {
+                state.lines[key]?.state = .sending
+                state.lines[key]?.dueAt = nil
+            }
+        }
+        ground.broker.state.withLock { $0.isBlocked = true }
+        #expect(await ground.take([ground.event("e", to: ["u"])]) == [0])
+        let dueTimes = ground.store.state.withLock { $0.lines.values.compactMap(\.dueAt) }
+        #expect(dueTimes.count == 1)
+    }
+
     @Test("what was sent is settled although its task is cancelled, and the database fails once more")
     func cancelledWhileSending() async throws {
         let ground = try SpineGround()

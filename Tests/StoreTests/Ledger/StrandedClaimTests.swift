@@ -108,6 +108,32 @@ struct StrandedClaimTests {
         }
     }
 
+    @Test("what no resume brings back is left to the sweeper; a first attempt that is locked is named")
+    func leaving() async throws {
+        try await Bench.withSchema { bench in
+            let keys = try await Self.retried(["retried"], bench)
+            let records = try bench.sending(id: "e2", users: ["first", "locked"])
+            _ = try await Inbox(pool: bench.pool).record(records, as: Self.claim(of: Self.dead))
+            let ledger = Ledger(pool: bench.pool, lease: Self.lease)
+            let all = keys + records.map(\.key)
+            let left = try await RowLock.hold(
+                on: bench,
+                "SELECT FROM ledger WHERE person = (SELECT number FROM people WHERE user_id = 'locked') FOR UPDATE"
+            ) {
+                try await ledger.leaveToSweeper(all)
+            }
+            #expect(left == [records[1].key])
+            let none = try await ledger.leaveToSweeper(all)
+            #expect(none.isEmpty)
+            let book = DueDeliveryBook(pool: bench.pool, strandedAfter: .seconds(300))
+            let due = try await book.take(.low, atMost: 10)
+            #expect(Self.users(due) == ["retried"])
+            try await Self.age(63, bench)
+            let others = try await book.take(.low, atMost: 10, claimedBy: [Self.dead.number])
+            #expect(Self.users(others) == ["first", "locked"])
+        }
+    }
+
     @Test("what a hand-over has taken whose answer was lost is taken once more, and nothing else")
     func lostTake() async throws {
         try await Bench.withSchema { bench in

@@ -95,6 +95,7 @@ struct StatementTour {
         }
         _ = try await ledger.settle(settlements, of: claim)
         _ = try await ledger.settle(keys.map { Settlement(DeliveryKey($0, target: 1), .delivered) }, of: .fresh)
+        _ = try await ledger.leaveToSweeper(keys)
         // Nothing is owed any more, so that a second statement looks what may have been left out.
         _ = try await ledger.claim(keys, as: .fresh)
         let receipts = ReceiptBook(pool: pool)
