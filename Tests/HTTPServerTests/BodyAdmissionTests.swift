@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Bodies by their heads", .inTurn, .timeLimit(.minutes(5)))
+@Suite("Bodies by their heads", .inTurn, .timeLimit(.ofTest))
 struct BodyAdmissionTests {
     /// Takes bodies at `/open` and `/small`, and none at `/closed`, at `/none` and at paths without a route.
     private static let router: Router = {

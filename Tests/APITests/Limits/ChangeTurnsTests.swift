@@ -7,7 +7,7 @@ import Workbench
 
 @testable import API
 
-@Suite("Turns of a user's changes", .timeLimit(.minutes(1)))
+@Suite("Turns of a user's changes", .timeLimit(.ofTest))
 struct ChangeTurnsTests {
     private func recipient(_ user: String) throws -> RecipientKey {
         RecipientKey(app: try #require(AppID(validating: "drop")), user: try #require(UserID(validating: user)))
@@ -62,7 +62,7 @@ struct ChangeTurnsTests {
     "Changes that wait",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
-    .timeLimit(.minutes(3))
+    .timeLimit(.ofTest)
 )
 struct WaitingChangeTests {
     @Test("changes of one user that wait in the database hold one connection, and others are answered")

@@ -14,7 +14,7 @@ import Workbench
     "Admission by the head of a call",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct HeadAdmissionTests {
     /// What a server with the API's limits answers to the bytes, one connection for each, until it closes them.

@@ -13,7 +13,7 @@ import Workbench
     "Bodies at the console",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil && Servers.amqpURL != nil, "needs both servers"),
-    .timeLimit(.minutes(3))
+    .timeLimit(.ofTest)
 )
 struct ConsoleHeadTests {
     /// The status of each answer, one connection for each request, until the server closes it.

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HTTPTransfer
 
-@Suite("HTTP/2 frames without progress", .inTurn, .enabled(if: TestCertificate.isAvailable), .timeLimit(.minutes(5)))
+@Suite("HTTP/2 frames without progress", .inTurn, .enabled(if: TestCertificate.isAvailable), .timeLimit(.ofTest))
 struct IdleFrameTests {
     /// What peers can send for as long as they like while a request waits for its answer.
     enum Flood: CaseIterable, Sendable {

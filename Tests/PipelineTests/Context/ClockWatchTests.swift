@@ -6,7 +6,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("The watch over the clocks", .timeLimit(.minutes(5)))
+@Suite("The watch over the clocks", .timeLimit(.ofTest))
 struct ClockWatchTests {
     /// A host's clock, a database's clock, and a watch over both.
     private struct Ground {

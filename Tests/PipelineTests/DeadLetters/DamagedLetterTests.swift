@@ -11,7 +11,7 @@ import Workbench
     "Letters on which the database fails",
     .inTurn,
     .enabled(if: serversAreThere, "needs both servers"),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct DamagedLetterTests {
     @Test(

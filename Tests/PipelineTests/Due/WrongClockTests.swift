@@ -16,7 +16,7 @@ import Workbench
         if: Servers.amqpURL != nil && Servers.databaseURL != nil,
         "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"
     ),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct WrongClockTests {
     private static func watch(_ time: any TimeSource, _ pool: PostgresPool) -> ClockWatch {

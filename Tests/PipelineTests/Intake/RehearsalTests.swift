@@ -7,7 +7,7 @@ import Workbench
 
 @testable import Pipeline
 
-@Suite("A lane's rehearsal", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.minutes(5)))
+@Suite("A lane's rehearsal", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.ofTest))
 struct RehearsalTests {
     @Test("a lane takes no message before the database can record one, and says so")
     func rehearsal() async throws {

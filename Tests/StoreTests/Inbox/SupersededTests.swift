@@ -11,7 +11,7 @@ import Workbench
     "Superseded notifications",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct SupersededTests {
     /// Seven of the user `ada`, and far more that are newer and have no key.

@@ -8,7 +8,7 @@ import Workbench
     "Claimants",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct ClaimantBookTests {
     @Test("a claimant's lock is held as long as its session lives, and its beats are counted")

@@ -13,7 +13,7 @@ import Workbench
     "Numbers of another history",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct NumberHistoryTests {
     /// Runs a body with the key of `anna` as the former database knew it, on a new one that has given her number to `bert`.
