@@ -25,7 +25,7 @@ package struct FarInstantBook: Sendable {
         case processes
     }
 
-    /// Sets back what is found in one place, a thousand rows at most of each urgency; how many it was.
+    /// Sets back what is found in one place, at most 500 rows of each urgency; how many it was.
     ///
     /// Nothing is found by a clock that is behind the migrations: to it, everything would be far ahead.
     package func setBack(in place: Place) async throws(PostgresError) -> Int {
@@ -67,7 +67,7 @@ package struct FarInstantBook: Sendable {
             WITH far AS MATERIALIZED (
                 SELECT person, id, target FROM ledger
                 WHERE urgency = \(urgency) AND due_at IS NOT NULL AND sent_at IS NULL AND due_at > \(far)
-                ORDER BY due_at LIMIT 1000
+                ORDER BY due_at LIMIT 500
                 FOR UPDATE SKIP LOCKED
             )
             UPDATE ledger d SET due_at = now(), updated_at = least(d.updated_at, now())
@@ -81,7 +81,7 @@ package struct FarInstantBook: Sendable {
         WITH far AS MATERIALIZED (
             SELECT person, id, target FROM ledger
             WHERE sent_at IS NOT NULL AND due_at > \(far)
-            ORDER BY due_at LIMIT 1000
+            ORDER BY due_at LIMIT 500
             FOR UPDATE SKIP LOCKED
         )
         UPDATE ledger d SET due_at = now(), sent_at = least(d.sent_at, now())
@@ -94,13 +94,14 @@ package struct FarInstantBook: Sendable {
         Statement(
             """
             WITH far AS MATERIALIZED (
-                SELECT app, id, greatest((content ->> 'deliverAt')::timestamptz, now()) AS planned_at FROM events
+                SELECT app, id FROM events
                 WHERE urgency = \(urgency) AND expanded_at IS NULL AND cancelled_at IS NULL AND planned_at > \(far)
                   AND planned_at > coalesce((content ->> 'deliverAt')::timestamptz, now()) + interval '1 h'
-                ORDER BY planned_at LIMIT 1000
+                ORDER BY planned_at LIMIT 500
                 FOR UPDATE SKIP LOCKED
             )
-            UPDATE events e SET planned_at = f.planned_at, handed_over_at = NULL
+            UPDATE events e
+            SET planned_at = greatest((e.content ->> 'deliverAt')::timestamptz, now()), handed_over_at = NULL
             FROM far f WHERE e.app = ANY (ARRAY[f.app]) AND e.id = f.id
             """
         )
@@ -110,7 +111,7 @@ package struct FarInstantBook: Sendable {
         """
         WITH far AS MATERIALIZED (
             SELECT app, user_id FROM badge_updates WHERE requested_at > \(ahead)
-            ORDER BY requested_at LIMIT 1000
+            ORDER BY requested_at LIMIT 500
             FOR UPDATE SKIP LOCKED
         )
         UPDATE badge_updates b SET requested_at = now(), handed_over_at = NULL
@@ -124,7 +125,7 @@ package struct FarInstantBook: Sendable {
         WITH far AS MATERIALIZED (
             SELECT app, user_id, id FROM reminders
             WHERE removed_at IS NULL AND next_fire_at > \(far) AND next_fire_at < 'infinity'
-            ORDER BY next_fire_at LIMIT 1000
+            ORDER BY next_fire_at LIMIT 500
             FOR UPDATE SKIP LOCKED
         )
         UPDATE reminders t
@@ -140,7 +141,7 @@ package struct FarInstantBook: Sendable {
             SELECT fanout, page FROM fanout_pages
             WHERE coalesce(handed_over_at, '-infinity') > \(ahead)
               AND coalesce(handed_over_at, '-infinity') < 'infinity'
-            ORDER BY coalesce(handed_over_at, '-infinity') LIMIT 1000
+            ORDER BY coalesce(handed_over_at, '-infinity') LIMIT 500
             FOR UPDATE SKIP LOCKED
         )
         UPDATE fanout_pages p SET taken_at = least(p.taken_at, now()), handed_over_at = now()

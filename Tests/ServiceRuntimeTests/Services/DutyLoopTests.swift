@@ -53,6 +53,25 @@ struct DutyLoopTests {
         #expect(record.log.messages.isEmpty)
     }
 
+    @Test("no turn begins while it may not, and one begins as soon as it may")
+    func held() async {
+        let (record, asked, drain) = (Record(), Record(), DrainSignal())
+        let loop = DutyLoop(
+            interval: .milliseconds(1),
+            trouble: "nobody can be asked",
+            chance: .system,
+            logger: Logger(label: "test", sink: record.log),
+            mayBegin: { asked.begin() > 3 }
+        )
+        await loop.run(until: drain) {
+            _ = record.begin()
+            drain.fire()
+            return .later
+        }
+        #expect(record.count == 1)
+        #expect(asked.count == 4)
+    }
+
     @Test("after an empty turn it rests, and the drain ends the rest")
     func rest() async {
         let (record, drain) = (Record(), DrainSignal())
