@@ -44,20 +44,21 @@ final class ClaimantWatch: Sendable {
 
     private func look(_ dead: inout DeadClaimants) async throws(PostgresError) {
         let known = dead.numbers
+        let sightings: [ClaimantBook.Sighting]
         do throws(PostgresError) {
-            let sightings = try await book.sightings(knowing: known)
-            let hasNews = dead.see(sightings, at: time.steady())
-            if hasNews { tell(dead.numbers, known) }
-            try await book.forget(dead.forgotten(at: time.steady()))
+            sightings = try await book.sightings(knowing: known)
         } catch {
             dead.miss()
             throw error
         }
-        let numbers = dead.numbers.map { Claimant(number: $0).number }
+        let hasNews = dead.see(sightings, at: time.steady())
+        let numbers = dead.numbers
         findings.withLock { findings in
-            if numbers.count > known.count { findings.deaths += 1 }
-            findings.dead = numbers
+            if hasNews { findings.deaths += 1 }
+            findings.dead = numbers.map { Claimant(number: $0).number }
         }
+        if hasNews { tell(numbers, known) }
+        try await book.forget(dead.forgotten(at: time.steady()))
     }
 
     private func tell(_ dead: [Int64], _ known: [Int64]) {
