@@ -1,4 +1,5 @@
 import Glibc
+import Sandbox
 import TestSupport
 import Testing
 
@@ -23,6 +24,28 @@ extension Proofs {
                 let last = try await stage.worker()
                 let balance = try await stage.balance(try await sent, workers: [last], scheduler: scheduler)
                 expectEven(balance, "4 drains under load")
+            }
+        }
+
+        @Test("what a provider has not answered at the end of a drain is settled, and nothing stays claimed")
+        func silentProvider() async throws {
+            try await PushGround.withStage { ground in
+                let stage = ground.stage
+                let worker = try await ground.worker(["BELLHOP_DRAIN_TIMEOUT": "2s"])
+                try await ground.registerDevices()
+                ground.sandbox.setFaults([SandboxFault(.fcm, .delay, delay: .seconds(28))])
+                let pieces = (0..<200).map { Traffic(exchange: stage.names.events).good($0) }
+                let sent = try await Producer.with(try stage.broker) { try await $0.send(pieces) }
+                let claimed = "deliveries WHERE state = 'sending'"
+                try await eventually("all are recorded, and some are under way") {
+                    let rows = try await stage.count("notifications")
+                    let underWay = try await stage.count(claimed)
+                    return rows == sent.records.count && underWay > 0
+                }
+                worker.child.send(SIGTERM)
+                #expect(try await worker.child.ending(within: .seconds(25)) == .exited(75))
+                #expect(try await stage.count(claimed) == 0)
+                #expect(try await stage.count("deliveries WHERE unknown_sends > 0") > 0)
             }
         }
 
