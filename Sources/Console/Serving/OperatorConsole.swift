@@ -110,7 +110,7 @@ package struct OperatorConsole: Sendable {
             }
         }
         for form in DeskForm.acts {
-            add("POST", "/api/acts/\(form.name)", body: Self.actBody(door), &router) { request in
+            add("POST", "/api/acts/\(form.name)", body: actBody("/api/acts/\(form.name)"), &router) { request in
                 let session = try door.admitAct(request)
                 return try await DeskCalls.act(form, try Self.body(of: request), session, desk)
             }
@@ -119,12 +119,14 @@ package struct OperatorConsole: Sendable {
     }
 
     /// The body of an act is received from an operator's own page alone.
-    private static func actBody(_ door: ConsoleDoor) -> RouteBody {
-        RouteBody(atMost: limits.bodyBytes) { request in
+    private func actBody(_ path: String) -> RouteBody {
+        let (door, metrics) = (door, metrics)
+        return RouteBody(atMost: Self.limits.bodyBytes) { request in
             do throws(ConsoleFault) {
                 _ = try door.admitAct(request)
                 return nil
             } catch {
+                metrics.count(path, request.method, error.status)
                 return error.response
             }
         }

@@ -62,6 +62,8 @@ struct ConsoleHeadTests {
                         + "{}",
                 ]
             )
+            let counted = #"bellhop_console_requests_total{route="/api/acts/discard",method="POST",status="401"} 1"#
+            #expect(console.metrics.text().contains(counted))
             #expect(
                 statuses == ["413", "413", "401", "403", "403", "413", "404", "400", "415", "401", "415"]
             )
