@@ -4,7 +4,7 @@ public struct EmailAddress: TextIdentifier {
     public let text: String
 
     /// What an identifier of this kind looks like.
-    public static let rule = "at most 254 bytes: a local part, one @, a domain; no spaces or control characters"
+    public static let rule = "at most 254 bytes: a local part without %, ! and spaces, one @, a domain name with a dot"
 
     /// Takes a text that keeps the rule, nil otherwise.
     public init?(validating text: String) {

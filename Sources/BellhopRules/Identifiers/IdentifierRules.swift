@@ -27,12 +27,32 @@ enum IdentifierRules {
         }
     }
 
-    /// The shape that a mail server may be bothered with: no spaces, quotes, brackets, lists or control characters.
+    /// The addresses that a mail relay is asked to take: a local part without spaces, quotes, brackets, lists or control
+    /// characters, at a domain name of two labels or more.
+    ///
+    /// `%` and `!` are left out, since old relays read routes from them, and so is a leading hyphen, which a program may
+    /// read as an option. A name of one label would be a mailbox of the relay itself.
     static func isEmailAddress(_ text: String) -> Bool {
         guard isPlain(text, longest: 254) else { return false }
         let parts = text.utf8.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
-        guard parts.count == 2, (1...64).contains(parts[0].count), !parts[1].isEmpty else { return false }
-        return !text.utf8.contains { " \"(),:;<>[\\]".utf8.contains($0) }
+        guard parts.count == 2, (1...64).contains(parts[0].count), parts[0].first != UInt8(ascii: "-") else {
+            return false
+        }
+        return !parts[0].contains { " \"(),:;<>[\\]%!".utf8.contains($0) } && isDomainName(parts[1])
+    }
+
+    /// At least two labels of letters, digits and inner hyphens; the last one is not all digits, as in an address in numbers.
+    ///
+    /// Bytes beyond ASCII count as letters: names of other alphabets are taken as they are written.
+    private static func isDomainName(_ name: some Collection<UInt8>) -> Bool {
+        let labels = name.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        let hyphen = UInt8(ascii: "-")
+        guard labels.count >= 2, labels.last?.allSatisfy(isDigit) == false else { return false }
+        return labels.allSatisfy { label in
+            guard (1...63).contains(label.count), label.first != hyphen else { return false }
+            return label.allSatisfy { isLetter($0) || isDigit($0) || $0 == hyphen || $0 >= 0x80 }
+                && Array(label).last != hyphen
+        }
     }
 
     static func isLanguageTag(_ text: String) -> Bool {
