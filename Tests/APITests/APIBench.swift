@@ -26,16 +26,19 @@ struct APIBench: Sendable {
         limits: LiveLimits = LiveLimits(),
         time: any TimeSource = SystemTime(),
         tracer: Tracer? = nil,
+        catalogs: CatalogSet? = nil,
+        endpointHosts: [AppID: PushServiceHosts] = [:],
         _ body: (APIBench) async throws -> Value
     ) async throws -> Value {
         var setting = InboxCaller.Setting()
         setting.rates = rates
         setting.origins = origins
         setting.secrets = try secrets()
+        setting.secrets.endpointHosts = endpointHosts
         setting.limits = limits
         setting.time = time
         setting.tracer = tracer
-        return try await Bench.withSchema(catalogs: try Bench.shipped()) { [setting] bench in
+        return try await Bench.withSchema(catalogs: try catalogs ?? Bench.shipped()) { [setting] bench in
             try await InboxCaller.with(bench, setting) { try await body(APIBench(bench: bench, caller: $0)) }
         }
     }
@@ -64,8 +67,14 @@ struct APIBench: Sendable {
         )
     }
 
-    func token(_ user: String, app: String = "drop", holds span: Duration = .seconds(600)) throws -> String {
-        try caller.token(user, app: app, holds: span)
+    /// `issuedIn` is how many seconds ahead its issuer's clock is.
+    func token(
+        _ user: String,
+        app: String = "drop",
+        holds span: Duration = .seconds(600),
+        issuedIn seconds: Int64 = 0
+    ) throws -> String {
+        try caller.token(user, app: app, holds: span, issuedIn: seconds)
     }
 
     static func secrets() throws -> Tools.AppSecrets {

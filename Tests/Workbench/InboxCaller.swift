@@ -131,8 +131,14 @@ package struct InboxCaller: Sendable {
         await pool.close()
     }
 
-    package func token(_ user: String, app: String, holds span: Duration = .seconds(600)) throws -> String {
-        let now = Timestamp(clamping: SystemTime().now().microseconds)
+    /// `issuedIn` is how many seconds ahead its issuer's clock is.
+    package func token(
+        _ user: String,
+        app: String,
+        holds span: Duration = .seconds(600),
+        issuedIn seconds: Int64 = 0
+    ) throws -> String {
+        let now = Timestamp(clamping: SystemTime().now().microseconds + seconds * 1_000_000)
         let end = Timestamp(clamping: now.microseconds + span.microseconds)
         guard let app = AppID(validating: app), let user = UserID(validating: user) else {
             throw BenchError("\(app) and \(user) make no token")

@@ -23,9 +23,16 @@ package struct Tools: Sendable {
     package struct AppSecrets: Sendable {
         package var webPushKeys: [AppID: String]
         package var unsubscribe: [AppID: UnsubscribeLink]
+        /// Where browsers' endpoints may be; any endpoint is taken for an app that has none here.
+        package var endpointHosts: [AppID: PushServiceHosts]
 
-        package init(webPushKeys: [AppID: String] = [:], unsubscribe: [AppID: UnsubscribeLink] = [:]) {
+        package init(
+            webPushKeys: [AppID: String] = [:],
+            unsubscribe: [AppID: UnsubscribeLink] = [:],
+            endpointHosts: [AppID: PushServiceHosts] = [:]
+        ) {
             self.webPushKeys = webPushKeys
+            self.endpointHosts = endpointHosts
             self.unsubscribe = unsubscribe
         }
 
@@ -33,6 +40,7 @@ package struct Tools: Sendable {
         package init(_ parts: [AppID: ProviderConfiguration.ClientPart]) {
             webPushKeys = parts.compactMapValues(\.webPushKey)
             unsubscribe = parts.compactMapValues(\.unsubscribe)
+            endpointHosts = parts.compactMapValues(\.endpointHosts)
         }
     }
 

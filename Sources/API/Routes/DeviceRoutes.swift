@@ -1,6 +1,7 @@
 import BellhopJSON
 import BellhopRules
 import HTTPServer
+import Push
 import Store
 
 /// The devices that a user is reached on.
@@ -18,6 +19,7 @@ enum DeviceRoutes {
         guard call.catalog.uses(said.provider) else {
             throw CallFault.field("provider", "the app does not reach devices through it")
         }
+        if said.provider == .webpush { try expectEndpoint(said.token, call) }
         let condition = ReaderCondition.hasFewerDevices(than: mostDevices, beside: said.token)
         let most = "the user has registered \(mostDevices) devices, those among them that have ended"
         try await call.say(update, where: condition, else: CallFault(409, "too-many-devices", most))
@@ -57,6 +59,14 @@ enum DeviceRoutes {
             throw .field("token", "expected \(DeviceToken.rule)")
         }
         return token
+    }
+
+    /// Nothing is ever sent to an endpoint elsewhere.
+    private static func expectEndpoint(_ token: DeviceToken, _ call: Call) throws(CallFault) {
+        guard let hosts = call.tools.secrets.endpointHosts[call.reader.app] else { return }
+        guard let endpoint = WebPushEndpoint(validating: token.text), hosts.allow(endpoint) else {
+            throw .field("token", "expected an endpoint at one of the app's push services")
+        }
     }
 
     /// The one that fits; nil where the rules will say what is missing.

@@ -45,6 +45,8 @@ struct ProviderAnswerText: Sendable {
         switch verdict {
         case .delivered, .accepted:
             return provider == .fcm ? "it would take the message (validated, not sent)" : "it took the message"
+        case .deviceGone(.endpointRefused, _), .deviceGone(.subscriptionUnusable, _):
+            return "nothing was sent: the subscription can reach no browser (\(reason))"
         case .deviceGone where !hasToken:
             return "the keys are right: it let us in and refused the made-up token (\(reason))"
         // It may be the token, or the account, environment or topic that we sign in with: one answer cannot tell.

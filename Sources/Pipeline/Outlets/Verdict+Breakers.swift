@@ -1,5 +1,10 @@
 import Push
 
+extension VerdictReason {
+    /// What is wrong was registered so; no provider was asked.
+    fileprivate var isOfRegistration: Bool { self == .endpointRefused || self == .subscriptionUnusable }
+}
+
 /// What breakers look at.
 extension Verdict {
     /// The provider took the message: our keys are right.
@@ -15,13 +20,18 @@ extension Verdict {
     var provesAccess: Bool {
         switch self {
         case .delivered, .accepted: true
-        case .deviceGone(let reason, _): reason != .invalidToken
+        case .deviceGone(let reason, _): reason != .invalidToken && !reason.isOfRegistration
         case .retry, .configError, .payloadError, .unknown: false
         }
     }
 
+    /// The provider calls the device dead.
+    ///
+    /// A registration that can reach no device was found by ourselves: anybody can make as many of them as they like, and
+    /// they say nothing about our keys.
     var isGone: Bool {
-        if case .deviceGone = self { true } else { false }
+        guard case .deviceGone(let reason, _) = self else { return false }
+        return !reason.isOfRegistration
     }
 
     /// How long the provider wants to hear nothing at all of an app.

@@ -34,15 +34,14 @@ extension ProviderReader {
         let rule = "a mailto: or https: URL under which push services reach you, not on localhost"
         let subject = scope.text("subject", rule, required: true, Self.isSubject)
         let keys = vapidKeys(scope)
-        let hosts = hosts(scope)
-        let port = scope.wholeNumber("endpointPort", 1...65_535).flatMap(UInt16.init(exactly:))
+        let hosts = endpointHosts(scope)
         let allowsPrivate = scope.flag("allowPrivateAddresses")
         let reach = reach(scope, connections: 2, window: 500)
         guard let subject, let keys else { return nil }
         return ProviderConfiguration.WebPush(
             subject: subject,
             keys: keys,
-            hosts: hosts.at(port: port ?? 443),
+            hosts: hosts,
             addressPolicy: allowsPrivate == true ? .any : .publicAddressesOnly,
             reach: reach
         )
@@ -53,21 +52,22 @@ extension ProviderReader {
         guard text.utf8.count <= 254, text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !"<>\"\\".utf8.contains($0) })
         else { return false }
         if text.hasPrefix("mailto:") {
-            let address = EmailAddress(validating: String(text.dropFirst("mailto:".count)))
-            return address.map { !$0.text.hasSuffix("@localhost") } ?? false
+            return EmailAddress(validating: String(text.dropFirst("mailto:".count))) != nil
         }
         let host = WebPushEndpoint(validating: text.hasSuffix("/") ? text : text + "/")?.host
         return host.map { $0 != "localhost" } ?? false
     }
 
-    private func hosts(_ scope: JSONScope) -> PushServiceHosts {
+    /// Where the app's push services may be.
+    func endpointHosts(_ scope: JSONScope) -> PushServiceHosts {
+        let port = scope.wholeNumber("endpointPort", 1...65_535).flatMap(UInt16.init(exactly:))
         let entries = scope.value("allowedHosts", "a list of hosts, each \(PushServiceHosts.rule)") { value in
             value.array.flatMap { elements in
                 let texts = elements.compactMap(\.string)
                 return texts.count == elements.count && !texts.isEmpty ? PushServiceHosts(texts) : nil
             }
         }
-        return entries ?? .known
+        return (entries ?? .known).at(port: port ?? 443)
     }
 
     func vapidKeys(_ scope: JSONScope) -> VAPIDKeys? {

@@ -35,6 +35,8 @@ extension ProviderConfiguration {
     package struct ClientPart: Sendable {
         /// The public half of the key by which browsers know who pushes.
         package let webPushKey: String?
+        /// Where endpoints of the app's browsers may be; `nil` for an app without Web Push.
+        package let endpointHosts: PushServiceHosts?
         package let unsubscribe: UnsubscribeLink?
     }
 

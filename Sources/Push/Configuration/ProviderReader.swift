@@ -40,6 +40,7 @@ final class ProviderReader {
             guard let app = AppID(validating: member.key), let providers = scope.scope(member.key) else { continue }
             parts[app] = ProviderConfiguration.ClientPart(
                 webPushKey: providers.scope("webpush").flatMap(vapidKeys)?.usual.publicKey,
+                endpointHosts: providers.scope("webpush").map(endpointHosts),
                 unsubscribe: providers.scope("email")?.scope("unsubscribe", required: true).flatMap(unsubscribeLink)
             )
         }

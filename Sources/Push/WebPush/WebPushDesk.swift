@@ -37,9 +37,9 @@ struct WebPushDesk: Sendable {
         // A push that shows nothing costs a browser's user the permission.
         guard message.purpose == .alert else { throw refusal(.unsupportedPurpose) }
         guard let endpoint = WebPushEndpoint(validating: message.device.token.text), hosts.allow(endpoint) else {
-            throw refusal(.endpointRefused)
+            throw unreachable(.endpointRefused)
         }
-        guard let subscription = message.device.webPushKeys else { throw refusal(.subscriptionUnusable) }
+        guard let subscription = message.device.webPushKeys else { throw unreachable(.subscriptionUnusable) }
         guard let key = keys.key(named: subscription.vapidKeyID) else {
             throw Refusal(.configError(.unknownVAPIDKey, scope: .message))
         }
@@ -48,6 +48,12 @@ struct WebPushDesk: Sendable {
 
     private func refusal(_ reason: VerdictReason) -> Refusal {
         Refusal(.payloadError(reason))
+    }
+
+    /// No message can ever reach the device, so it is revoked: anybody may register such a device, and a message that is
+    /// given up for each event would fill the dead letters.
+    private func unreachable(_ reason: VerdictReason) -> Refusal {
+        Refusal(.deviceGone(reason, at: nil))
     }
 
     /// The message as it goes out: encrypted for its browser alone, and signed in for.
@@ -87,7 +93,7 @@ struct WebPushDesk: Sendable {
                 with: freshness
             )
         } catch {
-            throw Refusal(error.code == .invalidKey ? .payloadError(.subscriptionUnusable) : unencrypted)
+            throw Refusal(error.code == .invalidKey ? .deviceGone(.subscriptionUnusable, at: nil) : unencrypted)
         }
     }
 }

@@ -55,6 +55,16 @@ struct BatchJudgementTests {
         #expect(few.rulings == few.verdicts)
     }
 
+    @Test("registrations that can reach no device open no breaker, however many, and each ends its own device")
+    func registrations() throws {
+        for reason in [VerdictReason.endpointRefused, .subscriptionUnusable] {
+            let unreachable = Verdict.deviceGone(reason, at: nil)
+            let (judgement, _) = try Answered.judged(Answered.people(60, unreachable))
+            #expect(judgement.refusals.isEmpty && !judgement.provesAccess)
+            #expect(judgement.rulings == [Verdict?](repeating: unreachable, count: 60))
+        }
+    }
+
     @Test("words that mean the same of us count together, others do not")
     func together() throws {
         let mails = Answered.people(3, .payloadError(.mailboxUnknown))

@@ -167,7 +167,7 @@ struct WebPushSandboxTests {
             var message = try counterpart.message()
             let endpoint = text.replacing("PORT", with: "\(counterpart.sandbox.address.port)")
             message.device.token = try #require(DeviceToken(validating: endpoint))
-            #expect(await counterpart.sender.send([message]) == [.payloadError(.endpointRefused)])
+            #expect(await counterpart.sender.send([message]) == [.deviceGone(.endpointRefused, at: nil)])
             #expect(counterpart.sandbox.summary.total == 0)
         }
     }

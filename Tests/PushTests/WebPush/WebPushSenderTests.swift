@@ -81,9 +81,10 @@ struct WebPushSenderTests {
         let batch = [foreign, silent, keyless, offCurve, large, strange, unknownKey]
         #expect(
             await sender.send(batch) == [
-                .payloadError(.wrongProvider), .payloadError(.unsupportedPurpose), .payloadError(.subscriptionUnusable),
-                .payloadError(.subscriptionUnusable), .payloadError(.payloadTooLarge),
-                .payloadError(.endpointRefused), .configError(.unknownVAPIDKey, scope: .message),
+                .payloadError(.wrongProvider), .payloadError(.unsupportedPurpose),
+                .deviceGone(.subscriptionUnusable, at: nil), .deviceGone(.subscriptionUnusable, at: nil),
+                .payloadError(.payloadTooLarge), .deviceGone(.endpointRefused, at: nil),
+                .configError(.unknownVAPIDKey, scope: .message),
             ]
         )
         #expect(transport.requests.isEmpty)
