@@ -13,8 +13,11 @@ CREATE TABLE recipients (
     source_time   timestamptz NOT NULL,
     recorded_at   timestamptz NOT NULL DEFAULT now(),
     updated_at    timestamptz NOT NULL DEFAULT now(),
+    vouched_time  timestamptz,
     PRIMARY KEY (user_id, app)
 );
+COMMENT ON COLUMN recipients.vouched_time IS
+    'When the app''s servers last vouched for the user, by their clock; null if only the user''s client has said anything. An erasure keeps nothing that is not vouched for after it.';
 COMMENT ON COLUMN recipients.recorded_at IS
     'Since when there is a row, by the database''s clock: whoever is later than an event for everyone is not meant by it.';
 CREATE INDEX recipients_everyone ON recipients (app, user_id);
@@ -46,8 +49,12 @@ CREATE TABLE push_subscriptions (
     ended_at      timestamptz,
     reached_at    timestamptz,
     source_time   timestamptz NOT NULL,
+    vouched_time  timestamptz,
+    renamed_at    timestamptz,
     PRIMARY KEY (profile_id, app, id)
 );
+COMMENT ON COLUMN push_subscriptions.vouched_time IS 'As that of recipients.';
+COMMENT ON COLUMN push_subscriptions.renamed_at IS 'When its token last took the place of another; null for never.';
 COMMENT ON COLUMN push_subscriptions.subscription IS
     'Of a browser''s PushSubscription only what messages to it are made with: whoever registers one may write anything beside.';
 COMMENT ON COLUMN push_subscriptions.ended_at IS
@@ -108,8 +115,10 @@ CREATE TABLE follows (
     muted_time  timestamptz,
     ended_time  timestamptz,
     parts       text,
+    vouched_time timestamptz,
     PRIMARY KEY (user_id, app, topic)
 );
+COMMENT ON COLUMN follows.vouched_time IS 'As that of recipients.';
 CREATE INDEX follows_fanout ON follows (app, topic, user_id) WHERE removed_at IS NULL;
 COMMENT ON COLUMN follows.devices IS
     'JSON: hashes of the tokens of the devices that follow, where not the user with all devices does; null for all.';
@@ -138,9 +147,11 @@ CREATE TABLE reminders (
     held_until   timestamptz,
     removed_at   timestamptz,
     source_time  timestamptz NOT NULL,
+    vouched_time timestamptz,
     PRIMARY KEY (user_id, app, id),
     CHECK (removed_at IS NOT NULL OR (local_time IS NOT NULL AND title IS NOT NULL AND body IS NOT NULL))
 );
+COMMENT ON COLUMN reminders.vouched_time IS 'As that of recipients.';
 COMMENT ON COLUMN reminders.days IS 'Comma-separated, mon to sun; the client''s words.';
 COMMENT ON COLUMN reminders.planned_from IS 'The instant after which the next firing is looked for.';
 COMMENT ON COLUMN reminders.last_fired_on IS 'The local date of the last firing: there is one for each date.';
@@ -157,8 +168,11 @@ CREATE TABLE tombstones (
     deleted_at   timestamptz NOT NULL,
     returned_at  timestamptz,
     recorded_at  timestamptz NOT NULL DEFAULT now(),
+    completed_at timestamptz,
     PRIMARY KEY (app, subject_hash)
 );
+COMMENT ON COLUMN tombstones.completed_at IS
+    'When a user''s erasure had looked a second time; null until then, and for devices.';
 COMMENT ON COLUMN tombstones.subject_hash IS
     'First 16 bytes of SHA-256 over kind, app, user (and token): nothing of the person is kept.';
 COMMENT ON COLUMN tombstones.returned_at IS
@@ -298,8 +312,7 @@ BEGIN
 END
 $$;
 
--- The API says who is signed in for each transaction:
---   SELECT set_config('bellhop.app', …, true), set_config('bellhop.user', …, true)
+-- The API says who is signed in for each transaction: sign_in(app, user, …), which sets `bellhop.app` and `bellhop.user`.
 -- Nobody without it. The table is this one, whatever the caller's search_path says.
 CREATE FUNCTION signed_in_person() RETURNS bigint
 LANGUAGE sql STABLE
@@ -307,3 +320,20 @@ BEGIN ATOMIC
     SELECT p.number FROM people p
     WHERE p.user_id = current_setting('bellhop.user', true) AND p.app = current_setting('bellhop.app', true);
 END;
+
+-- Signs a user in for the rest of the transaction. With `subject`, the hash of their tombstone, also asks whether the token
+-- still counts: one that was issued before the user's erasure does not, unless the app's servers have fed the user since.
+-- One without a time of issue may be as old as any. Until the erasure has looked a second time no token counts.
+CREATE FUNCTION sign_in(wanted_app text, wanted_user text, subject bytea, issued_at timestamptz) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM set_config('bellhop.app', wanted_app, true), set_config('bellhop.user', wanted_user, true);
+    IF subject IS NOT NULL AND EXISTS (
+        SELECT FROM tombstones t
+        WHERE t.app = ANY (ARRAY[wanted_app]) AND t.subject_hash = subject AND t.returned_at IS NULL
+          AND (issued_at IS NULL OR t.deleted_at >= issued_at OR t.completed_at IS NULL)
+    ) THEN
+        RAISE EXCEPTION 'the user was erased' USING ERRCODE = 'BH401';
+    END IF;
+END
+$$;

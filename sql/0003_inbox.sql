@@ -336,6 +336,23 @@ CREATE TABLE fanout_pages (
     PRIMARY KEY (fanout, page)
 );
 CREATE INDEX fanout_pages_order ON fanout_pages ((coalesce(handed_over_at, '-infinity')));
+
+-- Open fan-outs that name a user as the end of a page: somebody who is erased gives the place to another.
+CREATE INDEX fanouts_planned_to ON fanouts (planned_to) WHERE planned_to <> '';
+CREATE INDEX fanout_pages_after ON fanout_pages (after);
+CREATE INDEX fanout_pages_upto ON fanout_pages (upto);
+CREATE FUNCTION fanouts_bounded_by(of_app text, who text) RETURNS TABLE (number bigint, topic text)
+LANGUAGE sql STABLE
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+    SELECT f.number, f.topic
+    FROM (
+        SELECT number FROM fanouts WHERE planned_to = who AND planned_to <> ''
+        UNION SELECT fanout FROM fanout_pages WHERE after = who
+        UNION SELECT fanout FROM fanout_pages WHERE upto = who
+    ) AS bounded (number)
+    JOIN fanouts f ON f.number = bounded.number
+    WHERE f.app || '' = of_app AND f.state || '' IN ('running', 'paused')
+$$;
 COMMENT ON COLUMN fanout_pages.after IS 'The page is of users beyond this one, up to and with upto.';
 COMMENT ON COLUMN fanout_pages.handed_over_at IS
     'When its message was published last, or taken; null where one is to be published, infinity where none is, since its fan-out is paused.';

@@ -163,6 +163,9 @@ package struct InboxAPI: Sendable {
             response = try await answer()
         } catch let fault as CallFault {
             response = fault.response
+        } catch let error as PostgresError where error.sqlState == .erasedReader {
+            metrics.refused(.erased)
+            response = CallFault.erased.response
         } catch let error as PostgresError {
             let fault = CallFault(error)
             logger.log(
@@ -204,6 +207,7 @@ package struct InboxAPI: Sendable {
                     now: caller.now,
                     until: caller.signedIn.until,
                     keys: caller.keys,
+                    issuedAt: caller.signedIn.issuedAt,
                     tools: tools
                 )
             )

@@ -13,7 +13,12 @@ struct Call: Sendable {
     let until: Timestamp
     /// What the token was checked with.
     let keys: TokenKeySet.Mark
+    /// When the token was issued; `nil` if it does not tell.
+    let issuedAt: Timestamp?
     let tools: Tools
+
+    /// The database, as far as the token reaches.
+    var desk: ReaderDesk { tools.desk.admitting(tokenIssuedAt: issuedAt) }
 
     /// The values of a query, of which only these names may stand, each once.
     func query(_ names: [String] = []) throws(CallFault) -> [String: String] {
@@ -70,7 +75,7 @@ struct Call: Sendable {
     /// Writes what the user says; false where the condition does not hold.
     @discardableResult
     func isHeard(_ update: FeedUpdate, where condition: ReaderCondition? = nil) async throws -> Bool {
-        switch try await tools.desk.say(update, as: reader, at: now, where: condition) {
+        switch try await desk.say(update, as: reader, at: now, where: condition) {
         case .heard: return true
         case .unmet: return false
         case .erased: throw CallFault(409, "erased", "the user was erased by a source whose clock is ahead")

@@ -65,6 +65,10 @@ extension CallFault {
         return CallFault(429, "too-many-requests", "too many calls; wait a little").with("Retry-After", "\(seconds)")
     }
 
+    /// The token is valid, but its user was erased after it was issued.
+    static let erased = CallFault(401, "erased", "the user was erased after the token was issued")
+        .with("WWW-Authenticate", "Bearer")
+
     /// One that says nothing of what is wrong with the token.
     static let unauthorized = CallFault(401, "unauthorized", "a valid bearer token is needed")
         .with("WWW-Authenticate", "Bearer")

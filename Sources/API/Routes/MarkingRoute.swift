@@ -17,13 +17,13 @@ enum MarkingRoute {
         let mark = try await mark(state, body, call)
         let updated: Int
         if let ids {
-            updated = ids.isEmpty ? 0 : try await call.tools.desk.mark(ids, as: mark, of: call.reader)
+            updated = ids.isEmpty ? 0 : try await call.desk.mark(ids, as: mark, of: call.reader)
         } else {
             guard state != .snoozed else { throw CallFault.field("all", "only named notifications can be snoozed") }
             if let wait = call.tools.wholeInboxes.wait(for: call.reader, at: call.tools.time.steady()) {
                 throw CallFault.tooMany(wait)
             }
-            updated = try await call.tools.desk.markAll(as: mark, of: call.reader)
+            updated = try await call.desk.markAll(as: mark, of: call.reader)
         }
         if updated > 0 { call.tools.live.changed(call.reader) }
         return .object(["updated": .number(updated)])
@@ -87,7 +87,7 @@ enum MarkingRoute {
             guard let time = value.string.flatMap(LocalTime.init(validating:)) else {
                 throw CallFault.field("localTime", "expected \(LocalTime.rule)")
             }
-            let own = try await call.tools.desk.settings(of: call.reader).timezone
+            let own = try await call.desk.settings(of: call.reader).timezone
             guard let zone = call.zone(own), let slot = LocalSchedule(at: time, in: zone).next(after: call.now) else {
                 throw CallFault.field("localTime", "there is no such time to come")
             }

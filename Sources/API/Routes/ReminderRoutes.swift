@@ -9,7 +9,7 @@ enum ReminderRoutes {
     /// Answers `GET /api/reminders`.
     static func list(_ call: Call) async throws -> HTTPResponse {
         _ = try call.query()
-        let reminders = try await call.tools.desk.reminders(of: call.reader)
+        let reminders = try await call.desk.reminders(of: call.reader)
         return .object(["data": .array(reminders.map { json($0, call) })])
     }
 

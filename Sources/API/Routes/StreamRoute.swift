@@ -13,6 +13,7 @@ enum StreamRoute {
             }
             cursor = read
         }
+        try await call.desk.admit(call.reader)
         return try call.tools.live.open(call.reader, since: cursor, LiveHold(until: end(call), keys: call.keys))
     }
 

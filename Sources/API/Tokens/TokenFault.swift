@@ -22,4 +22,6 @@ package enum TokenFault: String, CaseIterable, Error, Hashable, Sendable {
     case issuer
     /// Its key may not speak for the app.
     case app
+    /// It was issued before its user was erased.
+    case erased
 }

@@ -7,6 +7,8 @@ package struct SignedIn: Hashable, Sendable {
     package let app: AppID
     package let user: UserID
     package let until: Timestamp
+    /// When the token was issued (`iat`); `nil` if it does not say so.
+    package let issuedAt: Timestamp?
 }
 
 /// Checks tokens against what an installation expects of them; pure, but for the keys it is handed.
@@ -57,7 +59,8 @@ package struct TokenVerifier: Sendable {
             let user = claims["sub"]?.string.flatMap(UserID.init(validating:))
         else { throw .claim }
         guard key.speaks(for: app) else { throw .app }
-        return SignedIn(app: app, user: user, until: until)
+        let issuedAt = try Self.date("iat", claims).map(Self.timestamp)
+        return SignedIn(app: app, user: user, until: until, issuedAt: issuedAt)
     }
 
     /// Until when it holds; throws where that is past, or has not begun.
@@ -68,9 +71,12 @@ package struct TokenVerifier: Sendable {
         for claim in ["nbf", "iat"] {
             if let start = try Self.date(claim, claims), start > seconds + Self.leeway { throw .early }
         }
-        // Clamped first: what a token claims may lie beyond every integer.
-        let clamped = min(max(end + Self.leeway, 0), 253_402_300_799)
-        return Timestamp(clamping: Int64(clamped * 1_000_000))
+        return Self.timestamp(end + Self.leeway)
+    }
+
+    /// Clamped first: what a token claims may lie beyond every integer.
+    private static func timestamp(_ seconds: Double) -> Timestamp {
+        Timestamp(clamping: Int64(min(max(seconds, 0), 253_402_300_799) * 1_000_000))
     }
 
     private func expect(_ claims: JSONObject) throws(TokenFault) {

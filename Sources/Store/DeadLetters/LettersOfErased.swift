@@ -63,7 +63,7 @@ enum LettersOfErased {
         _ = try connection.run(takeOut, [.text(id), .bytes(rest), .textArray(hashes)])
     }
 
-    /// Locks a page of letters for any of these people, less those who have been fed anew since.
+    /// Locks a page of letters for any of these users, without newer ones of users who have been fed again.
     private static let find = Statement(
         """
         SELECT d.dead_id, d.body, r.position
@@ -71,9 +71,7 @@ enum LettersOfErased {
              AS r (app, user_id, said_at, person, position)
         CROSS JOIN LATERAL letters_about(encode(r.person, 'hex')) AS l (dead_id)
         JOIN dead_letters d ON d.dead_id = ANY (ARRAY[l.dead_id])
-        WHERE NOT EXISTS (
-            SELECT FROM recipients p
-            WHERE p.app = r.app AND p.user_id = r.user_id AND p.source_time > r.said_at OFFSET 0)
+        WHERE d.first_failed_at <= r.said_at OR \(Erasure.isGone)
         ORDER BY l.dead_id LIMIT 20
         FOR UPDATE OF d
         """

@@ -15,31 +15,34 @@ enum Erasure {
 
     /// Everything but the tombstone; a second time it finds what has been written meanwhile.
     static func takeOut(_ words: [Word<UserID>], on connection: PostgresConnection) throws(PostgresError) {
-        let who = Array(Word.who(words).prefix(3))
+        let who = Word.who(words)
         for statement in owned { _ = try connection.run(statement, who) }
         try LettersOfErased.erase(
             words.map { RecipientKey(app: $0.app, user: $0.user) },
-            by: Word.who(words),
+            by: who,
             connection
         )
         _ = try connection.run(events, who)
         _ = try connection.run(filters, Array(who.prefix(2)))
+        try FanoutBoundaries.forget(Array(who.prefix(2)), on: connection)
     }
 
-    /// A deletion may come after the word of the person's return.
+    /// A deletion may arrive after the message of the user's return.
+    ///
+    /// The second look ends it anew, and until then no token counts, however new.
     private static let leaveTombstones = Statement(
         """
         INSERT INTO tombstones AS t (app, subject_hash, deleted_at, returned_at)
         SELECT r.app, r.person, r.said_at, (
-            SELECT p.source_time FROM recipients p
-            WHERE p.app = r.app AND p.user_id = r.user_id AND p.source_time > r.said_at OFFSET 0)
+            SELECT p.vouched_time FROM recipients p
+            WHERE p.app = r.app AND p.user_id = r.user_id AND p.vouched_time > r.said_at OFFSET 0)
         FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::bytea[]) AS r (app, user_id, said_at, person)
         ORDER BY r.app, r.person
         ON CONFLICT (app, subject_hash) DO UPDATE SET
             deleted_at = greatest(t.deleted_at, excluded.deleted_at),
             returned_at = CASE WHEN greatest(t.returned_at, excluded.returned_at) > greatest(t.deleted_at, excluded.deleted_at)
                 THEN greatest(t.returned_at, excluded.returned_at) END,
-            recorded_at = now()
+            recorded_at = now(), completed_at = NULL
         """
     )
 
@@ -54,44 +57,73 @@ enum Erasure {
         """
     )
 
-    /// Rows that carry a source's time go where it is not newer than the deletion; the others go with the person, unless
-    /// the person has been fed anew since.
-    private static let owned: [Statement] =
-        ["inbox", "ledger"].map { table in
-            Statement(
-                """
-                DELETE FROM \(table) t
-                USING (
-                    SELECT p.number
-                    FROM unnest($1::text[], $2::text[], $3::timestamptz[]) AS r (app, user_id, said_at)
-                    CROSS JOIN LATERAL \(People.number(of: "r")) AS p
-                    WHERE \(isGone)
-                ) AS gone
-                WHERE t.person = ANY (ARRAY[gone.number])
-                """
-            )
-        }
-        + ["dead_letters", "badge_updates"].map { table in
-            Statement(
-                """
-                DELETE FROM \(table) t
-                USING unnest($1::text[], $2::text[], $3::timestamptz[]) AS r (app, user_id, said_at)
-                WHERE t.app || '' = r.app AND t.user_id = ANY (ARRAY[r.user_id]) AND \(isGone)
-                """
-            )
-        }
-        + [
-            ("recipients", "user_id"), ("notification_preferences", "profile_id"), ("push_subscriptions", "profile_id"),
-            ("follows", "user_id"), ("reminders", "user_id"),
-        ].map { table, owner in
-            Statement(
-                """
-                DELETE FROM \(table) t
-                USING unnest($1::text[], $2::text[], $3::timestamptz[]) AS r (app, user_id, said_at)
-                WHERE t.app || '' = r.app AND t.\(owner) = ANY (ARRAY[r.user_id]) AND t.source_time <= r.said_at
-                """
-            )
-        }
+    /// What is older than the deletion goes in any case; what is newer, unless the app's servers have vouched for the
+    /// user since.
+    private static let owned: [Statement] = [ledger, inbox] + filed + settings + registered
+
+    private static let columns = "unnest($1::text[], $2::text[], $3::timestamptz[], $4::bytea[])"
+    private static let row = "r (app, user_id, said_at, person)"
+
+    /// The users by their numbers.
+    private static let numbers = """
+        SELECT p.number, r.said_at, \(isGone) AS is_gone
+        FROM \(columns) AS \(row) CROSS JOIN LATERAL \(People.number(of: "r")) AS p
+        """
+
+    /// A line has no time of its own: it is as old as its notification.
+    private static let ledger = Statement(
+        """
+        DELETE FROM ledger t USING (\(numbers)) AS gone
+        WHERE t.person = ANY (ARRAY[gone.number]) AND (gone.is_gone OR NOT EXISTS (
+            SELECT FROM inbox i
+            WHERE i.person = t.person AND i.id = t.id AND least(i.said_at, i.created_at) > gone.said_at OFFSET 0))
+        """
+    )
+
+    private static let inbox = Statement(
+        """
+        DELETE FROM inbox t USING (\(numbers)) AS gone
+        WHERE t.person = ANY (ARRAY[gone.number])
+          AND (gone.is_gone OR least(t.said_at, t.created_at) <= gone.said_at)
+        """
+    )
+
+    private static let filed = [("dead_letters", "first_failed_at"), ("badge_updates", "requested_at")].map {
+        table,
+        time in
+        Statement(
+            """
+            DELETE FROM \(table) t USING \(columns) AS \(row)
+            WHERE t.app || '' = r.app AND t.user_id = ANY (ARRAY[r.user_id])
+              AND (t.\(time) <= r.said_at OR \(isGone))
+            """
+        )
+    }
+
+    private static let settings = [("recipients", "user_id"), ("notification_preferences", "profile_id")].map {
+        table,
+        owner in
+        Statement(
+            """
+            DELETE FROM \(table) t USING \(columns) AS \(row)
+            WHERE t.app || '' = r.app AND t.\(owner) = ANY (ARRAY[r.user_id])
+              AND (t.source_time <= r.said_at OR \(isGone))
+            """
+        )
+    }
+
+    /// The app's servers may register a device again before they say anything of the user.
+    private static let registered = [
+        ("push_subscriptions", "profile_id"), ("follows", "user_id"), ("reminders", "user_id"),
+    ].map { table, owner in
+        Statement(
+            """
+            DELETE FROM \(table) t USING \(columns) AS \(row)
+            WHERE t.app || '' = r.app AND t.\(owner) = ANY (ARRAY[r.user_id])
+              AND (t.source_time <= r.said_at OR coalesce(t.vouched_time, '-infinity') <= r.said_at AND \(isGone))
+            """
+        )
+    }
 
     /// The number of somebody of whom there is nothing left.
     ///
@@ -117,10 +149,11 @@ enum Erasure {
         """
     )
 
-    private static let isGone = """
+    /// Whether the app's servers have not vouched for the user of `r` since the deletion: its tombstone knows.
+    static let isGone = """
         NOT EXISTS (
-            SELECT FROM recipients p
-            WHERE p.app = r.app AND p.user_id = r.user_id AND p.source_time > r.said_at OFFSET 0)
+            SELECT FROM tombstones x
+            WHERE x.app = r.app AND x.subject_hash = r.person AND x.returned_at > r.said_at OFFSET 0)
         """
 
     /// An event that is kept for several people loses the one; one that was for nobody else ends without its content.
@@ -134,12 +167,12 @@ enum Erasure {
             cancelled_at = CASE WHEN rest.users <> '[]' THEN e.cancelled_at ELSE coalesce(e.cancelled_at, now()) END
         FROM (
             SELECT k.app, k.id, (k.content #> '{to,users}') - array_agg(r.user_id) AS users
-            FROM unnest($1::text[], $2::text[], $3::timestamptz[]) AS r (app, user_id, said_at)
+            FROM \(columns) AS \(row)
             CROSS JOIN LATERAL (
-                SELECT n.app, n.id, n.content FROM events_kept_for(r.user_id) AS f (app, id)
+                SELECT n.app, n.id, n.content, n.created_at FROM events_kept_for(r.user_id) AS f (app, id)
                 JOIN events n ON n.app = ANY (ARRAY[f.app]) AND n.id = f.id OFFSET 0
             ) AS k
-            WHERE k.app = r.app AND \(isGone)
+            WHERE k.app = r.app AND (k.created_at <= r.said_at OR \(isGone))
             GROUP BY k.app, k.id, k.content
         ) AS rest
         WHERE e.app = ANY (ARRAY[rest.app]) AND e.id = rest.id

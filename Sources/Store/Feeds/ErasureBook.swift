@@ -40,6 +40,8 @@ package struct ErasureBook: Sendable {
             let who: [Parameter] = [.textArray(apps), .textArray(users)]
             try Erasure.forgetNumbers(who, on: connection)
             _ = try connection.run(Self.forget, who)
+            let hashes = words.map { SubjectHash.recipient($0.app, $0.user).bytes }
+            _ = try connection.run(Self.complete, [.textArray(words.map(\.app.text)), .bytesArray(hashes)])
             return rows.count
         }
     }
@@ -84,6 +86,15 @@ package struct ErasureBook: Sendable {
         WHERE \(isDue("$3"))
         ORDER BY r.user_id COLLATE "C", r.app COLLATE "C"
         FOR UPDATE OF e SKIP LOCKED
+        """
+    )
+
+    /// From now on a token that was issued after the erasure counts.
+    private static let complete = Statement(
+        """
+        UPDATE tombstones t SET completed_at = now()
+        FROM unnest($1::text[], $2::bytea[]) AS r (app, person)
+        WHERE t.app = ANY (ARRAY[r.app]) AND t.subject_hash = r.person
         """
     )
 

@@ -3,12 +3,35 @@ package import BellhopRules
 /// A feed message with the time that decides between older and newer.
 package struct FeedEntry: Sendable {
     package let update: FeedUpdate
-    /// When its source said it; where the message does not tell, its arrival.
+    /// When its source said it; its arrival if the message has no time.
     package let saidAt: Timestamp
+    /// The last time at which the app's servers vouched for the user, as far as the entry tells; `nil` for a client's word
+    /// alone.
+    ///
+    /// An erasure keeps only what is vouched for after it.
+    let vouchedAt: Timestamp?
+    /// Whether the user's client said it, through the API.
+    let isFromClient: Bool
 
+    /// How far ahead of its arrival the time of a message may be: clocks differ, and a time further ahead would win over
+    /// all others for as long.
+    package static let mostAhead = Duration.seconds(300)
+
+    /// A message of the app's servers.
     package init(update: FeedUpdate, arrival: Timestamp) {
         self.update = update
-        saidAt = update.sentAt ?? arrival
+        let latest = Timestamp(clamping: arrival.microseconds + Self.mostAhead.microseconds)
+        saidAt = min(update.sentAt ?? arrival, latest)
+        vouchedAt = saidAt
+        isFromClient = false
+    }
+
+    /// What a user's client says; `vouchedAt` is when its token was issued, if that was after an erasure of the user.
+    init(client update: FeedUpdate, saidAt: Timestamp, vouchedAt: Timestamp?) {
+        self.update = update
+        self.saidAt = saidAt
+        self.vouchedAt = vouchedAt
+        isFromClient = true
     }
 
     /// Splits a batch so that each part is about so few users that the server can hold the locks of many such parts, and

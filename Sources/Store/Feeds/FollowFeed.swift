@@ -54,18 +54,18 @@ enum FollowFeed {
         """
         INSERT INTO follows AS f
             (app, user_id, topic, role, muted, devices, since, removed_at, source_time, whole_time, role_time, muted_time,
-             ended_time, parts)
+             ended_time, parts, vouched_time)
         SELECT * FROM unnest(
             $1::text[], $2::text[], $3::text[], $4::text[], $5::boolean[], $6::text[], $7::timestamptz[],
             $8::timestamptz[], $9::timestamptz[], $10::timestamptz[], $11::timestamptz[], $12::timestamptz[],
-            $13::timestamptz[], $14::text[]
+            $13::timestamptz[], $14::text[], $15::timestamptz[]
         ) AS r (app, user_id, topic)
         ORDER BY r.user_id, r.app, r.topic
         ON CONFLICT (user_id, app, topic) DO UPDATE SET
             role = excluded.role, muted = excluded.muted, devices = excluded.devices, since = excluded.since,
             removed_at = excluded.removed_at, source_time = excluded.source_time, whole_time = excluded.whole_time,
             role_time = excluded.role_time, muted_time = excluded.muted_time, ended_time = excluded.ended_time,
-            parts = excluded.parts,
+            parts = excluded.parts, vouched_time = greatest(f.vouched_time, excluded.vouched_time),
             followed_at = CASE
                 WHEN f.removed_at IS NOT NULL AND excluded.removed_at IS NULL THEN now() ELSE f.followed_at
             END
@@ -126,7 +126,7 @@ private struct FollowColumns {
             instants(\.since), instants(\.removedAt), instants(\.saidAt), instants(\.wholeSaidAt),
             instants(\.roleSaidAt), instants(\.mutedSaidAt), instants(\.endSaidAt),
         ]
-        return who + says + times + [texts(\.partsJSON)]
+        return who + says + times + [texts(\.partsJSON), Word.vouched(words)]
     }
 
     private func instants(_ read: (FollowRecord) -> Timestamp?) -> Parameter {

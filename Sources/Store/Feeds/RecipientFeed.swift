@@ -5,7 +5,8 @@ import Postgres
 enum RecipientFeed {
     static func upsert(_ words: [Word<RecipientUpdate>], on connection: PostgresConnection) throws(PostgresError) {
         let who = Word.who(words)
-        _ = try connection.run(welcomeBack, who)
+        let vouched = Word.vouched(words)
+        _ = try connection.run(welcomeBack, [who[0], vouched, who[3]])
         _ = try connection.run(seed, who)
         _ = try connection.run(
             update,
@@ -20,6 +21,7 @@ enum RecipientFeed {
                 .booleanArray(words.map(\.content.pushEnabled.isGiven)),
                 .booleanArray(words.map(\.content.emailEnabled.value)),
                 .booleanArray(words.map(\.content.emailEnabled.isGiven)),
+                vouched,
             ]
         )
         if words.contains(where: { $0.content.timezone.isGiven }) {
@@ -36,11 +38,12 @@ enum RecipientFeed {
         )
     }
 
+    /// Only the app's servers bring a user back: a client that is still signed in may go on without its user's wish.
     private static let welcomeBack = Statement(
         """
-        UPDATE tombstones t SET returned_at = greatest(t.returned_at, r.said_at)
-        FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::bytea[]) AS r (app, user_id, said_at, person)
-        WHERE t.app = ANY (ARRAY[r.app]) AND t.subject_hash = r.person AND t.deleted_at < r.said_at
+        UPDATE tombstones t SET returned_at = greatest(t.returned_at, r.vouched_at)
+        FROM unnest($1::text[], $2::timestamptz[], $3::bytea[]) AS r (app, vouched_at, person)
+        WHERE t.app = ANY (ARRAY[r.app]) AND t.subject_hash = r.person AND t.deleted_at < r.vouched_at
         """
     )
 
@@ -56,22 +59,29 @@ enum RecipientFeed {
     )
 
     /// By the user alone, so that nothing thinks of reading all of an app's.
+    ///
+    /// An older word of the app's servers changes nothing but that they vouched for the user.
     private static let update = Statement(
         """
         UPDATE recipients t SET
-            locale = CASE WHEN r.locale_given THEN r.locale ELSE t.locale END,
-            timezone = CASE WHEN r.timezone_given THEN r.timezone ELSE t.timezone END,
-            email = CASE WHEN r.email_given THEN r.email ELSE t.email END,
-            push_enabled = CASE WHEN r.push_given THEN coalesce(r.push, true) ELSE t.push_enabled END,
-            email_enabled = CASE WHEN r.mail_given THEN coalesce(r.mail, true) ELSE t.email_enabled END,
-            source_time = r.said_at, updated_at = now()
+            locale = CASE WHEN r.locale_given AND \(isNewer) THEN r.locale ELSE t.locale END,
+            timezone = CASE WHEN r.timezone_given AND \(isNewer) THEN r.timezone ELSE t.timezone END,
+            email = CASE WHEN r.email_given AND \(isNewer) THEN r.email ELSE t.email END,
+            push_enabled = CASE WHEN r.push_given AND \(isNewer) THEN coalesce(r.push, true) ELSE t.push_enabled END,
+            email_enabled = CASE WHEN r.mail_given AND \(isNewer) THEN coalesce(r.mail, true) ELSE t.email_enabled END,
+            source_time = greatest(t.source_time, r.said_at), vouched_time = greatest(t.vouched_time, r.vouched_at),
+            updated_at = CASE WHEN \(isNewer) THEN now() ELSE t.updated_at END
         FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::text[], $5::boolean[], $6::text[], $7::boolean[],
-                    $8::text[], $9::boolean[], $10::boolean[], $11::boolean[], $12::boolean[], $13::boolean[])
+                    $8::text[], $9::boolean[], $10::boolean[], $11::boolean[], $12::boolean[], $13::boolean[],
+                    $14::timestamptz[])
              AS r (app, user_id, said_at, locale, locale_given, timezone, timezone_given, email, email_given,
-                   push, push_given, mail, mail_given)
-        WHERE t.app || '' = r.app AND t.user_id = ANY (ARRAY[r.user_id]) AND t.source_time <= r.said_at
+                   push, push_given, mail, mail_given, vouched_at)
+        WHERE t.app || '' = r.app AND t.user_id = ANY (ARRAY[r.user_id])
+          AND (\(isNewer) OR coalesce(t.vouched_time < r.vouched_at, r.vouched_at IS NOT NULL))
         """
     )
+
+    private static let isNewer = "t.source_time <= r.said_at"
 
     /// Reminders by the user's clock are planned anew.
     private static let replan = Statement(

@@ -17,6 +17,7 @@ enum ReminderFeed {
                 .textArray(words.map { $0.content.timezone?.text }),
                 .textArray(words.map(\.content.title)), .textArray(words.map(\.content.body)),
                 .booleanArray(words.map { _ in false }), .textArray(words.map { $0.content.type?.text }),
+                Word.vouched(words),
             ]
         )
     }
@@ -27,7 +28,7 @@ enum ReminderFeed {
         _ = try connection.run(
             store,
             Word.who(words) + [.textArray(words.map(\.content.text))] + Array(repeating: nothing, count: 5)
-                + [.booleanArray(words.map { _ in true }), nothing]
+                + [.booleanArray(words.map { _ in true }), nothing, Word.vouched(words)]
         )
     }
 
@@ -40,19 +41,21 @@ enum ReminderFeed {
     private static let store = Statement(
         """
         INSERT INTO reminders AS t
-            (app, user_id, id, local_time, days, timezone, title, body, event_type, removed_at, source_time)
+            (app, user_id, id, local_time, days, timezone, title, body, event_type, removed_at, source_time,
+             vouched_time)
         SELECT r.app, r.user_id, r.id, r.local_time, r.days, r.timezone, r.title, r.body, r.event_type,
-               CASE WHEN r.removed THEN r.said_at END, r.said_at
+               CASE WHEN r.removed THEN r.said_at END, r.said_at, r.vouched_at
         FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::bytea[], $5::text[], $6::text[], $7::text[],
-                    $8::text[], $9::text[], $10::text[], $11::boolean[], $12::text[])
-             AS r (app, user_id, said_at, person, id, local_time, days, timezone, title, body, removed, event_type)
+                    $8::text[], $9::text[], $10::text[], $11::boolean[], $12::text[], $13::timestamptz[])
+             AS r (app, user_id, said_at, person, id, local_time, days, timezone, title, body, removed, event_type,
+                   vouched_at)
         WHERE \(Tombstone.spares("r.person"))
         ORDER BY r.app, r.user_id, r.id
         ON CONFLICT (app, user_id, id) DO UPDATE SET
             local_time = excluded.local_time, days = excluded.days, timezone = excluded.timezone,
             title = excluded.title, body = excluded.body, event_type = excluded.event_type,
             removed_at = excluded.removed_at,
-            source_time = excluded.source_time,
+            source_time = excluded.source_time, vouched_time = greatest(t.vouched_time, excluded.vouched_time),
             planned_from = CASE WHEN \(changed) THEN now() ELSE t.planned_from END,
             next_fire_at = CASE WHEN \(changed) THEN NULL ELSE t.next_fire_at END,
             held_until = NULL

@@ -15,8 +15,9 @@ enum SubscriptionFeed {
         let platform: Parameter = .textArray(words.map(\.content.platform.rawValue))
         let provider: Parameter = .textArray(words.map(\.content.provider.rawValue))
         try rotate(words.filter { $0.content.replaces != nil }, on: connection)
+        let vouched = Word.vouched(words)
         let fresh = try connection.run(seed, who + [subjects(words), id, token, platform, provider])
-        _ = try connection.run(noteRegistration, Array(who.prefix(3)) + [token, provider])
+        _ = try connection.run(noteRegistration, Array(who.prefix(3)) + [token, provider, vouched])
         _ = try connection.run(
             update,
             Array(who.prefix(3)) + [
@@ -44,10 +45,7 @@ enum SubscriptionFeed {
         guard !words.isEmpty else { return }
         let who = Word.who(words)
         let former = words.map { $0.content.replaces?.text ?? "" }
-        let gone: Parameter = .bytesArray(
-            zip(words, former).map { SubjectHash.subscription($0.app, $0.user, token: $1).bytes }
-        )
-        _ = try connection.run(leaveTombstones, [who[0], gone, who[2]])
+        try bury(words, former, on: connection)
         let tokens: Parameter = .textArray(words.map(\.content.token.text))
         _ = try connection.run(rotate, Array(who.prefix(3)) + [.textArray(former), tokens, subjects(words)])
         _ = try connection.run(replace, Array(who.prefix(3)) + [.textArray(former)])
@@ -56,11 +54,28 @@ enum SubscriptionFeed {
 
     static func revoke(_ words: [Word<DeviceToken>], on connection: PostgresConnection) throws(PostgresError) {
         let who = Word.who(words)
-        let gone: Parameter = .bytesArray(
-            words.map { SubjectHash.subscription($0.app, $0.user, token: $0.content.text).bytes }
-        )
-        _ = try connection.run(leaveTombstones, [who[0], gone, who[2]])
+        try bury(words, words.map(\.content.text), on: connection)
         _ = try connection.run(revoke, Array(who.prefix(3)) + [.textArray(words.map(\.content.text))])
+    }
+
+    /// Leaves tombstones of tokens that their users no longer have.
+    ///
+    /// A client may name any token as its former one. So it buries only a token that the user has had, and one that itself
+    /// took another's place only after an hour: a client cannot fill the table by renaming one device again and again.
+    private static func bury<Content>(
+        _ words: [Word<Content>],
+        _ tokens: [String],
+        on connection: PostgresConnection
+    ) throws(PostgresError) {
+        let who = Word.who(words)
+        let gone: Parameter = .bytesArray(
+            zip(words, tokens).map { SubjectHash.subscription($0.app, $0.user, token: $1).bytes }
+        )
+        let isFromClient: Parameter = .booleanArray(words.map(\.isFromClient))
+        _ = try connection.run(
+            leaveTombstones,
+            Array(who.prefix(3)) + [gone, .textArray(tokens), isFromClient]
+        )
     }
 
     /// What the tombstones of the tokens are found by.
@@ -113,7 +128,7 @@ enum SubscriptionFeed {
     /// Not where the new token was revoked since: the device has logged out, and the rotation was only heard later.
     private static let rotate = Statement(
         """
-        UPDATE push_subscriptions t SET device_token = r.token, reached_at = NULL
+        UPDATE push_subscriptions t SET device_token = r.token, reached_at = NULL, renamed_at = r.said_at
         FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::text[], $5::text[], $6::bytea[])
              AS r (app, user_id, said_at, former, token, subject)
         WHERE t.app || '' = r.app AND t.profile_id = ANY (ARRAY[r.user_id]) AND t.device_token = r.former
@@ -140,9 +155,10 @@ enum SubscriptionFeed {
     private static let noteRegistration = Statement(
         """
         UPDATE push_subscriptions t
-        SET registered_at = greatest(t.registered_at, r.said_at), last_seen_at = greatest(t.last_seen_at, r.said_at)
-        FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::text[], $5::text[])
-             AS r (app, user_id, said_at, token, provider)
+        SET registered_at = greatest(t.registered_at, r.said_at), last_seen_at = greatest(t.last_seen_at, r.said_at),
+            vouched_time = greatest(t.vouched_time, r.vouched_at)
+        FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::text[], $5::text[], $6::timestamptz[])
+             AS r (app, user_id, said_at, token, provider, vouched_at)
         WHERE \(isDevice)
         """
     )
@@ -209,7 +225,13 @@ enum SubscriptionFeed {
         """
         INSERT INTO tombstones AS t (app, subject_hash, deleted_at)
         SELECT r.app, r.subject, max(r.said_at)
-        FROM unnest($1::text[], $2::bytea[], $3::timestamptz[]) AS r (app, subject, said_at)
+        FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::bytea[], $5::text[], $6::boolean[])
+             AS r (app, user_id, said_at, subject, token, is_from_client)
+        WHERE NOT r.is_from_client OR EXISTS (
+            SELECT FROM push_subscriptions o
+            WHERE o.app || '' = r.app AND o.profile_id = r.user_id AND o.device_token = r.token
+              AND coalesce(o.renamed_at <= r.said_at - interval '1 hour', true)
+            OFFSET 0)
         GROUP BY r.app, r.subject ORDER BY r.app, r.subject
         ON CONFLICT (app, subject_hash) DO UPDATE
             SET deleted_at = greatest(t.deleted_at, excluded.deleted_at), recorded_at = now()

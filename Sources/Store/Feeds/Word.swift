@@ -7,11 +7,16 @@ struct Word<Content> {
     let user: UserID
     let saidAt: Timestamp
     let content: Content
+    /// The entry's `vouchedAt`.
+    let vouchedAt: Timestamp?
+    let isFromClient: Bool
 
     init(_ entry: FeedEntry, _ content: Content) {
         app = entry.update.app
         user = entry.update.change.user
         saidAt = entry.saidAt
+        vouchedAt = entry.vouchedAt
+        isFromClient = entry.isFromClient
         self.content = content
     }
 
@@ -20,6 +25,8 @@ struct Word<Content> {
         self.user = user
         self.saidAt = saidAt
         self.content = content
+        vouchedAt = nil
+        isFromClient = false
     }
 
     /// `$1` to `$4` of every feed statement: app, user, time, and the hash under which the person may be a tombstone.
@@ -30,4 +37,7 @@ struct Word<Content> {
             .bytesArray(words.map { SubjectHash.recipient($0.app, $0.user).bytes }),
         ]
     }
+
+    /// When the app's servers vouched for the user with each word.
+    static func vouched(_ words: [Word]) -> Parameter { .instantArray(words.map { $0.vouchedAt?.microseconds }) }
 }

@@ -128,8 +128,7 @@ extension ReaderDesk {
     ) async throws(PostgresError) -> Hearing {
         guard update.app == reader.app, update.change.user == reader.user else { return .unmet }
         return try await act(as: reader) { (connection) throws(PostgresError) in
-            let said = FeedEntry(update: update, arrival: now)
-            try FeedLocks([said]).take(on: connection)
+            try FeedLocks([FeedEntry(client: update, saidAt: now, vouchedAt: nil)]).take(on: connection)
             if let question = condition?.question {
                 let answer = try connection.run(question.statement, Self.who(reader) + question.parameters)
                 guard try answer.boolean(0, 0) else { return .unmet }
@@ -139,8 +138,11 @@ extension ReaderDesk {
             let moment: [Parameter] = [.instant(now.microseconds), .bytes(person.bytes)]
             let answer = try connection.run(latest, Self.who(reader) + moment + key)
             guard try !answer.boolean(0, 1) else { return .erased }
-            let time = try answer.moment(0, 0)
-            try FeedBook.apply([FeedEntry(update: update, arrival: time)], on: connection)
+            // A token that was issued after an erasure is the word of the app's servers that the user is back.
+            let erasedAt = try answer.timestamp(0, 2)
+            let vouchedAt = erasedAt.flatMap { erased in issuedAt.flatMap { $0 > erased ? $0 : nil } }
+            let said = FeedEntry(client: update, saidAt: try answer.moment(0, 0), vouchedAt: vouchedAt)
+            try FeedBook.apply([said], on: connection)
             return .heard
         }
     }
@@ -159,15 +161,16 @@ extension ReaderDesk {
         }
     }
 
-    /// The time that a word gets, and whether the user is erased by then.
+    /// The time that a word gets, whether the user is erased by then, and when they were last erased.
     private static func latest(_ words: String) -> Statement {
         Statement(
             """
-            SELECT w.said_at, EXISTS (
-                SELECT FROM tombstones t
-                WHERE t.app = ANY (ARRAY[$1::text]) AND t.subject_hash = $4 AND t.deleted_at >= w.said_at
-            )
+            SELECT w.said_at, coalesce(g.deleted_at >= w.said_at, false), g.deleted_at
             FROM (SELECT greatest($3, max(source_time) + interval '1 us') AS said_at FROM (\(words)) AS words) AS w
+            LEFT JOIN LATERAL (
+                SELECT t.deleted_at FROM tombstones t
+                WHERE t.app = ANY (ARRAY[$1::text]) AND t.subject_hash = $4 OFFSET 0
+            ) AS g ON true
             """,
             effect: .reads
         )

@@ -2,6 +2,7 @@ import BellhopJSON
 import BellhopRules
 import Foundation
 import HTTPServer
+import Postgres
 import Store
 import TestSupport
 import Testing
@@ -25,7 +26,7 @@ struct OwnWordTests {
                 """
             )
             #expect(try await api.call("PATCH", "/api/settings", #"{"locale":"sv"}"#).status == 200)
-            let reminder = #"{"localTime":"09:00","title":"a","body":""}"#
+            let reminder = #"{"localTime":"09:00","title":"a","body":"","eventType":"system"}"#
             #expect(try await api.call("POST", "/api/reminders", reminder).status == 201)
             #expect(try await api.call("DELETE", "/api/follows/club:1").status == 204)
             #expect(try await api.call("GET", "/api/follows")["data"] == [])
@@ -46,16 +47,83 @@ struct OwnWordTests {
                 [.bytes(SubjectHash.recipient(reader.app, reader.user).bytes)]
             )
             let answer = try await api.call("PATCH", "/api/settings", #"{"locale":"sv"}"#)
-            #expect(answer.status == 409)
+            #expect(answer.status == 401)
             #expect(answer.code == "erased")
             #expect(try await api.call("PATCH", "/api/settings", #"{"locale":"sv"}"#, as: "bob").status == 200)
+        }
+    }
+
+    @Test(
+        "a token from before an erasure opens no route and makes no row; a user who was fed again, or signed in anew, is back"
+    )
+    func erasedBefore() async throws {
+        try await APIBench.with { api in
+            let old = ["Authorization": "Bearer \(try api.token("ada"))"] as HTTPHeaders
+            let device = #"{"token":"t","platform":"ios","provider":"fcm"}"#
+            let calls: [(method: String, path: String, body: String?)] = [
+                ("GET", "/api/notifications", nil), ("GET", "/api/notifications/stream", nil),
+                ("GET", "/api/settings", nil),
+                ("POST", "/api/push-token", device), ("PUT", "/api/preferences", "{}"),
+                ("PUT", "/api/follows/club:1", "{}"), ("PATCH", "/api/notifications", #"{"all":true}"#),
+            ]
+            func statuses() async throws -> Set<Int> {
+                var found: Set<Int> = []
+                for call in calls {
+                    let answer = try await api.call(call.method, call.path, call.body, as: nil, headers: old)
+                    if answer.status == 401 { #expect(answer.code == "erased") }
+                    found.insert(answer.status)
+                }
+                return found
+            }
+            #expect(try await statuses() == [200])
+            // By a clock that is a little ahead of the token's.
+            try await api.feed("recipient.deleted", ahead: 2)
+            #expect(try await statuses() == [401])
+            let rows = """
+                SELECT (SELECT count(*) FROM recipients) + (SELECT count(*) FROM push_subscriptions)
+                    + (SELECT count(*) FROM notification_preferences) + (SELECT count(*) FROM follows)
+                """
+            #expect(try await api.bench.count(rows) == 0)
+            #expect(try await api.call("GET", "/api/settings", as: "bob").status == 200)
+
+            // A new token counts when the erasure has looked a second time, and then the old one does not yet.
+            _ = try await api.bench.owner.run("UPDATE tombstones SET deleted_at = deleted_at - interval '1 minute'")
+            #expect(try await api.call("PUT", "/api/preferences", "{}").code == "erased")
+            let book = ErasureBook(pool: api.bench.pool)
+            try await eventually("it is erased once more") { try await book.repeatDue(after: .zero, atMost: 10) > 0 }
+            _ = try await api.bench.owner.run("UPDATE tombstones SET deleted_at = now() - interval '1 second'")
+            #expect(try await statuses() == [401])
+            let token = try api.token("ada", issuedIn: 1)
+            let new = ["Authorization": "Bearer \(token)"] as HTTPHeaders
+            #expect(try await api.call("PUT", "/api/preferences", "{}", as: nil, headers: new).status == 200)
+
+            // A copy of the deletion takes nothing of a user whom a new token has brought back.
+            try await api.feed("recipient.upserted", ahead: 10)
+            #expect(try await statuses() == [200])
+        }
+    }
+
+    @Test("a token that does not tell its age is taken for one from before the erasure")
+    func unknownAge() async throws {
+        try await APIBench.with { api in
+            let reader = try api.recipient("ada")
+            let desk = api.desk.admitting(tokenIssuedAt: nil)
+            try await desk.admit(reader)
+            try await api.feed("recipient.deleted", ahead: 0)
+            let book = ErasureBook(pool: api.bench.pool)
+            try await eventually("it is erased once more") { try await book.repeatDue(after: .zero, atMost: 10) > 0 }
+            let error = await #expect(throws: PostgresError.self) { try await desk.admit(reader) }
+            #expect(error?.sqlState == SQLState.erasedReader)
+            try await api.desk.admit(reader)
+            try await api.feed("recipient.upserted", ahead: 1)
+            try await desk.admit(reader)
         }
     }
 
     @Test("two changes of one reminder at once are both there afterwards")
     func concurrentReminders() async throws {
         try await APIBench.with { api in
-            let body = #"{"localTime":"09:00","title":"a","body":"b"}"#
+            let body = #"{"localTime":"09:00","title":"a","body":"b","eventType":"system"}"#
             let id = try #require(try await api.call("POST", "/api/reminders", body)["id"]?.string)
             for round in 0..<10 {
                 async let title = api.call("PATCH", "/api/reminders/\(id)", #"{"title":"t\#(round)"}"#)
@@ -148,5 +216,15 @@ struct OwnWordTests {
             let changed = try await api.call("GET", "/api/notifications", headers: ["If-None-Match": tag])
             #expect(changed.status == 200)
         }
+    }
+}
+
+extension APIBench {
+    /// What the app's servers say of Ada, by a clock that is so many seconds ahead.
+    fileprivate func feed(_ type: String, ahead seconds: Int64) async throws {
+        let body = #"{"app":"drop","eventType":"\#(type)","userId":"ada"}"#
+        guard case .feed(let update) = try bench.submission(body) else { throw BenchError("not a feed message") }
+        let arrival = Timestamp(clamping: Letters.now.microseconds + seconds * 1_000_000)
+        _ = try await FeedBook(pool: bench.pool).apply([FeedEntry(update: update, arrival: arrival)])
     }
 }

@@ -150,6 +150,156 @@ struct ErasureTests {
         }
     }
 
+    @Test(
+        "whatever the user's client says before the deletion is processed, no row of the user outlives the second look"
+    )
+    func clientMeanwhile() async throws {
+        try await Self.withClient { bench, client in
+            try await Self.fill(bench)
+            let before = try await bench.column(Self.owned)
+            #expect(before == ["1"])
+            try await Self.speak(client)
+            try await bench.feed([Self.deleted])
+            try await bench.eraseOnceMore()
+            let left = try await bench.column(Self.owned)
+            #expect(left == ["0"])
+        }
+    }
+
+    @Test("a user whose source's clock runs centuries ahead is erased by a deletion of today")
+    func clockAhead() async throws {
+        try await Bench.withSchema { bench in
+            let ahead = #""sentAtIso":"2999-01-01T00:00:00Z""#
+            try await bench.feed(
+                [#"{"app":"drop","eventType":"recipient.upserted","userId":"u1",\#(ahead)}"#],
+                arrival: Letters.ago(86_400)
+            )
+            try await bench.record(events: ["e"], state: "delivered")
+            try await bench.feed(
+                [#"{"app":"drop","eventType":"recipient.deleted","userId":"u1"}"#],
+                arrival: Letters.now
+            )
+            try await bench.eraseOnceMore()
+            let left = try await bench.column(Self.owned)
+            #expect(left == ["0"])
+        }
+    }
+
+    @Test("a user who was fed again keeps what is newer than a late deletion, and loses what is older")
+    func lateDeletion() async throws {
+        try await Self.withClient { bench, client in
+            try await Self.fill(bench)
+            _ = try await bench.owner.run("UPDATE inbox SET created_at = '2026-01-01'")
+            try await bench.feed([
+                #"{"app":"drop","eventType":"recipient.upserted","userId":"u1","sentAtIso":"2026-03-01T00:00:00Z"}"#
+            ])
+            try await Self.speak(client)
+            try await bench.record(events: ["new"], state: "delivered")
+            try await bench.feed([Self.deleted])
+            try await bench.eraseOnceMore()
+            let kept = try await bench.column("SELECT event_id FROM notifications")
+            #expect(kept == ["new"])
+            let lines = try await bench.count("SELECT count(*) FROM ledger")
+            #expect(lines == 1)
+            let devices = try await bench.column("SELECT device_token FROM push_subscriptions")
+            #expect(devices == ["client"])
+        }
+    }
+
+    @Test("an erased user at the end of a page of a fan-out gives the place to the user before, and no page changes")
+    func boundaries() async throws {
+        try await Bench.withSchema { bench in
+            _ = try await bench.owner.run(
+                """
+                INSERT INTO recipients (app, user_id, source_time)
+                SELECT 'drop', u, '2026-01-01' FROM unnest(ARRAY['a', 'b', 'c', 'd', 'e']) AS u
+                """
+            )
+            _ = try await bench.owner.run(
+                """
+                WITH kept AS (
+                    INSERT INTO events (app, id, cancelled_at) VALUES ('drop', 'e', now()) RETURNING app, id
+                ), opened AS (
+                    INSERT INTO fanouts (app, event_id, type, urgency, state, planned_to)
+                    SELECT app, id, 'system', 2, 'paused', 'e' FROM kept RETURNING number
+                )
+                INSERT INTO fanout_pages (fanout, page, after, upto)
+                SELECT number, p.page, p.after, p.upto
+                FROM opened, (VALUES (0, '', 'c'), (1, 'c', 'd'), (2, 'd', 'e')) AS p (page, after, upto)
+                """
+            )
+            try await bench.feed(
+                ["c", "d", "e"].map {
+                    #"{"app":"drop","eventType":"recipient.deleted","userId":"\#($0)","sentAtIso":"2026-02-01T00:00:00Z"}"#
+                }
+            )
+            let pages = try await bench.column("SELECT after || '-' || upto FROM fanout_pages ORDER BY page")
+            #expect(pages == ["-b", "b-b", "b-b"])
+            #expect(try await bench.column("SELECT planned_to FROM fanouts") == ["b"])
+        }
+    }
+
+    // MARK: - Material
+
+    private static let deleted =
+        #"{"app":"drop","eventType":"recipient.deleted","userId":"u1","sentAtIso":"2026-02-01T00:00:00Z"}"#
+
+    /// How many tables have a row of the user's, as 0 or 1 so that it does not hang on how many they are.
+    private static let owned = """
+        SELECT least(1, (SELECT count(*) FROM inbox) + (SELECT count(*) FROM ledger) + (SELECT count(*) FROM recipients)
+            + (SELECT count(*) FROM notification_preferences) + (SELECT count(*) FROM push_subscriptions)
+            + (SELECT count(*) FROM follows) + (SELECT count(*) FROM reminders) + (SELECT count(*) FROM dead_letters)
+            + (SELECT count(*) FROM badge_updates) + (SELECT count(*) FROM people) + (SELECT count(*) FROM erasures))::text
+        """
+
+    /// What the app's servers said of the user in January, and a notification, a letter and a badge of today.
+    private static func fill(_ bench: Bench) async throws {
+        let january = #""app":"drop","userId":"u1","sentAtIso":"2026-01-01T00:00:00Z""#
+        try await bench.feed([
+            #"{"eventType":"recipient.upserted",\#(january),"email":"u1@example.com"}"#,
+            #"{"eventType":"subscription.upserted",\#(january),"token":"t","platform":"ios","provider":"fcm"}"#,
+            #"{"eventType":"follow.added",\#(january),"topic":"venue:1"}"#,
+            #"{"eventType":"reminder.set",\#(january),"id":"r","localTime":"09:00","title":"t","body":"b"}"#,
+        ])
+        try await bench.record(events: ["old"], state: "delivered")
+        _ = try await bench.owner.run("UPDATE inbox SET read_at = now()")
+        _ = try await DeadLetterBook(pool: bench.pool).file([Letters.rejected("a", body: #"{"to":{"user":"u1"}}"#)])
+    }
+
+    /// The client of the user, who has heard nothing of a deletion, says something of every kind.
+    private static func speak(_ client: ReaderDesk) async throws {
+        let reader = RecipientKey(
+            app: try #require(AppID(validating: "drop")),
+            user: try #require(UserID(validating: "u1"))
+        )
+        let words = [
+            #""eventType":"recipient.upserted","locale":"sv","preferences":{"enabled":true}"#,
+            #""eventType":"subscription.upserted","token":"client","platform":"ios","provider":"fcm""#,
+            #""eventType":"follow.added","topic":"venue:1""#, #""eventType":"follow.added","topic":"venue:2""#,
+            #""eventType":"reminder.set","id":"r2","localTime":"09:00","title":"t","body":"b""#,
+        ]
+        for word in words {
+            let update = try Bench.update(#"{"app":"drop","userId":"u1",\#(word)}"#)
+            let now = Timestamp(clamping: 1_800_000_000_000_000)
+            let hearing = try await client.say(update, as: reader, at: now)
+            #expect(hearing == .heard)
+        }
+    }
+
+    /// With the rights of the API, and a token that was issued long ago.
+    private static func withClient(_ body: (Bench, ReaderDesk) async throws -> Void) async throws {
+        try await Bench.withSchema { bench in
+            let pool = try Bench.makePool(setUp: bench.namespace.setUp(as: .api))
+            do {
+                try await body(bench, ReaderDesk(pool: pool).admitting(tokenIssuedAt: Timestamp(clamping: 0)))
+            } catch {
+                await pool.close()
+                throw error
+            }
+            await pool.close()
+        }
+    }
+
     private static let letters = """
         SELECT concat_ws(' ', dead_id, convert_from(body, 'UTF8'), coalesce(user_id, '-')) FROM dead_letters
         ORDER BY dead_id
@@ -175,6 +325,12 @@ private final class Flag: Sendable {
 }
 
 extension Bench {
+    /// The second look; it waits for whatever other tests write at the moment.
+    fileprivate func eraseOnceMore() async throws {
+        let book = ErasureBook(pool: pool)
+        try await eventually("it is erased once more") { try await book.repeatDue(after: .zero, atMost: 10) > 0 }
+    }
+
     fileprivate func plan(for users: String, _ more: String) throws -> PlannedEvent {
         let body = """
             {"id":"p\(users.count)","app":"drop","eventType":"system","to":{"users":\(users)},"title":"t","body":"",

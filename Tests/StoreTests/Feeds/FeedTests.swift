@@ -232,12 +232,25 @@ struct FeedTests {
     func rounds() throws {
         let entries = try [("u1", 3), ("u2", 1), ("u1", 1), ("u1", 2)].map { user, second in
             let update = try Bench.update(recipient(user, second, #""locale":"nb""#))
-            return FeedEntry(update: update, arrival: Timestamp(clamping: 0))
+            return FeedEntry(update: update, arrival: Timestamp(clamping: 1_800_000_000_000_000))
         }
         let rounds = FeedEntry.rounds(of: entries).map { round in
             round.map { "\($0.update.change.user) \($0.saidAt.microseconds / 1_000_000 % 60)" }
         }
         #expect(rounds == [["u2 1", "u1 1"], ["u1 2"], ["u1 3"]])
+    }
+
+    @Test("a message claims no time beyond its arrival but a few minutes, a deletion as little as any other")
+    func boundedTime() throws {
+        let arrival = try #require(Timestamp(validating: at(30)))
+        let latest = Timestamp(clamping: arrival.microseconds + FeedEntry.mostAhead.microseconds)
+        let far = #""sentAtIso":"2999-01-01T00:00:00Z""#
+        for type in ["recipient.upserted", "recipient.deleted"] {
+            let update = try Bench.update(#"{"app":"drop","eventType":"\#(type)","userId":"u1",\#(far)}"#)
+            #expect(FeedEntry(update: update, arrival: arrival).saidAt == latest)
+        }
+        let near = try Bench.update(recipient("u1", 59, #""locale":"nb""#))
+        #expect(FeedEntry(update: near, arrival: arrival).saidAt == Timestamp(validating: at(59)))
     }
 
     /// Words about three users and a shared device, each at its own second.

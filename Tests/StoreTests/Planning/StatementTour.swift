@@ -39,6 +39,7 @@ struct StatementTour {
         let store = FeedBook(pool: pool)
         for part in words.parts {
             try await letters()
+            try await boundaries()
             let entries = try part.map { FeedEntry(update: try Bench.update($0), arrival: Letters.now) }
             _ = try await store.apply(entries)
         }
@@ -60,6 +61,31 @@ struct StatementTour {
         items += [recurring, recurring]
         _ = try await file.file(items)
         _ = try await file.file([recurring])
+    }
+
+    /// A fan-out whose pages end with somebody who is erased then.
+    private func boundaries() async throws {
+        let names: [Parameter] = [.text("bounds\(round)"), .text(users[2])]
+        try await write(
+            """
+            INSERT INTO events (app, id, cancelled_at) VALUES ('drop', $1, now()) ON CONFLICT (app, id) DO NOTHING
+            """,
+            [names[0]]
+        )
+        try await write(
+            """
+            WITH opened AS (
+                INSERT INTO fanouts (app, event_id, type, urgency, state, planned_to)
+                VALUES ('drop', $1, 'system', 2, 'paused', $2)
+                ON CONFLICT (app, event_id) DO UPDATE SET planned_to = excluded.planned_to
+                RETURNING number
+            )
+            INSERT INTO fanout_pages (fanout, page, after, upto, handed_over_at)
+            SELECT number, 0, $2, $2, 'infinity' FROM opened
+            ON CONFLICT (fanout, page) DO UPDATE SET after = excluded.after, upto = excluded.upto
+            """,
+            names
+        )
     }
 
     // MARK: - The inbox and the ledger
