@@ -59,20 +59,21 @@ enum ReminderRoutes {
         let update = try call.said(.reminderSet, fields)
         guard case .reminderSet(let said) = update.change else { throw unknown }
         try call.expectZone(said.timezone)
-        if let name = said.type {
-            guard let type = call.catalog[name] else {
-                throw CallFault.field("eventType", "the app's catalogue does not know this type")
-            }
-            // Its words are the user's own, and so is the address: nobody shall mail strangers in the app's name.
-            guard !type.emailByDefault else {
-                throw CallFault.field("eventType", "this type is mailed: choose another")
-            }
+        guard let name = said.type ?? call.catalog.reminderType else {
+            throw CallFault.field("eventType", "required: the app's catalogue names no type for reminders")
+        }
+        guard let type = call.catalog[name] else {
+            throw CallFault.field("eventType", "the app's catalogue does not know this type")
+        }
+        // A ring is never mailed, so a type whose users expect a mail is not for reminders.
+        guard !type.emailByDefault else {
+            throw CallFault.field("eventType", "this type is mailed: choose another")
         }
         return (update, said)
     }
 
     private static func find(_ id: ReminderID, _ call: Call) async throws -> ReaderReminder? {
-        try await call.tools.desk.reminders(of: call.reader).first { $0.reminder.id == id }
+        try await call.desk.reminders(of: call.reader).first { $0.reminder.id == id }
     }
 
     private static func answer(_ id: ReminderID, status: Int, _ call: Call) async throws -> HTTPResponse {

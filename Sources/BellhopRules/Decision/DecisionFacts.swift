@@ -6,6 +6,8 @@ public struct DecisionFacts {
     public var type: CatalogType
     /// From when on it is too late; nil for never.
     public var expiresAt: Timestamp?
+    /// Whether the event says that it is never sent by e-mail.
+    public var isNeverMailed = false
     /// How the user follows the topic that the event was for; nil where it named its users, or everyone.
     public var follow: Follow?
     /// What is known of the user.

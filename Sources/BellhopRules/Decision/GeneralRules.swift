@@ -87,7 +87,9 @@ enum EmailRules {
     static func outcome(_ facts: DecisionFacts, _ listener: inout some RuleListener) -> Outcome {
         let outcome: Outcome
         let finding: String
-        if !facts.recipient.emailEnabled {
+        if facts.isNeverMailed {
+            (outcome, finding) = (.suppress(.notMailed), "the event is never sent by e-mail")
+        } else if !facts.recipient.emailEnabled {
             (outcome, finding) = (.suppress(.emailDisabled), "the user does not want e-mail")
         } else if facts.recipient.email == nil {
             (outcome, finding) = (.suppress(.noAddress), "no address is known")

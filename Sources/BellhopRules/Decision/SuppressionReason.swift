@@ -34,6 +34,8 @@ public enum SuppressionReason: String, CaseIterable, Hashable, Sendable {
     case noProvider = "no-provider"
     /// The user may not be mailed.
     case emailDisabled = "email-disabled"
+    /// The event says that it is never sent by e-mail, as reminders do.
+    case notMailed = "not-mailed"
     /// No e-mail address is known.
     case noAddress = "no-address"
 }

@@ -17,6 +17,7 @@ extension Event {
         writer.write("expiresAt", expiresAt)
         writer.write("imageUrl", content.imageURL)
         writer.write("metadata", content.metadata)
+        writer.write("noEmail", content.isNeverMailed)
         writer.write("route", content.route)
         writer.write("targetId", content.targetID)
         writer.write("title", content.title)
@@ -40,6 +41,13 @@ private struct ContentWriter: ~Copyable {
         guard let text else { return }
         begin(key)
         buffer.append(text)
+    }
+
+    /// False counts as absent.
+    mutating func write(_ key: StaticString, _ isTrue: Bool) {
+        guard isTrue else { return }
+        begin(key)
+        buffer.append("true" as StaticString)
     }
 
     mutating func write(_ key: StaticString, _ object: JSONObject) {

@@ -23,6 +23,7 @@ extension Event {
         fields[EventField.venueId.rawValue] = content.venueID.map(JSONValue.string)
         fields[EventField.imageUrl.rawValue] = content.imageURL.map(JSONValue.string)
         fields[EventField.collapseKey.rawValue] = content.collapseKey.map(JSONValue.string)
+        fields[EventField.noEmail.rawValue] = content.isNeverMailed ? .bool(true) : nil
         fields[EventField.sentAtIso.rawValue] = (sentAt?.description).map(JSONValue.string)
         let deliverAt = withoutDeliverAt ? nil : self.deliverAt
         fields[EventField.deliverAt.rawValue] = (deliverAt?.description).map(JSONValue.string)

@@ -20,6 +20,8 @@ public struct EventContent: Hashable, Sendable {
     public var imageURL: String?
     /// Notifications with the same key replace one another on a device.
     public var collapseKey: String?
+    /// Whether it is never sent by e-mail, whatever its type says.
+    public var isNeverMailed: Bool
 
     init(_ reader: FieldReader) throws(FieldFault) {
         title = try reader.text(EventField.title.rawValue, 1...FieldLimits.title)
@@ -31,6 +33,7 @@ public struct EventContent: Hashable, Sendable {
         venueID = try reader.line(EventField.venueId.rawValue, longest: FieldLimits.reference)
         imageURL = try Self.imageURL(reader)
         collapseKey = try reader.line(EventField.collapseKey.rawValue, longest: FieldLimits.reference)
+        isNeverMailed = try reader.bool(EventField.noEmail.rawValue) ?? false
     }
 
     private static func metadata(_ reader: FieldReader) throws(FieldFault) -> JSONObject {

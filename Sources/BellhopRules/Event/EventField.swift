@@ -32,4 +32,6 @@ public enum EventField: String, CaseIterable, Hashable, Sendable {
     case expiresAt
     /// Notifications with the same key replace one another on a device.
     case collapseKey
+    /// Never sent by e-mail, whatever its type says.
+    case noEmail
 }

@@ -22,6 +22,7 @@ struct ExplainedDecision {
         let decided = max(asked, event.deliverAt ?? asked)
         var facts = DecisionFacts(catalog: catalog, type: type, recipient: recipient, now: decided) { zones[$0] }
         facts.expiresAt = type.expiry(of: event, arrival: asked)
+        facts.isNeverMailed = event.content.isNeverMailed
         facts.history.isRead = document.isRead
         if case .topic = event.audience { facts.follow = document.follow ?? DecisionFacts.Follow() }
         self.catalog = catalog

@@ -62,6 +62,7 @@ struct Explanation {
         // As the worker does it for what comes back.
         var facts = DecisionFacts(catalog: catalog, type: type, recipient: recipient, now: now) { zones[$0] }
         facts.expiresAt = notification.content.extras.expiresAt
+        facts.isNeverMailed = notification.content.extras.isNeverMailed
         facts.follow = story.following?.facts(for: story.key.recipient, with: recipient.devices)
         facts.history.isRead = notification.isRead
         facts.history.isSuperseded = notification.isSuperseded

@@ -75,6 +75,7 @@ extension SuppressionReason {
         case .unknownType: "the app's catalogue no longer knows the type"
         case .noProvider: "no provider for this kind of device is configured, or the app does not use it"
         case .emailDisabled: "the user does not want e-mail"
+        case .notMailed: "the event is never sent by e-mail"
         case .noAddress: "no e-mail address is known"
         }
     }

@@ -158,6 +158,7 @@ struct Decider: Sendable {
     ) -> DecisionFacts {
         var facts = DecisionFacts(catalog: catalog, type: type, recipient: recipient, now: now) { zones[$0] }
         facts.expiresAt = content.extras.expiresAt
+        facts.isNeverMailed = content.extras.isNeverMailed
         if content.extras.topic != nil { facts.follow = follow ?? .ended }
         return facts
     }

@@ -18,6 +18,7 @@ package struct ReminderPublisher: Service {
     private let logger: Logger
     private let loop: DutyLoop
     private let rung: Labelled<Counter>
+    private let dropped: Labelled<Counter>
 
     package init(tools: DutyTools, catalogs: CatalogSource, zones: ZoneLibrary, interval: Duration = .seconds(1)) {
         self.tools = tools
@@ -27,6 +28,11 @@ package struct ReminderPublisher: Service {
         loop = tools.loop(of: name, every: interval, trouble: "the database cannot be asked for reminders")
         book = ReminderBook(pool: tools.pool)
         rung = tools.metrics.counter("bellhop_reminders_total", help: "Reminders that rang.", labels: ["app"])
+        dropped = tools.metrics.counter(
+            "bellhop_reminders_dropped_total",
+            help: "Rings of reminders that were dropped because the app's catalogue does not know their type.",
+            labels: ["app"]
+        )
     }
 
     package func run(until drain: DrainSignal) async throws {
@@ -58,6 +64,7 @@ package struct ReminderPublisher: Service {
         let plans = steps.compactMap(\.plan)
         try await book.keep(plans)
         for index in due where steps[index].plan != nil { rung.with(open[index].key.app.text).increment() }
+        for index in steps.indices where steps[index].isDropped { dropped.with(open[index].key.app.text).increment() }
         return plans.count < Self.batch ? .later : .atOnce
     }
 
@@ -67,6 +74,8 @@ package struct ReminderPublisher: Service {
         var plan: ReminderPlan?
         /// Nobody here knows its app, or any clock for it.
         var isPutOff = false
+        /// Its time has come, and the catalogue does not know its type.
+        var isDropped = false
     }
 
     private func step(_ reminder: Reminder, _ now: Timestamp) -> Step {
@@ -81,9 +90,11 @@ package struct ReminderPublisher: Service {
         case .wait(let slot): return Step(plan: ReminderPlan(reminder, next: slot.instant))
         case .fire(let slot):
             let next = firing.schedule.next(after: now, lastDate: slot.date)
+            let ring = message(reminder, slot, catalog)
             return Step(
-                ring: message(reminder, slot, catalog),
-                plan: ReminderPlan(reminder, next: next?.instant, firedOn: slot.date)
+                ring: ring,
+                plan: ReminderPlan(reminder, next: next?.instant, firedOn: slot.date),
+                isDropped: ring == nil
             )
         }
     }
@@ -93,17 +104,21 @@ package struct ReminderPublisher: Service {
         reminder.timezone.flatMap { zones[$0] } ?? zones[catalog.timezone]
     }
 
-    /// The same for every ring of a reminder on a date, whoever rings.
-    private func message(_ reminder: Reminder, _ slot: LocalSchedule.Slot, _ catalog: Catalog) -> OutgoingMessage {
+    /// The same for every ring of a reminder on a date, whoever rings; `nil` if the catalogue does not know its type.
+    ///
+    /// Users set reminders, so an unknown type makes no dead letter: any user could make as many as they like.
+    /// The event is never mailed: the user chose the words and the address, and the mail would be in the app's name.
+    private func message(_ reminder: Reminder, _ slot: LocalSchedule.Slot, _ catalog: Catalog) -> OutgoingMessage? {
         let app = reminder.key.app
-        // A type that the catalogue does not know is refused in the open: it ends in the dead letters with that reason.
-        let type = reminder.type?.text ?? catalog.reminderType?.text ?? "reminder"
+        guard let name = reminder.type ?? catalog.reminderType, catalog[name] != nil else { return nil }
+        let type = name.text
         let event = JSONObject([
             ("id", .string(Self.eventID(reminder.id, slot))), ("app", .string(app.text)),
             ("eventType", .string(type)),
             ("to", .object(JSONObject([("user", .string(reminder.key.user.text))]))),
             ("title", .string(reminder.title)), ("body", .string(reminder.body)),
             ("targetId", .string(reminder.id.text)), ("sentAtIso", .string(slot.instant.description)),
+            (EventField.noEmail.rawValue, .bool(true)),
         ])
         return tools.event(app, type, JSONWriter.canonicalBytes(of: .object(event)))
     }

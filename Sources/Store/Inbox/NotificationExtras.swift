@@ -15,6 +15,8 @@ package struct NotificationExtras: Hashable, Sendable {
     package var topic: Topic?
     /// Whether it was for everyone.
     package var isForEveryone = false
+    /// Whether it is never sent by e-mail, whatever its type says.
+    package var isNeverMailed = false
     /// The trace that its producer began, so that a later attempt is found in it, too.
     package var trace: TraceParent?
 
@@ -32,6 +34,7 @@ package struct NotificationExtras: Hashable, Sendable {
         case .everyone: isForEveryone = true
         case .users: break
         }
+        isNeverMailed = content.isNeverMailed
         trace = event.traceParent
         self.expiresAt = expiresAt
         sentAt = event.sentAt
@@ -52,6 +55,7 @@ package struct NotificationExtras: Hashable, Sendable {
         expiresAt = Self.text(object[Key.expiresAt]).flatMap(Timestamp.init(validating:))
         topic = Self.text(object[Key.topic]).flatMap(Topic.init(validating:))
         isForEveryone = object[Key.everyone] == .bool(true)
+        isNeverMailed = object[Key.noEmail] == .bool(true)
         trace = Self.text(object[Key.traceParent]).flatMap {
             TraceParent(validating: $0, state: Self.text(object[Key.traceState]))
         }
@@ -59,12 +63,13 @@ package struct NotificationExtras: Hashable, Sendable {
 
     /// What has no column of its own, as JSON text; nil where there is nothing to keep.
     var json: [UInt8]? {
-        guard isWide || imageURL != nil || expiresAt != nil || trace != nil else { return nil }
+        guard isWide || isNeverMailed || imageURL != nil || expiresAt != nil || trace != nil else { return nil }
         var object = JSONObject()
         object[Key.imageURL] = imageURL.map(JSONValue.string)
         object[Key.expiresAt] = expiresAt.map { .string($0.description) }
         object[Key.topic] = topic.map { .string($0.text) }
         object[Key.everyone] = isForEveryone ? .bool(true) : nil
+        object[Key.noEmail] = isNeverMailed ? .bool(true) : nil
         object[Key.traceParent] = (trace?.text).map(JSONValue.string)
         object[Key.traceState] = (trace?.state).map(JSONValue.string)
         return object.jsonBytes
@@ -80,6 +85,7 @@ package struct NotificationExtras: Hashable, Sendable {
         static let expiresAt = "expiresAt"
         static let topic = "topic"
         static let everyone = "everyone"
+        static let noEmail = "noEmail"
         static let traceParent = "traceparent"
         static let traceState = "tracestate"
     }

@@ -1,4 +1,5 @@
 import BellhopJSON
+import BellhopRules
 import Postgres
 import TestSupport
 import Testing
@@ -59,6 +60,60 @@ struct DeviceRouteTests {
             #expect(answer.status == 422)
             #expect(answer.field == field)
             #expect(try await api.bench.count("SELECT count(*) FROM push_subscriptions") == 0)
+        }
+    }
+
+    @Test("a browser's endpoint elsewhere than at the app's push services is refused, and none of it is stored")
+    func strangeEndpoints() async throws {
+        let padel = try #require(AppID(validating: "padel"))
+        try await APIBench.with(endpointHosts: [padel: .known]) { api in
+            let hosts = [
+                "h1.evil.example", "localhost:22", "fcm.googleapis.com.evil.example", "fcm.googleapis.com:8443",
+            ]
+            for host in hosts {
+                let body = Self.browser("https://\(host)/x")
+                let answer = try await api.call("POST", "/api/push-token", body, app: "padel")
+                #expect(answer.status == 422 && answer.field == "token", "\(host)")
+            }
+            #expect(try await api.bench.count("SELECT count(*) FROM push_subscriptions") == 0)
+            let known = Self.browser("https://fcm.googleapis.com/fcm/send/x")
+            #expect(try await api.call("POST", "/api/push-token", known, app: "padel").status == 200)
+        }
+    }
+
+    private static func browser(_ endpoint: String) -> String {
+        """
+        {"token":"\(endpoint)","platform":"web","provider":"webpush","subscription":{"endpoint":"\(endpoint)","keys":{
+        "p256dh":"BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",
+        "auth":"BTBZMqHH6r4Tts7J_aSIgg"}}}
+        """
+    }
+
+    @Test("only a token that the user has had is buried, and a device that is renamed again and again buries few")
+    func buriedTokens() async throws {
+        try await APIBench.with { api in
+            func register(_ token: String, replacing former: String? = nil) async throws {
+                let replaces = former.map { #","replaces":"\#($0)""# } ?? ""
+                let body = #"{"token":"\#(token)","platform":"ios","provider":"fcm"\#(replaces)}"#
+                #expect(try await api.call("POST", "/api/push-token", body).status == 200)
+            }
+            let buried = "SELECT count(*) FROM tombstones"
+            for number in 1...5 { try await register("t", replacing: "invented-\(number)") }
+            #expect(try await api.bench.count(buried) == 0)
+            // The device goes on under its new name.
+            try await register("t2", replacing: "t")
+            #expect(try await api.bench.count(buried) == 1)
+            for number in 3...6 {
+                try await register("t\(number)", replacing: "t\(number - 1)")
+                let end = #"{"token":"t\#(number)"}"#
+                #expect(try await api.call("DELETE", "/api/push-token", end).status == 204)
+                try await register("t\(number)")
+            }
+            #expect(try await api.bench.count(buried) == 1)
+            #expect(try await api.bench.count("SELECT count(*) FROM push_subscriptions WHERE revoked_at IS NULL") == 1)
+            _ = try await api.bench.owner.run("UPDATE push_subscriptions SET renamed_at = now() - interval '2 hours'")
+            try await register("t7", replacing: "t6")
+            #expect(try await api.bench.count(buried) == 2)
         }
     }
 
@@ -151,7 +206,8 @@ struct DeviceRouteTests {
     @Test("a reminder is made, changed and removed, and says when it rings")
     func reminders() async throws {
         try await APIBench.with { api in
-            let body = #"{"localTime":"09:00","days":["mon","fri"],"title":"Hei","body":"Ta en pause"}"#
+            let body =
+                #"{"localTime":"09:00","days":["mon","fri"],"title":"Hei","body":"Ta en pause","eventType":"transaction_complete"}"#
             let made = try await api.call("POST", "/api/reminders", body)
             #expect(made.status == 201 && made["days"] == ["mon", "fri"] && made["timezone"] == .some(.null))
             let ring = try #require(made["nextFireAt"]?.string)
@@ -184,6 +240,9 @@ struct DeviceRouteTests {
             (#"{"localTime":"09:00","title":"a","body":"","timezone":"Mars/Base"}"#, "timezone"),
             (#"{"localTime":"09:00","title":"a","body":"","eventType":"unheard_of"}"#, "eventType"),
             (#"{"localTime":"09:00","title":"a","body":"","id":"mine"}"#, "id"),
+            // The app has no type for reminders, and mails this one.
+            (#"{"localTime":"09:00","title":"a","body":""}"#, "eventType"),
+            (#"{"localTime":"09:00","title":"a","body":"","eventType":"security"}"#, "eventType"),
         ]
     )
     func badReminders(body: String, field: String) async throws {
@@ -191,6 +250,20 @@ struct DeviceRouteTests {
             let answer = try await api.call("POST", "/api/reminders", body)
             #expect(answer.status == 422)
             #expect(answer.field == field)
+        }
+    }
+
+    @Test("a reminder without a type is held against the type that it would ring as")
+    func usualType() async throws {
+        let mailed = try Bench.shipped("daily", replacing: "priority: \"normal\"", with: "priority: \"high\"")
+        let body = #"{"localTime":"09:00","title":"a","body":""}"#
+        try await APIBench.with(catalogs: mailed) { api in
+            let answer = try await api.call("POST", "/api/reminders", body, app: "daily")
+            #expect(answer.status == 422 && answer.field == "eventType")
+        }
+        try await APIBench.with { api in
+            let answer = try await api.call("POST", "/api/reminders", body, app: "daily")
+            #expect(answer.status == 201)
         }
     }
 
@@ -203,7 +276,11 @@ struct DeviceRouteTests {
                 SELECT 'drop', 'ada', 'r' || n, '09:00', 't', 'b', now() FROM generate_series(1, 50) n
                 """
             )
-            let more = try await api.call("POST", "/api/reminders", #"{"localTime":"09:00","title":"a","body":""}"#)
+            let more = try await api.call(
+                "POST",
+                "/api/reminders",
+                #"{"localTime":"09:00","title":"a","body":"","eventType":"system"}"#
+            )
             #expect(more.status == 409 && more.code == "too-many-reminders")
         }
     }

@@ -35,7 +35,10 @@ struct MatrixTests {
         ("PUT", "/api/follows/club:1", "/api/follows/{topic}", #"{"muted":true}"#),
         ("DELETE", "/api/follows/club:1", "/api/follows/{topic}", nil),
         ("GET", "/api/reminders", "/api/reminders", nil),
-        ("POST", "/api/reminders", "/api/reminders", #"{"localTime":"09:00","title":"Hei","body":""}"#),
+        (
+            "POST", "/api/reminders", "/api/reminders",
+            #"{"localTime":"09:00","title":"Hei","body":"","eventType":"system"}"#
+        ),
         ("PATCH", "/api/reminders/r1", "/api/reminders/{id}", #"{"title":"Ny"}"#),
         ("DELETE", "/api/reminders/r1", "/api/reminders/{id}", nil),
         ("GET", "/api/catalog", "/api/catalog", nil),
@@ -146,8 +149,8 @@ struct MatrixTests {
         let reminder = person.user == "ada" && person.app == "drop" ? "r1" : "only-\(place)"
         _ = try await owner.run(
             """
-            INSERT INTO reminders (app, user_id, id, local_time, title, body, source_time)
-            VALUES ($1, $2, $4, '09:00', $3, '', now())
+            INSERT INTO reminders (app, user_id, id, local_time, title, body, event_type, source_time)
+            VALUES ($1, $2, $4, '09:00', $3, '', 'system', now())
             """,
             own + [.text(reminder)]
         )

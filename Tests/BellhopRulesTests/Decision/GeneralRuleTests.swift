@@ -165,6 +165,14 @@ struct EmailRuleTests {
         )
     }
 
+    @Test("an event that says so is never mailed, whatever its type, its user and an address say")
+    func neverMailed() throws {
+        let decision = Decision(try Shop.facts("alarm") { $0.isNeverMailed = true })
+        #expect(decision.email == .suppress(.notMailed))
+        #expect(decision.isRecorded && decision.devices.allSatisfy { $0.outcome == .send })
+        #expect(Decision(try Shop.facts("order") { $0.isNeverMailed = true }).email == nil)
+    }
+
     @Test("e-mail makes no noise: neither devices nor quiet hours nor a digest hold it back")
     func silence() throws {
         let decision = Decision(

@@ -20,7 +20,8 @@ struct EventSchemaTests {
         ("body", .string(String(repeating: "😀", count: 8192))),
         ("data", [:]), ("data", ["a": [1, ["b": .null]]]), ("route", "/"),
         ("targetId", .string(String(repeating: "é", count: 255))),
-        ("metadata", ["k": ""]), ("venueId", "42"), ("imageUrl", "http://a"), ("imageUrl", "https://a.b/c?d=é#f"),
+        ("metadata", ["k": ""]), ("venueId", "42"), ("noEmail", true), ("noEmail", .null), ("imageUrl", "http://a"),
+        ("imageUrl", "https://a.b/c?d=é#f"),
         ("sentAtIso", "2026-02-15T13:45:00.123456789+23:59"), ("deliverAt", "1970-01-01t00:00:00z"),
         ("expiresAt", "9999-12-31T23:59:59Z"), ("collapseKey", "c c"), ("unknown", ["x": 1]), ("title", .null),
         ("data", .null),
@@ -57,7 +58,7 @@ struct EventSchemaTests {
 
     static let feedDocuments: [(type: String, body: JSONObject, isValid: Bool)] = [
         ("recipient.upserted", ["userId": "u"], true), ("recipient.upserted", [:], false),
-        ("recipient.upserted", ["userId": "u", "locale": "nb_NO", "timezone": "Etc/GMT+5", "email": "a@b"], true),
+        ("recipient.upserted", ["userId": "u", "locale": "nb_NO", "timezone": "Etc/GMT+5", "email": "a@b.no"], true),
         (
             "recipient.upserted",
             ["userId": "u", "locale": .null, "timezone": .null, "email": .null, "preferences": .null], true
@@ -67,6 +68,11 @@ struct EventSchemaTests {
         ("recipient.upserted", ["userId": "u", "timezone": ""], false),
         ("recipient.upserted", ["userId": "u", "email": "a b@c"], false),
         ("recipient.upserted", ["userId": "u", "email": "a@b@c"], false),
+        ("recipient.upserted", ["userId": "u", "email": "a@localhost"], false),
+        ("recipient.upserted", ["userId": "u", "email": "a@127.0.0.1"], false),
+        ("recipient.upserted", ["userId": "u", "email": "-a@b.no"], false),
+        ("recipient.upserted", ["userId": "u", "email": "a%c@b.no"], false),
+        ("recipient.upserted", ["userId": "u", "email": "a@b-.no"], false),
         ("recipient.upserted", ["userId": "u", "pushEnabled": 1], false),
         ("recipient.upserted", ["userId": "u", "preferences": "x"], false),
         ("recipient.upserted", ["userId": "u", "sentAtIso": "x"], false), ("recipient.deleted", ["userId": "u"], true),

@@ -37,7 +37,7 @@ struct ContentBytesTests {
         let plain = try bytes([:])
         #expect(try bytes(["sentAtIso": "2026-02-15T13:45:00Z"]) == plain)
         #expect(try bytes(["to": ["topic": "t"]]) == plain)
-        #expect(try bytes(["data": [:], "metadata": .null, "body": .null, "unknown": 5]) == plain)
+        #expect(try bytes(["data": [:], "metadata": .null, "body": .null, "noEmail": false, "unknown": 5]) == plain)
         let deliver = try bytes(["deliverAt": "2026-02-15T13:45:00Z"])
         #expect(try bytes(["deliverAt": "2026-02-15T14:45:00.000+01:00"]) == deliver)
     }
@@ -47,7 +47,7 @@ struct ContentBytesTests {
         arguments: [
             ("title", "x"), ("body", "x"), ("data", ["a": 1]), ("route", "/x"), ("targetId", "x"), ("venueId", "x"),
             ("metadata", ["a": "b"]), ("imageUrl", "https://x"), ("collapseKey", "x"),
-            ("deliverAt", "2026-02-15T13:45:00Z"),
+            ("deliverAt", "2026-02-15T13:45:00Z"), ("noEmail", true),
             ("expiresAt", "2026-02-15T13:45:00Z"), ("eventType", "system"), ("body", ""),
         ] as [(String, JSONValue)]
     )

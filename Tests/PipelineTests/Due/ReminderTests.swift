@@ -74,6 +74,9 @@ struct ReminderTests {
                 #expect(rung == ["late"])
                 let targets = try await bench.column("SELECT target_id FROM notifications")
                 #expect(targets == ["late"])
+                // Its words and its address are the user's: no catalogue makes a mail of it.
+                let extras = try await bench.column("SELECT extras ->> 'noEmail' FROM notifications")
+                #expect(extras == ["true"])
             }
         }
     }
@@ -95,6 +98,33 @@ struct ReminderTests {
                 // Its catalogue has come.
                 _ = try await bench.owner.run("UPDATE reminders SET app = 'drop', next_fire_at = now()", [])
                 try await rig.wait(for: 1, "SELECT count(*) FROM notifications WHERE target_id = 'due'")
+            }
+        }
+    }
+
+    @Test("one of a type that the catalogue does not know is dropped and counted, and makes no dead letter")
+    func unknownType() async throws {
+        try await Bench.withTopology { bench in
+            try await Rig.on(bench) { rig in
+                try await set(rig, "typeless", at: time(minutes: -20))
+                try await set(rig, "unheard", at: time(minutes: -20))
+                try await set(rig, "known", at: time(minutes: -20))
+                for (id, type) in [("typeless", nil), ("unheard", "unheard_of"), ("known", "transaction_complete")] {
+                    _ = try await bench.owner.run(
+                        """
+                        UPDATE reminders SET planned_from = now() - interval '2 days', next_fire_at = NULL,
+                            event_type = $2 WHERE id = $1
+                        """,
+                        [.text(id), type.map { .text($0) } ?? .null]
+                    )
+                }
+                try await rig.wait(for: 3, "SELECT count(*) FROM reminders WHERE last_fired_on IS NOT NULL")
+                try await rig.wait(for: 1, "SELECT count(*) FROM notifications WHERE target_id = 'known'")
+                let rung = try await bench.count("SELECT count(*) FROM notifications")
+                let letters = try await bench.count("SELECT count(*) FROM dead_letters")
+                #expect(rung == 1 && letters == 0)
+                let text = rig.metrics.text()
+                #expect(text.contains(#"bellhop_reminders_dropped_total{app="drop"} 2"#))
             }
         }
     }
