@@ -71,7 +71,7 @@ enum LettersOfErased {
              AS r (app, user_id, said_at, person, position)
         CROSS JOIN LATERAL letters_about(encode(r.person, 'hex')) AS l (dead_id)
         JOIN dead_letters d ON d.dead_id = ANY (ARRAY[l.dead_id])
-        WHERE d.first_failed_at <= r.said_at OR \(Erasure.isGone)
+        WHERE d.first_failed_at <= r.said_at OR \(ErasedPeople.isGone)
         ORDER BY l.dead_id LIMIT 20
         FOR UPDATE OF d
         """

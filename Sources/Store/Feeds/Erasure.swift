@@ -66,7 +66,7 @@ enum Erasure {
 
     /// The users by their numbers.
     private static let numbers = """
-        SELECT p.number, r.said_at, \(isGone) AS is_gone
+        SELECT p.number, r.said_at, \(ErasedPeople.isGone) AS is_gone
         FROM \(columns) AS \(row) CROSS JOIN LATERAL \(People.number(of: "r")) AS p
         """
 
@@ -95,7 +95,7 @@ enum Erasure {
             """
             DELETE FROM \(table) t USING \(columns) AS \(row)
             WHERE t.app || '' = r.app AND t.user_id = ANY (ARRAY[r.user_id])
-              AND (t.\(time) <= r.said_at OR \(isGone))
+              AND (t.\(time) <= r.said_at OR \(ErasedPeople.isGone))
             """
         )
     }
@@ -107,7 +107,7 @@ enum Erasure {
             """
             DELETE FROM \(table) t USING \(columns) AS \(row)
             WHERE t.app || '' = r.app AND t.\(owner) = ANY (ARRAY[r.user_id])
-              AND (t.source_time <= r.said_at OR \(isGone))
+              AND (t.source_time <= r.said_at OR \(ErasedPeople.isGone))
             """
         )
     }
@@ -120,7 +120,7 @@ enum Erasure {
             """
             DELETE FROM \(table) t USING \(columns) AS \(row)
             WHERE t.app || '' = r.app AND t.\(owner) = ANY (ARRAY[r.user_id])
-              AND (t.source_time <= r.said_at OR coalesce(t.vouched_time, '-infinity') <= r.said_at AND \(isGone))
+              AND (t.source_time <= r.said_at OR coalesce(t.vouched_time, '-infinity') <= r.said_at AND \(ErasedPeople.isGone))
             """
         )
     }
@@ -149,13 +149,6 @@ enum Erasure {
         """
     )
 
-    /// Whether the app's servers have not vouched for the user of `r` since the deletion: its tombstone knows.
-    static let isGone = """
-        NOT EXISTS (
-            SELECT FROM tombstones x
-            WHERE x.app = r.app AND x.subject_hash = r.person AND x.returned_at > r.said_at OFFSET 0)
-        """
-
     /// An event that is kept for several people loses the one; one that was for nobody else ends without its content.
     ///
     /// It is found by the user, and not by the app.
@@ -172,7 +165,7 @@ enum Erasure {
                 SELECT n.app, n.id, n.content, n.created_at FROM events_kept_for(r.user_id) AS f (app, id)
                 JOIN events n ON n.app = ANY (ARRAY[f.app]) AND n.id = f.id OFFSET 0
             ) AS k
-            WHERE k.app = r.app AND (k.created_at <= r.said_at OR \(isGone))
+            WHERE k.app = r.app AND (k.created_at <= r.said_at OR \(ErasedPeople.isGone))
             GROUP BY k.app, k.id, k.content
         ) AS rest
         WHERE e.app = ANY (ARRAY[rest.app]) AND e.id = rest.id

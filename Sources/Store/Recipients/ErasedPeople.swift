@@ -34,6 +34,13 @@ enum ErasedPeople {
         CASE WHEN r.said_at IS NULL THEN t.returned_at IS NULL ELSE r.said_at <= t.deleted_at END
         """
 
+    /// Whether the app's servers have not vouched for the user of `r` since the deletion: its tombstone knows.
+    static let isGone = """
+        NOT EXISTS (
+            SELECT FROM tombstones x
+            WHERE x.app = r.app AND x.subject_hash = r.person AND x.returned_at > r.said_at OFFSET 0)
+        """
+
     static let lookUp = Statement(
         """
         SELECT r.position

@@ -16,9 +16,11 @@ struct Keys: Sendable {
         "recipients": ["user_id"],
         "notification_preferences": ["profile_id"], "push_subscriptions": ["profile_id", "md5(device_token)"],
         "follows": ["user_id"], "reminders": ["user_id"], "badge_updates": ["user_id"], "events": ["id"],
-        "tombstones": ["subject_hash"], "dead_letters": ["dead_id", "content_hash", "user_id", "replay_id"],
-        "replay_items": ["replay_id", "dead_id"], "erasures": ["user_id"], "fanouts": ["number", "event_id"],
-        "fanout_pages": ["fanout"],
+        "tombstones": ["subject_hash"], "mail_opt_outs": ["address_hash"],
+        "dead_letters": ["dead_id", "content_hash", "user_id", "replay_id"],
+        "replay_items": ["replay_id", "dead_id"], "erasures": ["user_id"],
+        "fanouts": ["number", "event_id", "planned_to"],
+        "fanout_pages": ["fanout", "after", "upto"],
     ]
 
     /// Tables that hold a handful of rows whatever users and producers do.
