@@ -184,7 +184,9 @@ struct DeviceRouteTests {
             #expect(list["data"] == [["topic": "safe:1:0xabcd", "muted": true, "role": .null]])
             for _ in 0..<2 { #expect(try await api.call("DELETE", path, app: "safe").status == 204) }
             #expect(try await api.call("GET", "/api/follows", app: "safe")["data"] == [])
-            #expect(try await api.call("PUT", "/api/follows/a%2Fb", app: "venues")["topic"] == "a/b")
+            #expect(try await api.call("PUT", "/api/follows/venue:a%2Fb", app: "venues")["topic"] == "venue:a/b")
+            let other = try await api.call("PUT", "/api/follows/staff:1", app: "venues")
+            #expect(other.status == 422 && other.field == "topic")
         }
     }
 

@@ -180,7 +180,7 @@ struct OwnWordTests {
 
     @Test("a catalogue says which topics users may follow by themselves")
     func followable() throws {
-        let catalogs = try Bench.shipped("safe", replacing: "topics: {", with: "topics: { followable: [\"open\"],")
+        let catalogs = try Bench.shipped("safe", replacing: #"followable: ["safe"]"#, with: #"followable: ["open"]"#)
         let rules = try #require(catalogs.catalogs.first?.topics)
         let open = try #require(Topic(validating: "open:1"))
         let closed = try #require(Topic(validating: "safe:1:0xab"))
