@@ -212,6 +212,24 @@ COMMENT ON COLUMN people.preferences IS 'JSON: the document of notification_pref
 COMMENT ON COLUMN people.devices IS
     'JSON: for each subscription that stands [id, token, platform, provider, permission, environment, keys of a browser, whether it was reached].';
 
+-- Addresses that opted out by the link of a mail, as hashes. An opt-out belongs to the address and not to a user: whoever
+-- names the address again is not mailed either. Only the app's servers take it back.
+CREATE TABLE mail_opt_outs (
+    app          text COLLATE "C" NOT NULL,
+    address_hash bytea NOT NULL,
+    opted_out_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (app, address_hash)
+);
+COMMENT ON COLUMN mail_opt_outs.address_hash IS
+    'First 16 bytes of SHA-256 over app and address, its letters A to Z in lower case.';
+
+CREATE FUNCTION email_hash(of_app text, email text) RETURNS bytea
+LANGUAGE sql IMMUTABLE STRICT AS $$
+    SELECT substr(sha256(convert_to('address ' || of_app || ' ' || lower(email COLLATE "C"), 'UTF8')), 1, 16)
+$$;
+-- Few users have one address; after an opt-out they are found by it.
+CREATE INDEX recipients_email ON recipients (email_hash(app, email)) WHERE email IS NOT NULL;
+
 -- The row is locked before what it shall say is read: two feeds of one user that run side by side would each copy the state
 -- before the other's word. One that is being deleted meanwhile is made anew.
 -- Each user by the keys, whatever the server thinks of the tables' sizes.
@@ -243,7 +261,10 @@ BEGIN
         email = s.email, preferences = s.preferences, devices = s.devices
     FROM (
         SELECT w.app, w.user_id, coalesce(r.push_enabled, true) AS push_enabled,
-               coalesce(r.email_enabled, true) AS email_enabled, r.locale, r.timezone, r.email, f.preferences, d.devices
+               coalesce(r.email_enabled, true) AND NOT EXISTS (
+                   SELECT FROM mail_opt_outs o
+                   WHERE o.app = w.app AND o.address_hash = email_hash(w.app, r.email)
+               ) AS email_enabled, r.locale, r.timezone, r.email, f.preferences, d.devices
         FROM (SELECT DISTINCT * FROM unnest(apps, users) AS w (app, user_id)) AS w
         LEFT JOIN LATERAL (
             SELECT * FROM recipients WHERE user_id = w.user_id AND app = w.app OFFSET 0
@@ -265,6 +286,28 @@ BEGIN
       AND (p.push_enabled, p.email_enabled, p.locale, p.timezone, p.email, p.preferences, p.devices)
           IS DISTINCT FROM
           (s.push_enabled, s.email_enabled, s.locale, s.timezone, s.email, s.preferences, s.devices);
+END
+$$;
+
+-- Keeps an opt-out of an address, or, without its hash, of the address that the user has now; and ends the mails of all who
+-- have it. With the owner's rights: others than the user may have named the address.
+CREATE FUNCTION opt_out_of_mail(of_app text, of_user text, hash bytea) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+    address bytea := coalesce(hash, (
+        SELECT email_hash(r.app, r.email) FROM recipients r WHERE r.user_id = of_user AND r.app = of_app));
+BEGIN
+    IF address IS NULL THEN
+        RETURN;
+    END IF;
+    INSERT INTO mail_opt_outs (app, address_hash) VALUES (of_app, address) ON CONFLICT DO NOTHING;
+    IF FOUND THEN
+        PERFORM copy_to_people(array_agg(r.app), array_agg(r.user_id))
+        FROM recipients r
+        WHERE r.email IS NOT NULL AND email_hash(r.app, r.email) = address AND r.app || '' = of_app
+        HAVING count(*) > 0;
+    END IF;
 END
 $$;
 

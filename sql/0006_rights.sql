@@ -6,6 +6,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON
 TO bellhop_worker;
 GRANT SELECT ON notifications, deliveries TO bellhop_worker;
 GRANT SELECT ON holds TO bellhop_worker;
+GRANT SELECT, DELETE ON mail_opt_outs TO bellhop_worker;
 GRANT SELECT, INSERT, UPDATE, DELETE ON processes, claimants TO bellhop_worker;
 GRANT SELECT ON schema_migrations, topology_bindings TO bellhop_worker, bellhop_api;
 
@@ -76,6 +77,8 @@ REVOKE EXECUTE ON FUNCTION copy_to_people(text[], text[]), note_people(), note_b
 REVOKE EXECUTE ON FUNCTION settle_token(text, text), join_late_devices(text[], text[], text[], text[]) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION settle_token(text, text), join_late_devices(text[], text[], text[], text[])
 TO bellhop_worker, bellhop_api;
+REVOKE EXECUTE ON FUNCTION opt_out_of_mail(text, text, bytea) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION opt_out_of_mail(text, text, bytea) TO bellhop_api;
 REVOKE EXECUTE ON FUNCTION revoke_stale_push_subscriptions(integer), forget_in_filters(text[], text[]) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION revoke_stale_push_subscriptions(integer), forget_in_filters(text[], text[])
 TO bellhop_worker, bellhop_admin;

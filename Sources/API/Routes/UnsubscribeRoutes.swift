@@ -32,10 +32,10 @@ struct UnsubscribeRoutes: Sendable {
 
     /// Answers `GET /u/{token}`.
     func ask(_ request: HTTPRequest) async throws -> HTTPResponse {
-        try await answer(request) { reader, _, words in
+        try await answer(request) { target, _, words in
             page(
                 words,
-                app: reader.app,
+                app: target.reader.app,
                 """
                 <p>\(words.question)</p>
                 <form method="post"><button type="submit">\(words.act)</button></form>
@@ -46,8 +46,13 @@ struct UnsubscribeRoutes: Sendable {
 
     /// Answers `POST /u/{token}`, whatever the body says; if mails are off, nothing is written.
     func end(_ request: HTTPRequest) async throws -> HTTPResponse {
-        try await answer(request) { reader, settings, words in
-            if settings.emailEnabled { try await end(reader) }
+        try await answer(request) { target, settings, words in
+            let reader = target.reader
+            try await turns.run(reader) {
+                // The link of an earlier mail names another address than the settings.
+                try await tools.desk.optOut(of: reader, addressHash: target.addressHash)
+                if settings.emailEnabled { try await end(reader) }
+            }
             return page(words, app: reader.app, "<p>\(words.done)</p>")
         }
     }
@@ -56,28 +61,38 @@ struct UnsubscribeRoutes: Sendable {
         let said = FeedUpdate.said(by: reader.user, of: reader.app, .recipientUpserted, ["emailEnabled": false])
         guard case .success(let update) = said else { return }
         // Who was erased meanwhile gets no mails, and no row either.
-        _ = try await turns.run(reader) { try await tools.desk.say(update, as: reader, at: tools.now, where: .isKnown) }
+        _ = try await tools.desk.say(update, as: reader, at: tools.now, where: .isKnown)
     }
 
     /// Answers within the limits of the link's user, before the database is asked.
     private func answer(
         _ request: HTTPRequest,
-        _ body: (RecipientKey, ReaderSettings, UnsubscribeWords) async throws -> HTTPResponse
+        _ body: (Target, ReaderSettings, UnsubscribeWords) async throws -> HTTPResponse
     ) async throws -> HTTPResponse {
-        let (reader, catalog) = try subject(request)
+        let target = try subject(request)
+        let reader = target.reader
         if let wait = links.wait(for: reader, at: tools.time.steady()) { throw CallFault.tooMany(wait) }
         return try await underWay.run(reader) {
             let settings = try await tools.desk.settings(of: reader)
-            return try await body(reader, settings, UnsubscribeWords(for: settings.locale ?? catalog.language))
+            let words = UnsubscribeWords(for: settings.locale ?? target.catalog.language)
+            return try await body(target, settings, words)
         }
     }
 
-    private func subject(_ request: HTTPRequest) throws(CallFault) -> (RecipientKey, Catalog) {
+    /// The user of a link, and the hash of the address to which its mail went; `nil` in old links.
+    private struct Target {
+        let reader: RecipientKey
+        let catalog: Catalog
+        let addressHash: [UInt8]?
+    }
+
+    private func subject(_ request: HTTPRequest) throws(CallFault) -> Target {
         let token = request.parameters["token"] ?? ""
         for (app, link) in tools.secrets.unsubscribe {
             guard let subject = link.check(token), subject.app == app else { continue }
             guard let catalog = tools.catalogs.current[app] else { break }
-            return (RecipientKey(app: app, user: subject.user), catalog)
+            let reader = RecipientKey(app: app, user: subject.user)
+            return Target(reader: reader, catalog: catalog, addressHash: subject.addressHash)
         }
         throw CallFault(404, "not-found", "there is nothing at this path")
     }

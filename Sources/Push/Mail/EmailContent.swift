@@ -17,7 +17,9 @@ struct EmailContent {
         self.title = title.isEmpty ? appName : title
         paragraphs = MailText.lines(message.body).split { $0.trimmed.isEmpty }.map(Array.init)
         link = message.webPath.map(letterhead.link)
-        unsubscribeLink = letterhead.unsubscribe.url(for: .init(app: message.app, user: message.user))
+        unsubscribeLink = letterhead.unsubscribe.url(
+            for: .init(app: message.app, user: message.user, mailedTo: message.address)
+        )
         language = message.language.text
         phrases = EmailPhrases(for: message.language)
     }

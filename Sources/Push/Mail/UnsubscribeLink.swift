@@ -5,7 +5,7 @@ import Cryptography
 ///
 /// The token says for whom it speaks and proves it (HMAC-SHA256), so that nothing has to be stored and nobody can make
 /// one for somebody else. It has no end: mails are kept for years, and their links must work. It shows the user's id to
-/// whoever decodes it, and never the address. What acts on it must do so on POST alone (RFC 8058), since programs that
+/// whoever decodes it, and of the address a hash alone. What acts on it must do so on POST alone (RFC 8058), since programs that
 /// look for bad links follow every GET.
 package struct UnsubscribeLink: Sendable {
     /// For whom a link speaks, and what it ends.
@@ -19,12 +19,30 @@ package struct UnsubscribeLink: Sendable {
         package let app: AppID
         package let user: UserID
         package let purpose: Purpose
+        /// Stands for the address that the mail went to; `nil` in links of mails that were sent before it was told.
+        package let addressHash: [UInt8]?
 
-        package init(app: AppID, user: UserID, purpose: Purpose = .allMail) {
+        package init(app: AppID, user: UserID, purpose: Purpose = .allMail, addressHash: [UInt8]? = nil) {
             self.app = app
             self.user = user
             self.purpose = purpose
+            self.addressHash = addressHash
         }
+
+        /// For a mail to that address.
+        package init(app: AppID, user: UserID, mailedTo address: EmailAddress) {
+            self.init(app: app, user: user, addressHash: Self.hash(of: address, app))
+        }
+
+        /// As `email_hash` of the database computes it: the first 16 bytes of SHA-256 over app and address, the letters A
+        /// to Z in lower case.
+        static func hash(of address: EmailAddress, _ app: AppID) -> [UInt8] {
+            let capitals = UInt8(ascii: "A")...UInt8(ascii: "Z")
+            let folded = address.text.utf8.map { capitals.contains($0) ? $0 | 0x20 : $0 }
+            return SHA256.digest(of: Array("address \(app.text) ".utf8) + folded).prefix(Self.hashBytes)
+        }
+
+        fileprivate static let hashBytes = 16
     }
 
     /// What a proof begins with, so that keys that serve elsewhere too cannot be made to speak for us.
@@ -64,18 +82,36 @@ package struct UnsubscribeLink: Sendable {
         return Self.subject(statement)
     }
 
-    /// Purpose, app and user; neither of the first two can contain the NUL that ends them.
+    /// Purpose, app, the hash of the address in base64url, and user.
+    ///
+    /// None of the first three can contain the NUL that ends them. A statement without a hash is that of an older link.
     private static func statement(_ subject: Subject) -> [UInt8] {
-        Array("\(subject.purpose.rawValue)\0\(subject.app.text)\0\(subject.user.text)".utf8)
+        let (purpose, app, user) = (subject.purpose.rawValue, subject.app.text, subject.user.text)
+        guard let hash = subject.addressHash else { return Array("\(purpose)\0\(app)\0\(user)".utf8) }
+        return Array("\(purpose)\(addressed)\0\(app)\0\(Base64URL.encode(hash))\0\(user)".utf8)
     }
 
+    /// What the purpose of a link ends with that names its address.
+    private static let addressed = "-to"
+
     private static func subject(_ statement: [UInt8]) -> Subject? {
-        let parts = statement.split(separator: 0, maxSplits: 2, omittingEmptySubsequences: false)
+        var parts = statement.split(separator: 0, maxSplits: 2, omittingEmptySubsequences: false)
             .map { String(decoding: $0, as: UTF8.self) }
-        guard parts.count == 3, let purpose = Subject.Purpose(rawValue: parts[0]),
-            let app = AppID(validating: parts[1]), let user = UserID(validating: parts[2])
+        guard parts.count == 3 else { return nil }
+        var hash: [UInt8]?
+        if parts[0].hasSuffix(addressed) {
+            parts[0].removeLast(addressed.count)
+            let rest = parts[2].split(separator: "\0", maxSplits: 1, omittingEmptySubsequences: false)
+            guard rest.count == 2, let bytes = Base64URL.decode(String(rest[0])), bytes.count == Subject.hashBytes
+            else {
+                return nil
+            }
+            (hash, parts[2]) = (bytes, String(rest[1]))
+        }
+        guard let purpose = Subject.Purpose(rawValue: parts[0]), let app = AppID(validating: parts[1]),
+            let user = UserID(validating: parts[2])
         else { return nil }
-        return Subject(app: app, user: user, purpose: purpose)
+        return Subject(app: app, user: user, purpose: purpose, addressHash: hash)
     }
 }
 

@@ -7,6 +7,7 @@ enum RecipientFeed {
         let who = Word.who(words)
         let vouched = Word.vouched(words)
         _ = try connection.run(welcomeBack, [who[0], vouched, who[3]])
+        try takeBackOptOuts(words.filter { !$0.isFromClient && $0.content.emailEnabled.value == true }, on: connection)
         _ = try connection.run(seed, who)
         _ = try connection.run(
             update,
@@ -37,6 +38,36 @@ enum RecipientFeed {
             ]
         )
     }
+
+    /// An opt-out by the link of a mail ends when the app's servers say that the user of the address may be mailed.
+    ///
+    /// Before the user's row is written, which then finds that it has ended.
+    private static func takeBackOptOuts(
+        _ words: [Word<RecipientUpdate>],
+        on connection: PostgresConnection
+    ) throws(PostgresError) {
+        guard !words.isEmpty else { return }
+        let addresses: [Parameter] = [
+            .textArray(words.map { $0.content.email.value?.text }), .booleanArray(words.map(\.content.email.isGiven)),
+        ]
+        _ = try connection.run(takeBack, Array(Word.who(words).prefix(3)) + addresses)
+    }
+
+    private static let takeBack = Statement(
+        """
+        DELETE FROM mail_opt_outs o
+        USING (
+            SELECT r.app, r.said_at, email_hash(r.app, CASE WHEN r.email_given THEN r.email ELSE p.email END) AS address
+            FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::text[], $5::boolean[])
+                 AS r (app, user_id, said_at, email, email_given)
+            LEFT JOIN LATERAL (
+                SELECT email FROM recipients WHERE user_id = r.user_id AND app = r.app OFFSET 0
+            ) AS p ON true
+            OFFSET 0
+        ) AS w
+        WHERE o.app = ANY (ARRAY[w.app]) AND o.address_hash = w.address AND o.opted_out_at < w.said_at
+        """
+    )
 
     /// Only the app's servers bring a user back: a client that is still signed in may go on without its user's wish.
     private static let welcomeBack = Statement(

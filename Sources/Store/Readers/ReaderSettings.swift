@@ -130,9 +130,19 @@ extension ReaderDesk {
         return try await ask(reader, [(Self.notePermission, parameters)])[0].affectedCount > 0
     }
 
+    /// Ends the mails to an address, whoever names it: of the user's present one if no hash is given.
+    package func optOut(of reader: RecipientKey, addressHash: [UInt8]?) async throws(PostgresError) {
+        _ = try await ask(reader, [(Self.optOut, Self.who(reader) + [addressHash.map { .bytes($0) } ?? .null])])
+    }
+
+    private static let optOut = Statement("SELECT opt_out_of_mail($1, $2, $3)")
+
+    /// Mails are off, too, if the address has opted out by a link.
     private static let settings = Statement(
         """
-        SELECT push_enabled, email_enabled, locale, timezone, email FROM recipients WHERE app = $1 AND user_id = $2
+        SELECT r.push_enabled, r.email_enabled AND coalesce(p.email_enabled, true), r.locale, r.timezone, r.email
+        FROM recipients r LEFT JOIN people p ON p.app = r.app AND p.user_id = r.user_id
+        WHERE r.app = $1 AND r.user_id = $2
         """,
         effect: .reads
     )

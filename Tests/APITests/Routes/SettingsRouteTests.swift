@@ -1,6 +1,7 @@
 import BellhopJSON
 import BellhopRules
 import Postgres
+import Push
 import ServiceRuntime
 import Store
 import TestSupport
@@ -152,6 +153,49 @@ struct SettingsRouteTests {
             #expect(forged.status == 404)
             #expect(try await api.call("GET", "/u/forged", as: nil).status == 404)
         }
+    }
+
+    @Test("an address that opted out by a link gets no mail, whoever names it; the app's servers alone take that back")
+    func optedOutAddress() async throws {
+        try await APIBench.with { api in
+            let app = try #require(AppID(validating: "drop"))
+            let address = try #require(EmailAddress(validating: "Bystander@elsewhere.example"))
+            let named = #"{"email":"bystander@ELSEWHERE.example"}"#
+            for user in ["ada", "bob"] { _ = try await api.call("PATCH", "/api/settings", named, as: user) }
+            let subject = UnsubscribeLink.Subject(
+                app: app,
+                user: try #require(UserID(validating: "ada")),
+                mailedTo: address
+            )
+            let token = try APIBench.unsubscribeLink().token(for: subject)
+            // The user has another address by the time at which the link is followed.
+            _ = try await api.call("PATCH", "/api/settings", #"{"email":"ada@example.com"}"#)
+            #expect(try await api.call("POST", "/u/\(token)", as: nil).status == 200)
+            let mailed = "SELECT user_id FROM people WHERE email_enabled ORDER BY user_id"
+            #expect(try await api.bench.column(mailed) == [])
+            let back = try await api.call("PATCH", "/api/settings", #"{"emailEnabled":true}"#)
+            #expect(back["emailEnabled"] == true)
+            let again = try await api.call(
+                "PATCH",
+                "/api/settings",
+                named.replacing("}", with: #","emailEnabled":true}"#)
+            )
+            #expect(again["emailEnabled"] == false)
+            #expect(try await api.call("PATCH", "/api/settings", named, as: "eve")["emailEnabled"] == false)
+            #expect(try await api.bench.column(mailed) == [])
+
+            try await Self.feed(api, "bob", #""emailEnabled":true"#)
+            #expect(try await api.bench.column(mailed) == ["bob"])
+            #expect(try await api.bench.count("SELECT count(*) FROM mail_opt_outs") == 0)
+        }
+    }
+
+    /// What the app's servers say of a user, a second from now.
+    private static func feed(_ api: APIBench, _ user: String, _ words: String) async throws {
+        let body = #"{"app":"drop","eventType":"recipient.upserted","userId":"\#(user)",\#(words)}"#
+        guard case .feed(let update) = try api.bench.submission(body) else { throw BenchError("not a feed message") }
+        let arrival = Timestamp(clamping: Letters.now.microseconds + 1_000_000)
+        _ = try await FeedBook(pool: api.bench.pool).apply([FeedEntry(update: update, arrival: arrival)])
     }
 
     @Test("a link of somebody who was erased does no harm and makes no row")

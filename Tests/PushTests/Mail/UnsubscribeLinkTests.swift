@@ -23,6 +23,24 @@ struct UnsubscribeLinkTests {
         #expect(link.token(for: subject) == link.token(for: subject))
     }
 
+    @Test("a link names the address that its mail went to, whatever its capitals, by a hash of the app's own")
+    func address() throws {
+        let link = try Mails.link()
+        let plain = try subject("kåre x")
+        func mailed(_ text: String, _ app: AppID) throws -> UnsubscribeLink.Subject {
+            let address = try #require(EmailAddress(validating: text))
+            return UnsubscribeLink.Subject(app: app, user: plain.user, mailedTo: address)
+        }
+        let subject = try mailed("Ada@Example.com", plain.app)
+        #expect(link.check(link.token(for: subject)) == subject)
+        #expect(subject.addressHash?.count == 16)
+        #expect(try mailed("ada@example.COM", plain.app) == subject)
+        #expect(try mailed("eva@example.com", plain.app) != subject)
+        let other = try #require(AppID(validating: "padel"))
+        #expect(try mailed("Ada@Example.com", other).addressHash != subject.addressHash)
+        #expect(link.check(link.token(for: plain))?.addressHash == nil)
+    }
+
     @Test("every change of a token makes it worthless")
     func forged() throws {
         let link = try Mails.link()

@@ -329,7 +329,11 @@ private struct FeedWords {
     var parts: [[String]] {
         let all = users.flatMap { user in
             [
-                word("recipient.upserted", user, #","timezone":"Europe/Oslo","preferences":{"enabled":true}"#),
+                word(
+                    "recipient.upserted",
+                    user,
+                    #","timezone":"Europe/Oslo","email":"a@b.example","emailEnabled":true,"preferences":{"enabled":true}"#
+                ),
                 word("subscription.upserted", user, device("former-\(user)")),
                 word("follow.added", user, #","topic":"venue:1""#),
                 word("reminder.set", user, #","id":"r1","localTime":"09:00","title":"T","body":"B""#),

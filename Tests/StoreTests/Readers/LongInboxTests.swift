@@ -104,6 +104,8 @@ struct LongInboxTests {
             let isDone = try await desk.say(update, as: reader, at: now, where: condition) == .heard
             #expect(isDone, "\(type)")
         }
+        try await desk.optOut(of: reader, addressHash: nil)
+        try await desk.admitting(tokenIssuedAt: now).admit(reader)
         _ = try await desk.device(token, of: reader)
         _ = try await desk.note(.denied, on: token, of: reader, at: now)
     }
