@@ -44,7 +44,7 @@ struct UnsubscribeRoutes: Sendable {
         }
     }
 
-    /// Answers `POST /u/{token}`, whatever the body says; if mails are off, nothing is written.
+    /// Answers `POST /u/{token}`, whatever the body says. A repeated call writes nothing.
     func end(_ request: HTTPRequest) async throws -> HTTPResponse {
         try await answer(request) { target, settings, words in
             let reader = target.reader

@@ -98,7 +98,7 @@ struct HandOverTests {
             try await RunningDuty.with(
                 { HandOver(tools: $0, rhythm: .init(interval: .milliseconds(100), rate: 0x3D1)) },
                 on: bench,
-                through: pool
+                pool: pool
             ) {
                 try await eventually("they are taken") {
                     try await bench.count("SELECT count(*) FROM deliveries WHERE state = 'pending'") == 3

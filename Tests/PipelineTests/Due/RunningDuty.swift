@@ -16,7 +16,6 @@ enum RunningDuty {
         _ make: (DutyTools) -> any Service,
         on bench: Bench,
         by broker: BrokerAddress? = nil,
-        through pool: PostgresPool? = nil,
         at time: any TimeSource = SystemTime(),
         metrics: MetricsRegistry = MetricsRegistry(),
         pool: PostgresPool? = nil,
