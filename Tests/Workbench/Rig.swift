@@ -52,8 +52,9 @@ package struct Rig: Sendable {
         catalogs = CatalogSource(bench.catalogs)
     }
 
-    /// As in production, so that no claim ends because the machine is slow. A test that needs its end lets the time pass
-    /// in the rows (``Bench/pass(_:since:in:where:_:)``).
+    /// As in production, so that no claim ends because the machine is slow.
+    ///
+    /// A test that needs its end lets the time pass in the rows (``Bench/pass(_:since:in:where:_:)``).
     package static let lease = Duration.seconds(60)
 
     /// How old what is replayed may be, as it is where nobody has set anything.

@@ -44,7 +44,9 @@ struct UnsubscribeRoutes: Sendable {
         }
     }
 
-    /// Answers `POST /u/{token}`, whatever the body says. A repeated call writes nothing.
+    /// Answers `POST /u/{token}`, whatever the body says.
+    ///
+    /// A repeated call writes nothing.
     func end(_ request: HTTPRequest) async throws -> HTTPResponse {
         try await answer(request) { target, settings, words in
             let reader = target.reader

@@ -221,7 +221,13 @@ struct BacklogTests {
                 }
                 gate.open()
                 try await rig.wait(for: 2, Self.delivered)
-                try await bench.pass("10 min", since: "due_at", "updated_at", in: "deliveries", where: "state = 'sending'")
+                try await bench.pass(
+                    "10 min",
+                    since: "due_at",
+                    "updated_at",
+                    in: "deliveries",
+                    where: "state = 'sending'"
+                )
                 try await rig.wait(for: 3, Self.delivered)
                 let unknown = try await bench.column("SELECT sum(unknown_sends)::text FROM deliveries")
                 #expect(unknown == ["1"])

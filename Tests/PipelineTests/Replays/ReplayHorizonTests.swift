@@ -16,7 +16,12 @@ struct ReplayHorizonTests {
             let id = try await ground.start(pace: .init(rate: 1))
             let isPaused = try await ground.book.control(id, .pause, by: ReplayGround.ada)
             #expect(isPaused)
-            try await ground.bench.pass("31 days", since: "first_failed_at", in: "dead_letters", where: "dead_id = 'e2'")
+            try await ground.bench.pass(
+                "31 days",
+                since: "first_failed_at",
+                in: "dead_letters",
+                where: "dead_id = 'e2'"
+            )
             _ = try await ground.book.control(id, .resume, by: ReplayGround.ada)
             let progress = try await ground.wait(for: id)
             #expect(progress.outcomes == [.recorded: 1, .tooOld: 1])
