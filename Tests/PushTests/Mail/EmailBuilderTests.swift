@@ -142,10 +142,7 @@ struct EmailBuilderTests {
 
     @Test(
         "an address that not every server takes gets no mail",
-        arguments: [
-            "kåre@example.com", "a..b@example.com", ".a@example.com", "a@-x.example", "a@exa_mple.com", "a@x..y",
-            "a@é.no",
-        ]
+        arguments: ["kåre@example.com", "a..b@example.com", ".a@example.com", "a@é.no"]
     )
     func addresses(_ address: String) throws {
         let letterhead = try Mails.letterhead()
