@@ -23,6 +23,7 @@ enum CheckConfigCommand: Command {
             try warnings(configuration) + leaseWarnings(configuration) + warnings(secretFiles: secrets) + files.warnings
         let words = [
             configuration.describe(), "", "catalogues: \(files.catalogsInWords)",
+            "follows:    \(files.followsInWords)",
             "providers:  \(files.providersInWords)", "token keys: \(files.tokenKeysInWords)",
             "traces:     \(files.tracesInWords)",
             "operators:  \(files.operatorsInWords)",
@@ -89,6 +90,7 @@ enum CheckConfigCommand: Command {
         return .object([
             ("settings", .list(settings)),
             ("apps", .list((files.catalogs?.catalogs ?? []).map { .text($0.app.text) })),
+            ("anyTopicApps", .list(files.anyTopicApps.map { .text($0) })),
             ("pushedApps", .list(files.pushedApps.map { .text($0.text) })),
             ("tokenKeys", files.tokenKeys.map { .number($0.count) } ?? .null),
             ("traces", .optional(files.traces)),
@@ -153,6 +155,18 @@ private struct Files {
         let keys = unbound.prefix(5).joined(separator: ", ") + (unbound.count > 5 ? ", …" : "")
         let name = Setting.jwtKeys.environmentName
         return ["\(name) has keys that may sign for the users of every app (\(keys)): add \"apps\" to each of them"]
+    }
+
+    /// Apps whose users may follow every topic.
+    var anyTopicApps: [String] {
+        (catalogs?.catalogs ?? []).filter(\.topics.anyMayBeFollowed).map(\.app.text)
+    }
+
+    var followsInWords: String {
+        let apps = anyTopicApps.joined(separator: ", ")
+        return apps.isEmpty
+            ? "users follow only what catalogues name (topics.followable)"
+            : "users may follow any topic of \(apps); name the kinds in topics.followable"
     }
 
     var tracesInWords: String { traces.map { "to \($0)" } ?? "none (OTEL_EXPORTER_OTLP_ENDPOINT)" }

@@ -77,6 +77,14 @@ struct CheckConfigTests {
         #expect(answer.output.contains("write verify-full") == warns)
     }
 
+    @Test("the apps whose users may follow every topic are named")
+    func anyTopic() async throws {
+        let prompt = Prompt().with("BELLHOP_CATALOGS", Checkout.file("deploy/catalogs").path)
+        let answer = await prompt.run("check-config")
+        #expect(answer.code == .done)
+        #expect(answer.output.contains("follows:    users may follow any topic of daily, drop, padel"))
+    }
+
     @Test("a token key that names no apps gets a warning if there are several apps")
     func unboundKey() async throws {
         try await Workplace.with { folder in

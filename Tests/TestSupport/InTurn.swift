@@ -36,6 +36,7 @@ package struct InTurn: TestTrait, SuiteTrait {
     private func take(_ test: Test, _ testCase: Test.Case?, _ function: () async throws -> Void) async throws {
         // A suite's trait reaches its tests, and a test in nested suites has it more than once.
         guard !test.isSuite, testCase == nil, !Self.hasTurn else { return try await function() }
+        TestTimes.start()
         await line.enter()
         let start = ContinuousClock.now
         let result: Result<Void, any Error>

@@ -12,6 +12,9 @@ enum TestTimes {
     )
     private static let begin = ContinuousClock.now
 
+    /// The run begins with its first test.
+    static func start() { _ = begin }
+
     static func note(_ test: Test, from start: ContinuousClock.Instant) {
         let (began, took) = (seconds(start - begin), seconds(.now - start))
         let name = test.displayName ?? test.name

@@ -15,7 +15,12 @@ enum SettingsRoutes {
     static func change(_ call: Call) async throws -> HTTPResponse {
         let body = try call.body(["pushEnabled", "emailEnabled", "locale", "timezone", "email"])
         let update = try call.said(.recipientUpserted, body)
-        if case .recipientUpserted(let said) = update.change { try call.expectZone(said.timezone.value) }
+        if case .recipientUpserted(let said) = update.change {
+            try call.expectZone(said.timezone.value)
+            if said.email.value != nil, !call.catalog.clientsMaySetEmail {
+                throw CallFault.field("email", "only the app's servers set the address")
+            }
+        }
         if !body.isEmpty { try await call.isHeard(update) }
         return try await answer(call)
     }

@@ -26,6 +26,8 @@ public final class Catalog: Sendable {
     public let digest: DigestPolicy?
     /// What the notifications of users' reminders are; nil where the app has none.
     public let reminderType: EventType?
+    /// Whether users may name the address that they are mailed at, which nobody confirms.
+    public let clientsMaySetEmail: Bool
     /// The types in the order of the file, which is that of a settings page.
     public let types: [CatalogType]
     /// On which devices any type sets the number on the app's icon; where nobody sees it, nobody need count.
@@ -45,6 +47,7 @@ public final class Catalog: Sendable {
         settings = outline.settings
         digest = outline.digest
         reminderType = outline.reminderType
+        clientsMaySetEmail = outline.clientsMaySetEmail
         self.types = types
         badgePlatforms = types.reduce(into: []) { $0.formUnion($1.badgePlatforms) }
         positions = Dictionary(types.enumerated().map { ($1.type, $0) }, uniquingKeysWith: { first, _ in first })
@@ -64,6 +67,7 @@ public final class Catalog: Sendable {
         let settings: SettingsPage
         let digest: DigestPolicy?
         let reminderType: EventType?
+        let clientsMaySetEmail: Bool
     }
 
     /// What the catalogue says of a type, nil when it does not know it.

@@ -70,7 +70,8 @@ package struct ListenerOptions: Sendable {
             setUp: setUp + channels.map { "LISTEN \(Self.quoted($0))" },
             connectTimeout: connectTimeout,
             statementTimeout: .seconds(10),
-            notice: observer
+            notice: observer,
+            learnsHistory: false
         )
     }
 

@@ -9,6 +9,8 @@ struct SessionRecipe: Sendable {
     var connectTimeout: Duration
     var statementTimeout: Duration
     var notice: @Sendable (ServerNotice) -> Void
+    /// A session that only listens needs none.
+    var learnsHistory = true
 
     /// What goes to libpq, in this order: later words win, so that the URL overrides what stands before it, and
     /// nothing overrides the encoding, on which every text here relies.
@@ -70,7 +72,7 @@ extension Session {
                 throw PostgresError(.cannotConnect, error.message, sqlState: error.sqlState)
             }
         }
-        try learnHistory(recipe)
+        if recipe.learnsHistory { try learnHistory(recipe) }
     }
 
     /// A server that refuses to answer leaves the session with a history that equals no other, which is safe and slower.

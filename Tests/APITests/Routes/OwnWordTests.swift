@@ -58,7 +58,7 @@ struct OwnWordTests {
     )
     func erasedBefore() async throws {
         try await APIBench.with { api in
-            let old = ["Authorization": "Bearer \(try api.token("ada"))"] as HTTPHeaders
+            let old = ["Authorization": "Bearer \(try api.token("ada", issuedIn: -30))"] as HTTPHeaders
             let device = #"{"token":"t","platform":"ios","provider":"fcm"}"#
             let calls: [(method: String, path: String, body: String?)] = [
                 ("GET", "/api/notifications", nil), ("GET", "/api/notifications/stream", nil),

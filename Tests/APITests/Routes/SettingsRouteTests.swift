@@ -198,6 +198,17 @@ struct SettingsRouteTests {
         _ = try await FeedBook(pool: api.bench.pool).apply([FeedEntry(update: update, arrival: arrival)])
     }
 
+    @Test("a catalogue may leave the address to the app's servers; a user may still take it away")
+    func addressOfServers() async throws {
+        let key = "app: \"drop\","
+        let strict = try Bench.shipped("drop", replacing: key, with: key + " clientsMaySetEmail: false,")
+        try await APIBench.with(catalogs: strict) { api in
+            let named = try await api.call("PATCH", "/api/settings", #"{"email":"a@b.example"}"#)
+            #expect(named.status == 422 && named.field == "email")
+            #expect(try await api.call("PATCH", "/api/settings", #"{"email":null,"locale":"sv"}"#).status == 200)
+        }
+    }
+
     @Test("a link of somebody who was erased does no harm and makes no row")
     func unsubscribeErased() async throws {
         try await APIBench.with { api in

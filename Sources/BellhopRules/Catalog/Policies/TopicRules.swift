@@ -25,6 +25,9 @@ public struct TopicRules: Hashable, Sendable {
         return Topic(validating: Self.folded(topic.text.utf8)) ?? topic
     }
 
+    /// Whether users may follow topics of every kind, since the catalogue names none.
+    public var anyMayBeFollowed: Bool { followable == nil }
+
     /// Whether a user may begin to follow a topic without the app's servers saying so.
     public func mayBeFollowed(_ topic: Topic) -> Bool {
         guard let followable else { return true }

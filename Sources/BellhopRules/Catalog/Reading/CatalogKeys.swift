@@ -3,7 +3,7 @@ enum CatalogKeys {
     static let app = [
         "app", "language", "timezone", "providers", "aliases", "phrases", "link", "routes", "topics", "preferences",
         "quietHours", "digest", "cap", "reminders", "idFromContent", "clientData", "badgePlatforms", "android", "apns",
-        "types",
+        "clientsMaySetEmail", "types",
     ]
     static let reminders = ["type"]
     static let type = [

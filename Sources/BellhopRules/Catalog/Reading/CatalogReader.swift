@@ -28,6 +28,7 @@ struct CatalogReader {
         let routes = self.routes()
         let topics = self.topics()
         let namesByContent = root.flag("idFromContent") ?? false
+        let clientsMaySetEmail = root.flag("clientsMaySetEmail") ?? true
         let cap = self.cap(hasDigest: digest != nil)
         let types = self.types(topics, hasDigest: root.object["digest"] != nil)
         let reminderType = self.reminderType(types)
@@ -44,7 +45,8 @@ struct CatalogReader {
             cap: cap,
             settings: settings,
             digest: digest,
-            reminderType: reminderType
+            reminderType: reminderType,
+            clientsMaySetEmail: clientsMaySetEmail
         )
         return Catalog(outline, types: types)
     }
