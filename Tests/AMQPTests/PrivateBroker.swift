@@ -10,7 +10,8 @@ import TestSupport
 /// the shell then ends the broker and the port mapper that it started.
 final class PrivateBroker: Sendable {
     static let server = "/usr/lib/rabbitmq/bin/rabbitmq-server"
-    static let isPossible = FileManager.default.isExecutableFile(atPath: server) && Certificates.isPossible
+    static let isPossible =
+        Servers.mayBeStarted && FileManager.default.isExecutableFile(atPath: server) && Certificates.isPossible
     static let absence = "needs \(server) and the openssl command to start a broker of its own"
 
     /// The one broker of this test run, started on first use.

@@ -8,6 +8,9 @@ package enum Servers {
     /// The database of this run (`BELLHOP_DATABASE_URL`); suites that need it are disabled without it.
     package static var databaseURL: String? { setting("BELLHOP_DATABASE_URL") }
 
+    /// Whether a test may start servers of its own: not in the tier that needs none (`BELLHOP_TESTS_WITHOUT_SERVERS`).
+    package static var mayBeStarted: Bool { setting("BELLHOP_TESTS_WITHOUT_SERVERS") == nil }
+
     /// `prefix` and a suffix that differs between tests, runs and machines; lower case, fit for a queue or a schema.
     package static func uniqueName(_ prefix: String) -> String {
         let suffix = UInt64.random(in: 0...UInt64.max)

@@ -18,7 +18,7 @@ final class PrivateServers: Sendable {
 
     /// The scripts and servers that a test needs for this.
     static let areThere =
-        Program.find("setpriv") != nil
+        Servers.mayBeStarted && Program.find("setpriv") != nil
         && FileManager.default.fileExists(atPath: "/usr/lib/rabbitmq/bin/rabbitmq-server")
         && FileManager.default.fileExists(atPath: "/usr/lib/postgresql")
 
