@@ -289,18 +289,11 @@ BEGIN
 END
 $$;
 
--- Keeps an opt-out of an address, or, without its hash, of the address that the user has now; and ends the mails of all who
--- have it. With the owner's rights: others than the user may have named the address.
-CREATE FUNCTION opt_out_of_mail(of_app text, of_user text, hash bytea) RETURNS void
+-- Keeps an opt-out of an address, and ends the mails of all users who have it. With the owner's rights: others than the user may have named the address.
+CREATE FUNCTION opt_out_of_mail(of_app text, of_user text, address bytea) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
-DECLARE
-    address bytea := coalesce(hash, (
-        SELECT email_hash(r.app, r.email) FROM recipients r WHERE r.user_id = of_user AND r.app = of_app));
 BEGIN
-    IF address IS NULL THEN
-        RETURN;
-    END IF;
     INSERT INTO mail_opt_outs (app, address_hash) VALUES (of_app, address) ON CONFLICT DO NOTHING;
     IF FOUND THEN
         PERFORM copy_to_people(array_agg(r.app), array_agg(r.user_id))

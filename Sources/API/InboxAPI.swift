@@ -108,12 +108,16 @@ package struct InboxAPI: Sendable {
     private mutating func addRoutes() {
         var router = Router()
         addSignedIn(&router)
-        let guarded = guarded
+        let (guarded, record) = (guarded, record)
+        let (time, tracer) = (tools.time, tools.tracer)
         let unsubscribe = UnsubscribeRoutes(tools: tools, turns: turns)
         router.add("GET", "/u/{token}") { request in
             await guarded("/u/{token}", request, false) { try await unsubscribe.ask(request) }
         }
-        router.add("POST", "/u/{token}", body: unsubscribe.body) { request in
+        let unsubscribed = unsubscribe.body { request, fault in
+            record(request, "/u/{token}", fault.status, (time.steady(), tracer?.time.now()), false)
+        }
+        router.add("POST", "/u/{token}", body: unsubscribed) { request in
             await guarded("/u/{token}", request, false) { try await unsubscribe.end(request) }
         }
         for page in InboxPages.all {
@@ -191,8 +195,8 @@ package struct InboxAPI: Sendable {
     ) {
         metrics.count(path, request.method, status, in: tools.time.steady() - start.steady)
         guard let begun = start.begun else { return }
-        let isTrusted = isSignedIn || request.isFrom(admission.proxies)
-        tools.tracer?.record(request, path, status, since: begun, isTrusted: isTrusted)
+        // A proxy hands on what strangers send, so its address makes nothing trustworthy.
+        tools.tracer?.record(request, path, status, since: begun, isTrusted: isSignedIn)
     }
 
     /// The call of a user who may make it.

@@ -144,7 +144,7 @@ enum WorkerCommand: Command {
                 [.init(queue: process.setup.names.replay, prefetch: prefetch), canary.subscription]
             )(),
             intake: intake,
-            limits: .init(batch: configuration.batch, batchesAtOnce: 1)
+            limits: .init(batch: configuration.batch, batchesAtOnce: 1, prefetch: prefetch)
         )
         worker.canary = canary
         return worker
@@ -167,7 +167,7 @@ enum WorkerCommand: Command {
             lane: lane,
             consumer: try process.consumer("\(lane.rawValue) lane", subscriptions + [canary.subscription])(),
             intake: intake,
-            limits: .init(batch: configuration.batch)
+            limits: .init(batch: configuration.batch, prefetch: prefetch)
         )
         worker.canary = canary
         return worker

@@ -151,6 +151,7 @@ struct StoppingTests {
                 return .text("fine")
             }
             let port = server.address.port
+            let hasEnded = DrainSignal()
             await withTaskGroup(of: Void.self) { group in
                 for _ in 0..<10 {
                     group.addTask {
@@ -159,10 +160,11 @@ struct StoppingTests {
                                 _ = client.read(until: "\r\n\r\n")
                             }
                         }
+                        hasEnded.fire()
                     }
                 }
                 group.addTask {
-                    try? await eventually { server.openConnections > 3 }
+                    try? await eventually { server.openConnections > 3 || hasEnded.isDraining }
                     await server.stop(grace: .milliseconds(20))
                 }
             }

@@ -4,5 +4,5 @@ package import Testing
 /// condition, and a time limit reports nothing.
 extension TimeLimitTrait.Duration {
     package static var ofTest: Self { .minutes(30) }
-    package static var ofProof: Self { .minutes(70) }
+    package static var ofProof: Self { .minutes(150) }
 }

@@ -17,6 +17,8 @@ enum MarkingRoute {
         let mark = try await mark(state, body, call)
         let updated: Int
         if let ids {
+            // A token from before an erasure is refused here, too.
+            if ids.isEmpty { try await call.desk.admit(call.reader) }
             updated = ids.isEmpty ? 0 : try await call.desk.mark(ids, as: mark, of: call.reader)
         } else {
             guard state != .snoozed else { throw CallFault.field("all", "only named notifications can be snoozed") }

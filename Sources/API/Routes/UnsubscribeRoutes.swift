@@ -19,12 +19,15 @@ struct UnsubscribeRoutes: Sendable {
     }
 
     /// A form of one field (RFC 8058); nothing is received for a link that is not valid.
-    var body: RouteBody {
+    ///
+    /// `refused` is told of each call that is answered in place of receiving its body.
+    func body(_ refused: @escaping @Sendable (HTTPRequest, CallFault) -> Void) -> RouteBody {
         RouteBody(atMost: 4_096) { request in
             do throws(CallFault) {
                 _ = try subject(request)
                 return nil
             } catch {
+                refused(request, error)
                 return error.response
             }
         }
@@ -51,9 +54,12 @@ struct UnsubscribeRoutes: Sendable {
         try await answer(request) { target, settings, words in
             let reader = target.reader
             try await turns.run(reader) {
-                // The link of an earlier mail names another address than the settings.
-                try await tools.desk.optOut(of: reader, addressHash: target.addressHash)
-                if settings.emailEnabled { try await end(reader) }
+                if settings.wantsEmail { try await end(reader) }
+                // The link of an earlier mail names another address than the settings. An old link names none, and whoever
+                // holds it may have set any address since: it ends the mails of its user alone.
+                if let address = target.addressHash {
+                    try await tools.desk.optOut(of: reader, addressHash: address)
+                }
             }
             return page(words, app: reader.app, "<p>\(words.done)</p>")
         }

@@ -60,7 +60,7 @@ struct BatchLoop: Sendable {
                 guard let messages = await consumer.next(atMost: batch, bytes: Self.batchBytes) else { break }
                 await clocks?.hold(until: drain)
                 // What a drain finds here was not begun: it goes back with the end of the connection.
-                if let clocks, clocks.verdict != .agree { break }
+                if drain.isDraining || Task.isCancelled, let clocks, clocks.verdict != .agree { break }
                 arrived(messages)
                 group.addTask { await work(messages, gate, asides) }
             }

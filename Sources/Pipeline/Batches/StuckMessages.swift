@@ -46,7 +46,7 @@ final class StuckMessages: Sendable {
     /// `lane` labels the metrics.
     ///
     /// `limit` must be well below the prefetch.
-    init(lane: String, names: TopologyNames, context: PipelineContext, limit: Int = 64, bytes: Int = 16 << 20) {
+    init(lane: String, names: TopologyNames, context: PipelineContext, limit: Int, bytes: Int = 16 << 20) {
         self.lane = lane
         self.names = names
         self.context = context
@@ -172,6 +172,7 @@ final class StuckMessages: Sendable {
         _ work: Work
     ) async {
         guard await drain.sleep(for: pause, by: context.time), !drain.isDraining else { return }
+        await context.clocks?.hold(until: drain)
         await gate.enter()
         guard state.withLock({ $0.entries[message.tag] != nil }), !drain.isDraining else { return gate.leave() }
         // A part of it may have been done.
@@ -179,23 +180,28 @@ final class StuckMessages: Sendable {
         next(message)
     }
 
+    /// After so long a message goes back to its queue: at half an hour the broker closes the channel of a consumer that does
+    /// not acknowledge, and counts a return of everything that it holds.
+    private static let longestStay = Duration.seconds(20 * 60)
+
     /// Ends the set-aside of a message that its batch has finished, or sends it on its next turn.
     private func next(_ message: IncomingMessage) {
         var chance = context.chance
-        let (pause, woken) = state.withLock { state -> (Duration?, [CheckedContinuation<Void, Never>]) in
+        let now = context.time.steady()
+        let (turn, woken) = state.withLock { state -> (Turn?, [CheckedContinuation<Void, Never>]) in
             guard var entry = state.entries[message.tag] else { return (nil, []) }
-            guard entry.isGivenUpAgain else {
+            guard entry.isGivenUpAgain, now - entry.since < Self.longestStay else {
                 state.drop { $0.tag == message.tag }
-                return (nil, state.takeWaiting(limits))
+                return (entry.isGivenUpAgain ? .back(message.tag) : nil, state.takeWaiting(limits))
             }
             entry.isGivenUpAgain = false
             let pause = entry.backoff.next(using: &chance)
             state.entries[message.tag] = entry
-            return (pause, [])
+            return (.again(message, after: pause), [])
         }
         for continuation in woken { continuation.resume() }
         context.metrics.setAside.note(count, lane)
-        if let pause { door.yield(.again(message, after: pause)) }
+        if let turn { door.yield(turn) }
     }
 
     /// Nobody waits for room any more.

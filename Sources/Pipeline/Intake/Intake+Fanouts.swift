@@ -32,6 +32,7 @@ extension Intake {
         defer { batch.messages.keep(nil, at: entry.index) }
         let recorded = await pageGates.pass(batch.lane) { () -> PageRecord? in
             await batch.asides.room()
+            await context.clocks?.hold(until: batch.drain)
             return batch.drain.isDraining ? nil : await record(entry, heirs, batch)
         }
         switch recorded {

@@ -129,6 +129,7 @@ package struct Intake: Sendable {
     func resume(_ rest: StoredBatch.Rest, _ batch: Batch) async {
         for part in rest.parts {
             let batch = batch.part(claiming: context.newClaim())
+            await context.clocks?.hold(until: batch.drain)
             guard !batch.drain.isDraining else {
                 batch.messages.giveUp(part.map(\.index))
                 continue

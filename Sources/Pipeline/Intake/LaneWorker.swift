@@ -28,11 +28,17 @@ package struct LaneWorker: Service {
         /// How many wait for their providers' answers is bounded by the prefetch alone, so that a slow provider holds
         /// nobody else up.
         package var batchesAtOnce: Int
+        /// Messages that each queue gives it without an acknowledgement.
+        package var prefetch: Int
 
-        package init(batch: Int, batchesAtOnce: Int = 2) {
+        package init(batch: Int, batchesAtOnce: Int = 2, prefetch: Int = 1024) {
             self.batch = batch
             self.batchesAtOnce = batchesAtOnce
+            self.prefetch = prefetch
         }
+
+        /// Messages that may be set aside: so many that others still come in.
+        var setAside: Int { min(64, max(1, prefetch / 2)) }
     }
 
     /// `name` is what it is called in the log, where it is not one of the three lanes.
@@ -43,7 +49,12 @@ package struct LaneWorker: Service {
         self.intake = intake
         self.limits = limits
         let names = intake.tools.names
-        stuck = StuckMessages(lane: name ?? lane.rawValue, names: names, context: intake.context)
+        stuck = StuckMessages(
+            lane: name ?? lane.rawValue,
+            names: names,
+            context: intake.context,
+            limit: limits.setAside
+        )
         // What comes through a replay says when it was published first.
         queues =
             name == nil

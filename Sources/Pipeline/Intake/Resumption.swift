@@ -77,7 +77,10 @@ struct Resumption: Sendable {
         for (key, why) in unclaimed + work.stuck {
             batch.messages.giveUp(entries.filter { $0.work == key }.map(\.index), because: why)
         }
-        work.later = later(harvest, inherited: Set(entries.lazy.filter { heirs.contains($0.index) }.map(\.work)))
+        // A message that was given up comes again, and brings all that it names.
+        let open = Set(entries.lazy.filter { !batch.messages.isGivenUp($0.index) }.map(\.work))
+        let inherited = Set(entries.lazy.filter { heirs.contains($0.index) }.map(\.work))
+        work.later = later(harvest, inherited: inherited).mapValues { $0.filter(open.contains) }
         let waiting = Set(work.later.values.joined())
         work.waiting = Array(Set(entries.filter { waiting.contains($0.work) }.map(\.index)))
         return work

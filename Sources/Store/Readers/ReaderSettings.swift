@@ -4,7 +4,10 @@ package import Postgres
 /// What a user has set, beside what they want of each type.
 package struct ReaderSettings: Hashable, Sendable {
     package let pushEnabled: Bool
+    /// Whether the user is mailed: not if the address has opted out.
     package let emailEnabled: Bool
+    /// Whether the user wants mails, whatever was said of the address.
+    package let wantsEmail: Bool
     package let locale: LanguageTag?
     package let timezone: TimeZoneName?
     package let email: EmailAddress?
@@ -13,6 +16,7 @@ package struct ReaderSettings: Hashable, Sendable {
     package static let usual = ReaderSettings(
         pushEnabled: true,
         emailEnabled: true,
+        wantsEmail: true,
         locale: nil,
         timezone: nil,
         email: nil
@@ -21,12 +25,14 @@ package struct ReaderSettings: Hashable, Sendable {
     private init(
         pushEnabled: Bool,
         emailEnabled: Bool,
+        wantsEmail: Bool,
         locale: LanguageTag?,
         timezone: TimeZoneName?,
         email: EmailAddress?
     ) {
         self.pushEnabled = pushEnabled
         self.emailEnabled = emailEnabled
+        self.wantsEmail = wantsEmail
         self.locale = locale
         self.timezone = timezone
         self.email = email
@@ -36,6 +42,7 @@ package struct ReaderSettings: Hashable, Sendable {
         self.init(
             pushEnabled: try rows.boolean(row, 0),
             emailEnabled: try rows.boolean(row, 1),
+            wantsEmail: try rows.boolean(row, 5),
             locale: try rows.optionalText(row, 2).flatMap(LanguageTag.init(validating:)),
             timezone: try rows.optionalText(row, 3).flatMap(TimeZoneName.init(validating:)),
             email: try rows.optionalText(row, 4).flatMap(EmailAddress.init(validating:))
@@ -131,8 +138,8 @@ extension ReaderDesk {
     }
 
     /// Ends the mails to an address, whoever names it: of the user's present one if no hash is given.
-    package func optOut(of reader: RecipientKey, addressHash: [UInt8]?) async throws(PostgresError) {
-        _ = try await ask(reader, [(Self.optOut, Self.who(reader) + [addressHash.map { .bytes($0) } ?? .null])])
+    package func optOut(of reader: RecipientKey, addressHash: [UInt8]) async throws(PostgresError) {
+        _ = try await ask(reader, [(Self.optOut, Self.who(reader) + [.bytes(addressHash)])])
     }
 
     private static let optOut = Statement("SELECT opt_out_of_mail($1, $2, $3)")
@@ -140,7 +147,8 @@ extension ReaderDesk {
     /// Mails are off, too, if the address has opted out by a link.
     private static let settings = Statement(
         """
-        SELECT r.push_enabled, r.email_enabled AND coalesce(p.email_enabled, true), r.locale, r.timezone, r.email
+        SELECT r.push_enabled, r.email_enabled AND coalesce(p.email_enabled, true), r.locale, r.timezone, r.email,
+            r.email_enabled
         FROM recipients r LEFT JOIN people p ON p.app = r.app AND p.user_id = r.user_id
         WHERE r.app = $1 AND r.user_id = $2
         """,

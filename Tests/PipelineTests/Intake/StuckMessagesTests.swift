@@ -59,6 +59,30 @@ struct StuckMessagesTests {
         #expect(pauses.suffix(3).allSatisfy { $0 >= .seconds(30) })
     }
 
+    @Test("a message that stays set aside goes back to its queue before the broker loses patience with its consumer")
+    func longest() async throws {
+        let stuck = try stuck()
+        let one = givenUp(1)
+        stuck.add(one)
+        let start = time.steady()
+        let released = Mutex<[DeliveryTag]>([])
+        await stuck.run(
+            until: DrainSignal(),
+            { _, gate in
+                stuck.add(one)
+                gate.leave()
+            },
+            release: { tags in
+                released.withLock { $0 += tags }
+                stuck.finish()
+            }
+        )
+        #expect(released.withLock { $0 } == one.map(\.tag))
+        #expect(stuck.count == 0)
+        let span = time.steady() - start
+        #expect(span >= .seconds(20 * 60) && span < .seconds(30 * 60))
+    }
+
     @Test("at the limit nothing more is taken in, and the worker says so; a drain ends the wait")
     func limit() async throws {
         let stuck = try stuck(limit: 3)

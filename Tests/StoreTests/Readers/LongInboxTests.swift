@@ -104,7 +104,7 @@ struct LongInboxTests {
             let isDone = try await desk.say(update, as: reader, at: now, where: condition) == .heard
             #expect(isDone, "\(type)")
         }
-        try await desk.optOut(of: reader, addressHash: nil)
+        try await desk.optOut(of: reader, addressHash: [UInt8](repeating: 0, count: 16))
         try await desk.admitting(tokenIssuedAt: now).admit(reader)
         _ = try await desk.device(token, of: reader)
         _ = try await desk.note(.denied, on: token, of: reader, at: now)
