@@ -24,6 +24,8 @@ package final class ClockWatch: Sendable {
 
     private struct State {
         var last: DatabaseClock.Comparison?
+        /// When the clocks were last compared and agreed.
+        var agreedAt: ContinuousClock.Instant?
         /// Shared by all who ask meanwhile.
         var asking: Task<Void, Never>?
         /// What the log has reported last.
@@ -59,6 +61,9 @@ package final class ClockWatch: Sendable {
         self.init(time: time, logger: logger, metrics: metrics) { () throws(PostgresError) in try await clock.compare()
         }
     }
+
+    /// When the clocks were last compared and agreed; `nil` if they never did.
+    var agreedAt: ContinuousClock.Instant? { state.withLock(\.agreedAt) }
 
     /// At this moment; `nil` until the database has answered.
     package var offset: Duration? {
@@ -122,7 +127,9 @@ package final class ClockWatch: Sendable {
         }
         state.withLock { state in
             state.asking = nil
-            if let answer { state.last = answer }
+            guard let answer else { return }
+            state.last = answer
+            if !answer.differs(by: answer.offset) { state.agreedAt = answer.steady }
         }
     }
 
@@ -176,14 +183,10 @@ package struct ClockDuty: Service {
     }
 
     package func run(until drain: DrainSignal) async throws {
-        var agreedAt: ContinuousClock.Instant?
         while !drain.isDraining, !Task.isCancelled {
             await watch.compare()
-            switch watch.verdict {
-            case .agree: agreedAt = .now
-            case .unknown: break
-            case .differ(let offset):
-                guard let limit, let agreedAt, .now - agreedAt > limit else { break }
+            let hasEnded = limit.flatMap { limit in watch.agreedAt.map { .now - $0 > limit } } ?? false
+            if hasEnded, case .differ(let offset) = watch.verdict {
                 throw Disagreement(description: ClockWatch.words(offset))
             }
             await drain.pause(for: watch.verdict == .agree ? ClockWatch.interval : ClockWatch.freshness)
