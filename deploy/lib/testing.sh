@@ -121,6 +121,6 @@ repeat_tests() {
             say repeat "failed in round $round of $times; the log is $data/log/repeat-$round.log" >&2
             return 1
         fi
-        say repeat "round $round of $times: $(grep -a 'Test run with' "$tests_log" | tail -n 1 | cut -c3-)" >&2
+        say repeat "round $round of $times: $(grep -a 'Test run with' "$tests_log" | tail -n 1 | sed 's|^[^T]*||')" >&2
     done
 }
