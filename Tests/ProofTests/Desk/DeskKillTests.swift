@@ -59,13 +59,12 @@ private struct DeskKills {
     }
 
     private var stage: Stage { ground.stage }
-    private static let settings = ["BELLHOP_LEASE": "3s"]
 
     func prove(_ chance: inout SeededChance, breakBroker: (() async throws -> Void)?) async throws {
         let queuesStand = ContinuousClock.now
         var crew = Crew(
-            scheduler: try await stage.scheduler(Self.settings),
-            workers: [try await ground.worker(Self.settings), try await ground.worker(Self.settings)]
+            scheduler: try await stage.scheduler(),
+            workers: [try await ground.worker(), try await ground.worker()]
         )
         try await ground.registerDevices()
         ground.sandbox.setFaults([SandboxFault(.fcm, .answer(.init(status: 400, reason: "INVALID_ARGUMENT")))])
@@ -79,7 +78,8 @@ private struct DeskKills {
         let deliveries = sent.records.count
         // What a kill has stranded is found when it is five minutes overdue, by a look that comes once a minute.
         try await eventually("every delivery is given up and filed", atMost: .proof) {
-            try await stage.count("deliveries WHERE state = 'failed'") == deliveries
+            try await stage.endLeasesOfTheDead()
+            return try await stage.count("deliveries WHERE state = 'failed'") == deliveries
         }
         try await eventually("every letter is filed", atMost: .proof) {
             try await stage.count("dead_letters") == deliveries + bad.count
@@ -111,6 +111,7 @@ private struct DeskKills {
         for replay in 2...4 {
             let left = try await stage.count("dead_letters WHERE state = 'open' AND stage = 'dispatch'")
             guard left > 0 else { break }
+            try await nothingIsOwed()
             try await stage.bellhop(
                 "dead-letters",
                 "replay",
@@ -158,10 +159,10 @@ private struct DeskKills {
             switch Int.random(in: 0..<3, using: &chance) {
             case 0:
                 try await crew.scheduler.killAtOnce()
-                crew.scheduler = try await stage.scheduler(Self.settings)
+                crew.scheduler = try await stage.scheduler()
             case let other:
                 try await crew.workers[other - 1].killAtOnce()
-                crew.workers[other - 1] = try await ground.worker(Self.settings)
+                crew.workers[other - 1] = try await ground.worker()
             }
         }
     }
@@ -177,6 +178,14 @@ private struct DeskKills {
         try await eventually("replay \(replay) has ended", atMost: .proof) {
             try await resumeIfPaused(replay)
             return try await stage.count("replays WHERE id = \(replay) AND finished_at IS NOT NULL") == 1
+        }
+    }
+
+    /// Until then a replay leaves what a killed worker had claimed where it is.
+    private func nothingIsOwed() async throws {
+        try await eventually("nothing is owed", atMost: .proof) {
+            try await stage.endLeasesOfTheDead()
+            return try await stage.count("deliveries WHERE state IN (\(PushBalance.owed))") == 0
         }
     }
 

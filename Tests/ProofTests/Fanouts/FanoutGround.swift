@@ -98,6 +98,7 @@ struct FanoutGround: Sendable {
     func awaitEnd() async throws {
         // Where something is lost this does not come about; the comparison says it better.
         try? await eventually("nothing is owed", atMost: .proof) {
+            try await stage.endLeasesOfTheDead()
             let finished = try await stage.count("fanouts WHERE state = 'finished'")
             guard finished == 1 else { return false }
             return try await stage.count("deliveries WHERE state IN (\(PushBalance.owed))") == 0

@@ -15,8 +15,7 @@ struct FanoutProofTests {
         var chance = Proof.chance("fan-out, workers killed")
         let kills = Proof.isFull ? 20 : 4
         try await Stage.with { stage in
-            let lease = Proof.isFull ? "15s" : "5s"
-            try await FanoutGround.with(stage, followers: Self.followers, lease: lease) { ground in
+            try await FanoutGround.with(stage, followers: Self.followers, lease: PushFault.usualLease) { ground in
                 _ = try await stage.scheduler(ground.settings)
                 var workers = [try await ground.worker(), try await ground.worker(), try await ground.worker()]
                 let began = ContinuousClock.now
@@ -46,7 +45,7 @@ struct FanoutProofTests {
         let signal = Proof.isFull ? SIGKILL : SIGTERM
         try await PrivateServers.with { servers in
             try await Stage.with(servers.addresses) { stage in
-                try await FanoutGround.with(stage, followers: Self.followers, lease: "600s") { ground in
+                try await FanoutGround.with(stage, followers: Self.followers, lease: PushFault.longLease) { ground in
                     let queuesStand = ContinuousClock.now
                     let scheduler = try await stage.scheduler(ground.settings)
                     let workers = [try await ground.worker(), try await ground.worker(), try await ground.worker()]

@@ -12,7 +12,7 @@ struct DueWorkTests {
     func prove() async throws {
         try await Stage.with { stage in
             try await PushGround.with(stage) { ground in
-                let settings = ["BELLHOP_LEASE": "3s", "BELLHOP_CATALOGS": Program.catalogs.path]
+                let settings = ["BELLHOP_CATALOGS": Program.catalogs.path]
                 var workers = [try await ground.worker(settings), try await ground.worker(settings)]
                 try await ground.registerDevices()
                 try await setQuiet(true, stage)
@@ -32,7 +32,8 @@ struct DueWorkTests {
                 for kill in 1...Self.kills {
                     let left = waiting - waiting * kill / (Self.kills + 1)
                     try await eventually("\(waiting - left) are seen to", atMost: .proof) {
-                        try await stage.count("deliveries WHERE state = 'deferred'") <= left
+                        try await stage.endLeasesOfTheDead()
+                        return try await stage.count("deliveries WHERE state = 'deferred'") <= left
                     }
                     try await schedulers[kill % 2].killAtOnce()
                     try await workers[kill % 2].killAtOnce()

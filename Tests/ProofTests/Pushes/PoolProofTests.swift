@@ -12,9 +12,8 @@ struct PoolProofTests {
     func killedWorkers() async throws {
         var chance = Proof.chance("killed workers of a pool")
         try await PushGround.withStage { ground in
-            let settings = ["BELLHOP_LEASE": Proof.isFull ? "15s" : "3s"]
-            let scheduler = try await ground.stage.scheduler(settings)
-            let pool = try await ground.pool(of: 4, settings)
+            let scheduler = try await ground.stage.scheduler()
+            let pool = try await ground.pool(of: 4)
             try await ground.registerDevices()
             let pieces = Self.pieces(for: ground.stage)
             async let sending = Producer.with(try ground.stage.broker) { try await $0.send(pieces) }

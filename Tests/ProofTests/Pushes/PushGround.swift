@@ -105,6 +105,7 @@ struct PushGround: Sendable {
         // Where something is lost this does not come about; the comparison says it better.
         try? await eventually("nothing is owed", atMost: .proof) {
             guard workers.allSatisfy(\.child.isRunning) else { return true }
+            try await stage.endLeasesOfTheDead()
             let rows = try await stage.count("notifications")
             let owed = try await stage.count("deliveries WHERE state IN (\(PushBalance.owed))")
             return rows >= sent.records.count && owed == 0
