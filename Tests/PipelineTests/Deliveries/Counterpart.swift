@@ -30,7 +30,6 @@ struct Counterpart: Sendable {
         looks: ReceiptPolicy? = nil,
         onDeadLettersOf room: Int? = nil,
         afterwards: @escaping @Sendable (Bench) async throws -> Void = { _ in },
-        grace: Duration? = nil,
         _ body: @escaping @Sendable (Counterpart) async throws -> Void
     ) async throws {
         let sandbox = try await ProviderSandbox.start()
@@ -47,7 +46,6 @@ struct Counterpart: Sendable {
             outfit.receipts = senders.receipts
             if let looks { outfit.looks = looks }
             outfit.hasClerk = room == nil
-            if let grace { outfit.grace = grace }
             let catalogs = try catalogs ?? Bench.shipped { $0 == "\(app).json5" }
             try await Bench.withTopology(catalogs: catalogs) { [outfit] bench in
                 if let room { try await bench.narrowDeadLetters(to: room) }

@@ -18,12 +18,9 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct ResumeTests {
-    /// The sweeper stays out of it.
-    private static let noSweeper = Duration.seconds(300)
-
     @Test("a resume that meets a locked row waits for it: the push goes out soon after the lock has ended")
     func lockedRow() async throws {
-        try await Counterpart.run(grace: Self.noSweeper) { counterpart in
+        try await Counterpart.run { counterpart in
             let rig = counterpart.rig
             try await counterpart.register([("u1", "t1")])
             counterpart.sandbox.setFaults([SandboxFault(.fcm, .answer(.init(status: 503))).limited(count: 1)])
@@ -43,7 +40,7 @@ struct ResumeTests {
 
     @Test("the heir of a message that was handed out before waits for what is retried, and brings it itself")
     func heir() async throws {
-        try await Counterpart.run(grace: Self.noSweeper) { counterpart in
+        try await Counterpart.run { counterpart in
             let rig = counterpart.rig
             try await counterpart.register([("u1", "t1")])
             try await counterpart.publish(["e1"], to: ["u1"])
@@ -99,6 +96,7 @@ struct ResumeTests {
                 for: 1,
                 "SELECT count(*) FROM dead_letters WHERE stage = 'resume' AND reason = 'newer-message'"
             )
+            try await rig.bench.pass("10 min", since: "due_at", in: "ledger")
             try await counterpart.waitUntilSettled(1)
             let ledger = try await counterpart.ledger()
             #expect(ledger == ["u1|delivered|2"])

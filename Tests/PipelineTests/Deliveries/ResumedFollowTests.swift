@@ -27,7 +27,7 @@ struct ResumedFollowTests {
 
     @Test("it goes to whoever follows still, in a role that it is for, not muted, with this device")
     func anew() async throws {
-        try await Counterpart.run(app: "safe", grace: .seconds(300)) { counterpart in
+        try await Counterpart.run(app: "safe") { counterpart in
             let rig = counterpart.rig
             try await counterpart.register(Self.users.map { ($0.name, "device-\($0.name)") })
             let count = Self.users.count

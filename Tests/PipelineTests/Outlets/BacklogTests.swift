@@ -29,9 +29,7 @@ struct BacklogTests {
         body: @escaping @Sendable (Rig) async throws -> Void
     ) async throws {
         let app = try #require(AppID(validating: "drop"))
-        var outfit = Rig.Outfit(senders: [app: Dictionary(uniqueKeysWithValues: senders.map { ($0.provider, $0) })])
-        // What waits for an answer here waits for as long as the test likes.
-        outfit.grace = .seconds(60)
+        let outfit = Rig.Outfit(senders: [app: Dictionary(uniqueKeysWithValues: senders.map { ($0.provider, $0) })])
         try await Rig.on(bench, outfit: outfit) { rig in
             Task {
                 try await eventually("the drain has begun") { rig.isDraining }

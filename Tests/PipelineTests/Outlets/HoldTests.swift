@@ -30,8 +30,7 @@ struct HoldTests {
         _ body: @escaping @Sendable (Rig) async throws -> Void
     ) async throws {
         let app = try #require(AppID(validating: "drop"))
-        var outfit = Rig.Outfit(senders: [app: [.fcm: sender]])
-        outfit.grace = .seconds(60)
+        let outfit = Rig.Outfit(senders: [app: [.fcm: sender]])
         try await Rig.on(bench, outfit: outfit) { rig in
             do {
                 try await body(rig)
