@@ -25,7 +25,7 @@ struct LogInsTests {
     /// A database comes and goes with a checkpoint, which takes as long as the disk is busy with others' work.
     private static func execute(_ statements: [String]) async throws {
         var options = PoolOptions(url: try DatabaseURL(try #require(Servers.databaseURL)))
-        options.statementTimeout = .seconds(240)
+        options.statementTimeout = LongestWait.duration
         let pool = PostgresPool(options)
         do {
             for statement in statements {

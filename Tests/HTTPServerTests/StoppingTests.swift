@@ -8,7 +8,7 @@ import Testing
 @Suite("Starting and stopping", .inTurn, .timeLimit(.ofTest))
 struct StoppingTests {
     /// Longer than any machine keeps a test waiting for its next step.
-    private static let patience = Duration.seconds(240)
+    private static let patience = LongestWait.duration
 
     /// Why a server cannot start there; nil where it can.
     private func failure(of address: ListenAddress) async -> HTTPServerError? {

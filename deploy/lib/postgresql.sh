@@ -4,6 +4,8 @@
 
 postgresql_user=bellhop
 postgresql_database=bellhop
+# More options of the server; for callers to set before it starts.
+postgresql_options=()
 
 private_database_url() {
     printf 'postgres://%s:%s@127.0.0.1:%s/%s' \
@@ -79,7 +81,7 @@ postgresql_start() {
     launch postgresql "${as_postgres_words[@]}" env -i LANG=C.UTF-8 PATH=/usr/bin:/bin \
         "$programs/postgres" -D "$folder/data" -p "$(port_of POSTGRESQL_PORT)" \
         -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c max_connections=200 \
-        -c min_wal_size=1GB -c max_wal_size=4GB
+        -c min_wal_size=1GB -c max_wal_size=4GB "${postgresql_options[@]}"
 }
 
 # Makes $data/postgresql a folder that PostgreSQL's user owns and can enter. Where it cannot enter the checkout (a home

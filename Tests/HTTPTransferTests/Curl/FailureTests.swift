@@ -84,7 +84,7 @@ struct FailureTests {
         let fillers = LoopbackSocket.filling(port)
         defer { for descriptor in fillers + [listener] { close(descriptor) } }
         let transport = try CurlTransport.plain()
-        let timeouts = TransferTimeouts(total: .seconds(30), connect: .milliseconds(300))
+        let timeouts = TransferTimeouts(total: LongestWait.duration, connect: .milliseconds(300))
         let request = TransferRequest(.post, url: "http://127.0.0.1:\(port)/", body: [1], timeouts: timeouts)
         #expect(await transport.send(request).notSent == .timeout)
         await transport.close()

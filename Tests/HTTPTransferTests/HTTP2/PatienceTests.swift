@@ -10,7 +10,7 @@ import Testing
     .timeLimit(.ofTest)
 )
 struct PatienceTests {
-    private let brief = TransferTimeouts(total: .seconds(120), connect: .milliseconds(300))
+    private let brief = TransferTimeouts(total: LongestWait.duration, connect: .milliseconds(300))
 
     @Test("ends with a peer that accepts the connection and never begins TLS")
     func silentHandshake() async throws {
@@ -73,7 +73,7 @@ struct PatienceTests {
             while let request = peer.nextRequest() { peer.answer(request) }
         }
         defer { server.stop() }
-        let transport = try HTTP2Transport.trusting(server.certificate) { $0.patience = .seconds(120) }
+        let transport = try HTTP2Transport.trusting(server.certificate) { $0.patience = LongestWait.duration }
         #expect(await transport.send(server.post()).answer != nil)
         await transport.close()
     }
