@@ -79,14 +79,40 @@ struct BacklogCarrier: Sendable {
             return nil
         }
         let isOwn = { (shipment: Shipment) in load.place.key.isOf(shipment) }
+        let putOff = putOff(work.stuck, of: load)
         return Ready(
             batch: batch,
             places: load.places,
             own: work.shipments.filter(isOwn),
             strays: work.shipments.filter { !isOwn($0) },
-            withheld: work.withheld,
+            withheld: work.withheld + putOff,
             footprint: work.footprint
         )
+    }
+
+    /// Takes out of the backlog, for a minute, what the database fails on alone.
+    ///
+    /// At the head of the backlog it would be pulled again and again. Its resume comes as a message, which is set aside if
+    /// the database goes on failing.
+    private func putOff(_ stuck: [(key: NotificationKey, why: String)], of load: BacklogLoad) -> [Disposition] {
+        guard let (_, why) = stuck.first else { return [] }
+        let keys = Set(stuck.map(\.key))
+        let lines = load.lines.filter { keys.contains($0.key.notification) }
+        context.logger.warning(
+            "the database fails on deliveries alone, taking them out of their backlog for a minute",
+            ["backlog": .text(load.place.key.text), "count": .integer(lines.count), "error": .text(why)]
+        )
+        for _ in lines { context.metrics.setAside.count("backlogs") }
+        return lines.map { line in
+            let settlement = Settlement(
+                line.key,
+                .deferred,
+                reason: Settlement.lookUpFailed,
+                burnsAttempt: false,
+                dueIn: .seconds(60)
+            )
+            return Disposition(index: 0, settlement)
+        }
     }
 
     /// Returns when all of it is settled.

@@ -28,7 +28,7 @@ package protocol PipelineStore: Sendable {
     // What is for a wider audience.
     func open(_ plans: [PlannedEvent]) async throws(PostgresError) -> [[FanoutPage]]
     func take(_ page: FanoutPage, as claim: Claim, redelivered: Bool) async throws(PostgresError) -> TakenPage
-    func putBack(_ page: FanoutPage) async throws(PostgresError)
+    func putBack(_ page: FanoutPage, takenAs claim: Claim) async throws(PostgresError)
     func untaken(of fanout: Int64) async throws(PostgresError) -> [FanoutPage]
     func audience(of page: OpenPage) async throws(PostgresError) -> [FanoutBook.Listener]
     func finish(_ page: FanoutPage, _ tally: PageTally) async throws(PostgresError) -> [FanoutPage]

@@ -101,8 +101,8 @@ package struct PostgresStore: PipelineStore, OutletStore {
         try await fanouts.take(page, as: claim, redelivered: redelivered)
     }
 
-    package func putBack(_ page: FanoutPage) async throws(PostgresError) {
-        try await fanouts.putBack(page)
+    package func putBack(_ page: FanoutPage, takenAs claim: Claim) async throws(PostgresError) {
+        try await fanouts.putBack(page, takenAs: claim)
     }
 
     package func untaken(of fanout: Int64) async throws(PostgresError) -> [FanoutPage] {

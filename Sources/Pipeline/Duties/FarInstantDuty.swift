@@ -24,14 +24,28 @@ package struct FarInstantDuty: Service {
     }
 
     package func run(until drain: DrainSignal) async throws {
+        var walk = FarInstantBook.Walk()
         await loop.run(until: drain) {
-            for place in FarInstantBook.Place.allCases { try await setBack(in: place) }
+            // One place on which the server fails does not keep the others wrong.
+            var failure: PostgresError?
+            for place in FarInstantBook.Place.allCases {
+                do throws(PostgresError) {
+                    try await setBack(in: place, &walk)
+                } catch {
+                    guard error.mayBeAboutOneItem || error.refusesContent else { throw error }
+                    failure = failure ?? error
+                }
+            }
+            if let failure { throw failure }
             return .later
         }
     }
 
-    private func setBack(in place: FarInstantBook.Place) async throws(PostgresError) {
-        let count = try await book.setBack(in: place)
+    private func setBack(
+        in place: FarInstantBook.Place,
+        _ walk: inout FarInstantBook.Walk
+    ) async throws(PostgresError) {
+        let count = try await book.setBack(in: place, &walk)
         guard count > 0 else { return }
         corrected.with(place.rawValue).increment(by: count)
         logger.warning(

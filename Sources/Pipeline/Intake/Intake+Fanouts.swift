@@ -49,7 +49,7 @@ extension Intake {
     private func release(_ entry: Entry<ArrivedPage>, _ batch: Batch) async {
         guard batch.messages.isGivenUp(entry.index), !batch.drain.isDraining else { return }
         await batch.persistence.tryTwice { [store = tools.store] () throws(PostgresError) in
-            try await store.putBack(entry.work.page)
+            try await store.putBack(entry.work.page, takenAs: batch.claim)
         }
     }
 
@@ -169,7 +169,9 @@ extension Intake {
     ) async -> PageRecord? {
         let page = entry.work.page
         if age < Decider.patienceWithCatalogs, let tier = tools.policy.ladder.tier(lasting: .seconds(10)) {
-            let back: Void? = await ask(entry, batch) { store throws(PostgresError) in try await store.putBack(page) }
+            let back: Void? = await ask(entry, batch) { store throws(PostgresError) in
+                try await store.putBack(page, takenAs: batch.claim)
+            }
             guard back != nil else { return nil }
             return await settler.send(pages: [page], after: tier, batch) ? .over(publishing: []) : nil
         }

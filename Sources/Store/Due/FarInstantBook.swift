@@ -25,23 +25,49 @@ package struct FarInstantBook: Sendable {
         case processes
     }
 
+    /// How far a walk has come through the events that are planned far ahead, by urgency: any number of them may be right.
+    package struct Walk: Sendable {
+        fileprivate var passed: [Int64?] = [nil, nil, nil]
+
+        package init() {}
+    }
+
     /// Sets back what is found in one place, at most 500 rows of each urgency; how many it was.
     ///
-    /// Nothing is found by a clock that is behind the migrations: to it, everything would be far ahead.
-    package func setBack(in place: Place) async throws(PostgresError) -> Int {
-        try await pool.withConnection { (connection) throws(PostgresError) in
-            guard try !connection.run(Self.isBehind).boolean(0, 0) else { return 0 }
+    /// Of the events it looks at the next 500 of each urgency, and begins again after the last one. Nothing is found by a
+    /// clock that is behind the migrations: to it, everything would be far ahead.
+    package func setBack(in place: Place, _ walk: inout Walk) async throws(PostgresError) -> Int {
+        let passed = walk.passed
+        let (count, now) = try await pool.withConnection { (connection) throws(PostgresError) -> (Int, [Int64?]) in
+            guard try !connection.run(Self.isBehind).boolean(0, 0) else { return (0, passed) }
+            if place == .events { return try Self.setEventsBack(after: passed, on: connection) }
             var count = 0
             for statement in Self.statements(place) { count += try connection.run(statement).affectedCount }
-            return count
+            return (count, passed)
         }
+        walk.passed = now
+        return count
+    }
+
+    private static func setEventsBack(
+        after passed: [Int64?],
+        on connection: PostgresConnection
+    ) throws(PostgresError) -> (Int, [Int64?]) {
+        var count = 0
+        var reached: [Int64?] = []
+        for (statement, last) in zip(events, passed) {
+            let rows = try connection.run(statement, [last.map { .instant($0) } ?? .null])
+            count += Int(try rows.integer(0, 0))
+            reached.append(try rows.integer(0, 1) < 500 ? nil : try rows.optionalInstant(0, 2))
+        }
+        return (count, reached)
     }
 
     private static func statements(_ place: Place) -> [Statement] {
         switch place {
         case .deliveries: deliveries
         case .receipts: [receipts]
-        case .events: events
+        case .events: []
         case .badges: [badges]
         case .reminders: [reminders]
         case .pages: [pages]
@@ -90,19 +116,28 @@ package struct FarInstantBook: Sendable {
     )
 
     /// An event may be planned for any time; what is wrong is one that is planned for later than its `deliverAt`.
+    ///
+    /// With all that are planned for the same moment, so that none is passed over by the next look.
     private static let events = (0...2).map { urgency in
         Statement(
             """
-            WITH far AS MATERIALIZED (
-                SELECT app, id FROM events
-                WHERE urgency = \(urgency) AND expanded_at IS NULL AND cancelled_at IS NULL AND planned_at > \(far)
-                  AND planned_at > coalesce((content ->> 'deliverAt')::timestamptz, now()) + interval '1 h'
-                ORDER BY planned_at LIMIT 500
-                FOR UPDATE SKIP LOCKED
+            WITH looked AS MATERIALIZED (
+                SELECT app, id, planned_at FROM events
+                WHERE urgency = \(urgency) AND expanded_at IS NULL AND cancelled_at IS NULL
+                  AND planned_at > greatest(\(far), $1::timestamptz)
+                ORDER BY planned_at FETCH FIRST 500 ROWS WITH TIES
+            ), wrong AS MATERIALIZED (
+                SELECT e.app, e.id FROM looked l
+                JOIN events e ON e.app = ANY (ARRAY[l.app]) AND e.id = l.id AND e.planned_at = l.planned_at
+                WHERE e.planned_at > coalesce((e.content ->> 'deliverAt')::timestamptz, now()) + interval '1 h'
+                FOR UPDATE OF e SKIP LOCKED
+            ), changed AS (
+                UPDATE events e
+                SET planned_at = greatest((e.content ->> 'deliverAt')::timestamptz, now()), handed_over_at = NULL
+                FROM wrong w WHERE e.app = ANY (ARRAY[w.app]) AND e.id = w.id
+                RETURNING e.id
             )
-            UPDATE events e
-            SET planned_at = greatest((e.content ->> 'deliverAt')::timestamptz, now()), handed_over_at = NULL
-            FROM far f WHERE e.app = ANY (ARRAY[f.app]) AND e.id = f.id
+            SELECT (SELECT count(*) FROM changed), (SELECT count(*) FROM looked), (SELECT max(planned_at) FROM looked)
             """
         )
     }

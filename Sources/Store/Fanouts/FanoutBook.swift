@@ -175,8 +175,9 @@ package struct FanoutBook: Sendable {
     }
 
     /// Gives a page out of a worker's hands, since it cannot be worked on for now.
-    package func putBack(_ page: FanoutPage) async throws(PostgresError) {
-        _ = try await pool.run(FanoutStatements.putBack, [.integer(page.fanout), .integer(page.page)])
+    package func putBack(_ page: FanoutPage, takenAs claim: Claim) async throws(PostgresError) {
+        let parameters = [page.fanout, page.page, claim.number].map { Parameter.integer($0) }
+        _ = try await pool.run(FanoutStatements.putBack, parameters)
     }
 
     /// Stops a fan-out that cannot go on, until somebody who knows why resumes it.

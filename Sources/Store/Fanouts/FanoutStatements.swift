@@ -117,9 +117,13 @@ enum FanoutStatements {
 
     /// Its message waits for a while.
     ///
-    /// A worker that puts it back has not ended by it, so its takes are counted anew.
+    /// A worker that puts it back has not ended by it, so its takes are counted anew. What another has taken meanwhile is
+    /// the other's.
     static let putBack = Statement(
-        "UPDATE fanout_pages SET taken_at = NULL, handed_over_at = now(), takes = 0 WHERE fanout = $1 AND page = $2"
+        """
+        UPDATE fanout_pages SET taken_at = NULL, handed_over_at = now(), takes = 0
+        WHERE fanout = $1 AND page = $2 AND claim = $3 AND taken_at IS NOT NULL
+        """
     )
 
     static let endPage = Statement("DELETE FROM fanout_pages WHERE fanout = $1 AND page = $2")

@@ -19,6 +19,9 @@ package struct Settlement: Sendable {
     /// The backlog that it waits in, for what is `deferred` until its outlet has room: such a line has no due time.
     package var backlog: BacklogEntry?
 
+    /// The database fails on its user or its content alone, so that nothing can be decided about it.
+    package static let lookUpFailed = "look-up-failed"
+
     package init(
         _ key: DeliveryKey,
         _ state: DeliveryState,

@@ -108,7 +108,8 @@ enum ReplayStatements {
     )
 
     /// Reasons of lines that wait for something else than their provider.
-    private static let waits = (Wait.Reason.allCases.map(\.rawValue) + ["unknown-type", HoldBook.reason])
+    private static let waits =
+        (Wait.Reason.allCases.map(\.rawValue) + ["unknown-type", Settlement.lookUpFailed, HoldBook.reason])
         .map { "'\($0)'" }.joined(separator: ", ")
 
     /// A line that waits in a backlog only because its provider had no room, or wanted silence, has not been tried yet.

@@ -289,6 +289,22 @@ struct BacklogSpineTests {
         #expect(ground.provider.sent.isEmpty)
     }
 
+    @Test("what the database fails on alone leaves its backlog for a minute, and the others go out")
+    func damagedUser() async throws {
+        let ground = try Self.ground(["a", "b", "c"], budget: Self.budget)
+        ground.store.state.withLock { $0.budget = 0 }
+        for user in ["a", "b", "c"] { await ground.take([ground.event("e-\(user)", to: [user])]) }
+        let damaged = try #require(UserID(validating: "b"))
+        ground.store.state.withLock {
+            $0.unreadable = [damaged]
+            $0.budget = nil
+        }
+        await ground.pull()
+        #expect(ground.provider.sent == ["a", "c"])
+        #expect(Self.reasons(ground) == ["delivered -", "deferred look-up-failed"])
+        #expect(ground.backlogs.isEmpty)
+    }
+
     @Test("a silence that a provider asks for is kept, and what came meanwhile goes out in one wait")
     func silence() async throws {
         let ground = try Self.ground(["a", "b", "c"])

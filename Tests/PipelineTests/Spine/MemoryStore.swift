@@ -54,6 +54,8 @@ final class MemoryStore: PipelineStore, OutletStore {
         var refused: Set<UserID> = []
         /// Users on whom it fails, at every look-up and record, while it answers others.
         var damaged: Set<UserID> = []
+        /// Users whose notifications it fails to look up, while it settles their lines.
+        var unreadable: Set<UserID> = []
         /// Whether it takes too long to count.
         var isTooSlowToCount = false
         /// What is left in every budget's bucket; nil for as much as anybody wants.
@@ -186,7 +188,7 @@ final class MemoryStore: PipelineStore, OutletStore {
         as claim: Claim,
         redelivered: Bool
     ) async throws(PostgresError) -> TakenPage { .over }
-    func putBack(_ page: FanoutPage) async throws(PostgresError) {}
+    func putBack(_ page: FanoutPage, takenAs claim: Claim) async throws(PostgresError) {}
     func untaken(of fanout: Int64) async throws(PostgresError) -> [FanoutPage] { [] }
     func audience(of page: OpenPage) async throws(PostgresError) -> [FanoutBook.Listener] { [] }
     func finish(_ page: FanoutPage, _ tally: PageTally) async throws(PostgresError) -> [FanoutPage] { [] }
@@ -245,7 +247,9 @@ final class MemoryStore: PipelineStore, OutletStore {
         _ keys: [NotificationKey]
     ) async throws(PostgresError) -> [NotificationKey: StoredNotification] {
         try answering { (state) throws(PostgresError) in
-            try state.read(keys.map(\.recipient.user))
+            let users = keys.map(\.recipient.user)
+            try state.read(users)
+            guard state.unreadable.isDisjoint(with: users) else { throw State.brokenPage }
             var found: [NotificationKey: StoredNotification] = [:]
             for key in keys {
                 guard let record = state.records[key] else { continue }
@@ -360,9 +364,11 @@ extension MemoryStore.Line {
 extension MemoryStore.State {
     /// Fails where one of them is damaged, as a server does on a broken page.
     fileprivate func read(_ users: [UserID]) throws(PostgresError) {
-        guard users.allSatisfy({ !damaged.contains($0) }) else {
-            let state = SQLState(known: "XX001")
-            throw PostgresError(.server(state), "invalid page", sqlState: state)
-        }
+        guard damaged.isDisjoint(with: users) else { throw Self.brokenPage }
+    }
+
+    fileprivate static var brokenPage: PostgresError {
+        let state = SQLState(known: "XX001")
+        return PostgresError(.server(state), "invalid page", sqlState: state)
     }
 }

@@ -140,12 +140,34 @@ struct FarInstantTests {
             }
             #expect(try await bench.count(given.far) > 0)
             let book = FarInstantBook(pool: bench.pool)
-            let found = try await book.setBack(in: given.place)
+            var walk = FarInstantBook.Walk()
+            let found = try await book.setBack(in: given.place, &walk)
             #expect(found > 0)
             #expect(try await bench.count(given.far) == 0)
             #expect(try await bench.count(given.right) == 1)
-            let again = try await book.setBack(in: given.place)
+            let again = try await book.setBack(in: given.place, &walk)
             #expect(again == 0)
+        }
+    }
+
+    @Test("a wrong event is found behind any number of events that are planned far ahead, each look at a few of them")
+    func behindManyEvents() async throws {
+        try await Bench.withSchema { bench in
+            _ = try await bench.owner.run(
+                """
+                INSERT INTO events (app, id, urgency, planned_at, content)
+                SELECT 'drop', 'right ' || n, 1, at, jsonb_build_object('deliverAt', at)
+                FROM (SELECT n, date_trunc('second', now()) + n * interval '1 s' + interval '40 days' AS at
+                      FROM generate_series(1, 1200) AS n) AS r
+                UNION ALL SELECT 'drop', 'wrong', 1, now() + interval '2 years', '{}'
+                """
+            )
+            let book = FarInstantBook(pool: bench.pool)
+            var walk = FarInstantBook.Walk()
+            var found: [Int] = []
+            for _ in 0..<6 { found.append(try await book.setBack(in: .events, &walk)) }
+            #expect(found == [0, 0, 1, 0, 0, 0])
+            #expect(try await bench.count("SELECT count(*) FROM events WHERE planned_at > now()") == 1_200)
         }
     }
 
@@ -158,8 +180,9 @@ struct FarInstantTests {
                 INSERT INTO ledger (person, id, target, state, due_at) VALUES (1, 1, 1, 'w', now() + interval '1 year')
                 """
             )
+            var walk = FarInstantBook.Walk()
             for place in FarInstantBook.Place.allCases {
-                let found = try await FarInstantBook(pool: bench.pool).setBack(in: place)
+                let found = try await FarInstantBook(pool: bench.pool).setBack(in: place, &walk)
                 #expect(found == 0)
             }
         }

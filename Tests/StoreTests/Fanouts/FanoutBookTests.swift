@@ -173,6 +173,28 @@ struct FanoutBookTests {
         }
     }
 
+    @Test("whoever puts back a page that another has taken meanwhile takes nothing from the other")
+    func latePutBack() async throws {
+        try await Bench.withSchema { bench in
+            try await Self.follow(1...3, in: bench)
+            let book = FanoutBook(pool: bench.pool, usersPerPage: 7)
+            let opened = try await book.open([try await Self.keep("e", in: bench)])
+            let page = try #require(opened.first?.first)
+            var chance = SeededChance(1)
+            let (late, other) = (Claim(using: &chance), Claim(using: &chance))
+            for claim in [late, other] {
+                guard case .open = try await Self.take(page, book, as: claim, redelivered: true) else {
+                    throw BenchError("the page is not open")
+                }
+            }
+            let taken = "SELECT count(*) FROM fanout_pages WHERE taken_at IS NOT NULL"
+            try await book.putBack(page, takenAs: late)
+            #expect(try await bench.count(taken) == 1)
+            try await book.putBack(page, takenAs: other)
+            #expect(try await bench.count(taken) == 0)
+        }
+    }
+
     @Test("a page that merely waits is handed over ever later")
     func waiting() async throws {
         try await Bench.withSchema { bench in

@@ -249,7 +249,10 @@ struct StatementTour {
             _ = try await retention.count(kind, from: 0, pages: 1, upTo: .epoch)
             try await retention.raise(kind, from: .epoch)
         }
-        for place in FarInstantBook.Place.allCases { _ = try await FarInstantBook(pool: pool).setBack(in: place) }
+        var walk = FarInstantBook.Walk()
+        for place in FarInstantBook.Place.allCases {
+            _ = try await FarInstantBook(pool: pool).setBack(in: place, &walk)
+        }
     }
 
     private func fanouts(_ events: PlannedEvent...) async throws {
@@ -265,7 +268,7 @@ struct StatementTour {
             _ = try await book.takeForgotten(atMost: 10, lostAfter: .seconds(300))
             try await book.giveBack(open.further + [page])
             for page in open.further {
-                try await book.putBack(page)
+                try await book.putBack(page, takenAs: claim)
                 try await book.pause(page, because: "unknown-type")
                 _ = try await book.take(page, as: claim, redelivered: false)
             }
