@@ -54,7 +54,7 @@ struct Settler: Sendable {
     /// Publishes pages of fan-outs, through a tier where one is given; what the broker does not confirm soon the scheduler
     /// publishes.
     ///
-    /// - Returns: whether all of them will come; `false` where a drain came first.
+    /// - Returns: whether all of them will come; `false` if a drain came first, or if the database fails on one alone.
     func send(pages: [FanoutPage], after tier: RetryTier? = nil, _ batch: Batch) async -> Bool {
         let unconfirmed = await resumes.send(
             pages: pages,
@@ -63,10 +63,10 @@ struct Settler: Sendable {
             within: ResumeSender.patience
         )
         guard !unconfirmed.isEmpty else { return true }
-        let left: Void? = await batch.persistence.insist { [store] () throws(PostgresError) in
-            try await store.giveBack(unconfirmed)
+        let left = await batch.persistence.ask(unconfirmed) { [store] pages throws(PostgresError) in
+            try await store.giveBack(pages)
         }
-        return left != nil
+        return left?.unanswered.isEmpty ?? false
     }
 
     /// Sees to it that what is owed of these notifications comes back: by their resumes, or by the sweeper where the broker
@@ -75,25 +75,28 @@ struct Settler: Sendable {
     /// The sweeper finds a line by its due time, whatever becomes of a message; so nothing in hand has to wait for the end
     /// of the broker's alarm. A first attempt that a statement of another has locked gets its due time when it is free.
     ///
-    /// - Returns: those for which a drain came first.
+    /// - Returns: those for which a drain came first, or on which the database fails alone.
     private func bringBack(
         _ keys: [ResumeSender.Way: [NotificationKey]],
         _ batch: Batch
     ) async -> Set<NotificationKey> {
         var open = keys.filter { !$0.value.isEmpty }
+        var failed: Set<NotificationKey> = []
         var pauses = Pauses(drain: batch.drain, time: context.time, chance: context.chance)
         while !open.isEmpty {
             let unconfirmed = await resumes.send(open, lane: batch.lane, until: batch.drain)
             guard !unconfirmed.isEmpty else { break }
-            let locked = await batch.persistence.insist { [store] () throws(PostgresError) in
-                try await store.leaveToSweeper(Array(unconfirmed))
+            let left = await batch.persistence.ask(Array(unconfirmed)) { [store] keys throws(PostgresError) in
+                try await store.leaveToSweeper(keys)
             }
-            guard let locked else { return unconfirmed }
+            guard let left else { return failed.union(unconfirmed) }
+            failed.formUnion(left.unanswered.map(\.item))
+            let locked = Set(left.values.joined())
             guard !locked.isEmpty else { break }
-            guard await pauses.pause() else { return locked }
+            guard await pauses.pause() else { return failed.union(locked) }
             open = open.mapValues { $0.filter(locked.contains) }.filter { !$0.value.isEmpty }
         }
-        return []
+        return failed
     }
 
     /// A device that cannot be revoked now is called dead again by the next message to it.
