@@ -14,7 +14,7 @@ struct APIMetrics: Sendable {
         )
         seconds = registry.histogram(
             "bellhop_api_request_seconds",
-            help: "What those calls took, from the whole request to the answer.",
+            help: "Request duration.",
             labels: ["route"]
         )
         refusals = registry.counter(

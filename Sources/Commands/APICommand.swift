@@ -10,7 +10,7 @@ import Store
 /// The command `bellhop api`.
 enum APICommand: Command {
     static let name = "api"
-    static let summary = "Serves the inbox API to signed-in users; any number may run side by side."
+    static let summary = "Serves the inbox API; any number may run concurrently."
     static let isRole = true
     static let synopsis = ["api [--until-stdin-ends]"]
     static let options = [Option.untilStdinEnds]
@@ -77,7 +77,7 @@ enum APICommand: Command {
             listen: configuration.metricsListen.shifted(by: portOffset) ?? configuration.metricsListen,
             untilInputEnds: untilInputEnds,
             checks: [
-                ReadinessCheck("inbox API") { service.boundAddress == nil ? "it does not listen" : nil },
+                ReadinessCheck("inbox API") { service.boundAddress == nil ? "not listening" : nil },
                 process.databaseCheck, process.clockCheck,
             ]
         )

@@ -9,7 +9,7 @@ import Tracing
 /// The command `bellhop check-config`.
 enum CheckConfigCommand: Command {
     static let name = "check-config"
-    static let summary = "Shows the configuration in force, secrets masked, or every fault in it at once."
+    static let summary = "Shows the effective configuration with secrets masked, or lists all faults."
     static let synopsis = ["check-config [--json]"]
     static let options = [Option.json]
 

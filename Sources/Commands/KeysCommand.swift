@@ -11,7 +11,7 @@ import ServiceRuntime
 enum KeysCommand: Command {
     static let name = "keys"
     static let summary =
-        "Makes a key pair for Web Push (VAPID) or tokens of the inbox API, or a token for the console."
+        "Generates VAPID keys, API signing keys or a console token."
     static let synopsis = [
         "keys vapid [--out FILE] [--json]", "keys tokens --out FILE --set FILE",
         "keys operator --name NAME [--role viewer|operator] --set FILE [--json]",
@@ -25,7 +25,7 @@ enum KeysCommand: Command {
                 + "operator: the file of BELLHOP_OPERATORS, in which they get a line, or a new one"
         ),
         Option.taking("name", "NAME", "operator: who signs in with the token, as the audit shall say"),
-        Option.taking("role", "viewer|operator", "operator: whether they may act, or only look (operator)"),
+        Option.taking("role", "viewer|operator", "operator: role: viewer or operator (default: operator)"),
         Option.json,
     ]
 

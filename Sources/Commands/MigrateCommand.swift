@@ -6,7 +6,7 @@ import Store
 /// The command `bellhop migrate [--check] [--partitions N]`.
 enum MigrateCommand: Command {
     static let name = "migrate"
-    static let summary = "Brings the database schema up to date; safe to run twice and from two machines at once."
+    static let summary = "Applies pending schema migrations; safe to repeat and to run concurrently."
     static let synopsis = ["migrate [--check] [--partitions N]"]
     static let options = [
         Option.switch(
@@ -60,7 +60,7 @@ enum MigrateCommand: Command {
                     : "run the matching release, or leave --partitions out; docs/scaling.md says how to move to others"
             )
         case .postponed(let why):
-            throw failure(.tryAgain, why, "end what is in the way, and run it again: what is applied is whole")
+            throw failure(.tryAgain, why, "end the blocking sessions and run it again; applied migrations are complete")
         }
         try await sayWhoMayRun(migrator, shell)
         try await sayWhatLocksNeed(migrator, shell)

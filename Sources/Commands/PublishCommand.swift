@@ -5,7 +5,7 @@ import ServiceRuntime
 /// The command `bellhop publish FILE|-`.
 enum PublishCommand: Command {
     static let name = "publish"
-    static let summary = "Publishes the events of a file and waits for the broker's confirms; all of them or none."
+    static let summary = "Validates a file of events, then publishes all of them with confirms, or none."
     static let synopsis = ["publish FILE|- [--json]"]
     static let options = [Option.json]
 

@@ -5,19 +5,19 @@ import Store
 /// The command `bellhop revoke-stale --days N [--app APP] [--dry-run] [--json]`.
 enum RevokeStaleCommand: Command {
     static let name = "revoke-stale"
-    static let summary = "Ends subscriptions of devices that nobody has heard of for so many days."
+    static let summary = "Revokes devices that have not registered for N days."
     static let synopsis = ["revoke-stale --days N [--app APP] [--dry-run] [--json]"]
     static let options = [
-        Option.taking("days", "N", "how long a device may be silent, such as 90"),
+        Option.taking("days", "N", "days since the last registration, such as 90"),
         Option.taking("app", "APP", "only devices of this app"),
-        Option.switch("dry-run", "say how many it would end, and end none"),
+        Option.switch("dry-run", "report the number of devices, revoke none"),
         Option.json,
     ]
 
     static func run(_ call: Call) async throws -> ExitCode {
         try call.words.expectNoOperands()
         guard let days = try call.words.number("days", in: 1...36_500) else {
-            throw call.words.misuse("--days is missing: say for how long a device may be silent, such as 90")
+            throw call.words.misuse("--days is missing: say for days since the last registration, such as 90")
         }
         var search = StaleDeviceWalk.Search(days: days)
         search.app = try call.words.optional("app", AppID.rule, AppID.init(validating:))

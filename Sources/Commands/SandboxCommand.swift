@@ -4,7 +4,7 @@ import ServiceRuntime
 /// `bellhop sandbox`: runs the stand-ins until a signal ends them.
 enum SandboxCommand: Command {
     static let name = "sandbox"
-    static let summary = "Stands in for the push providers: TLS, HTTP/2, strict, with faults on request."
+    static let summary = "Emulates the push providers over TLS and HTTP/2, with injectable faults."
     static let isRole = true
     static let synopsis = [
         """
@@ -30,7 +30,7 @@ enum SandboxCommand: Command {
         Option.taking("apns-topics", "ID,ID", "the apps that the key for APNs is good for (com.example.bellhop)"),
         Option.taking("vapid-public-key", "KEY", "whose messages that browser takes (anybody's)"),
         Option.taking("receipt-delay", "SECONDS", "how long after its message a receipt of Expo's is there (0)"),
-        Option.taking("seed", "N", "decides whom faults with a rate befall (1)"),
+        Option.taking("seed", "N", "seed for faults with a rate (1)"),
         Option.switch(
             "unchecked",
             "answer 200 as FCM to everything at --listen, unread and unrecorded: for benchmarks of FCM alone"

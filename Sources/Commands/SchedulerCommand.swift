@@ -8,7 +8,7 @@ import Store
 /// The command `bellhop scheduler`.
 enum SchedulerCommand: Command {
     static let name = "scheduler"
-    static let summary = "Files dead letters and does what falls due; any number may run together."
+    static let summary = "Stores dead letters and runs due work; any number may run concurrently."
     static let isRole = true
     static let synopsis = ["scheduler [--until-stdin-ends]"]
     static let options = [Option.untilStdinEnds]
@@ -67,7 +67,7 @@ enum SchedulerCommand: Command {
             listen: configuration.metricsListen.shifted(by: portOffset) ?? configuration.metricsListen,
             untilInputEnds: untilInputEnds,
             checks: [
-                ReadinessCheck(clerk.name) { clerk.isReady ? nil : "it does not consume" }
+                ReadinessCheck(clerk.name) { clerk.isReady ? nil : "not consuming" }
             ] + process.checks(publisher)
         )
         await publisher.close()

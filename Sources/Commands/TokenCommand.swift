@@ -6,7 +6,7 @@ import ServiceRuntime
 /// The command `bellhop token`: signs somebody in to the inbox API, where no app does.
 enum TokenCommand: Command {
     static let name = "token"
-    static let summary = "Makes a bearer token for the inbox API, for development."
+    static let summary = "Issues a bearer token for the inbox API, for development."
     static let synopsis = ["token --key FILE --app APP --user USER [--valid SPAN]"]
     static let options = [
         Option.taking("key", "FILE", "the private key, as bellhop keys tokens makes it"),

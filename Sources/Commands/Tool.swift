@@ -38,7 +38,7 @@ package enum Tool {
             .tryAgain,
             attempted: "printing on stdout",
             cameBack: reason,
-            whatToDo: "what the command did is done, and what it said is not whole: mend that, and look again"
+            whatToDo: "the command completed, but its output was cut off; fix stdout and check the result"
         )
         shell.complaints.print(line: "bellhop: \(failure)")
         return [.done, .answerIsNo].contains(ending) ? failure.exitCode : ending

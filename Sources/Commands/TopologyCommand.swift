@@ -6,7 +6,7 @@ import Store
 /// The command `bellhop topology apply|check`.
 enum TopologyCommand: Command {
     static let name = "topology"
-    static let summary = "Puts exchanges, queues and bindings on the broker, or compares them with the catalogues."
+    static let summary = "Declares exchanges, queues and bindings, or compares them with the catalogues."
     static let synopsis = ["topology apply", "topology check"]
 
     private enum Act: String {

@@ -4,7 +4,7 @@ import ServiceRuntime
 /// The command `bellhop validate FILE|-`.
 enum ValidateCommand: Command {
     static let name = "validate"
-    static let summary = "Says of each event in a file whether Bellhop would take it, and if not, why."
+    static let summary = "Checks whether Bellhop would accept each event in a file."
     static let synopsis = ["validate FILE|- [--json]"]
     static let options = [Option.json]
 

@@ -9,11 +9,11 @@ import Store
 /// The command `bellhop worker [--lanes urgent,normal,bulk] [--number N] [--until-stdin-ends]`.
 enum WorkerCommand: Command {
     static let name = "worker"
-    static let summary = "Takes events off the lanes and records what each user shall find in the app."
+    static let summary = "Consumes events, records notifications and sends them."
     static let isRole = true
     static let synopsis = ["worker [--lanes urgent,normal,bulk] [--number N] [--until-stdin-ends]"]
     static let options = [
-        Option.taking("lanes", "LIST", "the lanes to serve; all three unless given"),
+        Option.taking("lanes", "LIST", "lanes to serve (default: all three)"),
         Option.taking("number", "N", "its number among several, for the log"),
         .untilStdinEnds,
     ]
@@ -94,7 +94,7 @@ enum WorkerCommand: Command {
             listen: configuration.metricsListen,
             untilInputEnds: untilInputEnds,
             checks: checks + [
-                ReadinessCheck(receipts.name) { receipts.isReady ? nil : "it does not consume" }
+                ReadinessCheck(receipts.name) { receipts.isReady ? nil : "not consuming" }
             ] + process.checks(publisher)
         )
         intake.report.tell()

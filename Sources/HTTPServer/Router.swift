@@ -76,7 +76,7 @@ package struct Router: Sendable {
             Self.match(route.pattern, request.target.segments).map { (route: route, match: $0) }
         }
         guard !candidates.isEmpty else {
-            return .absent(.failure(404, code: "not-found", message: "there is nothing at this path"))
+            return .absent(.failure(404, code: "not-found", message: "unknown path"))
         }
         let serving = candidates.filter { $0.route.method == request.method }
         let alternatives = request.method == "HEAD" ? candidates.filter { $0.route.method == "GET" } : []
@@ -89,7 +89,11 @@ package struct Router: Sendable {
 
     private static func notAllowed(_ methods: [String]) -> HTTPResponse {
         let all = Set(methods).union(methods.contains("GET") ? ["HEAD"] : [])
-        var response = HTTPResponse.failure(405, code: "method-not-allowed", message: "this path has other methods")
+        var response = HTTPResponse.failure(
+            405,
+            code: "method-not-allowed",
+            message: "method not allowed for this path"
+        )
         response.headers["Allow"] = all.sorted().joined(separator: ", ")
         return response
     }

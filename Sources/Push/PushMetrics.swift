@@ -14,7 +14,7 @@ package struct PushMetrics: Sendable {
         )
         seconds = registry.histogram(
             "bellhop_push_seconds",
-            help: "How long a batch of pushes took, from its hand-over to its last verdict.",
+            help: "Duration of a push batch, until its last verdict.",
             labels: ["provider", "app"]
         )
     }

@@ -40,7 +40,7 @@ struct KeysCommandTests {
             try Data("mine".utf8).write(to: URL(fileURLWithPath: file))
             let answer = await Prompt().run("keys", "vapid", "--out", file)
             #expect(answer.code == .badInput)
-            #expect(answer.complaints.contains("it is there already"))
+            #expect(answer.complaints.contains("the file already exists"))
             #expect(try String(contentsOfFile: file, encoding: .utf8) == "mine")
             let link = file + ".link"
             try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: file + ".other")

@@ -23,7 +23,7 @@ extension Proofs {
                     }
                 }
                 scheduler.child.send(SIGHUP)
-                try await scheduler.child.waitForLog("the catalogues were read again")
+                try await scheduler.child.waitForLog("catalogues reloaded")
                 let balance = try await stage.balance(try await sent, workers: [worker], scheduler: scheduler)
                 expectEven(balance, "4 reloads under load")
             }

@@ -29,7 +29,7 @@ struct Call: Sendable {
         var values: [String: String] = [:]
         for item in request.target.query {
             guard names.contains(item.name) else {
-                throw .field(item.name, "there is no such parameter here")
+                throw .field(item.name, "unknown parameter")
             }
             guard values.updateValue(item.value, forKey: item.name) == nil else {
                 throw .field(item.name, "it stands twice")
@@ -78,7 +78,8 @@ struct Call: Sendable {
         switch try await desk.say(update, as: reader, at: now, where: condition) {
         case .heard: return true
         case .unmet: return false
-        case .erased: throw CallFault(409, "erased", "the user was erased by a source whose clock is ahead")
+        case .erased:
+            throw CallFault(409, "erased", "the user was erased with a later timestamp; check the source's clock")
         }
     }
 

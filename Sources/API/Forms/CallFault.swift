@@ -54,7 +54,7 @@ extension CallFault {
         self.init(
             isTransient ? 503 : 500,
             isTransient ? "unavailable" : "internal",
-            isTransient ? "the service cannot answer now; try again" : "the service failed"
+            isTransient ? "temporarily unavailable; retry" : "the service failed"
         )
         if isTransient { headers.append(("Retry-After", "1")) }
     }

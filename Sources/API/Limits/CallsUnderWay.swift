@@ -20,7 +20,7 @@ final class CallsUnderWay: Sendable {
             return true
         }
         guard mayRun else {
-            throw CallFault(429, "too-many-requests", "as many calls of the user are under way as may be")
+            throw CallFault(429, "too-many-requests", "too many concurrent requests for this user")
                 .with("Retry-After", "1")
         }
         defer {

@@ -41,7 +41,7 @@ extension LiveHub {
             }
         case .listening, .overflowed: streams.withLock { $0.enqueueAll() }
         case .interrupted(let error, let pause):
-            here.logger.warning("open streams hear nothing", ["error": .error(error), "again": .span(pause)])
+            here.logger.warning("live streams receive no changes", ["error": .error(error), "again": .span(pause)])
         }
         ring.yield()
     }
@@ -95,7 +95,7 @@ extension LiveHub {
             // Not before: a look of the herald that began meanwhile may not have seen it.
             if isNeeded { here.herald.expectListeners() }
         } catch {
-            here.logger.warning("workers cannot be told that streams are open", ["error": .error(error)])
+            here.logger.warning("cannot register as a listener", ["error": .error(error)])
         }
     }
 
@@ -151,7 +151,7 @@ extension LiveHub {
             try await look(reader, asking)
             return true
         } catch {
-            here.logger.debug("an inbox cannot be looked at", ["error": .error(error)])
+            here.logger.debug("cannot read an inbox", ["error": .error(error)])
             if error.isTransient { return false }
             streams.withLock { $0.fail(reader) }
             return true

@@ -146,13 +146,13 @@ extension CallFault {
     fileprivate init(_ refusal: LiveStreams.Refusal) {
         switch refusal {
         case .tooManyOfUser:
-            self = CallFault(429, "too-many-streams", "the user has as many streams open as they may")
+            self = CallFault(429, "too-many-streams", "too many streams for this user")
                 .with("Retry-After", "5")
         case .tooMany:
-            self = CallFault(503, "too-many-streams", "as many streams are open here as there may be")
+            self = CallFault(503, "too-many-streams", "too many streams on this server")
                 .with("Retry-After", "5")
         case .closed:
-            self = CallFault(503, "stopping", "this process is ending").with("Retry-After", "1")
+            self = CallFault(503, "stopping", "shutting down").with("Retry-After", "1")
         }
     }
 }

@@ -59,6 +59,6 @@ enum FollowRoutes {
     }
 
     private static let mostFollows = 1_000
-    private static let closed = CallFault.field("topic", "only the app's servers say who follows topics of this kind")
+    private static let closed = CallFault.field("topic", "topics of this kind are managed by the app's backend")
     private static let unknown = CallFault(404, "unknown-topic", "the user does not follow it")
 }

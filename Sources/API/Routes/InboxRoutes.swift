@@ -42,7 +42,7 @@ enum InboxRoutes {
         }
         if let text = values["before"] {
             guard let place = InboxPlace(text) else {
-                throw CallFault(400, "bad-cursor", "expected the next of a page before", field: "before")
+                throw CallFault(400, "bad-cursor", "expected the `next` cursor of a previous page", field: "before")
             }
             query.before = place
         }

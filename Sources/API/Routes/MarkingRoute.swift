@@ -63,7 +63,7 @@ enum MarkingRoute {
     private static func mark(_ state: State, _ body: JSONObject, _ call: Call) async throws -> InboxMark {
         guard state == .snoozed else {
             if let stray = ["until", "localTime"].first(where: { body[$0] != nil }) {
-                throw CallFault.field(stray, "it belongs to the state snoozed")
+                throw CallFault.field(stray, "only valid with state snoozed")
             }
             switch state {
             case .seen: return .seen
@@ -82,7 +82,7 @@ enum MarkingRoute {
         case (let value?, nil):
             guard let until = value.string.flatMap(Timestamp.init(validating:)), until > call.now, until <= latest
             else {
-                throw CallFault.field("until", "expected an instant to come, at most a year ahead: \(Timestamp.rule)")
+                throw CallFault.field("until", "expected a future instant, at most a year ahead: \(Timestamp.rule)")
             }
             return until
         case (nil, let value?):
@@ -91,7 +91,7 @@ enum MarkingRoute {
             }
             let own = try await call.desk.settings(of: call.reader).timezone
             guard let zone = call.zone(own), let slot = LocalSchedule(at: time, in: zone).next(after: call.now) else {
-                throw CallFault.field("localTime", "there is no such time to come")
+                throw CallFault.field("localTime", "no such local time in the future")
             }
             return slot.instant
         default: throw CallFault.field("until", "expected either until or localTime")

@@ -38,7 +38,7 @@ enum ReminderRoutes {
             guard try await call.isHeard(update, where: .reminderStands(id, since: stored.saidAt)) else { continue }
             return try await answer(id, status: 200, call)
         }
-        throw CallFault(409, "changed-meanwhile", "others change the reminder at the same time; try again")
+        throw CallFault(409, "changed-meanwhile", "the reminder was modified concurrently; retry")
     }
 
     /// Answers `DELETE /api/reminders/{id}`.

@@ -71,7 +71,7 @@ enum PreferenceRoutes {
     private static func isForNewOnly(_ request: HTTPRequest) throws(CallFault) -> Bool {
         guard let condition = request.headers["If-None-Match"] else { return false }
         guard condition == "*" else {
-            throw CallFault(422, "invalid-field", "expected * or no such header", field: "If-None-Match")
+            throw CallFault(422, "invalid-field", "expected `*`, or omit the header", field: "If-None-Match")
         }
         return true
     }

@@ -102,7 +102,7 @@ struct UnsubscribeRoutes: Sendable {
             let reader = RecipientKey(app: app, user: subject.user)
             return Target(reader: reader, catalog: catalog, addressHash: subject.addressHash)
         }
-        throw CallFault(404, "not-found", "there is nothing at this path")
+        throw CallFault(404, "not-found", "unknown path")
     }
 
     /// Nothing in it runs, and nothing is loaded.

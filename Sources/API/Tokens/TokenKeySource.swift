@@ -75,10 +75,10 @@ package final class TokenKeySource: Service {
         case nil: return
         case .success(let keys)?:
             reads.with("accepted").increment()
-            logger.notice("the token keys were read again", ["keys": .integer(keys.count)])
+            logger.notice("token keys reloaded", ["keys": .integer(keys.count)])
         case .failure(let faults)?:
             reads.with("refused").increment()
-            logger.error("the new token keys are not in force, the old ones stay", ["error": .error(faults)])
+            logger.error("new token keys rejected, keeping the old ones", ["error": .error(faults)])
         }
     }
 

@@ -11,7 +11,7 @@ enum DeviceRules {
         let outcome = listener.tell(
             .pushEnabled,
             isAllowed ? nil : .suppress(.pushDisabled),
-            isAllowed ? "on" : "the user's devices are not to be used"
+            isAllowed ? "on" : "push is disabled for this user"
         )
         if let outcome { return outcome }
         let count = recipient.devices.count

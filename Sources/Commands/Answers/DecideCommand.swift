@@ -5,7 +5,7 @@ import ServiceRuntime
 /// The command `bellhop decide`: all rules for one event and one user, without servers.
 enum DecideCommand: Command {
     static let name = "decide"
-    static let summary = "Says what becomes of an event for a user, and by which rules: no servers, nothing is sent."
+    static let summary = "Evaluates the rules for an event and a user, offline and without sending."
     static let synopsis = ["decide --catalog FILE --event FILE --recipient FILE [--at INSTANT] [--json]"]
     static let options = [
         Option.taking("catalog", "FILE", "the app's catalogue"),

@@ -7,7 +7,7 @@ import Store
 enum ExplainCommand: Command {
     static let name = "explain"
     static let summary =
-        "Says why a user did, or did not, get something: what happened, what waits, what the rules say."
+        "Explains why a user did or did not get a notification."
     static let synopsis = [
         "explain --app A --user U NOTIFICATION [--json]",
         "explain --app A --user U --event ID [--json]",
@@ -25,7 +25,7 @@ enum ExplainCommand: Command {
         let catalogs = setup.configuration.catalogs == nil ? nil : try setup.catalogs()
         let (story, holds, breakers) = try await reaching(
             for: "looking what became of it",
-            whatToDo: "bring the database back, which alone knows; bellhop status tells how things stand"
+            whatToDo: "bring the database back; bellhop status shows its state"
         ) { try await look(subject, recipient, setup) }
         let zones = ZoneLibrary(environment: call.shell.environment)
         let explanation = Explanation(

@@ -7,13 +7,13 @@ extension Explanation {
         if story.isUnknown { return [unknown] }
         guard let record = story.record else {
             let absence = [planned, refused, erased].compactMap { $0 }
-            return absence.isEmpty ? ["There is nothing in the app."] : absence
+            return absence.isEmpty ? ["Not in the app."] : absence
         }
         var sentences = ["In the app since \(instant(record.notification.createdAt)), \(reading(record))."]
         if let successor = record.successor {
             sentences.append("\(successor.id), with the same collapse key, has taken its place.")
         }
-        if story.lines.isEmpty { sentences.append("Nothing was ever to be pushed or mailed.") }
+        if story.lines.isEmpty { sentences.append("No push or e-mail was planned.") }
         sentences += story.lines.map { "\(name(of: $0).capitalizedFirst): \(sentence(of: $0))." }
         return sentences + [outlook, refused].compactMap { $0 }
     }

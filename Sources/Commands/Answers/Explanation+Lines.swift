@@ -15,16 +15,16 @@ extension Explanation {
 
     private func status(of line: LedgerLine) -> String {
         switch line.state {
-        case .pending: "handed over, and no worker has taken it yet" + again(line)
+        case .pending: "released, not yet claimed by a worker" + again(line)
         case .sending: "being sent since \(instant(line.updatedAt))"
         case .retrying: "tried without success\(because(line)); again from \(due(line)) on"
         case .deferred: waiting(line)
-        case .accepted: "the provider took it, and says later whether it arrived" + identity(line)
+        case .accepted: "accepted by the provider; receipt pending" + identity(line)
         case .delivered: "delivered" + inDigest(line) + identity(line)
         case .suppressed: "not sent: \(Self.words(of: line.reason))"
         case .expired: "not sent: \(lateness(line))"
         case .failed: "given up: \(Self.words(of: line.reason))" + end(of: line)
-        case .unknown: "nobody learnt what became of it\(because(line))"
+        case .unknown: "outcome unknown\(because(line))"
         case nil: "in a state that this program does not know"
         }
     }
@@ -127,12 +127,12 @@ extension Explanation {
         "expired-while-held": "it became too late while an operator held it",
         HoldBook.reason: "an operator keeps it from being sent",
         HoldDesk.discarded: "an operator discarded it while it was held",
-        "attempts-exhausted": "every attempt failed, and there were as many as are allowed; it is in the dead letters",
+        "attempts-exhausted": "retry limit reached; stored as a dead letter",
         "payload-refused": "the provider will never take this message; it is in the dead letters",
         "window-full": "the provider has no room for it yet, or its budget is spent",
-        "lease-over": "its turn came too late to be sent under the same claim",
-        "breaker": "the provider refuses our keys or settings",
-        "provider-rests": "the provider has asked for silence",
+        "lease-over": "too little of the lease was left; deferred",
+        "breaker": "the provider rejects our credentials or settings",
+        "provider-rests": "the provider requested a pause",
         "mailbox-unknown": "the mail server knows no such address",
         "receipt-missing": "the provider took it and never said what became of it",
     ]

@@ -82,7 +82,7 @@ extension Explanation {
     }
 
     private var preferenceWords: String {
-        guard let preferences = story.settings.recipient.preferences else { return "nothing said: the app's defaults" }
+        guard let preferences = story.settings.recipient.preferences else { return "not set (app defaults)" }
         guard preferences.enabled else { return "everything muted" }
         guard let type = story.record?.notification.content.type else { return "not everything muted" }
         guard let isWanted = preferences.wants(type) else { return "nothing said of \(type): the app's default" }

@@ -35,7 +35,7 @@ final class DatabaseWatch: Sendable {
                 defer { state.isAway = false }
                 return state.isAway
             }
-            if wasAway { logger.notice("the database is back") }
+            if wasAway { logger.notice("database available") }
         case .refused(let error, _), .lost(let error?), .failed(let error): see(error, DatabaseTrouble(error))
         case .lost(nil): break
         case .notice(let notice): logger.debug("the database remarks", ["notice": .text("\(notice)")])
@@ -56,7 +56,7 @@ final class DatabaseWatch: Sendable {
             defer { state.isAway = true }
             return state.isAway
         }
-        if !wasAway { logger.warning("the database is away", ["error": .error(error)]) }
+        if !wasAway { logger.warning("database unavailable", ["error": .error(error)]) }
     }
 
     private func say(_ words: (what: String, advice: String), of trouble: DatabaseTrouble, _ error: PostgresError) {
@@ -99,10 +99,10 @@ enum DatabaseTrouble: String {
     var words: (what: String, advice: String)? {
         switch self {
         case .readOnly:
-            ("the database is read-only: it answers and takes no writes", "see whether its address leads to a standby")
-        case .disk: ("the database has no disk left: it takes no writes", "make room where its data is")
+            ("database is read-only", "see whether its address leads to a standby")
+        case .disk: ("database is out of disk space", "make room where its data is")
         case .connections:
-            ("the database lets nobody else in", "raise max_connections, or run fewer workers and schedulers")
+            ("database has no free connections", "raise max_connections, or run fewer workers and schedulers")
         case .away, .locks, .resources, .rights, .slow, .other: nil
         }
     }

@@ -111,7 +111,7 @@ struct RoleProcess: Sendable {
         metrics.callback(
             "bellhop_build_info",
             .gauge,
-            help: "Which program runs, by which catalogues: always 1.",
+            help: "Build and catalogue version; always 1.",
             labels: ["version", "catalogs"]
         ) { [([Release.version, source.current.fingerprint], 1)] }
         return CatalogReload(
@@ -210,7 +210,7 @@ struct RoleProcess: Sendable {
         let running = Task { await group.run() }
         if untilInputEnds {
             Lifeline.whenInputEnds { [logger] in
-                logger.warning("stdin ended, so whoever started this is gone")
+                logger.warning("stdin closed, the parent process has exited")
                 running.cancel()
             }
         }

@@ -47,7 +47,7 @@ extension Setup {
         CommandFailure(
             .configuration,
             attempted: "connecting to the database",
-            cameBack: "a pooler stands before it that pools transactions",
+            cameBack: "the connection uses a pooler in transaction mode",
             whatToDo: "let it pool sessions (PgBouncer: pool_mode = session), or let "
                 + "\(Setting.databaseURL.environmentName) lead to the server itself"
         )

@@ -21,7 +21,7 @@ enum BenchCommand: Command {
     static let options = [
         Option.taking("events", "N", "events of a run (50000; latency: 500; decision: 1000000)"),
         Option.taking("users", "N", "users that they go to (100000; latency, api: 1000)"),
-        Option.taking("stored", "N", "notifications of before that lie in the tables (0; api: of each user, 200)"),
+        Option.taking("stored", "N", "existing notifications (0; api: per user, 200)"),
         Option.taking("connections", "N", "connections that call the API at once (16)"),
         Option.taking("streams", "N", "live streams that are open at once at the end (0)"),
         Option.taking("seconds", "N", "how long one turn of calls to the API takes (4)"),

@@ -5,7 +5,7 @@ import ServiceRuntime
 /// The command `bellhop next-run`: the rule of reminders and digests alone, without servers.
 enum NextRunCommand: Command {
     static let name = "next-run"
-    static let summary = "Says when a time on a user's own clock comes next, whatever the clocks do until then."
+    static let summary = "Computes the next occurrences of a local time, across clock changes."
     static let synopsis = [
         "next-run --local HH:MM --timezone Z --after INSTANT [--days mon,tue] [--count N] [--json]"
     ]

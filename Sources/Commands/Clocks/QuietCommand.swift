@@ -5,7 +5,7 @@ import ServiceRuntime
 /// The command `bellhop quiet`: the rule of quiet hours alone, without servers.
 enum QuietCommand: Command {
     static let name = "quiet"
-    static let summary = "Says whether an instant lies in a user's quiet hours, and when they are over."
+    static let summary = "Checks whether an instant falls in quiet hours, and when they end."
     static let synopsis = ["quiet --start H --end H --timezone Z --at INSTANT [--json]"]
     static let options = [
         Option.taking("start", "H", "first quiet hour, 0 to 23"),

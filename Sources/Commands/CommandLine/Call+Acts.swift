@@ -9,7 +9,7 @@ extension Call {
         let name = words.value("by") ?? shell.user
         let answer = words.value("because") ?? shell.terminal?.ask("Why? (for the audit) ")
         guard let because = answer, !because.allSatisfy(\.isWhitespace) else {
-            throw words.misuse("--because is missing: the audit keeps why")
+            throw words.misuse("--because is required: the audit records the reason")
         }
         return DeskOperator(name: name, because: because)
     }

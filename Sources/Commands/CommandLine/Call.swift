@@ -32,7 +32,9 @@ struct Call: Sendable {
         _ lines: () async throws -> [String],
         emphasis: (_ index: Int, _ line: String) -> Emphasis
     ) async throws -> Never {
-        guard shell.output.isTerminal, !isJSON else { throw words.misuse("--watch wants a terminal, and no --json") }
+        guard shell.output.isTerminal, !isJSON else {
+            throw words.misuse("--watch requires a terminal and cannot be combined with --json")
+        }
         while true {
             let read = try await lines()
             shell.output.showScreen(read.enumerated().map { (text: $1, emphasis: emphasis($0, $1)) })

@@ -15,10 +15,10 @@ struct Option: Sendable {
         Option(name: name, value: nil, help: help)
     }
 
-    static let watch = Option.switch("watch", "show it anew every two seconds, until Ctrl-C")
+    static let watch = Option.switch("watch", "refresh every two seconds until Ctrl-C")
     static let untilStdinEnds = Option.switch(
         "until-stdin-ends",
         "drain too when stdin ends, so that it cannot outlive whoever keeps it"
     )
-    static let json = Option.switch("json", "print JSON on stdout and nothing else")
+    static let json = Option.switch("json", "print JSON only")
 }

@@ -65,7 +65,7 @@ enum ConsoleCommand: Command {
             [service, board],
             listen: configuration.metricsListen.shifted(by: portOffset) ?? configuration.metricsListen,
             untilInputEnds: untilInputEnds,
-            checks: [ReadinessCheck("console") { service.boundAddress == nil ? "it does not listen" : nil }]
+            checks: [ReadinessCheck("console") { service.boundAddress == nil ? "not listening" : nil }]
         )
     }
 

@@ -5,7 +5,7 @@ import ServiceRuntime
 enum DeadLettersCommand: Command {
     static let name = "dead-letters"
     static let alias: String? = "dlq"
-    static let summary = "Shows, replays, edits and discards what could not be delivered (dlq for short)."
+    static let summary = "Lists, replays, edits and discards dead letters (alias: dlq)."
     static let synopsis = DeskVerb.allCases.map { "dead-letters \($0.usage)" }
     static let options = DeskOptions.all
 

@@ -14,14 +14,14 @@ enum DeskOptions {
             "given up at this stage: intake, record, feed, resume, dispatch, receipt, broker, desk"
         ),
         Option.taking("provider", "P", "refused by this provider, such as fcm"),
-        Option.taking("fingerprint", "F", "of this group, as groups lists them; its beginning will do"),
+        Option.taking("fingerprint", "F", "of this group (fingerprint or unique prefix)"),
         Option.taking("user", "U", "about this user"),
         Option.taking("event", "ID", "of this event"),
-        Option.taking("text", "WORDS", "with this in the error, the event's id or the routing key, in whatever case"),
+        Option.taking("text", "WORDS", "text in error, event id or routing key (case-insensitive)"),
         Option.taking("since", "WHEN", "failed last at this instant or later; 2h means two hours ago"),
         Option.taking("until", "WHEN", "failed last before this instant"),
         Option.taking("state", "S", "open (unless given), replaying, resolved, discarded, or all"),
-        Option.taking("limit", "N", "only the N of them that failed last"),
+        Option.taking("limit", "N", "only the N most recent failures"),
     ]
 
     static let filters = Set(filterOptions.map(\.name))
@@ -32,12 +32,12 @@ enum DeskOptions {
             .taking("sort", "ORDER", "list: newest (unless given), oldest or deaths first"),
             .watch,
             .taking("at", "WHEN", "replay: begin at this instant, or after a span such as 2h"),
-            .switch("dry-run", "say what would become of each item, and change nothing"),
+            .switch("dry-run", "dry run: predict the outcome of each item"),
             .taking("rate", "N/s", "replay so many items a second at most"),
             .switch("ramp", "replay 1 item, then 2, 5, 10, …, each time after all before have an outcome"),
             .taking("pause-at", "PERCENT", "pause when so many of the latest hundred outcomes failed (20)"),
-            .taking("cap", "N", "leave out what was replayed N times before (5)"),
-            .switch("detach", "return once the replay has begun"),
+            .taking("cap", "N", "skip items replayed N times or more (5)"),
+            .switch("detach", "return as soon as the replay has started"),
             .taking(
                 "set",
                 "PLACE=VALUE",
@@ -51,10 +51,10 @@ enum DeskOptions {
                 "from-queue",
                 "groups, list, show, replay, export: work on the broker's queue alone, without the database"
             ),
-            .switch("yes", "do it without asking for the count to be typed"),
-            .taking("by", "NAME", "who does it, for the audit; the name of the system's user unless given"),
-            .taking("because", "TEXT", "why, for the audit; asked for on a terminal"),
-            .switch("reveal", "show personal data, too; the audit notes it"),
+            .switch("yes", "skip the confirmation prompt"),
+            .taking("by", "NAME", "operator name for the audit (default: system user)"),
+            .taking("because", "TEXT", "reason for the audit; prompted for on a terminal"),
+            .switch("reveal", "include personal data; recorded in the audit"),
             .json,
         ]
 }

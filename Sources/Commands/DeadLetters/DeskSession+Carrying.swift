@@ -17,7 +17,7 @@ extension DeskSession {
             let queue = try await BrokerSession.with(broker, name: "bellhop dead-letters") { try $0.checkQueue(name) }
             switch queue?.consumers {
             case nil: return "Nobody carries it on: the broker has no queue \(name); run bellhop topology apply."
-            case 0?: return "Nobody carries it on: no scheduler runs; start one (bellhop scheduler)."
+            case 0?: return "The replay is not running: no scheduler is running; start one (bellhop scheduler)."
             case _?: return "A scheduler runs and has not taken it up; its log says why."
             }
         } catch {

@@ -192,7 +192,7 @@ extension DeskSession {
         guard var document = original else {
             throw failure(
                 .badInput,
-                "its body is no JSON, so it has no places",
+                "the body is not JSON, so --set cannot address it",
                 "hand in the whole body with --file",
                 item
             )

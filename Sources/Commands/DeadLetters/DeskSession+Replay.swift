@@ -41,7 +41,7 @@ extension DeskSession {
         case .moreThanAgreed(let items):
             throw moreThanAgreed(items, count, "nothing has begun")
         case .nothingToDo:
-            throw failure(.tryAgain, "somebody else took them at this moment", "look again")
+            throw failure(.tryAgain, "another operator changed them meanwhile", "look again")
         }
     }
 

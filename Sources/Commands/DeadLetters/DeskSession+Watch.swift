@@ -85,7 +85,7 @@ extension DeskSession {
 
     private func progress(of id: Int64) async throws -> ReplayProgress {
         guard let progress = try await book.progress(of: id) else {
-            throw failure(.answerIsNo, "there is no such replay", Self.listing, "\(id)")
+            throw failure(.answerIsNo, "unknown replay", Self.listing, "\(id)")
         }
         return progress
     }
@@ -105,7 +105,7 @@ extension DeskSession {
         _ = try await self.progress(of: id)
         guard try await book.control(id, control, by: try deskOperator()) else {
             let state = try await book.progress(of: id).map { "it is \($0.replay.state.rawValue)" }
-            throw failure(.answerIsNo, state ?? "there is no such replay", Self.listing, "replay \(id)")
+            throw failure(.answerIsNo, state ?? "unknown replay", Self.listing, "replay \(id)")
         }
         guard let progress = try await book.progress(of: id) else { return .done }
         _ = try await report(progress)

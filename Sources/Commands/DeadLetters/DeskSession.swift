@@ -111,7 +111,7 @@ struct DeskSession: Sendable {
         let ids = try await desk.ids(beginningWith: text, atMost: 3)
         if ids.contains(text) { return text }
         guard let only = ids.first else {
-            throw failure(.answerIsNo, "there is no such item", "bellhop dead-letters list shows what there is", text)
+            throw failure(.answerIsNo, "unknown item", "bellhop dead-letters list shows what there is", text)
         }
         guard ids.count == 1 else {
             throw failure(.badInput, "several items begin like this, such as \(ids[0]) and \(ids[1])", "say more", text)

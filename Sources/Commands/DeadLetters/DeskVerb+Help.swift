@@ -3,25 +3,25 @@ extension DeskVerb {
     /// In a sentence or two.
     var purpose: String {
         switch self {
-        case .groups: "What is wrong, in groups of the same trouble, the largest first."
+        case .groups: "Groups dead letters by cause, largest group first."
         case .list: "Single items, those that failed last first; the beginning of an id names an item everywhere."
         case .show:
             "Everything about one item. What is personal is masked; --reveal shows it, and the audit notes that."
         case .replay:
-            "Sends items again. A scheduler carries it on, whatever becomes of this terminal; --dry-run says what would become of each."
+            "Sends items again. A scheduler runs the replay, even if this terminal closes; --dry-run says what would become of each."
         case .replays: "How replays come along, those that have not ended first; of one, what failed and why."
         case .pause: "Holds a replay up; what has gone out comes to its end."
-        case .resume: "Lets a paused replay go on."
-        case .cancel: "Ends a replay; what has not gone out is open again."
+        case .resume: "Resumes a paused replay."
+        case .cancel: "Cancels a replay; unsent items become open again."
         case .edit:
             "Sends a corrected copy of a message that was never taken in; opens $EDITOR without --set or --file."
         case .note: "Writes into the history of items."
-        case .discard: "Sets open items aside; restore takes them back, and undo all of an act."
+        case .discard: "Discards open items; restore reopens them, undo reverts a whole action."
         case .restore: "Opens items again that were discarded."
         case .undo: "Takes back a discard or a restore by its number in the audit: what nobody has touched since."
         case .export: "Writes items with their messages as JSON lines, personal data included; the audit notes it."
-        case .import: "Brings back what an export has written."
-        case .audit: "Who did what, how many items it was about, and why; the latest first."
+        case .import: "Imports items from an export."
+        case .audit: "Lists operator actions with item counts and reasons, latest first."
         }
     }
 

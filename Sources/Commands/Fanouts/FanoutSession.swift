@@ -35,7 +35,7 @@ struct FanoutSession: Sendable {
     func show() async throws -> ExitCode {
         let filter = try filter()
         guard filter.numbers.count == 1 || filter.numbers.isEmpty && filter.event != nil else {
-            throw words.misuse("show takes one number, or --event; list has them")
+            throw words.misuse("show requires one number or --event; see list")
         }
         let found = try await desk.latest(filter, atMost: 2)
         guard let progress = found.first else {

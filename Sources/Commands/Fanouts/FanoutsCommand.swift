@@ -33,10 +33,10 @@ enum FanoutVerb: String, CaseIterable, Sendable {
     private var purpose: String {
         switch self {
         case .list: "How events for wide audiences come along, the latest first: progress, rate, and what is left."
-        case .show: "Everything about one fan-out; where it stands still, why."
+        case .show: "Shows one fan-out in detail, with the reason if it is stalled."
         case .pause: "Holds fan-outs up: nothing of them goes out after the pages that are under way."
-        case .resume: "Lets paused fan-outs go on where they stopped."
-        case .cancel: "Ends fan-outs for good; who has been reached keeps the notification."
+        case .resume: "Resumes paused fan-outs."
+        case .cancel: "Cancels fan-outs permanently; users already reached keep the notification."
         }
     }
 
@@ -60,16 +60,16 @@ enum FanoutVerb: String, CaseIterable, Sendable {
 /// The command `bellhop fanouts`: events on their way to wide audiences, watched and held up.
 enum FanoutsCommand: Command {
     static let name = "fanouts"
-    static let summary = "Shows how events for wide audiences come along; pauses, resumes and cancels them."
+    static let summary = "Shows the progress of fan-outs; pauses, resumes or cancels them."
     static let synopsis = FanoutVerb.allCases.map { "fanouts \($0.usage)" }
     static let options =
         filterOptions + [
             .taking("state", "S", "list: running, paused, cancelled or finished; all unless given"),
             .taking("limit", "N", "list: only so many (50)"),
             .switch("dry-run", "say which are meant, and change nothing"),
-            .switch("yes", "do it without asking for the count to be typed"),
-            .taking("by", "NAME", "who does it, for the audit; the name of the system's user unless given"),
-            .taking("because", "TEXT", "why, for the audit; asked for on a terminal"),
+            .switch("yes", "skip the confirmation prompt"),
+            .taking("by", "NAME", "operator name for the audit (default: system user)"),
+            .taking("because", "TEXT", "reason for the audit; prompted for on a terminal"),
             .json,
         ]
 

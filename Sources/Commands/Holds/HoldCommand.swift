@@ -36,9 +36,9 @@ extension HoldVerb {
     private var purpose: String {
         switch self {
         case .list: "What is held, since when, by whom and why, and how much waits behind it."
-        case .add: "Holds an app, a type or a provider within seconds, on all workers; inboxes go on."
-        case .release: "Ends a hold; what waited behind it goes out in its turn."
-        case .discard: "Throws away what waits behind a hold: it stays in the app, and is never pushed."
+        case .add: "Holds an app, type or provider on all workers within seconds; inboxes still update."
+        case .release: "Releases a hold; held deliveries are sent in order."
+        case .discard: "Discards held deliveries; the notifications stay in the app."
         }
     }
 
@@ -58,7 +58,7 @@ extension HoldVerb {
 /// The command `bellhop hold`: the hand brake for what should not go out.
 enum HoldCommand: Command {
     static let name = "hold"
-    static let summary = "Stops sending for an app, a type or a provider; what waits keeps its place until a release."
+    static let summary = "Holds sends for an app, type or provider until released; order is kept."
     static let synopsis = HoldVerb.allCases.map { "hold \($0.usage)" }
     static let options = [
         Option.taking("app", "A", "of this app"),
@@ -66,8 +66,8 @@ enum HoldCommand: Command {
         .taking("provider", "P", "only through this provider: apns, fcm, expo, webpush or email"),
         .taking("event", "ID", "discard: only what came of this event"),
         .switch("dry-run", "discard: say how much is meant, and change nothing"),
-        .switch("yes", "discard: do it without asking for the count to be typed"),
-        .taking("by", "NAME", "who does it, for the audit; the name of the system's user unless given"),
+        .switch("yes", "discard: skip the confirmation prompt"),
+        .taking("by", "NAME", "operator name for the audit (default: system user)"),
         .taking("because", "TEXT", "why, for the audit and for whoever looks; asked for on a terminal"),
         .json,
     ]

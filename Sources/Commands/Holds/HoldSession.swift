@@ -195,7 +195,7 @@ struct HoldSession: Sendable {
             let others = holds.map { "\($0.number) (\($0.scope.words))" }.joined(separator: "; ")
             throw failure(
                 .answerIsNo,
-                "there is no such hold",
+                "unknown hold",
                 holds.isEmpty ? "nothing is held" : "in force: \(others)"
             )
         }

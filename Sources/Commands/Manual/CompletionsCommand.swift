@@ -5,7 +5,7 @@ import ServiceRuntime
 /// Made of the table of commands in the program itself, as the pages of the manual are.
 enum CompletionsCommand: Command {
     static let name = "completions"
-    static let summary = "Prints what makes bash, zsh or fish complete the command lines of bellhop."
+    static let summary = "Prints a completion script for bash, zsh or fish."
     static let synopsis = ["completions bash", "completions zsh", "completions fish"]
 
     static func run(_ call: Call) async throws -> ExitCode {

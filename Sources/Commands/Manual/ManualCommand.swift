@@ -6,7 +6,7 @@ import ServiceRuntime
 /// They are made of the table of commands in the program itself, so they never speak of another release.
 enum ManualCommand: Command {
     static let name = "manual"
-    static let summary = "Prints a page of the manual, in the language of man: of bellhop, or of one command."
+    static let summary = "Prints a manual page (man format) for bellhop or one command."
     static let synopsis = ["manual [COMMAND]", "manual --list"]
     static let options = [Option.switch("list", "print the names of the commands that have a page, and nothing else")]
 

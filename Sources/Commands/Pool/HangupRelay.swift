@@ -16,7 +16,7 @@ struct HangupRelay: Service {
 
     func run(until drain: DrainSignal) async throws {
         await ProcessSignal.attend(signals, until: drain) {
-            logger.notice("everybody is told to read the catalogues again")
+            logger.notice("forwarding SIGHUP to all processes")
             for seat in seats { seat.hangUp() }
         }
     }

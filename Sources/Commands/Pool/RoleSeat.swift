@@ -48,7 +48,7 @@ final class RoleSeat: Service {
                     record.pause(afterRunning: span, using: &chance),
                     // It drains where somebody has asked it to, past the crew: that is a wish, and no trouble.
                     ending == .exited(0) ? .notice : .warning,
-                    isHopeless ? "the \(kind) finds no ground to start on" : "the \(kind) ended, starting another",
+                    isHopeless ? "the \(kind) cannot start" : "the \(kind) ended, starting another",
                     isHopeless ? "\(ending.description), its own last line says what to mend" : ending.description,
                     drain
                 )

@@ -5,7 +5,7 @@ import ServiceRuntime
 /// The command `bellhop up [--workers N]`.
 enum UpCommand: Command {
     static let name = "up"
-    static let summary = "Everything in one go: migrates, applies the topology, and keeps every role on this machine."
+    static let summary = "Migrates, applies the topology and runs all roles on this machine."
     static let isRole = true
     static let synopsis = ["up [--workers N]"]
     static let options = [

@@ -6,7 +6,7 @@ import ServiceRuntime
 /// The command `bellhop check-provider --app A --provider P [--token T]`.
 enum CheckProviderCommand: Command {
     static let name = "check-provider"
-    static let summary = "Asks a provider whether it takes an app's messages, and explains the answer."
+    static let summary = "Tests an app's credentials with a provider and explains the response."
     static let synopsis = [
         "check-provider --app APP --provider apns|fcm|expo|webpush|email [--token TOKEN] "
             + "[--environment production|sandbox] [--platform ios|android|web] [--json]"

@@ -51,7 +51,7 @@ struct ProviderTest: Sendable {
         let platform = try words.optional("platform", "ios, android or web", DevicePlatform.init(rawValue:))
         guard provider == .webpush else {
             guard let token = DeviceToken(validating: token) else {
-                throw words.misuse("--token is no device token")
+                throw words.misuse("--token is not a valid device token")
             }
             return Device(
                 subscription: "check",
@@ -91,7 +91,7 @@ struct ProviderTest: Sendable {
 
     private static func mail(to address: String, _ app: AppID, _ words: Words) throws(CommandFailure) -> EmailMessage {
         guard let address = EmailAddress(validating: address) else {
-            throw words.misuse("--token is no e-mail address")
+            throw words.misuse("--token is not a valid e-mail address")
         }
         guard let names = Names(), let language = LanguageTag(validating: "en") else { throw names }
         return EmailMessage(

@@ -8,7 +8,7 @@ import Store
 /// The command `bellhop status [--json]`.
 enum StatusCommand: Command {
     static let name = "status"
-    static let summary = "Shows what waits, what failed and who works on it; what is wrong comes first."
+    static let summary = "Shows problems first, then queues, backlogs, failures and processes."
     static let synopsis = ["status [--watch] [--json]"]
     static let options = [Option.watch, .json]
 

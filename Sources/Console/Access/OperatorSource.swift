@@ -41,9 +41,9 @@ package final class OperatorSource: Sendable {
         switch outcome {
         case nil: break
         case .success(let list)?:
-            logger.notice("the operators were read again", ["operators": .integer(list.operators.count)])
+            logger.notice("operators reloaded", ["operators": .integer(list.operators.count)])
         case .failure(let faults)?:
-            logger.error("the new operators are not in force, those before stay", ["error": .error(faults)])
+            logger.error("new operators rejected, keeping the old ones", ["error": .error(faults)])
         }
         return list
     }

@@ -63,7 +63,7 @@ struct ConsoleDoor: Sendable {
             }
             attempts.failed(peer, at: now)
             count("refused")
-            logger.warning("somebody tried to sign in with a token that nobody has", Self.fields(peer))
+            logger.warning("sign-in failed: unknown token", Self.fields(peer))
             throw .wrongToken
         }
         guard let (value, session) = try? sessions.begin(person) else { throw .busy }

@@ -53,7 +53,7 @@ private final class Probe: Sendable {
         for await answer in answers {
             return answer
         }
-        return "the question was taken back"
+        return "check cancelled"
     }
 
     private func current() -> Task<String?, Never> {

@@ -141,7 +141,7 @@ final class ServerCore: Sendable {
     }
 
     private static let stopping: HTTPResponse = {
-        var response = HTTPResponse.failure(503, code: "stopping", message: "this process is ending")
+        var response = HTTPResponse.failure(503, code: "stopping", message: "shutting down")
         response.headers["Connection"] = "close"
         return response
     }()

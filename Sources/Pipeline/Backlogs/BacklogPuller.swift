@@ -206,7 +206,7 @@ package struct BacklogPuller: Service {
             if !asScout || lines.isEmpty { backlogs.pulled(lines.compactMap(\.queuedAt), by: glance) }
         } catch {
             context.metrics.storeFailures.increment()
-            context.logger.warning("the database cannot be asked for what waits", ["error": .error(error)])
+            context.logger.warning("cannot read backlogs from the database", ["error": .error(error)])
             guard error.code == .outcomeUnknown, let lines = await regain(load, until: drain) else { return nil }
             load.lines = lines
         }

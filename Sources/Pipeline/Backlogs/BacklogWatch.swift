@@ -61,7 +61,7 @@ struct BacklogWatch {
             try await releaseUnserved(outlets)
         } catch {
             context.metrics.storeFailures.increment()
-            context.logger.warning("the database cannot be asked what waits", ["error": .error(error)])
+            context.logger.warning("cannot read backlogs from the database", ["error": .error(error)])
         }
     }
 
@@ -113,7 +113,7 @@ struct BacklogWatch {
             let count = try await store.release(name, atMost: Self.releasedAtOnce, after: Self.grace)
             guard count > 0 else { continue }
             context.logger.warning(
-                "what waits for an outlet that is not configured is decided anew",
+                "re-evaluating deliveries for an outlet that is not configured",
                 ["backlog": .text(name), "deliveries": .integer(count)]
             )
         }

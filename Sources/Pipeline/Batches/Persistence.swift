@@ -224,13 +224,13 @@ struct Persistence: Sendable {
         // A deadlock that is retried is nothing to read about; a database that stays away is.
         guard pauses.failures == 2 else { return }
         context.logger.warning(
-            "the database does not take the batch, holding it",
+            "cannot store the batch, holding it",
             ["size": .integer(size), "error": .error(error)]
         )
     }
 
     private func noteAnswer(after pauses: Pauses) {
-        if pauses.failures > 2 { context.logger.notice("the database takes batches again") }
+        if pauses.failures > 2 { context.logger.notice("database accepts batches again") }
     }
 }
 

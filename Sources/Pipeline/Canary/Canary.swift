@@ -120,7 +120,7 @@ package final class Canary: Sendable {
         case _ where publisher.isBlocked: PublishOutcome.alarm
         case .unroutable?: "the broker has no queue for it; the log says why"
         case .notSent(let why)?, .unknown(let why)?, .unwritable(let why)?, .tooLarge(let why)?: why
-        case .refused?, nil: "the broker refuses it"
+        case .refused?, nil: "rejected by the broker"
         }
     }
 
@@ -135,7 +135,7 @@ package final class Canary: Sendable {
             do throws(PostgresError) {
                 return try await book.hear(process) ? nil : "the database does not know this process yet"
             } catch {
-                return "the database does not write it: \(error)"
+                return "the database write failed: \(error)"
             }
         }
         let timer = Task { [time] in

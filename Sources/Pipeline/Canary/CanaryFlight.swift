@@ -74,7 +74,7 @@ struct CanaryFlight {
         guard hasComeBack, span <= Self.patience else {
             let isLate = hasComeBack || span > Self.patience
             let course = isLate ? "has been under way for \(span.inSeconds)" : "is not back yet"
-            let why = trouble ?? (since == nil ? nil : "nobody has taken it")
+            let why = trouble ?? (since == nil ? nil : "not consumed")
             return "its canary \(course)" + (why.map { ": \($0)" } ?? "")
         }
         return nil

@@ -64,12 +64,12 @@ package struct CatalogReload: Service {
             }
             source.replace(catalogs)
             logger.notice(
-                "the catalogues were read again",
+                "catalogues reloaded",
                 ["apps": .integer(catalogs.catalogs.count), "catalogues": .text(catalogs.fingerprint)]
             )
             reloads.with("accepted").increment()
         } catch {
-            logger.error("the new catalogues are not in force, the old ones stay", ["error": .error(error)])
+            logger.error("new catalogues rejected, keeping the old ones", ["error": .error(error)])
             source.refuse(because: String(String(describing: error).prefix(500)))
             reloads.with("refused").increment()
         }

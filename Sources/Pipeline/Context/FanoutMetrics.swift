@@ -10,12 +10,12 @@ struct FanoutMetrics: Sendable {
     init(_ registry: MetricsRegistry) {
         pages = registry.counter(
             "bellhop_fanout_pages_total",
-            help: "Pages of events for a wider audience that were finished.",
+            help: "Fan-out pages completed.",
             labels: ["app"]
         )
         users = registry.counter(
             "bellhop_fanout_users_total",
-            help: "Users whom those pages reached.",
+            help: "Users reached by completed fan-out pages.",
             labels: ["app"]
         )
     }

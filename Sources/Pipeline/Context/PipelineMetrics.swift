@@ -108,12 +108,12 @@ struct RecordMetrics: Sendable {
         )
         feeds = registry.counter(
             "bellhop_feed_messages_total",
-            help: "Messages that feed what belongs to a user.",
+            help: "Feed messages applied.",
             labels: ["app", "kind"]
         )
         decisions = registry.counter(
             "bellhop_decisions_total",
-            help: "What the rules made of new notifications, delivery by delivery: the state and its reason.",
+            help: "Decisions for new deliveries, by state and reason.",
             labels: ["app", "state", "reason"]
         )
         unrecorded = registry.counter(
@@ -202,7 +202,7 @@ struct DeliveryMetrics: Sendable {
         )
         receipts = registry.counter(
             "bellhop_receipts_total",
-            help: "Answers to the question what became of a push that its provider had taken.",
+            help: "Receipts, by outcome.",
             labels: ["app", "outcome"]
         )
         repeats = registry.counter(
@@ -212,11 +212,11 @@ struct DeliveryMetrics: Sendable {
         )
         lostClaims = registry.counter(
             "bellhop_lost_claims_total",
-            help: "Settlements that came after the lease: another has taken the delivery over."
+            help: "Settlements ignored because the lease had expired."
         )
         revocations = registry.counter(
             "bellhop_revoked_devices_total",
-            help: "Subscriptions ended because their provider called the device dead."
+            help: "Subscriptions revoked because the provider reported the device gone."
         )
     }
 

@@ -43,7 +43,7 @@ package struct DeadLetterClerk: Service {
             if await pool.ping() {
                 if await fileUntilTrouble(drain) { backoff.reset() }
             } else {
-                logger.debug("waiting for the database; the queue keeps the dead letters")
+                logger.debug("database unavailable, dead letters stay in the queue")
             }
             guard !drain.isDraining else { break }
             try? await time.sleep(for: backoff.next(using: &chance))
@@ -80,7 +80,7 @@ package struct DeadLetterClerk: Service {
                 }
                 guard let failure = filing.failure else { continue }
                 logger.warning(
-                    "the database takes no dead letters, leaving them in the queue",
+                    "cannot store dead letters, leaving them in the queue",
                     ["count": .integer(batch.count - filing.done.count), "error": .error(failure)]
                 )
                 guard !filing.done.isEmpty else { break }

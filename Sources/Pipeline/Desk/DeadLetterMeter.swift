@@ -17,7 +17,7 @@ package struct DeadLetterMeter: Service {
     package init(tools: DutyTools, catalogs: CatalogSource, interval: Duration = .seconds(15)) {
         self.tools = tools
         self.catalogs = catalogs
-        loop = tools.meterLoop(of: name, every: interval, trouble: "the database cannot be asked about dead letters")
+        loop = tools.meterLoop(of: name, every: interval, trouble: "cannot read dead-letter counts")
         open = tools.metrics.gauge(
             "bellhop_dead_letters_open",
             help: "Open dead letters, by app and reason, counted to 100000 of each; what no catalogue knows is other.",

@@ -15,7 +15,7 @@ package struct DeadLetterRetirement: Service {
         self.tools = tools
         retirement = RetirementBook(pool: tools.pool, retention: retention)
         logger = tools.logger.labelled(name)
-        loop = tools.loop(of: name, every: interval, trouble: "old dead letters cannot be deleted")
+        loop = tools.loop(of: name, every: interval, trouble: "cannot delete old dead letters")
         deleted = RetentionDuty.retired(tools.metrics).with("letters")
     }
 

@@ -18,7 +18,7 @@ package struct DebtMeter: Service {
     package init(tools: DutyTools, catalogs: CatalogSource, interval: Duration = .seconds(60)) {
         self.tools = tools
         self.catalogs = catalogs
-        loop = tools.meterLoop(of: name, every: interval, trouble: "the database cannot be asked how old its debts are")
+        loop = tools.meterLoop(of: name, every: interval, trouble: "cannot read the age of pending deliveries")
         overdue = tools.metrics.gauge(
             "bellhop_owed_oldest_seconds",
             help: "Since the oldest delivery was due that nobody has handed over, by lane; 0 where none is.",

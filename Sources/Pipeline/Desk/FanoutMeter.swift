@@ -15,7 +15,7 @@ package struct FanoutMeter: Service {
     package init(tools: DutyTools, catalogs: CatalogSource, interval: Duration = .seconds(15)) {
         self.tools = tools
         self.catalogs = catalogs
-        loop = tools.meterLoop(of: name, every: interval, trouble: "the database cannot be asked about fan-outs")
+        loop = tools.meterLoop(of: name, every: interval, trouble: "cannot read fan-outs")
         open = tools.metrics.gauge(
             "bellhop_fanouts",
             help: "Fan-outs that have not ended, by app and state: running, paused.",

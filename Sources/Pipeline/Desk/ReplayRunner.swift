@@ -26,7 +26,7 @@ package struct ReplayRunner: Service {
         publisher = tools.publisher
         names = tools.names
         logger = tools.logger.labelled(name)
-        loop = tools.loop(of: name, every: interval, trouble: "the database cannot be asked for replays")
+        loop = tools.loop(of: name, every: interval, trouble: "cannot read replays")
         resumes = tools.resumes(logger)
         sent = tools.metrics.counter("bellhop_replayed_total", help: "Dead letters that a replay has sent.")
     }
@@ -65,14 +65,14 @@ package struct ReplayRunner: Service {
         let load = try await run.load(of: replay.id)
         guard load.waiting || load.underWay > 0 else {
             if try await run.finish(replay.id) {
-                logger.notice("a replay has ended", ["replay": .integer(Int(clamping: replay.id))])
+                logger.notice("replay finished", ["replay": .integer(Int(clamping: replay.id))])
             }
             return
         }
         guard replay.state == .running, load.waiting else { return }
         if let why = try await run.pauseIfFailing(replay.id, least: replay.ramp == nil ? Self.leastOutcomes : 1) {
             logger.warning(
-                "a replay was paused",
+                "replay paused",
                 ["replay": .integer(Int(clamping: replay.id)), "because": .text(why)]
             )
             return
@@ -127,7 +127,7 @@ package struct ReplayRunner: Service {
         try await run.markSent(confirmed, of: replay.id)
         _ = await resumed
         guard let first = outcomes.first(where: { !$0.isFinal }) else { return true }
-        logger.warning("the broker does not take a replay, trying again", ["first": .text("\(first)")])
+        logger.warning("broker rejected a replay message, retrying", ["first": .text("\(first)")])
         return false
     }
 

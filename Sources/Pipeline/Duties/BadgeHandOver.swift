@@ -32,7 +32,7 @@ package struct BadgeHandOver: Service {
         loop = tools.loop(
             of: name,
             every: rhythm.interval,
-            trouble: "the database cannot be asked whose unread count has changed"
+            trouble: "cannot read pending badge updates"
         )
         book = BadgeBook(pool: tools.pool)
         handedOver = tools.metrics.counter(

@@ -21,7 +21,7 @@ package struct DueEventPublisher: Service {
         self.tools = tools
         self.age = age
         logger = tools.logger.labelled(name)
-        loop = tools.loop(of: name, every: interval, trouble: "the database cannot be asked for due events")
+        loop = tools.loop(of: name, every: interval, trouble: "cannot read due events")
         plans = EventBook(pool: tools.pool)
         published = tools.metrics.counter(
             "bellhop_due_events_total",
@@ -60,7 +60,7 @@ package struct DueEventPublisher: Service {
         try await plans.markExpanded(confirmed)
         published.increment(by: confirmed.count)
         logger.info(
-            "published events that were due",
+            "published due events",
             ["events": .integer(confirmed.count), "unconfirmed": .integer(open.count)]
         )
         return open.isEmpty && taken.count == Self.batch ? .atOnce : .later
@@ -69,7 +69,7 @@ package struct DueEventPublisher: Service {
     private func tell(_ closing: DueEvent.Closing, of event: DueEvent) {
         closed.with(event.app.text, closing.rawValue).increment()
         logger.warning(
-            "closed an event that nobody had expanded in time",
+            "closed an event that was not expanded in time",
             ["app": .text(event.app.text), "event": .text(event.id.text), "reason": .text(closing.rawValue)]
         )
     }

@@ -15,7 +15,7 @@ package struct ErasureDuty: Service {
     /// Looks once in an `interval`; no statement takes longer than `patience`.
     package init(tools: DutyTools, interval: Duration = .seconds(15), patience: Duration = .seconds(60)) {
         book = ErasureBook(pool: tools.pool)
-        loop = tools.loop(of: name, every: interval, trouble: "the database cannot be asked for erasures")
+        loop = tools.loop(of: name, every: interval, trouble: "cannot read pending erasures")
         self.patience = patience
         oldest = tools.metrics.gauge(
             "bellhop_erasures_oldest_seconds",

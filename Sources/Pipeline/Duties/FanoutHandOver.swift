@@ -16,7 +16,7 @@ package struct FanoutHandOver: Service {
 
     package init(tools: DutyTools, interval: Duration = .seconds(1), grace: Duration = .seconds(300)) {
         logger = tools.logger.labelled(name)
-        loop = tools.loop(of: name, every: interval, trouble: "the database cannot be asked for pages of fan-outs")
+        loop = tools.loop(of: name, every: interval, trouble: "cannot read fan-out pages")
         book = FanoutBook(pool: tools.pool)
         resumes = tools.resumes(logger)
         self.grace = grace

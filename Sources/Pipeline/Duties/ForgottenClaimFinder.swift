@@ -44,7 +44,7 @@ package struct ForgottenClaimFinder: Service {
         rest = rhythm.rest
         step = rhythm.step
         logger = tools.logger.labelled(name)
-        loop = tools.loop(of: name, every: rhythm.rest, trouble: "the database cannot be asked for forgotten claims")
+        loop = tools.loop(of: name, every: rhythm.rest, trouble: "cannot read forgotten claims")
         claims = ForgottenClaimBook(pool: tools.pool, olderThan: rhythm.lease + rhythm.grace)
         found = tools.metrics.counter(
             "bellhop_forgotten_claims_total",
@@ -58,7 +58,7 @@ package struct ForgottenClaimFinder: Service {
             let step = try await claims.look(from: page, pages: Self.pages)
             if step.found > 0 {
                 found.increment(by: step.found)
-                logger.warning("found first attempts that nobody had settled", ["deliveries": .integer(step.found)])
+                logger.warning("released first attempts that were never settled", ["deliveries": .integer(step.found)])
             }
             page = step.next ?? 0
             return step.next == nil ? .after(rest) : .after(self.step)

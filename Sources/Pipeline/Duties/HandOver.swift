@@ -40,14 +40,14 @@ package struct HandOver: Service {
         rate = rhythm.rate
         wholeLook = min(rhythm.interval * 60, rhythm.grace / 5)
         logger = tools.logger.labelled(name)
-        loop = tools.loop(of: name, every: rhythm.interval, trouble: "the database cannot be asked what is due")
+        loop = tools.loop(of: name, every: rhythm.interval, trouble: "cannot read due deliveries")
         watch = ClaimantWatch(tools: tools, interval: rhythm.interval * 2)
         time = tools.time
         due = DueDeliveryBook(pool: tools.pool, strandedAfter: rhythm.grace)
         resumes = tools.resumes(logger)
         handedOver = tools.metrics.counter(
             "bellhop_handed_over_total",
-            help: "Notifications handed over because they were due or stranded."
+            help: "Due or stranded notifications released."
         )
     }
 

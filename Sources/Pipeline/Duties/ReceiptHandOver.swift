@@ -17,7 +17,7 @@ package struct ReceiptHandOver: Service {
 
     package init(tools: DutyTools, interval: Duration = .seconds(1)) {
         logger = tools.logger.labelled(name)
-        loop = tools.loop(of: name, every: interval, trouble: "the database cannot be asked for receipts that are due")
+        loop = tools.loop(of: name, every: interval, trouble: "cannot read due receipts")
         book = ReceiptBook(pool: tools.pool)
         publisher = tools.publisher
         names = tools.names

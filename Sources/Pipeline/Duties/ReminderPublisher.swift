@@ -25,7 +25,7 @@ package struct ReminderPublisher: Service {
         self.catalogs = catalogs
         self.zones = zones
         logger = tools.logger.labelled(name)
-        loop = tools.loop(of: name, every: interval, trouble: "the database cannot be asked for reminders")
+        loop = tools.loop(of: name, every: interval, trouble: "cannot read due reminders")
         book = ReminderBook(pool: tools.pool)
         rung = tools.metrics.counter("bellhop_reminders_total", help: "Reminders that rang.", labels: ["app"])
         dropped = tools.metrics.counter(
@@ -57,7 +57,7 @@ package struct ReminderPublisher: Service {
         let unexplained = Set(zip(open, steps).filter(\.1.isPutOff).map(\.0.key.app.text)).sorted()
         if !unexplained.isEmpty {
             logger.warning(
-                "reminders wait for a catalogue or a clock that is not here",
+                "reminders deferred: catalogue or time zone missing on this host",
                 ["apps": .text(unexplained.joined(separator: ", "))]
             )
         }

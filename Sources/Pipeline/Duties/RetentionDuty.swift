@@ -42,7 +42,7 @@ package struct RetentionDuty: Service {
         time = tools.time
         book = RetentionBook(pool: tools.pool, retention: retention)
         logger = tools.logger.labelled(name)
-        loop = tools.loop(of: name, every: rhythm.rest, trouble: "what was kept for long enough cannot be deleted")
+        loop = tools.loop(of: name, every: rhythm.rest, trouble: "retention failed")
         retired = Self.retired(tools.metrics)
         failures = tools.metrics.counter(
             "bellhop_retention_failures_total",
@@ -139,7 +139,7 @@ package struct RetentionDuty: Service {
             guard error.isRefusal else { throw error }
             failures.with(kind.rawValue).increment()
             logger.warning(
-                "cannot let go of what was kept for long enough, going on with the next kind",
+                "retention failed for this kind, continuing with the next",
                 ["kind": .text(kind.rawValue), "error": .error(error)]
             )
             say(round.tally)
@@ -230,7 +230,7 @@ package struct RetentionDuty: Service {
         guard !tally.isEmpty else { return }
         let figures = RetiredKind.allCases.compactMap { kind in tally[kind].map { (kind.rawValue, $0) } }
         logger.notice(
-            "let go of what was kept for long enough",
+            "retention deleted expired rows",
             ["rows": .text(figures.map { "\($0)=\($1)" }.joined(separator: " "))]
         )
     }

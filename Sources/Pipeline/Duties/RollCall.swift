@@ -115,7 +115,7 @@ package final class RollCall: ServiceWithLastWords {
         do throws(PostgresError) {
             try await book.announce(report)
         } catch {
-            logger.debug("the database does not hear that this process runs", ["error": .error(error)])
+            logger.debug("cannot write the heartbeat", ["error": .error(error)])
         }
     }
 }

@@ -41,7 +41,7 @@ package struct StaleDeviceDuty: Service {
         self.rhythm = rhythm
         self.localHour = localHour
         logger = tools.logger.labelled(name)
-        loop = tools.loop(of: name, every: rhythm.interval, trouble: "silent devices cannot be ended")
+        loop = tools.loop(of: name, every: rhythm.interval, trouble: "cannot revoke stale devices")
         doubted = tools.metrics.counter(
             "bellhop_stale_devices_doubted_total",
             help: "Nights in which no silent device was ended, since too many of one provider were silent."
@@ -80,7 +80,7 @@ package struct StaleDeviceDuty: Service {
             return .after(rhythm.step)
         }
         logger.notice(
-            "ended devices that were silent for long",
+            "revoked stale devices",
             ["devices": .integer(walk.total), "of": .integer(walk.looked), "days": .integer(stale.days)]
         )
         return .later
@@ -103,7 +103,7 @@ package struct StaleDeviceDuty: Service {
         doubted.increment()
         for (group, devices) in many {
             logger.error(
-                "so many devices are silent that none is ended: see that their registrations arrive",
+                "too many stale devices, none revoked: check that registrations arrive",
                 [
                     "app": .text(group.app), "provider": .text(group.provider), "silent": .integer(devices),
                     "living": .integer(walk.living[group] ?? 0),

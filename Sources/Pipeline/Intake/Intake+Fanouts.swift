@@ -176,7 +176,7 @@ extension Intake {
             return await settler.send(pages: [page], after: tier, batch) ? .over(publishing: []) : nil
         }
         context.logger.error(
-            "a fan-out is paused, its event cannot be worded any more",
+            "fan-out paused, its event can no longer be rendered",
             ["fanout": .integer(Int(clamping: page.fanout)), "reason": .text(reason.rawValue)]
         )
         return await ask(entry, batch) { store throws(PostgresError) in

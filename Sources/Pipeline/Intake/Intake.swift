@@ -322,7 +322,7 @@ package struct Intake: Sendable {
             ],
             longest: span
         )
-        context.logger.debug("took in a batch", summary.fields)
+        context.logger.debug("batch processed", summary.fields)
         report.add(summary)
     }
 }

@@ -64,7 +64,7 @@ package struct LaneWorker: Service {
     /// What keeps it from taking messages, or from proving that it does, in words; nil where nothing does.
     package var whatIsWrong: String? {
         if let trouble = intake.rehearsal.whatIsWrong { return trouble }
-        return consumer.isConsuming ? stuck.whatIsWrong ?? canary?.whatIsWrong : "it does not consume"
+        return consumer.isConsuming ? stuck.whatIsWrong ?? canary?.whatIsWrong : "not consuming"
     }
 
     /// The same, where it has lasted for so long that somebody should see to it.

@@ -48,7 +48,7 @@ struct DeadLetterQueue: Sendable {
             guard !waiting.isEmpty else { return }
             if pauses.failures == 2 {
                 context.logger.warning(
-                    "the broker does not take dead letters, holding the messages",
+                    "broker rejects dead letters, holding the messages",
                     ["size": .integer(waiting.count), "first": .text(first.map { "\($0)" } ?? "-")]
                 )
             }

@@ -67,7 +67,7 @@ package final class Herald: ServiceWithLastWords {
         self.logger = logger
         announced = metrics.counter(
             "bellhop_live_announcements_total",
-            help: "Changed inboxes that processes with open streams were told of."
+            help: "Inbox changes announced to listeners."
         )
         (bell, ring) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
@@ -105,7 +105,7 @@ package final class Herald: ServiceWithLastWords {
         do {
             try await announce()
         } catch {
-            logger.warning("open pages hear late of what has changed", ["error": .error(error)])
+            logger.warning("inbox change notifications are delayed", ["error": .error(error)])
         }
     }
 
@@ -114,7 +114,7 @@ package final class Herald: ServiceWithLastWords {
     private func look(until drain: DrainSignal) async {
         let loop = DutyLoop(
             interval: rhythm.look,
-            trouble: "the database cannot be asked who has open pages",
+            trouble: "cannot read listeners",
             chance: chance,
             logger: logger
         )
@@ -139,7 +139,7 @@ package final class Herald: ServiceWithLastWords {
                 backoff.reset()
             } catch {
                 let pause = backoff.next(using: &chance)
-                logger.warning("open pages hear late of what has changed", ["error": .error(error)])
+                logger.warning("inbox change notifications are delayed", ["error": .error(error)])
                 await drain.pause(for: pause)
                 ring.yield()
             }

@@ -64,7 +64,7 @@ package final class Breakers: Sendable {
         )
         openNow = metrics.gauge(
             "bellhop_breaker_open",
-            help: "1 while a provider is held back, since it refuses our keys or settings.",
+            help: "1 while the breaker is open.",
             labels: ["app", "provider", "platform"]
         )
     }
@@ -196,7 +196,7 @@ package final class Breakers: Sendable {
                 return state.hearsay.witnesses(outlet, at: now) ?? .everybody
             }
         } catch {
-            logger.warning("the database cannot be asked which devices are real", ["error": .error(error)])
+            logger.warning("cannot read reached devices", ["error": .error(error)])
             return Witnesses(platforms: Set(DevicePlatform.allCases))
         }
     }
@@ -264,7 +264,7 @@ package final class Breakers: Sendable {
             let open = Set(all.map(\.key))
             for key in known where !open.contains(key) { forget(key) }
         } catch {
-            logger.warning("the database cannot be asked for open breakers", ["error": .error(error)])
+            logger.warning("cannot read circuit breakers", ["error": .error(error)])
         }
     }
 
@@ -273,7 +273,7 @@ package final class Breakers: Sendable {
         let isNew = remember(key, reason, probeIn: store.firstPause, isTold: false)
         if isNew {
             logger.error(
-                "the provider refuses us: its work waits, and no attempt is burned",
+                "provider rejected our configuration, deferring deliveries",
                 [
                     "app": .text(key.app.text), "provider": .text(key.provider), "reason": .text(reason),
                     "platform": .text(key.platform?.rawValue ?? "all"),
@@ -290,7 +290,7 @@ package final class Breakers: Sendable {
             state.withLock { $0.open[key]?.isTold = true }
             if isNew, reason == RevocationBook.massDeath { try await takeBack(key) }
         } catch {
-            logger.warning("the database cannot be told of an open breaker", ["error": .error(error)])
+            logger.warning("cannot store an open breaker", ["error": .error(error)])
         }
     }
 
@@ -304,7 +304,7 @@ package final class Breakers: Sendable {
     private func takeBack(_ key: BreakerKey) async throws(PostgresError) {
         guard let since = try await store.deathsSince(key) else { return }
         let count = try await store.takeBack(key, since: since)
-        if count > 0 { logger.error("devices that were just called dead live again", ["devices": .integer(count)]) }
+        if count > 0 { logger.error("restored devices revoked during a mass failure", ["devices": .integer(count)]) }
     }
 
     /// The row goes last: where taking back fails, the breaker stays open, and its next probe brings both once more.
@@ -315,11 +315,11 @@ package final class Breakers: Sendable {
             guard try await store.close(key) else { return forget(key) }
             forget(key)
             logger.notice(
-                "the provider takes messages again",
+                "provider accepts messages again",
                 ["app": .text(key.app.text), "provider": .text(key.provider)]
             )
         } catch {
-            logger.warning("the database cannot be told of a closed breaker", ["error": .error(error)])
+            logger.warning("cannot store a closed breaker", ["error": .error(error)])
         }
     }
 
@@ -329,7 +329,7 @@ package final class Breakers: Sendable {
             try await store.giveBackProbe(of: key)
             state.withLock { $0.open[key]?.probeAt = time.steady() }
         } catch {
-            logger.warning("the database cannot be told of a probe that was not sent", ["error": .error(error)])
+            logger.warning("cannot return an unused probe", ["error": .error(error)])
         }
     }
 
@@ -337,7 +337,7 @@ package final class Breakers: Sendable {
         do throws(PostgresError) {
             return try await store.knock(key)
         } catch {
-            logger.warning("the database cannot be asked for a probe", ["error": .error(error)])
+            logger.warning("cannot claim a probe", ["error": .error(error)])
             return .later(.seconds(5))
         }
     }

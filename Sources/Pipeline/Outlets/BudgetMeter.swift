@@ -90,7 +90,7 @@ final class BudgetMeter: Sendable {
                 )
             )
         } catch {
-            context.logger.warning("the database cannot be asked for a provider's budget", ["error": .error(error)])
+            context.logger.warning("cannot draw from the provider's budget", ["error": .error(error)])
             return 0
         }
         if granted > needed {

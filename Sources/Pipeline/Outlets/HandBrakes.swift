@@ -99,14 +99,14 @@ package final class HandBrakes: Sendable {
         do throws(PostgresError) {
             try await load()
         } catch {
-            logger.warning("the database cannot be asked for holds", ["error": .error(error)])
+            logger.warning("cannot read holds", ["error": .error(error)])
         }
     }
 
     private func tell(_ scope: HoldScope, isHeld: Bool) {
         inForce.with(scope.app.text, scope.type?.text ?? "", scope.provider ?? "").set(isHeld ? 1 : 0)
         logger.notice(
-            isHeld ? "an operator holds this: it is recorded, and not sent" : "an operator has released this",
+            isHeld ? "hold active, deliveries deferred" : "hold released",
             [
                 "app": .text(scope.app.text), "type": .text(scope.type?.text ?? "all"),
                 "provider": .text(scope.provider ?? "all"),

@@ -138,7 +138,7 @@ package struct ReceiptWorker: Service {
         let tickets = Array(Set(receipts.map(\.ticket)))
         guard let source = sources[app] else {
             context.logger.warning(
-                "nobody to ask for receipts of an app that has accepted deliveries",
+                "no receipt source configured for an app with accepted deliveries",
                 ["app": .text(app.text), "whatToDo": .text("put its provider back into BELLHOP_PROVIDERS")]
             )
             let unanswered = ReceiptAnswer.unanswered(.wrongProvider, notBefore: tools.policy.receipts.pause)

@@ -170,7 +170,7 @@ struct Settler: Sendable {
         do throws(PostgresError) {
             _ = try await store.note(devices)
         } catch {
-            context.logger.warning("devices that were reached cannot be noted", ["error": .error(error)])
+            context.logger.warning("cannot store reached devices", ["error": .error(error)])
         }
     }
 

@@ -107,7 +107,7 @@ struct ResumeSender: Sendable {
             if let deadline, time.steady() >= deadline || publisher.isBlocked { break }
             if pauses.failures == 2 {
                 logger.warning(
-                    "the broker does not take our own messages, holding the batch",
+                    "broker rejects internal messages, holding the batch",
                     ["size": .integer(waiting.count), "first": .text(first.map { "\($0)" } ?? "-")]
                 )
             }

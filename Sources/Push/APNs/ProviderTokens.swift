@@ -25,7 +25,7 @@ package final class ProviderTokens: Sendable {
     package func token(insteadOf stale: ProviderToken) -> Result<ProviderToken, ProviderTokenRefusal> {
         let result = perform { $0.wantAnother(than: stale, now: $1) }
         if case .failure(let refusal) = result, refusal.reason == .expiredProviderToken {
-            logger.error("APNs calls a fresh provider token expired: set this machine's clock right", fields)
+            logger.error("APNs rejects a new provider token as expired: correct the system clock", fields)
         }
         return result
     }

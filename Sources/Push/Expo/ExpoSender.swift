@@ -33,7 +33,7 @@ package struct ExpoSender: PushSender {
         }
         if round.projects > 1 {
             logger.warning(
-                "devices of one app are of several Expo projects, each is sent by itself",
+                "devices belong to several Expo projects, sending separately",
                 [
                     "projects": .integer(round.projects),
                     "whatToDo": .text("see which app build registers tokens of another project"),

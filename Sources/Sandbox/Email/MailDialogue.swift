@@ -59,7 +59,7 @@ final class MailDialogue {
             _ = tell(MailReply(221, "2.0.0 Goodbye"))
             return .end
         default:
-            return refuse(MailReply(500, "5.5.2 Unknown command"), at: phase, because: "there is no such command")
+            return refuse(MailReply(500, "5.5.2 Unknown command"), at: phase, because: "unknown command")
         }
     }
 

@@ -17,7 +17,7 @@ package enum OutputFile {
 
         /// What the system said last.
         static var latest: Failure {
-            Failure(reason: errno == EEXIST ? "it is there already" : String(cString: strerror(errno)))
+            Failure(reason: errno == EEXIST ? "the file already exists" : String(cString: strerror(errno)))
         }
     }
 

@@ -94,13 +94,13 @@ package struct ServiceGroup: Sendable {
                     logger.info("draining already", ["signal": .text(signal.name)])
                 case .cancelServices(let names):
                     logger.warning(
-                        "the drain took too long, cancelling",
+                        "drain timed out, cancelling",
                         ["services": .text(names.joined(separator: ","))]
                     )
                     for task in running { task.cancel() }
                     tasks.append(timer(Self.cancelTimeout, .cancelTimeUp, continuation))
                 case .endProcess(let signal):
-                    logger.warning("a second signal, ending at once", ["signal": .text(signal.name)])
+                    logger.warning("second signal, exiting immediately", ["signal": .text(signal.name)])
                     surroundings.endProcess(.tryAgain)
                 case .end(let ending):
                     return ending

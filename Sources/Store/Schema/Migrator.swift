@@ -70,7 +70,7 @@ package struct Migrator: Sendable {
         let (namespace, migrations) = (namespace, migrations)
         return try await pool.withConnection { (connection) throws(PostgresError) in
             guard try Self.lock(connection) else {
-                return .postponed("somebody else has been migrating for ten minutes")
+                return .postponed("another migration has held the lock for ten minutes")
             }
             let outcome: Outcome
             do throws(PostgresError) {

@@ -105,15 +105,15 @@ package struct SpanExporter: ServiceWithLastWords {
         for attempt in 1...max(1, rhythm.attempts) {
             switch await post(spans, until: drain) {
             case .taken(let refused):
-                if isAway { context.logger.notice("the collector takes spans again") }
+                if isAway { context.logger.notice("collector accepts spans again") }
                 isAway = false
                 return metrics.exported(spans.count, refused: refused)
             case .refused(let why):
-                context.logger.warning("the collector refuses spans, they are dropped", ["error": .text(why)])
+                context.logger.warning("collector rejected spans, dropping them", ["error": .text(why)])
                 return metrics.lost(spans.count, .refused)
             case .later(let why, let asked):
                 if !isAway {
-                    context.logger.warning("the collector takes no spans, keeping some", ["error": .text(why)])
+                    context.logger.warning("collector unavailable, buffering spans", ["error": .text(why)])
                 }
                 isAway = true
                 guard attempt < rhythm.attempts else { return metrics.lost(spans.count, .unreachable) }

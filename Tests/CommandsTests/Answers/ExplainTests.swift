@@ -276,7 +276,7 @@ struct ExplainTests {
                 "2026-03-01 12:00:00 UTC (13:00): after the notification was recorded",
                 "qr_payment off",
                 "type suppress off, by the user's word",
-                "Nothing was ever to be pushed or mailed."
+                "No push or e-mail was planned."
             )
             #expect(answer.output.components(separatedBy: "after the notification").count == 2)
         }

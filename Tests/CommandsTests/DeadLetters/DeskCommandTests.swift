@@ -99,7 +99,7 @@ struct DeskCommandTests {
             for reason in [[], ["--because", " "]] {
                 let silent = await prompt.run(["dead-letters", "discard", "--all", "--yes"] + reason)
                 #expect(silent.code == .usage)
-                #expect(silent.complaints.contains("--because is missing"))
+                #expect(silent.complaints.contains("--because is required"))
             }
             let stray = await prompt.run("dead-letters", "groups", "--yes")
             #expect(stray.code == .usage)

@@ -90,7 +90,7 @@ struct ReplayCommandTests {
             #expect(again.code == .answerIsNo)
             #expect(again.complaints.contains("it is cancelled"))
             let none = await prompt.run("dead-letters", "pause", "99", "--because", "x")
-            #expect(none.complaints.contains("there is no such replay"))
+            #expect(none.complaints.contains("unknown replay"))
         }
     }
 

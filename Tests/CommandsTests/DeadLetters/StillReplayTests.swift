@@ -43,7 +43,7 @@ struct StillReplayTests {
         try await Bench.withTopology { bench in
             let url = Servers.amqpURL
             let idle = try await Self.words(on: bench, broker: url)
-            #expect(idle == "Nobody carries it on: no scheduler runs; start one (bellhop scheduler).")
+            #expect(idle == "The replay is not running: no scheduler is running; start one (bellhop scheduler).")
             let consumer = Consumer(
                 ConsumerOptions(
                     broker: try bench.broker,

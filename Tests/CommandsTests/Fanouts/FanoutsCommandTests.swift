@@ -130,7 +130,7 @@ struct FanoutsCommandTests {
             #expect(everything.code == .usage)
             #expect(everything.complaints.contains("wants to know which"))
             let silent = await prompt.run("fanouts", "pause", "\(first)", "--yes")
-            #expect(silent.complaints.contains("--because is missing"))
+            #expect(silent.complaints.contains("--because is required"))
             let bare = await prompt.run("fanouts", "pause", "\(first)", "--because", "x")
             #expect(bare.complaints.contains("this pauses 1 fan-out; add --yes"))
             let dry = await prompt.run("fanouts", "pause", "--app", "venues", "--dry-run")

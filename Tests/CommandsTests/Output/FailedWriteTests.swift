@@ -66,7 +66,7 @@ struct FailedWriteTests {
             let words = "dead-letters discard a-letter --yes --by ada --because x"
             let (ending, complaints) = try await program.run("bellhop \(words) >/dev/full")
             #expect(ending == .exited(ExitCode.tryAgain.rawValue))
-            #expect(complaints.contains("what the command did is done"))
+            #expect(complaints.contains("the command completed"))
             let state = try await bench.column("SELECT state FROM dead_letters WHERE dead_id = 'a-letter'")
             #expect(state == ["discarded"])
         }

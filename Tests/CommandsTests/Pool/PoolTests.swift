@@ -73,7 +73,7 @@ struct PoolTests {
             let crew = pool.crew.map(\.process)
             pool.hangUp()
             try await pool.wait(for: "two reloads") { pool in
-                let reloads = pool.lines.filter { $0.message == "the catalogues were read again" }
+                let reloads = pool.lines.filter { $0.message == "catalogues reloaded" }
                 return Set(reloads.map(\.worker)) == [0, 1]
             }
             pool.terminate()
@@ -94,10 +94,10 @@ struct PoolTests {
                     try Data("{ half a".utf8).write(to: catalog)
                     pool.hangUp()
                     try await pool.wait(for: "three refusals") { pool in
-                        pool.lines.filter { $0.message.hasPrefix("the new catalogues are not in force") }.count == 3
+                        pool.lines.filter { $0.message.hasPrefix("new catalogues rejected") }.count == 3
                     }
                     kill(first[0].process, SIGKILL)
-                    let complaint = "the worker finds no ground to start on"
+                    let complaint = "the worker cannot start"
                     try await pool.wait(for: "two attempts in vain") { pool in
                         pool.lines.filter { $0.message == complaint && $0.worker == first[0].number }.count >= 2
                     }

@@ -18,7 +18,7 @@ extension ConsoleBrowserTests {
                 try await stage.until("document.activeElement?.name === 'token'")
                 try await stage.browser.type("bhop_wrong")
                 try await stage.browser.press([.enter])
-                try await stage.until("$('.fault')?.textContent === 'Nobody has this token.'")
+                try await stage.until("$('.fault')?.textContent === 'Unknown token.'")
                 try await stage.signIn()
                 let name = try await stage.texts(".who .name")
                 #expect(name == ["ada"])
@@ -26,7 +26,7 @@ extension ConsoleBrowserTests {
                 #expect(cookies == "", "no script sees the session")
                 try await stage.browser.go(to: "\(stage.origin)/#/desk")
                 try await stage.until(
-                    "$('.nothing')?.textContent.includes('The desk is empty')",
+                    "$('.nothing')?.textContent.includes('No dead letters')",
                     "a reload stays signed in"
                 )
                 try await stage.ask("$('[aria-label=\"Sign out\"]').click()")
@@ -42,7 +42,7 @@ extension ConsoleBrowserTests {
                     try await stage.open(place)
                     let buttons = try await stage.texts("#main button")
                     let acts = Set(buttons).intersection([
-                        "Replay", "Discard", "Edit", "Note", "Reveal", "Restore", "Undo", "Hold something", "Release",
+                        "Replay", "Discard", "Edit", "Note", "Reveal", "Restore", "Undo", "Add a hold", "Release",
                     ])
                     #expect(acts.isEmpty, "\(place)")
                 }
@@ -164,7 +164,7 @@ extension ConsoleBrowserTests {
         func brake() async throws {
             try await ConsoleStage.with { stage in
                 try await stage.signIn(at: "#/holds")
-                try await stage.press("Hold something")
+                try await stage.press("Add a hold")
                 try await stage.write("drop", into: "app")
                 try await stage.write("the wrong campaign", into: "because")
                 try await stage.press("Hold")

@@ -27,7 +27,7 @@ struct CanarySongTests {
         let (drain, age) = (DrainSignal(), age())
         let singing = Task { await canary.sing(until: drain, to: { .free }, age) }
         try await eventually("one is sent") { broker.isAsked }
-        #expect(canary.whatIsWrong == "its canary is not back yet: nobody has taken it")
+        #expect(canary.whatIsWrong == "its canary is not back yet: not consumed")
         drain.fire()
         await singing.value
         broker.answer()

@@ -43,7 +43,7 @@ struct CanaryTests {
                 try await eventually("the canary is missed") {
                     ground.worker.whatIsWrong?.contains("under way for") ?? false
                 }
-                #expect(ground.worker.whatIsWrong?.hasSuffix("nobody has taken it") == true)
+                #expect(ground.worker.whatIsWrong?.hasSuffix("not consumed") == true)
                 try await eventually("its age is told") {
                     !ground.metrics.text().contains("bellhop_canary_age_seconds{lane=\"normal\"} 0\n")
                 }
@@ -63,7 +63,7 @@ struct CanaryTests {
                 ground.time.skip(.seconds(20))
                 try await eventually("the canary finds it") {
                     ground.time.skip(.seconds(2))
-                    return ground.worker.whatIsWrong?.contains("the database does not write it") ?? false
+                    return ground.worker.whatIsWrong?.contains("the database write failed") ?? false
                 }
             }
             try await ground.waitUntilReady()
@@ -77,7 +77,7 @@ struct CanaryTests {
             let proxy = try #require(ground.proxy)
             proxy.refuse(true)
             proxy.cutAll()
-            try await eventually("it notices") { ground.worker.whatIsWrong == "it does not consume" }
+            try await eventually("it notices") { ground.worker.whatIsWrong == "not consuming" }
             ground.time.skip(.seconds(20))
             try await eventually("its age is told") {
                 ground.metrics.text().contains(#"bellhop_canary_age_seconds{lane="normal"}"#)

@@ -51,7 +51,7 @@ struct OutputFileTests {
             let link = path + ".link"
             try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path + ".other")
             for taken in [path, link] {
-                #expect(throws: OutputFile.Failure(reason: "it is there already")) {
+                #expect(throws: OutputFile.Failure(reason: "the file already exists")) {
                     try OutputFile.write([1], to: taken, mode: 0o600, predecessor: .kept)
                 }
             }
@@ -78,14 +78,14 @@ struct OutputFileTests {
         try withFile { path in
             let target = path + ".target"
             try FileManager.default.createSymbolicLink(atPath: path + ".link", withDestinationPath: target)
-            #expect(throws: OutputFile.Failure(reason: "it is there already")) { try NewFile(path: path + ".link") }
+            #expect(throws: OutputFile.Failure(reason: "the file already exists")) { try NewFile(path: path + ".link") }
             #expect(!FileManager.default.fileExists(atPath: target))
             let file = try NewFile(path: path + ".part")
             let mode = try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? Int
             #expect(mode == 0o600)
             try file.write(Array("new".utf8))
             try Data("mine".utf8).write(to: URL(fileURLWithPath: path))
-            #expect(throws: OutputFile.Failure(reason: "it is there already")) {
+            #expect(throws: OutputFile.Failure(reason: "the file already exists")) {
                 try file.rename(to: path, predecessor: .kept)
             }
             #expect(try text(path) == "mine")

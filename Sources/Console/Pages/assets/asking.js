@@ -121,7 +121,7 @@ function perform({ act, title, verb, body, extra = null, danger = false, note = 
         const answer = await client.act(act, wish);
         if (answer.question) {
           show({ question: { ...answer.question, lines: [] } });
-          complain("They are others by now; look again.");
+          complain("The selection has changed; reload.");
           return;
         }
         if (says) toast(says(answer.done));
@@ -154,9 +154,9 @@ function perform({ act, title, verb, body, extra = null, danger = false, note = 
 /** What a replay is asked for beside its items. */
 function paceFields() {
   return el("details", {}, el("summary", {}, "Pace and limits"), el("div", { class: "columns" },
-    field("At most so many a second", el("input", { name: "rate", inputmode: "numeric", placeholder: "as fast as it goes" })),
+    field("Maximum rate (items per second)", el("input", { name: "rate", inputmode: "numeric", placeholder: "as fast as it goes" })),
     field("Begin at", el("input", { name: "at", placeholder: "now; 2h, or an instant" })),
-    field("Pause when so many percent fail", el("input", { name: "pause-at", inputmode: "numeric", placeholder: "20" })),
+    field("Pause at failure rate (percent)", el("input", { name: "pause-at", inputmode: "numeric", placeholder: "20" })),
     field("Leave out what was replayed so often", el("input", { name: "cap", inputmode: "numeric", placeholder: "5" })),
     el("label", { class: "check" }, el("input", { type: "checkbox", name: "ramp" }), "Ramp up: 1, then 2, 5, 10, …")));
 }
@@ -198,7 +198,7 @@ const letterActs = {
     });
   },
   async forecast(about) {
-    await dialog("What a replay would do", (close) => {
+    await dialog("Dry run", (close) => {
       const shown = el("div", { class: "shown", "aria-live": "polite" }, el("p", { class: "muted" }, "Asking the rules and tables as they are …"));
       const { all: _, ...filter } = about.options ?? {};
       client.ask("forecast", filter, about.items).then((found) => fill(shown, forecastShown(found)),

@@ -26,7 +26,7 @@ const auditView = {
   every: 10,
   load: () => client.ask("audit", { limit: "200" }),
   show({ acts: entries }) {
-    if (entries.length === 0) return [nothing("audit", "Nobody has done anything yet", "Each act is kept here with who did it, and why.")];
+    if (entries.length === 0) return [nothing("audit", "No actions yet", "Each act is kept here with who did it, and why.")];
     return [table(["#number", "when", "who", "act", "#items", "about", "because", "more"], entries.map((entry) => [
       String(entry.number), ago(entry.at), entry.by, el("b", {}, entry.act), grouped(entry.items), filterWords(entry.filter), entry.because,
       entry.replay ? link(`#/replays/${entry.replay}`, `Replay ${entry.replay}`)

@@ -83,7 +83,7 @@ const deskView = {
   show(found, params) {
     if (found.items === 0) {
       return [params.size > 0 ? nothing("search", "Nothing matches", "No dead letters are like this.")
-        : nothing("good", "The desk is empty", "Nothing that was accepted waits for you.")];
+        : nothing("good", "No dead letters", "No accepted event needs attention.")];
     }
     return [
       el("p", { class: "lead" }, el("b", {}, of(found.items, "item")), ` in ${of(found.groupCount, "group")}, the largest first.`,

@@ -51,6 +51,6 @@ const explainView = {
     return client.ask("explain", { app, user, event }, notification ? [notification] : []);
   },
   show(found) {
-    return found === null ? [nothing("explain", "Why did somebody (not) get something?", "Name the app, the user, and the event or the notification.")] : explanationShown(found);
+    return found === null ? [nothing("explain", "Explain a notification", "Name the app, the user, and the event or the notification.")] : explanationShown(found);
   },
 };

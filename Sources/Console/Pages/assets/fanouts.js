@@ -16,7 +16,7 @@ function fanoutControls(one, small = true) {
   const act = (verb, danger) => button(capital(verb), () => perform({
     act: `fanout-${verb}`, title: `${capital(verb)} fan-out ${one.fanout}`, verb: capital(verb), danger,
     body: () => ({ items: [String(one.fanout)] }),
-    note: verb === "cancel" ? "What is recorded stays; nobody further is reached, and it cannot be taken back." : null,
+    note: verb === "cancel" ? "Recorded notifications stay. No more users are reached. This cannot be undone." : null,
     says: (done) => `${capital(verb)}: ${of(done.fanouts, "fan-out")}.`,
   }).then(refreshSoon), { kind: `${small ? "small" : ""} ${danger ? "danger" : ""}`, key: `${verb}-${one.fanout}` });
   if (one.state === "running") return [act("pause"), act("cancel", true)];

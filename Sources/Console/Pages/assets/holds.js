@@ -13,10 +13,10 @@ function holdCard(one) {
         note: `${of(one.waiting, "delivery", "deliveries")} wait there; they go out at the pace of windows and budgets.`,
         says: () => `Released hold ${one.hold}.`,
       }).then(refreshSoon), { kind: "small main", key: `release-${one.hold}` }),
-      button("Discard what waits", () => perform({
+      button("Discard held deliveries", () => perform({
         act: "hold-discard", title: `Discard what waits behind ${scope}`, verb: "Discard", danger: true,
         extra: field("Only of this event", el("input", { name: "event", spellcheck: "false", autocapitalize: "off" })),
-        body: (extra) => ({ items, options: extra }), note: "What waits is never sent; what is in the app stays there. The hold stays.",
+        body: (extra) => ({ items, options: extra }), note: "Held deliveries are never sent. Notifications stay in the app. The hold remains.",
         says: (done) => `Discarded ${of(done.discarded, "delivery", "deliveries")}.`,
       }).then(refreshSoon), { kind: "small danger", key: `discard-${one.hold}` }),
     ] : null));
@@ -38,10 +38,10 @@ function addHold() {
 const holdsView = {
   title: "Holds",
   every: 5,
-  controls: () => (client.isOperator ? [el("div", { class: "bar" }, el("span", { class: "spring" }), button("Hold something", addHold, { kind: "danger" }))] : []),
+  controls: () => (client.isOperator ? [el("div", { class: "bar" }, el("span", { class: "spring" }), button("Add a hold", addHold, { kind: "danger" }))] : []),
   load: () => client.ask("holds"),
   show(found) {
-    if (found.holds.length === 0) return [nothing("good", "Nothing is held", "A hold stops what should not go out, for an app, a type or a provider.")];
+    if (found.holds.length === 0) return [nothing("good", "Nothing is held", "A hold stops sends for an app, type or provider.")];
     return [el("ul", { class: "groups" }, found.holds.map(holdCard))];
   },
 };

@@ -35,8 +35,8 @@ function laidOut(text) {
 
 async function reveal(id) {
   const done = await perform({
-    act: "reveal", title: "Show what is personal", verb: "Show", asksForCount: false, body: () => ({ items: [id] }),
-    note: "The audit notes that you have seen it.",
+    act: "reveal", title: "Show personal data", verb: "Show", asksForCount: false, body: () => ({ items: [id] }),
+    note: "This is recorded in the audit.",
   });
   if (done?.id) Object.assign(revealed, { id: done.id, letter: done });
   return done;

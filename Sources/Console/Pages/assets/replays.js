@@ -51,7 +51,7 @@ const replaysView = {
   pace: (found) => (found.replays ? 5 : found.finishedAt ? 30 : 1),
   show(found) {
     if (!found.replays) return replayShown(found);
-    if (found.replays.length === 0) return [nothing("replays", "Nothing was ever replayed", "A replay begins at the desk, and goes on whoever watches.")];
+    if (found.replays.length === 0) return [nothing("replays", "No replays yet", "Start a replay from dead letters; it runs in the background.")];
     return [table(["replay", "state", "begun", "by", "#items", "because"], found.replays.map((one) => [
       link(`#/replays/${one.replay}`, `Replay ${one.replay}`, { "data-row": "" }), tag(one.state, stateKind(one.state)), ago(one.startedAt), one.by, grouped(one.items), one.because]), { label: "replays" })];
   },

@@ -83,7 +83,7 @@ async function open() {
       if (here !== visit || !client.session) return;
       fault.hidden = false;
       fill(fault, icon("bad"), el("span", {}, refused.message));
-      if (before === null) fill(body, nothing("bad", "This cannot be shown now", refused.status === 503 || refused.status === 0 ? "It is looked for again every few seconds." : null));
+      if (before === null) fill(body, nothing("bad", "Not available", refused.status === 503 || refused.status === 0 ? "It is looked for again every few seconds." : null));
       else body.classList.add("stale");
       pause = Math.max(pause, 3);
     } finally {
@@ -114,7 +114,7 @@ function signInPage(words = "") {
       begin();
     } catch (refused) {
       fault.hidden = false;
-      fault.textContent = refused.code === "wrong-token" ? "Nobody has this token." : capital(refused.message);
+      fault.textContent = refused.code === "wrong-token" ? "Unknown token." : capital(refused.message);
       token.select();
     }
   });
