@@ -31,6 +31,29 @@ struct SpineTests {
         #expect(ground.provider.sent == ["d"])
     }
 
+    @Test("of several events of a burst in one batch, one goes out, and the others wait for the end of its window")
+    func burstInOneBatch() async throws {
+        let ground = try SpineGround()
+        try ground.person("u", device: "d")
+        ground.catalogs.replace(
+            try Bench.shipped(
+                "drop",
+                replacing: "    transaction_complete: {",
+                with: #"    transaction_complete: { burst: { window: "1h" },"#
+            )
+        )
+        let events = (1...3).map { number in
+            ground.message(
+                #"{"id":"e\#(number)","to":{"user":"u"},"title":"Hei","body":"x","collapseKey":"k"}"#,
+                type: "transaction_complete"
+            )
+        }
+        #expect(await ground.take(events) == [0, 1, 2])
+        #expect(ground.provider.sent == ["d"])
+        let states = ground.store.state.withLock { $0.lines.values.map { "\($0.state) \($0.reason ?? "-")" } }
+        #expect(states.sorted() == ["deferred burst", "deferred burst", "delivered -"])
+    }
+
     @Test("other words under a known id are a dead letter; the first ones stay")
     func conflict() async throws {
         let ground = try SpineGround()
