@@ -103,7 +103,7 @@ struct StreamingTests {
         async let answer = get(server.address.port, "/")
         try await eventually { server.activeRequests == 1 }
         say.yield(Array("data: 2\n\n".utf8))
-        await server.stop(grace: .seconds(10))
+        await server.stop(grace: LongestWait.duration)
         let text = await answer
         #expect(text.status == "200")
         #expect(text.hasSuffix("0\r\n\r\n"), "the last chunk is there, so the client knows that this was the end")

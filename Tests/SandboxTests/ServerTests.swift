@@ -184,7 +184,7 @@ struct ServerTests {
             client.sandbox.setFaults([SandboxFault(.fcm, .delay, delay: .milliseconds(300))])
             async let outcomes = client.transport.send([client.request(message, bearer: bearer)])
             try await eventually { client.sandbox.summary.providers[.fcm] != nil }
-            await client.sandbox.stop(grace: .seconds(10))
+            await client.sandbox.stop(grace: LongestWait.duration)
             guard case .answered(let answer) = try #require(await outcomes.first) else {
                 throw Unanswered(outcome: "cut off")
             }

@@ -10,7 +10,11 @@ import Testing
     .timeLimit(.ofTest)
 )
 struct PublisherFaultTests {
-    private func publisher(_ address: BrokerAddress, _ log: EventLog, timeout: Duration = .seconds(20)) -> Publisher {
+    private func publisher(
+        _ address: BrokerAddress,
+        _ log: EventLog,
+        timeout: Duration = LongestWait.duration
+    ) -> Publisher {
         let publisher = Publisher(
             .init(broker: address, name: "test-faults", timeout: timeout, chance: { 0.5 }, observer: log.observer)
         )

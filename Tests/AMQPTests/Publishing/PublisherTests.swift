@@ -65,7 +65,7 @@ struct PublisherTests {
             let areUnknown = outcomes.map { outcome in if case .unknown = outcome { true } else { false } }
             #expect(areUnknown == [true, true])
             try await withPublisher { publisher in
-                let confirmed = await publisher.publish(messages, within: .seconds(60))
+                let confirmed = await publisher.publish(messages, within: LongestWait.duration)
                 #expect(confirmed == [.confirmed, .confirmed])
             }
         }
