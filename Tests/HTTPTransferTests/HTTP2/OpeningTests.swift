@@ -151,7 +151,8 @@ struct OpeningTests {
     func firstLeaves() async throws {
         let mayAnswer = Latch()
         let server = try FrameServer { peer in
-            guard peer.index != 1 else { return }
+            // The client has noticed this end before it hears anything from the first connection.
+            guard peer.index != 1 else { return peer.finish() }
             peer.send(.settings([.concurrentStreams: 2]))
             guard peer.index > 0 else {
                 let requests = [peer.nextRequest(), peer.nextRequest()].compactMap { $0 }

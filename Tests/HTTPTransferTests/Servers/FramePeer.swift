@@ -66,6 +66,12 @@ final class FramePeer: @unchecked Sendable {
         }
     }
 
+    /// Ends what the server sends, and returns when the client has closed the connection.
+    func finish() {
+        shutdown(descriptor, CInt(SHUT_WR))
+        waitForPeerToClose()
+    }
+
     /// The handshake and the client's preface; false where the client goes away before.
     func begin() -> Bool {
         channel.shakeHands() && channel.takePreface()
