@@ -73,7 +73,7 @@ extension PostgresError {
     fileprivate var advice: String? {
         switch (code, sqlState) {
         case (.cannotConnect, .privilegeMissing?):
-            "grant the role to this log-in: see docs/operating.md, The database"
+            "grant the role to this log-in: see docs/topology.md, The database"
         case (.cannotConnect, .invalidParameterValue?): "run bellhop migrate first, which makes the roles"
         case (.cannotConnect, .some) where !isTransient: "check \(Setting.databaseURL.environmentName)"
         case (_, .tableUnknown?), (_, .columnUnknown?):
@@ -81,7 +81,7 @@ extension PostgresError {
                 + Setting.namespace.environmentName
         case (.timedOut, nil): "see docs/runbooks/database.md, When it does not answer"
         case (.timedOut, .some), (.cannotConnect, nil): "see docs/runbooks/database.md"
-        case (_, .privilegeMissing?): "log in with the rights for it: see docs/operating.md, The database"
+        case (_, .privilegeMissing?): "log in with the rights for it: see docs/topology.md, The database"
         default: nil
         }
     }

@@ -18,7 +18,7 @@ struct ManualPage {
             "environment",
             escaped("A flag wins over the environment, the environment over the file that BELLHOP_CONFIG names. ")
                 + escaped(
-                    "bellhop check-config shows what is in force; /usr/share/doc/bellhop/operating.md explains each."
+                    "bellhop check-config shows what is in force; /usr/share/doc/bellhop/reference.md explains each."
                 )
         )
         for setting in Setting.all {

@@ -69,7 +69,7 @@ struct CanaryFlight {
         let span = age(at: now)
         if isKept, let trouble {
             return "it takes messages, and may have no canary to prove it: \(trouble); "
-                + "see docs/operating.md, The broker"
+                + "see docs/topology.md, The broker"
         }
         guard hasComeBack, span <= Self.patience else {
             let isLate = hasComeBack || span > Self.patience

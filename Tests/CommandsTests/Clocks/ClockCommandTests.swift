@@ -52,9 +52,9 @@ struct ClockCommandTests {
         )
     }
 
-    @Test("docs/operating.md shows what they print")
+    @Test("docs/reference.md shows what they print")
     func page() async throws {
-        let path = Checkout.file("docs/operating.md")
+        let path = Checkout.file("docs/reference.md")
         let page = try String(contentsOf: path, encoding: .utf8)
         for words in [
             Line.nextRun("02:30", "Europe/Oslo", "2026-03-28T12:00:00Z", "--count", "2"),

@@ -3,7 +3,7 @@ import Store
 import TestSupport
 import Testing
 
-/// An upgrade as `docs/operating.md` tells it: the schema first, under everything that runs, then one process after the other.
+/// An upgrade as `docs/operations.md` tells it: the schema first, under everything that runs, then one process after the other.
 @Suite("Upgrades", .proofInTurn, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.ofProof))
 struct UpgradeTests {
     @Test("the next schema comes under load, and old processes start on it: nothing is lost, nothing is sent twice")
