@@ -19,7 +19,7 @@ struct APIMetrics: Sendable {
         )
         refusals = registry.counter(
             "bellhop_api_refused_tokens_total",
-            help: "Calls without a valid token, by what was wrong with it.",
+            help: "Calls without a valid token, by fault.",
             labels: ["reason"]
         )
     }

@@ -24,7 +24,7 @@ enum KeysCommand: Command {
             "tokens: the key set of BELLHOP_JWT_KEYS, to which the key is added, or a new one; "
                 + "operator: the file of BELLHOP_OPERATORS, in which they get a line, or a new one"
         ),
-        Option.taking("name", "NAME", "operator: who signs in with the token, as the audit shall say"),
+        Option.taking("name", "NAME", "operator: name of the token's owner, for the audit"),
         Option.taking("role", "viewer|operator", "operator: role: viewer or operator (default: operator)"),
         Option.json,
     ]

@@ -98,7 +98,9 @@ enum MigrateCommand: Command {
             shell.print("the schema is \(version.number), and programs for schema \(version.admitted) may run on it")
             let next = version.after(Migration.all)
             if next != version {
-                shell.print("with what is pending it is \(own), and programs for schema \(next.admitted) may run on it")
+                shell.print(
+                    "with the pending migrations it is \(own), and programs for schema \(next.admitted) may run on it"
+                )
             }
         }
         shell.print("this program is for schema \(own), and reads messages up to form \(MessageVersion.newest)")
@@ -110,7 +112,7 @@ extension Migrator.Status {
         switch self {
         case .current: "the schema is up to date"
         case .ahead(let names):
-            "the schema is that of a newer program, beside which this one may run: \(names.joined(separator: ", "))"
+            "the schema is that of a newer program, with which this one is compatible: \(names.joined(separator: ", "))"
         case .pending(let names): "pending: \(names.joined(separator: ", "))"
         case .diverged(let why): "diverged: \(why)"
         }

@@ -8,7 +8,7 @@ package enum SecureRandom {
         guard let length = CInt(exactly: count) else {
             throw CryptographyError(
                 .randomUnavailable,
-                "\(count) random bytes were asked for at once; OpenSSL gives at most \(CInt.max): ask for fewer"
+                "\(count) random bytes were requested; OpenSSL gives at most \(CInt.max): ask for fewer"
             )
         }
         var bytes = [UInt8](repeating: 0, count: count)

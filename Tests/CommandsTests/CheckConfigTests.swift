@@ -166,7 +166,7 @@ struct CheckConfigTests {
             try FileManager.default.createDirectory(at: nested, withIntermediateDirectories: true)
             let alone = await prompt.run("check-config")
             #expect(alone.code == .configuration)
-            #expect(alone.complaints.contains("have a fault; mend it:\nfolder.json5: cannot be read"))
+            #expect(alone.complaints.contains("have a fault; correct it:\nfolder.json5: cannot be read"))
             try Data("{app: 7}".utf8).write(to: catalogs.appendingPathComponent("broken.json5"))
             let both = await prompt.run("check-config")
             #expect(both.complaints.contains("folder.json5: cannot be read"))

@@ -33,8 +33,8 @@ extension ConnectionEvent: CustomStringConvertible {
         case .blocked(let reason): "the broker takes no messages for now: \(reason); what is published waits"
         case .unblocked: "the broker takes messages again"
         case .subscribed(let queue): "consuming \(queue)"
-        case .renewed(let queue): "took up the subscription to \(queue) anew, after a silence"
-        case .consumerCancelled(let queue): "the broker ended the subscription to \(queue), trying to take it up again"
+        case .renewed(let queue): "renewed the subscription to \(queue) after a silence"
+        case .consumerCancelled(let queue): "the broker ended the subscription to \(queue), subscribing again"
         case .subscriptionFailed(let queue, let error, let pause):
             "cannot subscribe to \(queue): \(error); trying again in \(pause.inWords)"
         case .unreadable(let queue): "rejected a message of \(queue) whose headers cannot be read"

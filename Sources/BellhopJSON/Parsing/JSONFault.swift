@@ -25,7 +25,7 @@ public struct JSONFault: Error, Hashable, Sendable {
         /// `Infinity` or `NaN`.
         case nonFiniteNumber = "Infinity and NaN are not accepted"
         /// The same key twice in one object: readers disagree on which one counts, so neither does.
-        case duplicateKey = "the same key stands twice in one object"
+        case duplicateKey = "duplicate key in one object"
         /// More levels than the limit.
         case tooDeep = "nested too deep"
         /// More bytes than the limit.

@@ -37,7 +37,7 @@ enum GeneralRules {
         return listener.tell(
             .follow,
             follow.hasEnded ? .suppress(.unfollowed) : nil,
-            follow.hasEnded ? "the user does not follow the topic any more" : "the user follows the topic"
+            follow.hasEnded ? "the user no longer follows the topic" : "the user follows the topic"
         )
     }
 

@@ -85,7 +85,7 @@ private struct NamedEvent {
         case .failure(let rejection): throw refused(rejection)
         }
         guard case .event(let event) = submission else {
-            throw fault("it feeds or takes back, and is no event", "name an event")
+            throw fault("it is a feed message or a cancellation, not an event", "name an event")
         }
         if case .users(let users) = event.audience, let user = document.user, !users.contains(user) {
             throw fault("it is not for the user of \(recipientFile)", "name one of its users, or leave \"to\" out")
@@ -105,7 +105,7 @@ private struct NamedEvent {
     }
 
     func refused(_ rejection: Rejection) -> CommandFailure {
-        fault("refused, \(rejection.summary)", "mend it, as bellhop validate would say too")
+        fault("refused, \(rejection.summary)", "correct it; bellhop validate reports the same fault")
     }
 
     func fault(_ cameBack: String, _ whatToDo: String) -> CommandFailure {

@@ -24,7 +24,7 @@ enum ExplainCommand: Command {
         let setup = try call.setup(requiring: [.databaseURL])
         let catalogs = setup.configuration.catalogs == nil ? nil : try setup.catalogs()
         let (story, holds, breakers) = try await reaching(
-            for: "looking what became of it",
+            for: "reading the notification's history",
             whatToDo: "bring the database back; bellhop status shows its state"
         ) { try await look(subject, recipient, setup) }
         let zones = ZoneLibrary(environment: call.shell.environment)

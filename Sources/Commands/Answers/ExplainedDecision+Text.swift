@@ -39,7 +39,7 @@ extension ExplainedDecision {
 
     private func write(_ rendered: (words: RenderedContent, language: LanguageTag?), into text: inout AnswerText) {
         let (words, language) = rendered
-        text.add("language", width: 9, language.map { "\($0)" } ?? "the producer's own words")
+        text.add("language", width: 9, language.map { "\($0)" } ?? "the producer's texts")
         text.add("title", width: 9, words.title)
         if !words.body.isEmpty { text.add("body", width: 9, words.body) }
         guard let link = words.link else { return text.add("link", width: 9, "none") }

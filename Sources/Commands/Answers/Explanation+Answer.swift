@@ -53,11 +53,11 @@ extension Explanation {
     private var planned: String? {
         guard let plan = story.plan else { return nil }
         if let cancelledAt = plan.cancelledAt, let closing = plan.closing {
-            return "It was closed at \(instant(cancelledAt)) and reaches nobody: \(closing.words)."
+            return "It was closed at \(instant(cancelledAt)) and reaches no user: \(closing.words)."
         }
         if let cancelledAt = plan.cancelledAt {
-            let order = plan.type == nil ? ", before it had come" : ""
-            return "Its producer took it back at \(instant(cancelledAt))\(order): it reaches nobody."
+            let order = plan.type == nil ? ", before it arrived" : ""
+            return "Its producer took it back at \(instant(cancelledAt))\(order): it reaches no user."
         }
         if case .named(let count, includesUser: false)? = plan.audience {
             return "It is for \(count == 1 ? "another user" : "\(count) users"), and this user is not among them."
@@ -88,12 +88,12 @@ extension Explanation {
         let begun = "Its fan-out to \(whose) began at \(instant(fanout.startedAt))"
         let ended = fanout.endedAt.map { " at \(instant($0))" } ?? ""
         return switch fanout.state {
-        case .running: "\(begun) and is under way: this user is not reached yet, or not meant."
+        case .running: "\(begun) and is in progress: this user is not reached yet, or not in the audience."
         case .paused: "\(begun) and is paused: see bellhop fanouts."
         case .cancelled: "\(begun) and was cancelled\(ended), before this user was reached."
         case .finished:
-            "\(begun) and was finished\(ended): it was for those who \(meant) at its beginning and still did when their "
-                + "page came, as far as the rules keep it for them."
+            "\(begun) and was finished\(ended): its audience was the users who \(meant) at its beginning and still did when their "
+                + "page was processed, unless a rule excluded them."
         }
     }
 
@@ -106,7 +106,7 @@ extension Explanation {
 
     private var erased: String? {
         guard let erasure = story.erasure else { return nil }
-        let returned = erasure.returnedAt.map { "; fed anew at \(instant($0))" } ?? ""
+        let returned = erasure.returnedAt.map { "; fed again at \(instant($0))" } ?? ""
         return "The user was erased at \(instant(erasure.erasedAt)), with everything of theirs\(returned)."
     }
 
@@ -122,7 +122,7 @@ extension DueEvent.Closing {
     var words: String {
         switch self {
         case .expired: "it had expired before anybody expanded it (\(rawValue))"
-        case .tooOld: "it had waited for too long for somebody to expand it (\(rawValue))"
+        case .tooOld: "it was not expanded in time (\(rawValue))"
         }
     }
 }

@@ -134,6 +134,6 @@ extension Explanation {
         "breaker": "the provider rejects our credentials or settings",
         "provider-rests": "the provider requested a pause",
         "mailbox-unknown": "the mail server knows no such address",
-        "receipt-missing": "the provider took it and never said what became of it",
+        "receipt-missing": "accepted by the provider, but no receipt arrived",
     ]
 }

@@ -65,8 +65,8 @@ extension Explanation {
 
     private func writeFollow(_ following: NotificationStory.Following, into text: inout AnswerText) {
         text.section("How the user follows \(following.topic) now")
-        guard let follow = following.follow else { return text.item("not at all, as far as anybody has said") }
-        if let removedAt = follow.removedAt { return text.item("not any more, since \(instant(removedAt))") }
+        guard let follow = following.follow else { return text.item("no follow is stored") }
+        if let removedAt = follow.removedAt { return text.item("no longer, since \(instant(removedAt))") }
         let facts = following.facts(for: story.key.recipient, with: story.settings.recipient.devices)
         text.item("since \(instant(follow.since)), as \(facts.role?.text ?? "a plain follower")")
         text.item(facts.isMuted ? "muted" : "not muted")

@@ -27,10 +27,10 @@ extension Explanation {
         add(plan.handedOverAt, "taken by a scheduler")
         add(plan.expandedAt, "published")
         guard plan.closing == nil else {
-            add(plan.cancelledAt, "closed: nobody had expanded it in time")
+            add(plan.cancelledAt, "closed: it was not expanded in time")
             return moments
         }
-        add(plan.cancelledAt, plan.type == nil ? "taken back, before it had come" : "taken back by its producer")
+        add(plan.cancelledAt, plan.type == nil ? "cancelled before it arrived" : "cancelled by its producer")
         return moments
     }
 
@@ -56,7 +56,7 @@ extension Explanation {
         }
         if let readAt = record.readAt { moments.append(Moment(instant: readAt, words: "read in the app")) }
         if let expiresAt = record.notification.content.extras.expiresAt, expiryMatters(expiresAt) {
-            moments.append(Moment(instant: expiresAt, words: "expires: not pushed any more"))
+            moments.append(Moment(instant: expiresAt, words: "expires: no longer pushed"))
         }
         return moments
     }
@@ -75,13 +75,13 @@ extension Explanation {
             let instant = max(line.updatedAt, story.record?.notification.createdAt ?? line.updatedAt)
             let written = Moment(instant: instant, words: words)
             guard let dueAt = line.dueAt, line.state?.isOwed == true else { return [written] }
-            return [written, Moment(instant: dueAt, words: "decided anew: \(name(of: line))")]
+            return [written, Moment(instant: dueAt, words: "evaluated again: \(name(of: line))")]
         }
     }
 
     private var erasureMoments: [Moment] {
         guard let erasure = story.erasure else { return [] }
         let erased = Moment(instant: erasure.erasedAt, words: "the user was erased")
-        return [erased] + (erasure.returnedAt.map { [Moment(instant: $0, words: "the user was fed anew")] } ?? [])
+        return [erased] + (erasure.returnedAt.map { [Moment(instant: $0, words: "the user was fed again")] } ?? [])
     }
 }

@@ -32,7 +32,7 @@ extension Outcome {
     /// The outcome in a sentence.
     func sentence(_ clock: UserClock) -> String {
         switch self {
-        case .send: "goes out at once"
+        case .send: "goes out immediately"
         case .wait(let wait):
             switch wait.reason {
             case .quietHours: "waits for the end of the quiet hours: \(clock.both(wait.until))"
@@ -59,9 +59,9 @@ extension SuppressionReason {
     var sentence: String {
         switch self {
         case .muted: "the user muted everything"
-        case .typeMuted: "this type is off, by the user's word or the app's default"
+        case .typeMuted: "this type is off, by the user's setting or the app's default"
         case .topicMuted: "the user muted this topic"
-        case .unfollowed: "the user does not follow the topic any more"
+        case .unfollowed: "the user no longer follows the topic"
         case .otherDevice: "the user follows the topic with other devices only"
         case .notAddressed: "it is for followers in another role"
         case .pushDisabled: "push is disabled for this user"

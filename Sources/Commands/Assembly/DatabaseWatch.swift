@@ -23,7 +23,7 @@ final class DatabaseWatch: Sendable {
         self.time = time
         failures = metrics.counter(
             "bellhop_database_failures_total",
-            help: "What the database refused for the state it is in: away, connections, disk, read-only and more.",
+            help: "Database errors by cause: away, connections, disk, read-only and more.",
             labels: ["reason"]
         )
     }

@@ -4,7 +4,7 @@ struct CatalogFailure: Error, CustomStringConvertible {
     let faults: [String]
 
     var description: String {
-        let count = faults.count == 1 ? "a fault; mend it" : "\(faults.count) faults; mend them"
+        let count = faults.count == 1 ? "a fault; correct it" : "\(faults.count) faults; correct them"
         return "the catalogues in \(folder) have \(count):\n\(faults.joined(separator: "\n"))"
     }
 }

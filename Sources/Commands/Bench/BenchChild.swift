@@ -65,7 +65,7 @@ final class BenchChild: Sendable {
             .tryAgain,
             attempted: "running \(name)",
             cameBack: "it ended (status \(status)): \(last)",
-            whatToDo: "mend what it complains of"
+            whatToDo: "correct the fault that it reports"
         )
     }
 

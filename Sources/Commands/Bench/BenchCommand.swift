@@ -7,7 +7,7 @@ import ServiceRuntime
 enum BenchCommand: Command {
     static let name = "bench"
     static let summary =
-        "Measures workers and the inbox API: events and calls a second, processor time, latency, memory."
+        "Measures workers and the inbox API: events and calls per second, processor time, latency, memory."
     static let synopsis = [
         "bench [--events N] [--users N] [--stored N] [--workers N] [--seed N] [--stub URL --stub-ca FILE] [--json] [--keep]",
         "bench fanout [--followers N] [--pushes off|on] [--workers N] [--seed N] [--json] [--keep]",
@@ -22,18 +22,18 @@ enum BenchCommand: Command {
         Option.taking("events", "N", "events of a run (50000; latency: 500; decision: 1000000)"),
         Option.taking("users", "N", "users that they go to (100000; latency, api: 1000)"),
         Option.taking("stored", "N", "existing notifications (0; api: per user, 200)"),
-        Option.taking("connections", "N", "connections that call the API at once (16)"),
-        Option.taking("streams", "N", "live streams that are open at once at the end (0)"),
+        Option.taking("connections", "N", "concurrent connections to the API (16)"),
+        Option.taking("streams", "N", "live streams held open at the end (0)"),
         Option.taking("seconds", "N", "how long one turn of calls to the API takes (4)"),
-        Option.taking("peer", "FILE", "a program that serves the same routes, measured in turns with ours"),
+        Option.taking("peer", "FILE", "a program with the same routes, measured in alternation"),
         Option.taking("followers", "N", "followers of the topic of one event (1000000)"),
         Option.taking("pushes", "off|on", "whether the followers want pushes, or have muted the type (off)"),
         Option.taking("idle", "SECONDS", "how long an urgent run looks at an idle system (20)"),
         Option.taking("workers", "N", "worker processes that drain the lane (1)"),
         Option.taking("erasures", "N", "users that are erased between the two halves (20000)"),
-        Option.taking("rate", "N/s", "events a second of a latency or an urgent run (50/s)"),
+        Option.taking("rate", "N/s", "events per second of a latency or urgent run (50/s)"),
         Option.taking("seed", "N", "decides users and events (1)"),
-        Option.taking("stub", "URL", "an HTTP/2 server in place of our own, or BENCH_STUB"),
+        Option.taking("stub", "URL", "an HTTP/2 server to use as the provider, or BENCH_STUB"),
         Option.taking("stub-ca", "FILE", "the authority to trust there, or BENCH_STUB_CA"),
         Option.json,
         Option.switch("keep", "leave schema, queues and logs behind"),

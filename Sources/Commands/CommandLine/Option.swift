@@ -18,7 +18,7 @@ struct Option: Sendable {
     static let watch = Option.switch("watch", "refresh every two seconds until Ctrl-C")
     static let untilStdinEnds = Option.switch(
         "until-stdin-ends",
-        "drain too when stdin ends, so that it cannot outlive whoever keeps it"
+        "drain when stdin closes, so that it cannot outlive its supervisor"
     )
     static let json = Option.switch("json", "print JSON only")
 }

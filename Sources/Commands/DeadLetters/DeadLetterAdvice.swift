@@ -17,7 +17,7 @@ enum DeadLetterAdvice {
             "the producer sent no valid JSON: have it corrected; edit what must go out tonight, discard the rest",
         "too-large": "above 256 KiB: have the producer send less; it cannot go out as it is",
         "missing-id": "the producer gives no id: have it corrected; edit --set '/id={item}' what must go out",
-        "missing-audience": "nobody is named in \"to\": edit --set /to=… what must go out",
+        "missing-audience": "\"to\" names no audience: set it with edit --set /to=…",
         "unknown-app": "no catalogue describes the app: add it, topology apply, SIGHUP, then replay",
         "unknown-type": "the app's catalogue does not know the type: add it, topology apply, SIGHUP, then replay",
         "invalid-field": "the pointer says which field: edit what must go out, have the producer corrected",
@@ -34,7 +34,7 @@ enum DeadLetterAdvice {
         "maxlen": "the queue was full: make room, then replay",
         "expired": "it waited longer than its time to live: replay if it still matters",
         "rejected": "a consumer that is not Bellhop rejected it: find out who reads our queues, then replay",
-        "unexplained": "somebody put it into the queue by hand: show it, then edit or discard",
+        "unexplained": "published to the queue by hand: show it, then edit or discard",
     ]
 
     private static let broker = "the broker gave it up: look at its log, then replay"

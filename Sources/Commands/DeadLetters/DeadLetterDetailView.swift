@@ -85,7 +85,7 @@ struct DeadLetterDetailView: Sendable {
             "data": .object(stored.content.data),
         ]
         lines += PrettyJSON.lines(isRevealed ? content : MaskedJSON.body(content), indentation: "  ").indented
-        guard let line = event.line else { return lines + ["It has no line in the ledger any more."] }
+        guard let line = event.line else { return lines + ["Its ledger row no longer exists."] }
         let reason = line.reason.map { ", \($0)" } ?? ""
         lines.append("Its line in the ledger: \(line.state?.rawValue ?? "-")\(reason), \(line.attempts.of("attempt"))")
         return lines
@@ -105,7 +105,7 @@ struct DeadLetterDetailView: Sendable {
         }
         guard let body = DeskText.document(origin.body) else {
             lines.append(
-                "  \(origin.body.count.of("byte")) that are no JSON" + (isRevealed ? ":" : "; --reveal shows them")
+                "  \(origin.body.count.of("byte")) that are not JSON" + (isRevealed ? ":" : "; --reveal shows them")
             )
             return isRevealed ? lines + [DeskText.cut(String(decoding: origin.body, as: UTF8.self), to: 10_000)] : lines
         }
@@ -116,7 +116,7 @@ struct DeadLetterDetailView: Sendable {
     private var conflictLines: [String] {
         func text(_ value: JSONValue) -> String { Self.oneLine(isRevealed ? value : MaskedJSON.part(value)) }
         let more = isRevealed ? "" : "; --reveal shows the values"
-        return ["What is stored under this id (-), and what came later (+)\(more)"]
+        return ["The stored event with this id (-) and the later one (+)\(more)"]
             + conflict.flatMap { change in
                 (change.before.map { ["  - \(change.place.text) \(text($0))"] } ?? [])
                     + (change.after.map { ["  + \(change.place.text) \(text($0))"] } ?? [])

@@ -24,7 +24,7 @@ enum DeadLettersCommand: Command {
         if words.has("from-queue") {
             return try await reaching(
                 for: "\(verb.rawValue) of the letters in the broker's queue",
-                whatToDo: "bring the broker back; what is filed already the desk shows without --from-queue"
+                whatToDo: "bring the broker back; stored dead letters are shown without --from-queue"
             ) { try await QueueSession(request).run() }
         }
         return try await reaching(

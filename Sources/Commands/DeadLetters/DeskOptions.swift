@@ -33,7 +33,7 @@ enum DeskOptions {
             .watch,
             .taking("at", "WHEN", "replay: begin at this instant, or after a span such as 2h"),
             .switch("dry-run", "dry run: predict the outcome of each item"),
-            .taking("rate", "N/s", "replay so many items a second at most"),
+            .taking("rate", "N/s", "send at most N items per second"),
             .switch("ramp", "replay 1 item, then 2, 5, 10, …, each time after all before have an outcome"),
             .taking("pause-at", "PERCENT", "pause when so many of the latest hundred outcomes failed (20)"),
             .taking("cap", "N", "skip items replayed N times or more (5)"),
@@ -85,7 +85,7 @@ extension DeadLetterFilter {
 extension Words {
     /// An instant, or a span from now on; nil where the option is not given.
     func time(ahead option: String, _ now: Timestamp) throws(CommandFailure) -> Timestamp? {
-        try optional(option, "an instant to come such as 2026-02-15T03:00:00Z, or a span such as 2h") { text in
+        try optional(option, "a future instant such as 2026-02-15T03:00:00Z, or a span such as 2h") { text in
             let span = Duration(text: text).map {
                 Timestamp(clamping: now.microseconds + min($0.microseconds, 1 << 50))
             }

@@ -95,7 +95,7 @@ extension DeskSession {
         let table = TextTable(columns, texts: [1, 2, 3, 4, 6, 7], flexible: [6, 7], optional: [3], rows: rows)
         answer(
             .object([("acts", .list(entries.map(\.json)))]),
-            lines: entries.isEmpty ? ["Nobody has done anything yet."] : table.lines(fitting: width),
+            lines: entries.isEmpty ? ["No actions yet."] : table.lines(fitting: width),
             emphasis: { index, _ in index == 0 ? .heading : .plain }
         )
         return .done

@@ -8,7 +8,7 @@ extension DeskSession {
     /// apart, and only the broker knows those.
     func whyNobodyCarries() async -> String {
         guard request.configuration.amqpURL != nil else {
-            return "Nobody carries it on: either no scheduler runs, or it cannot reach the broker; "
+            return "The replay is not running: no scheduler is running, or it cannot reach the broker; "
                 + "bellhop status, with \(Setting.amqpURL.environmentName), tells which."
         }
         do {
@@ -16,13 +16,13 @@ extension DeskSession {
             let broker = try setup.broker()
             let queue = try await BrokerSession.with(broker, name: "bellhop dead-letters") { try $0.checkQueue(name) }
             switch queue?.consumers {
-            case nil: return "Nobody carries it on: the broker has no queue \(name); run bellhop topology apply."
+            case nil: return "The replay is not running: the broker has no queue \(name); run bellhop topology apply."
             case 0?: return "The replay is not running: no scheduler is running; start one (bellhop scheduler)."
-            case _?: return "A scheduler runs and has not taken it up; its log says why."
+            case _?: return "A scheduler is running and has not started it; see its log."
             }
         } catch {
             return "It waits for the broker, which cannot be reached: \(Failure(error).text). "
-                + "A scheduler carries it on once the broker is back; whether one runs cannot be seen without it."
+                + "A scheduler continues it when the broker is back; without the broker, schedulers cannot be counted."
         }
     }
 }

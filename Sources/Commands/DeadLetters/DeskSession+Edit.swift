@@ -29,7 +29,7 @@ extension DeskSession {
             }
             let outcome = try await self.desk.hand(in: [correction], by: try desk ?? deskOperator())
             guard case .sent(let replay, _) = outcome else {
-                throw failure(.tryAgain, "it is not open any more", "look again", id)
+                throw failure(.tryAgain, "it is no longer open", "look again", id)
             }
             draft?.remove()
             draft = nil
@@ -118,7 +118,7 @@ extension DeskSession {
         if [.resume, .receipt].contains(summary.cause.stage) {
             throw failure(
                 .answerIsNo,
-                "it is a message of ours, not a producer's",
+                "it is an internal message, not a producer's",
                 "report it as a bug",
                 summary.deadID
             )
@@ -149,7 +149,7 @@ extension DeskSession {
             throw failure(
                 .badInput,
                 "such an event is recorded already",
-                "nothing was changed; give it an id of its own",
+                "nothing was changed; give it another id",
                 operands[0]
             )
         default: return

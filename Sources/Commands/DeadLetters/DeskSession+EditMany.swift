@@ -42,7 +42,7 @@ extension DeskSession {
         let deed = "sends corrected copies of \(valid.of("item")) in their place"
         guard try confirm(valid, asOf: filter.filedBy, deed) else { return .answerIsNo }
         switch try await desk.hand(in: found.corrections, by: try deskOperator()) {
-        case .notOpen: throw failure(.tryAgain, "none of them is open any more", "look again")
+        case .notOpen: throw failure(.tryAgain, "none of them is still open", "look again")
         case .sent(let replay, let items):
             if !isJSON { print("\(items.of("copy goes", "copies go")) out by replay \(replay).") }
             return words.has("detach") ? tell(items, found.left, replay: replay) : try await watch(replay)
@@ -104,7 +104,7 @@ extension DeskSession {
                 try await correct(item, forecast, &found)
             }
             guard found.bytes <= Self.mostBytes else {
-                throw failure(.badInput, "the bodies come to more than 64 MiB", "edit fewer at once, with --limit")
+                throw failure(.badInput, "the bodies exceed 64 MiB", "edit fewer items, with --limit")
             }
         }
     }
@@ -117,7 +117,7 @@ extension DeskSession {
     ) async throws -> String? {
         let summary = item.summary
         if summary.delivery != nil { return "recorded, and a delivery was given up: replay sends it as it is" }
-        if [.resume, .receipt].contains(summary.cause.stage) { return "a message of ours, not a producer's" }
+        if [.resume, .receipt].contains(summary.cause.stage) { return "an internal message, not a producer's" }
         if item.origin.cutBody != nil { return "only the beginning of the body is left" }
         if summary.firstFailedAt < cutoff.earliest { return "too old to be sent" }
         let now = try await forecast.predict(.init(item.origin, at: summary.firstFailedAt), at: now)

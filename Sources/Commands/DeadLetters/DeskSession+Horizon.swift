@@ -24,7 +24,7 @@ extension DeskSession {
         throw failure(
             .answerIsNo,
             "it failed first \(before(cutoff)): \(Self.reason(cutoff))",
-            "have the producer send it anew where it still matters, and discard it",
+            "ask the producer to send it again if it still matters, and discard it",
             summary.deadID
         )
     }
@@ -37,7 +37,7 @@ extension DeskSession {
 
     private static func reason(_ cutoff: ReplayCutoff) -> String {
         cutoff.isByRetention
-            ? "up to then a scheduler has let go of what guards against doubles (its \(Setting.retention.environmentName))"
+            ? "the records that prevent duplicates are deleted up to then (its \(Setting.retention.environmentName))"
             : "the guard against doubles may have forgotten them (\(Setting.replayHorizon.environmentName))"
     }
 }

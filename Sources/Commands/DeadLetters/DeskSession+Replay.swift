@@ -29,7 +29,7 @@ extension DeskSession {
         switch try await book.start(order, agreed: count, by: try deskOperator()) {
         case .started(let id, let items):
             if !isJSON {
-                print("Replay \(id) has begun: \(items.of("item")). It goes on whatever becomes of this terminal.")
+                print("Replay \(id) has started: \(items.of("item")). It continues if this terminal closes.")
             }
             if let begin = order.pace.notBefore, !isJSON { print("It sends from \(DeskText.instant(begin)) on.") }
             guard !words.has("detach"), order.pace.notBefore == nil else {

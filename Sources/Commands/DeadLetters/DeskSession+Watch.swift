@@ -139,5 +139,6 @@ extension DeskSession {
     /// So many without a word are silence: ten seconds.
     private static let breath = 40
     private static let failuresShown = 10
-    private static let goesOn = "it goes on as soon as somebody does; bellhop dead-letters replays shows how it stands"
+    private static let goesOn =
+        "it continues as soon as a scheduler runs; bellhop dead-letters replays shows its progress"
 }

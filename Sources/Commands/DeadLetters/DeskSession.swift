@@ -154,7 +154,7 @@ extension DeadLetterFilter {
     func expectMeant(_ words: Words, _ verb: DeskVerb) throws(CommandFailure) {
         if isNarrow, words.has("all") { throw words.misuse("--all means everything, and there is a filter beside it") }
         guard isNarrow || words.has("all") else {
-            throw words.misuse("\(verb.rawValue) wants to know which: items, a filter, or --all")
+            throw words.misuse("\(verb.rawValue) requires items, a filter, or --all")
         }
     }
 }

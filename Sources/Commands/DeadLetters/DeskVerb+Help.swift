@@ -4,13 +4,13 @@ extension DeskVerb {
     var purpose: String {
         switch self {
         case .groups: "Groups dead letters by cause, largest group first."
-        case .list: "Single items, those that failed last first; the beginning of an id names an item everywhere."
+        case .list: "Lists single items, most recent failure first; a unique id prefix names an item."
         case .show:
-            "Everything about one item. What is personal is masked; --reveal shows it, and the audit notes that."
+            "Shows one item. Personal data is masked; --reveal shows it and is recorded in the audit."
         case .replay:
-            "Sends items again. A scheduler runs the replay, even if this terminal closes; --dry-run says what would become of each."
-        case .replays: "How replays come along, those that have not ended first; of one, what failed and why."
-        case .pause: "Holds a replay up; what has gone out comes to its end."
+            "Sends items again. A scheduler runs the replay, even if this terminal closes; --dry-run predicts each outcome."
+        case .replays: "Lists replays, active ones first; for one replay, its failures and their reasons."
+        case .pause: "Pauses a replay; items already sent still complete."
         case .resume: "Resumes a paused replay."
         case .cancel: "Cancels a replay; unsent items become open again."
         case .edit:
@@ -18,7 +18,7 @@ extension DeskVerb {
         case .note: "Writes into the history of items."
         case .discard: "Discards open items; restore reopens them, undo reverts a whole action."
         case .restore: "Opens items again that were discarded."
-        case .undo: "Takes back a discard or a restore by its number in the audit: what nobody has touched since."
+        case .undo: "Reverts a discard or restore by its audit number, for items unchanged since."
         case .export: "Writes items with their messages as JSON lines, personal data included; the audit notes it."
         case .import: "Imports items from an export."
         case .audit: "Lists operator actions with item counts and reasons, latest first."
@@ -34,7 +34,7 @@ extension DeskVerb {
         case .replay: "replay --fingerprint a9bec42e --ramp --because \"FCM says it is over\""
         case .replays: "replays 12"
         case .pause: "pause 12 --because \"it fails again\""
-        case .resume: "resume 12 --because \"now it is mended\""
+        case .resume: "resume 12 --because \"the cause is corrected\""
         case .cancel: "cancel 12 --because \"not tonight\""
         case .edit: "edit 0bb40686 --set /id=login-4711 --because \"ticket 4711\""
         case .note: "note --fingerprint a9bec42e --because \"reported to FCM\""

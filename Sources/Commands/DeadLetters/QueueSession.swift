@@ -56,7 +56,7 @@ struct QueueSession: Sendable {
             return CommandFailure(
                 .tryAgain,
                 attempted: "going through \(names.dead)",
-                cameBack: "\(left.of("letter")) behind those that were looked at could not be reached",
+                cameBack: "\(left.of("letter")) behind the inspected ones could not be read",
                 whatToDo: "let a scheduler file them, or move some on with replay, and try again"
             )
         case .noQueue:

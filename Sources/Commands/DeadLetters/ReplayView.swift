@@ -57,7 +57,7 @@ struct ReplayView: Sendable {
         ]
         var table = TextTable(["outcome", "items"])
         if progress.waiting > 0 { table.add(["  waiting", progress.waiting.grouped]) }
-        if progress.underWay > 0 { table.add(["  under way", progress.underWay.grouped]) }
+        if progress.underWay > 0 { table.add(["  in flight", progress.underWay.grouped]) }
         for outcome in ReplayOutcome.allCases {
             guard let count = progress.outcomes[outcome] else { continue }
             table.add(["  \(outcome.words)", count.grouped])
@@ -74,12 +74,12 @@ struct ReplayView: Sendable {
         if replay.finishedAt == nil, let begin = replay.pace.notBefore, begin > now {
             lines.append("It sends from \(DeskText.instant(begin)) on.")
         }
-        if !failures.isEmpty { lines.append("What failed last; bellhop dead-letters show ITEM says all of one:") }
+        if !failures.isEmpty { lines.append("Most recent failures; details: bellhop dead-letters show ITEM") }
         for failure in failures {
             lines.append("  \(failure.deadID)  \(failure.reason): \(DeskText.cut(failure.error, to: 200))")
         }
         if replay.state == .paused {
-            lines.append("bellhop dead-letters resume \(replay.id) goes on, cancel \(replay.id) opens the rest again.")
+            lines.append("bellhop dead-letters resume \(replay.id) continues it, cancel \(replay.id) reopens the rest.")
         }
         return lines
     }
@@ -128,8 +128,8 @@ extension ReplayOutcome {
     /// With what follows from it, where that is not plain.
     fileprivate var words: String {
         switch self {
-        case .retrying: "retrying: failed once more, the ledger tries again by itself"
-        case .refused: "refused: the provider's settings are wrong, the ledger tries again by itself"
+        case .retrying: "retrying: failed again, retried automatically"
+        case .refused: "refused: the provider rejects our settings, retried automatically"
         case .deferred: "deferred: waits in the ledger by a rule"
         case .failed: "failed: died again, open again"
         case .stillOwed: "still owed: was about to be sent anyway"

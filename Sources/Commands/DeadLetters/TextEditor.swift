@@ -28,7 +28,7 @@ struct TextEditor: Sendable {
         } catch {
             throw failure(
                 "no file can be written in \(folder.path): \(error.reason)",
-                "set TMPDIR to a folder of your own"
+                "set TMPDIR to a folder that you own"
             )
         }
         let ending = try await open(path)

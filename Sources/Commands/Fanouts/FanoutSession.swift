@@ -59,7 +59,7 @@ struct FanoutSession: Sendable {
     func act() async throws -> ExitCode {
         guard let act = verb.act else { throw words.misuse("it cannot \(verb.rawValue)") }
         var filter = try filter()
-        guard filter.isNarrow else { throw words.misuse("\(verb.rawValue) wants to know which: a number, or a filter") }
+        guard filter.isNarrow else { throw words.misuse("\(verb.rawValue) requires a fan-out number or a filter") }
         filter.states = act.acceptedStates
         let count = try await desk.count(filter)
         guard count > 0 else {

@@ -35,7 +35,7 @@ extension FanoutProgress {
         case .cancelled:
             let taken = detail.pages.filter { $0.takenAt != nil }.count
             return held(surroundings.holds)
-                + (taken == 0 ? [] : ["Nothing more is planned; \(taken.of("page")) in hand may still end."])
+                + (taken == 0 ? [] : ["No more pages are planned; \(taken.of("page")) in progress may still complete."])
         case .paused: return [pause(detail)] + held(surroundings.holds)
         case .running:
             return held(surroundings.holds) + idle(detail, surroundings.consumers) + outlets(surroundings.status)
@@ -56,7 +56,7 @@ extension FanoutProgress {
     }
 
     private func pause(_ detail: FanoutDetail) -> String {
-        if let trouble = record.trouble { return "It paused by itself: \(trouble); resume once that is mended." }
+        if let trouble = record.trouble { return "It was paused automatically: \(trouble); correct that and resume." }
         guard let act = detail.acts.first(where: { $0.act == "fanout-pause" }) else { return "It is paused." }
         return "\(act.operator) paused it \(DeskText.ago(act.at, asOf)): \(act.because)"
     }
@@ -65,12 +65,12 @@ extension FanoutProgress {
         guard let standstill, standstill > Self.usualWait else { return [] }
         let taken = detail.pages.filter { $0.takenAt != nil }
         if let oldest = taken.compactMap(\.takenAt).min() {
-            let what = "\(taken.count.of("page")) in hand, the first taken \(DeskText.ago(oldest, asOf))"
+            let what = "\(taken.count.of("page")) in progress, the first taken \(DeskText.ago(oldest, asOf))"
             return ["\(what): its worker is busy with it, or gone; it then comes up again within minutes."]
         }
         let lane = record.priority.lane.rawValue
         if detail.pages.isEmpty || detail.pages.allSatisfy({ $0.handedOverAt == nil }) {
-            return ["Nobody hands its pages over: does a scheduler run? bellhop status tells."]
+            return ["Its pages are not released: check with bellhop status that a scheduler is running."]
         }
         switch consumers {
         case 0?: return ["No worker serves the \(lane) lane, and its pages wait there: start one (bellhop worker)."]

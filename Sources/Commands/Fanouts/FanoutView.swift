@@ -80,10 +80,10 @@ struct FanoutView: Sendable {
         var facts = [
             ("state", state), ("type", record.type), ("to", audience),
             ("lane", record.priority.lane.rawValue),
-            ("users", "\(share), \(counts.recorded.of("new notification")), \(due) due at once"),
+            ("users", "\(share), \(counts.recorded.of("new notification")), \(due) sent immediately"),
             ("pages", "\(counts.pages.grouped) of \(counts.planned.grouped) planned so far"),
         ]
-        if let rate { facts.append(("rate", "\(rate) users a second" + (timeLeft.map { ", \($0) left" } ?? ""))) }
+        if let rate { facts.append(("rate", "\(rate) users per second" + (timeLeft.map { ", \($0) left" } ?? ""))) }
         facts.append(("begun", moment(record.startedAt)))
         if let workedAt = counts.workedAt { facts.append(("last page", moment(workedAt))) }
         if let pausedAt = record.pausedAt { facts.append(("paused", moment(pausedAt))) }

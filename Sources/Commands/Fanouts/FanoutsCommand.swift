@@ -32,9 +32,9 @@ enum FanoutVerb: String, CaseIterable, Sendable {
     /// What it does, in a sentence or two.
     private var purpose: String {
         switch self {
-        case .list: "How events for wide audiences come along, the latest first: progress, rate, and what is left."
+        case .list: "Lists fan-outs, latest first: progress, rate and remaining work."
         case .show: "Shows one fan-out in detail, with the reason if it is stalled."
-        case .pause: "Holds fan-outs up: nothing of them goes out after the pages that are under way."
+        case .pause: "Pauses fan-outs; pages in progress still complete."
         case .resume: "Resumes paused fan-outs."
         case .cancel: "Cancels fan-outs permanently; users already reached keep the notification."
         }

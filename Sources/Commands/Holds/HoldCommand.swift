@@ -35,7 +35,7 @@ extension HoldVerb {
     /// What it does, in a sentence or two.
     private var purpose: String {
         switch self {
-        case .list: "What is held, since when, by whom and why, and how much waits behind it."
+        case .list: "Lists holds with start, operator, reason and number of held deliveries."
         case .add: "Holds an app, type or provider on all workers within seconds; inboxes still update."
         case .release: "Releases a hold; held deliveries are sent in order."
         case .discard: "Discards held deliveries; the notifications stay in the app."
@@ -64,11 +64,11 @@ enum HoldCommand: Command {
         Option.taking("app", "A", "of this app"),
         .taking("type", "T", "only events of this type"),
         .taking("provider", "P", "only through this provider: apns, fcm, expo, webpush or email"),
-        .taking("event", "ID", "discard: only what came of this event"),
+        .taking("event", "ID", "discard: only deliveries of this event"),
         .switch("dry-run", "discard: say how much is meant, and change nothing"),
         .switch("yes", "discard: skip the confirmation prompt"),
         .taking("by", "NAME", "operator name for the audit (default: system user)"),
-        .taking("because", "TEXT", "why, for the audit and for whoever looks; asked for on a terminal"),
+        .taking("because", "TEXT", "reason for the audit and the list; prompted for on a terminal"),
         .json,
     ]
 

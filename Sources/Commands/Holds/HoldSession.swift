@@ -33,7 +33,7 @@ struct HoldSession: Sendable {
         let scope = try scope()
         if try !isKnown(scope) {
             call.shell.complaints.print(
-                line: "bellhop: without catalogues (BELLHOP_CATALOGS) nobody has checked that there is \(scope.words)"
+                line: "bellhop: without catalogues (BELLHOP_CATALOGS) it was not checked that there is \(scope.words)"
             )
         }
         switch try await desk.place(scope, by: try call.deskOperator()) {
@@ -56,7 +56,7 @@ struct HoldSession: Sendable {
         case .tooMany:
             throw failure(
                 .answerIsNo,
-                "\(HoldBook.most) holds are in force, and there may be no more",
+                "\(HoldBook.most) holds are active, which is the limit",
                 "release some, or hold the whole app"
             )
         }
@@ -77,7 +77,7 @@ struct HoldSession: Sendable {
         let hold = try await meant()
         let view = try await views([hold]).first
         guard let released = try await desk.release(hold.number, by: try call.deskOperator()) else {
-            throw failure(.tryAgain, "somebody else released it at this moment", "see bellhop hold list")
+            throw failure(.tryAgain, "another operator has just released it", "see bellhop hold list")
         }
         let others = try await desk.all().filter { $0.scope.overlaps(released.scope) }
         call.answer(
@@ -98,7 +98,7 @@ struct HoldSession: Sendable {
         if others.contains(where: { $0.scope.contains(scope) }) {
             return "\(waiting) waited, and wait still: held, too, by \(names)."
         }
-        let rest = others.isEmpty ? "" : " But for what is held, too, by \(names)."
+        let rest = others.isEmpty ? "" : " These holds still apply: \(names)."
         return "\(waiting) waited, and go out from now on; what is deferred for quiet hours, a digest or a retry "
             + "follows in its time.\(rest)"
     }
@@ -137,7 +137,7 @@ struct HoldSession: Sendable {
         }
         call.answer(
             Self.result(done.done, left: done.left),
-            lines: ["Discarded \(deliveries(done.done)); hold \(hold.number) stays in force.", Self.rest(done.left)]
+            lines: ["Discarded \(deliveries(done.done)); hold \(hold.number) stays active.", Self.rest(done.left)]
         )
         return .done
     }
@@ -150,7 +150,7 @@ struct HoldSession: Sendable {
     private static func rest(_ left: Int) -> String {
         left > 0
             ? "\(left.grouped) wait still: discard again before you release."
-            : "What is deferred for quiet hours, a digest or a retry comes to the hold in its time: look again before you "
+            : "Deliveries deferred for quiet hours, a digest or a retry reach the hold later: check again before you "
                 + "release."
     }
 
@@ -184,7 +184,9 @@ struct HoldSession: Sendable {
         let found: OperatorHold?
         if let text = operands.first {
             guard operands.count == 1, let number = Int64(text), words.given.isDisjoint(with: Self.scopeOptions) else {
-                throw words.misuse("\(verb.rawValue) takes the number of one hold, or --app and what it was added with")
+                throw words.misuse(
+                    "\(verb.rawValue) requires the number of one hold, or --app and the options of its add"
+                )
             }
             found = holds.first { $0.number == number }
         } else {

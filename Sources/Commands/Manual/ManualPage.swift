@@ -18,7 +18,7 @@ struct ManualPage {
             "environment",
             escaped("A flag wins over the environment, the environment over the file that BELLHOP_CONFIG names. ")
                 + escaped(
-                    "bellhop check-config shows what is in force; /usr/share/doc/bellhop/reference.md explains each."
+                    "bellhop check-config shows the effective settings; /usr/share/doc/bellhop/reference.md explains each."
                 )
         )
         for setting in Setting.all {
@@ -96,7 +96,7 @@ extension ExitCode {
         case .done: "It did what was asked."
         case .answerIsNo: "It ran, and the answer is no: a check failed, nothing matched."
         case .usage: "The command line is wrong."
-        case .badInput: "What was handed in is wrong."
+        case .badInput: "The input is invalid."
         case .unavailable: "The broker or the database cannot be reached."
         case .bug: "A bug."
         case .tryAgain: "It did not work this time; a repeat may."

@@ -9,7 +9,7 @@ enum PoolCommand: Command {
     static let options = [
         Option.taking("workers", "N", "how many, 1 to \(mostWorkers); each has its metrics one port above the last"),
         Option.taking("lanes", "LIST", "the lanes that each serves; all three unless given"),
-        Option.switch("api", "serve the inbox API, too, in a process of its own"),
+        Option.switch("api", "also serve the inbox API, in a separate process"),
     ]
 
     /// The port 100 above the base is the scheduler's.

@@ -49,7 +49,7 @@ final class RoleSeat: Service {
                     // It drains where somebody has asked it to, past the crew: that is a wish, and no trouble.
                     ending == .exited(0) ? .notice : .warning,
                     isHopeless ? "the \(kind) cannot start" : "the \(kind) ended, starting another",
-                    isHopeless ? "\(ending.description), its own last line says what to mend" : ending.description,
+                    isHopeless ? "\(ending.description), its last line names the fault" : ending.description,
                     drain
                 )
             }
@@ -145,7 +145,7 @@ final class RoleSeat: Service {
             code,
             attempted: "running \(name)",
             cameBack: ending.description,
-            whatToDo: "its own last line says what to mend"
+            whatToDo: "its last line names the fault"
         )
     }
 }

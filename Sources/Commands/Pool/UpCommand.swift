@@ -32,12 +32,12 @@ enum UpCommand: Command {
         if configuration.jwtKeys != nil {
             crew.add(APICommand.self, as: "inbox API")
         } else {
-            logger.notice("no inbox API: nobody says whose tokens it takes", missing(.jwtKeys))
+            logger.notice("no inbox API: no token keys are configured", missing(.jwtKeys))
         }
         if configuration.operators != nil {
             crew.add(ConsoleCommand.self, as: "console")
         } else {
-            logger.notice("no console: nobody says who may sign in", missing(.operators))
+            logger.notice("no console: no operators are configured", missing(.operators))
         }
         let steps: [(any Command.Type, [String])] = [(MigrateCommand.self, []), (TopologyCommand.self, ["apply"])]
         for (command, operands) in steps {

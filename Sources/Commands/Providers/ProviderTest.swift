@@ -15,7 +15,7 @@ struct ProviderTest: Sendable {
     /// Reads the words; what cannot be tried is a fault of their form.
     init(_ words: Words, app: AppID, provider: CheckedProvider) throws(CommandFailure) {
         guard let token = words.value("token") ?? provider.madeUpToken else {
-            let what = provider == .email ? "an address of yours" : "a file with a browser's subscription (JSON)"
+            let what = provider == .email ? "your own address" : "a file with a browser's subscription (JSON)"
             throw words.misuse("--token is missing: \(provider.rawValue) needs \(what)")
         }
         guard let push = provider.push else {

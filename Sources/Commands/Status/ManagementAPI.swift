@@ -21,7 +21,7 @@ struct ManagementAPI: Sendable {
             throw CommandFailure(
                 .configuration,
                 attempted: "reading \(Setting.managementURL.environmentName)",
-                cameBack: "it is no URL with a host",
+                cameBack: "it is not a URL with a host",
                 whatToDo: "write it like http://user:password@127.0.0.1:15672"
             )
         }

@@ -83,15 +83,16 @@ extension Status {
     /// run, though somebody serves the lanes.
     private func whyNobodyFiles(_ waiting: String, worksSomebody: Bool) -> String {
         guard isDatabaseSeen else {
-            return "nobody files dead letters\(waiting): schedulers leave them in the queue while they have no "
+            return "dead letters are not stored\(waiting): schedulers leave them in the queue while they have no "
                 + "database, so whether one runs cannot be seen"
         }
         if let place = place(of: "scheduler") {
-            return "nobody files dead letters\(waiting), though a scheduler runs, \(place): it takes them up again by "
-                + "itself when broker and database are back; where it does not within a minute, its log says why"
+            return "dead letters are not stored\(waiting), although a scheduler is running, \(place): it continues "
+                + "automatically when broker and database are back; if not within a minute, see its log"
         }
         guard crews.isEmpty, worksSomebody else { return "no scheduler runs\(waiting): start one" }
-        return "nobody files dead letters\(waiting), and no process has said yet that it runs, as after an absence of "
+        return
+            "dead letters are not stored\(waiting), and no process has written a heartbeat yet, as after an outage of "
             + "the database: look again in ten seconds"
     }
 
@@ -140,18 +141,18 @@ extension Status {
             }
             problems += store.fanouts.latest.filter(\.isStalled).map { progress in
                 let since = progress.standstill?.roughly ?? "minutes"
-                return "fan-out \(progress.record.number) of \(progress.record.app) has stood still for \(since): "
+                return "fan-out \(progress.record.number) of \(progress.record.app) has been stalled for \(since): "
                     + "bellhop fanouts show \(progress.record.number)"
             }
             let open = store.deadLetters.map(\.count).reduce(0, +)
             problems += store.pausedReplays.map { replay in
                 let why = replay.reason.map { " (\($0))" } ?? ""
                 return "replay \(replay.id) is paused\(why), \(Self.counted(replay.waiting, "item", "waits", "wait")): "
-                    + "bellhop dead-letters resume \(replay.id) goes on, cancel \(replay.id) opens them again"
+                    + "bellhop dead-letters resume \(replay.id) continues it, cancel \(replay.id) reopens them"
             }
             if open > 0 {
                 let letters = Self.counted(open, "open dead letter", "waits", "wait")
-                problems.append("\(letters) for somebody: bellhop dead-letters groups")
+                problems.append("\(letters) to handle: bellhop dead-letters groups")
             }
         }
         if let managementObstacle { problems.append(managementObstacle) }

@@ -77,7 +77,7 @@ extension Status {
         if known.count > 1 {
             let each = standing.map { "\($0.count.of($0.role)) with \($0.catalogs) (\($0.places))" }
             problems.append(
-                "processes go by different catalogues: \(each.joined(separator: "; ")); SIGHUP those with older files"
+                "processes use different catalogues: \(each.joined(separator: "; ")); SIGHUP those with older files"
             )
         }
         let versions = Set(standing.map(\.version)).sorted()

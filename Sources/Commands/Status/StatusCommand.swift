@@ -101,7 +101,7 @@ private struct Look: Sendable {
         }
         defer { timer.cancel() }
         for await sight in sights { return sight }
-        return .unseen(because: "nobody waits for it any more")
+        return .unseen(because: "the caller no longer waits")
     }
 
     private func lookAtQueues() async throws -> [QueueStatus] {

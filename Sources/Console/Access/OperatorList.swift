@@ -45,7 +45,7 @@ package struct OperatorList: Sendable, Equatable {
         for scope in (scopes ?? []).prefix(most) {
             guard let person = Operator(scope) else { continue }
             if operators.contains(where: { $0.name == person.name }) {
-                scope.report("name", "somebody else has this name already")
+                scope.report("name", "another operator already has this name")
             }
             operators.append(person)
         }

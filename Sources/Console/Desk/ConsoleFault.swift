@@ -55,14 +55,14 @@ struct ConsoleFault: Error, Sendable {
     static let strangePage = ConsoleFault(
         status: 403,
         code: "not-this-page",
-        message: "this did not come from the console's own page; load it anew"
+        message: "the request did not come from the console's page; reload it"
     )
-    static let busy = ConsoleFault(status: 503, code: "busy", message: "too much is asked at once; try again")
+    static let busy = ConsoleFault(status: 503, code: "busy", message: "too many concurrent requests; retry")
     static let tooManyAttempts = ConsoleFault(
         status: 429,
         code: "too-many-attempts",
         message: "too many attempts to sign in; wait a minute"
     )
     static let bug = ConsoleFault(status: 500, code: "internal", message: "the console failed")
-    static let wrongToken = ConsoleFault(status: 401, code: "wrong-token", message: "nobody has this token")
+    static let wrongToken = ConsoleFault(status: 401, code: "wrong-token", message: "unknown token")
 }

@@ -46,7 +46,7 @@ package final class PrivateKey: @unchecked Sendable {
         guard isSound else {
             throw CryptographyError(
                 .invalidKey,
-                "the number is no secret of P-256 (\(OpenSSLErrors.drain())): expected one between 1 and its order"
+                "the number is not a P-256 secret (\(OpenSSLErrors.drain())): expected one between 1 and its order"
             )
         }
     }

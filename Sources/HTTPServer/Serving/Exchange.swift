@@ -86,7 +86,7 @@ struct HTTPRequestHead: Sendable {
         }
         guard let length = lengths.first else { return nil }
         guard let count = UInt64(length) else {
-            return Refusal(status: 400, code: "bad-framing", message: "the length is no number")
+            return Refusal(status: 400, code: "bad-framing", message: "the length is not a number")
         }
         return count <= UInt64(clamping: limits.bodyBytes) ? nil : .tooLarge(limits.bodyBytes)
     }

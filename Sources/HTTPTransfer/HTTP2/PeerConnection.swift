@@ -270,7 +270,7 @@ final class PeerConnection {
     private func giveBack(_ exchange: Exchange) {
         guard exchange.queued.refusals < 3 else {
             exchange.wasSent = false
-            return fail(exchange, .connectionLost, "the peer refused it again and again")
+            return fail(exchange, .connectionLost, "the peer refused it repeatedly")
         }
         inFlight -= 1
         returned.append(exchange.handBack())

@@ -73,7 +73,7 @@ struct CanaryFlight {
         }
         guard hasComeBack, span <= Self.patience else {
             let isLate = hasComeBack || span > Self.patience
-            let course = isLate ? "has been under way for \(span.inSeconds)" : "is not back yet"
+            let course = isLate ? "has been in flight for \(span.inSeconds)" : "is not back yet"
             let why = trouble ?? (since == nil ? nil : "not consumed")
             return "its canary \(course)" + (why.map { ": \($0)" } ?? "")
         }

@@ -15,7 +15,7 @@ struct BacklogMetrics: Sendable {
         )
         age = registry.gauge(
             "bellhop_backlog_age_seconds",
-            help: "How long ago the oldest delivery was recorded that waits for the outlet; 0 where none does.",
+            help: "Age of the oldest delivery that waits for the outlet; 0 if none waits.",
             labels: ["app", "provider"]
         )
     }

@@ -53,7 +53,7 @@ package struct CatalogReload: Service {
             let catalogs = try read()
             if let stray = try await stray(catalogs) {
                 logger.error(
-                    "the new catalogues are not in force: \(stray.why)",
+                    "new catalogues rejected: \(stray.why)",
                     [
                         "routingKey": .text(stray.key),
                         "whatToDo": .text(Self.applyFirst),

@@ -52,7 +52,7 @@ package final class ClockWatch: Sendable {
         self.ask = ask
         metrics.gauge(
             "bellhop_clock_offset_seconds",
-            help: "How far this host's clock is ahead of the database's; absent until the database has answered."
+            help: "Seconds by which this host's clock is ahead of the database's; absent until the first comparison."
         ) { [weak self] in self?.offset?.secondsAsDouble }
     }
 

@@ -28,7 +28,7 @@ package struct PipelineMetrics: Sendable {
         setAside = SetAsideMetrics(registry)
         canaries = registry.gauge(
             "bellhop_canary_age_seconds",
-            help: "How long the canary of a lane has been under way; 0 where the last one is back.",
+            help: "Time that a lane's canary has been in flight; 0 if the last one has returned.",
             labels: ["lane"]
         )
         deadLetters = registry.counter(

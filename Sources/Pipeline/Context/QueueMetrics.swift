@@ -8,7 +8,7 @@ struct QueueMetrics: Sendable {
     init(_ registry: MetricsRegistry) {
         age = registry.gauge(
             "bellhop_queue_age_seconds",
-            help: "How long ago the oldest message was published of those that were just taken; 0 where none was.",
+            help: "Age of the oldest message just consumed; 0 if none was.",
             labels: ["queue"]
         )
     }

@@ -12,7 +12,7 @@ package struct WatchedPublisher: MessagePublisher {
         self.publisher = publisher
         unconfirmed = registry.counter(
             "bellhop_unconfirmed_total",
-            help: "Messages of our own that the broker did not confirm: refused, unroutable, not-sent, unknown, unfit.",
+            help: "Internal messages that the broker did not confirm: refused, unroutable, not-sent, unknown, unfit.",
             labels: ["outcome"]
         )
         registry.gauge("bellhop_broker_blocked", help: "1 while the broker has an alarm and takes no messages.") {

@@ -25,7 +25,7 @@ package struct DeadLetterMeter: Service {
         )
         oldest = tools.metrics.gauge(
             "bellhop_dead_letters_oldest_seconds",
-            help: "Since the oldest open dead letter failed first; 0 where none is open."
+            help: "Time since the first failure of the oldest open dead letter; 0 if none is open."
         )
         replays = tools.metrics.gauge(
             "bellhop_replays",
@@ -34,7 +34,7 @@ package struct DeadLetterMeter: Service {
         )
         outcomes = tools.metrics.gauge(
             "bellhop_replay_outcomes",
-            help: "Items of the replays that began within the last day, by what became of them.",
+            help: "Items of replays started within the last day, by outcome.",
             labels: ["outcome"]
         )
     }

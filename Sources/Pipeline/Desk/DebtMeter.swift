@@ -21,7 +21,7 @@ package struct DebtMeter: Service {
         loop = tools.meterLoop(of: name, every: interval, trouble: "cannot read the age of pending deliveries")
         overdue = tools.metrics.gauge(
             "bellhop_owed_oldest_seconds",
-            help: "Since the oldest delivery was due that nobody has handed over, by lane; 0 where none is.",
+            help: "Time since the oldest unreleased delivery was due, by lane; 0 if none is.",
             labels: ["lane"]
         )
         backlogs = tools.metrics.gauge(

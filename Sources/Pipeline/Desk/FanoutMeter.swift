@@ -23,7 +23,7 @@ package struct FanoutMeter: Service {
         )
         standstill = tools.metrics.gauge(
             "bellhop_fanout_standstill_seconds",
-            help: "Since the running fan-out that has stood still longest finished a page, or began to run; by app.",
+            help: "Longest time since a running fan-out completed a page or started, by app.",
             labels: ["app"]
         )
     }

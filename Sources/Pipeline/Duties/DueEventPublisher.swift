@@ -25,7 +25,7 @@ package struct DueEventPublisher: Service {
         plans = EventBook(pool: tools.pool)
         published = tools.metrics.counter(
             "bellhop_due_events_total",
-            help: "Events published because their deliverAt had come."
+            help: "Events published at their deliverAt."
         )
         closed = tools.metrics.counter(
             "bellhop_closed_events_total",

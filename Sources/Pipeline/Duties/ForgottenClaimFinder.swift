@@ -48,7 +48,7 @@ package struct ForgottenClaimFinder: Service {
         claims = ForgottenClaimBook(pool: tools.pool, olderThan: rhythm.lease + rhythm.grace)
         found = tools.metrics.counter(
             "bellhop_forgotten_claims_total",
-            help: "First attempts that nobody was left to settle, found and handed over."
+            help: "First attempts that were never settled, found and released."
         )
     }
 

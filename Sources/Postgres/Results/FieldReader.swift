@@ -90,7 +90,7 @@ enum DecodingFault: Error {
         let reason =
             switch self {
             case .mismatch(let wanted): "was read as \(wanted); read it as what it is, or cast it in the statement"
-            case .malformed: "holds bytes that are no value of that type"
+            case .malformed: "holds bytes that are not a value of that type"
             case .infinite: "is infinite, where an instant was expected"
             }
         return PostgresError(.unexpectedResult, "Column \"\(column)\" (\(type)) \(reason).")

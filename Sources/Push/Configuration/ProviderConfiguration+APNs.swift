@@ -33,7 +33,7 @@ extension ProviderReader {
         let endpoint = scope.address("endpoint")
         let sandboxEndpoint = scope.address("sandboxEndpoint")
         let reach = reach(scope, connections: 5, window: 500)
-        let idRule = "the ten capitals and digits that Apple shows beside it"
+        let idRule = "the ten capitals and digits that Apple shows next to it"
         let teamID = scope.text("teamID", "\(idRule) (membership details)", required: true, APNsKey.isID)
         let keyID = scope.text("keyID", "\(idRule) (keys)", required: true, APNsKey.isID)
         let bundle = "the app's bundle id, such as com.example.app"

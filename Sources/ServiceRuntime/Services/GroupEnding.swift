@@ -53,9 +53,9 @@ extension GroupEnding: CustomStringConvertible {
         switch self {
         case .drained(let cause): "drained, because of \(cause)"
         case .timedOut(let services):
-            "\(services.joined(separator: ", ")) did not finish in time; what was in hand is delivered again"
+            "\(services.joined(separator: ", ")) did not finish in time; the broker delivers their messages again"
         case .failed(let service, let error): "\(service) failed: \(error)"
-        case .returnedEarly(let service): "\(service) ended although nobody had asked it to"
+        case .returnedEarly(let service): "\(service) ended unexpectedly"
         }
     }
 }

@@ -20,7 +20,7 @@ struct MigrationRun {
             for migration in pending {
                 guard try applyInTime(migration, partitions: partitions ?? 0) else {
                     return .postponed(
-                        "\(migration.name) needs a table for a moment, and somebody held it each time for a minute"
+                        "\(migration.name) needs a table lock, and another session held the table for a minute each time"
                     )
                 }
             }

@@ -78,7 +78,7 @@ struct DecideTests {
         let expected = [
             "security of drop, priority high, event e1",
             "decided at 2026-03-29 01:30 +01:00, which is 2026-03-29T00:30:00.000Z", "by the user's own clock",
-            "In the app: yes", "title      Ny pålogging fra iPhone", "device 1, ios through expo: goes out at once",
+            "In the app: yes", "title      Ny pålogging fra iPhone", "device 1, ios through expo: goes out immediately",
             "(no-permission)", "quiet-hours   send", "ios devices:",
         ]
         for words in expected { #expect(answer.output.contains(words), "\(words)\n\(answer.output)") }
@@ -159,7 +159,10 @@ struct DecideTests {
             (#"{"id":"e1","app":"drop","eventType":"security","data":{}}"#, nil, nil, "/data/device"),
             (#"{"app":"drop","eventType":"security"}"#, nil, nil, "missing-id"),
             (#"{"id":"e1","app":"dorp","eventType":"security"}"#, nil, nil, "unknown-app"),
-            (#"{"id":"e1","app":"drop","eventType":"follow.added","userId":"u","topic":"t"}"#, nil, nil, "no event"),
+            (
+                #"{"id":"e1","app":"drop","eventType":"follow.added","userId":"u","topic":"t"}"#, nil, nil,
+                "not an event"
+            ),
             (#"{"id":"e1","app":"drop","eventType":"security","to":{"user":"bo"},"title":"T"}"#, nil, nil, "not for"),
             (nil, #"{"timezon": 1, "pushEnabled": "no"}"#, nil, "2 faults"),
             (nil, "[]", nil, "expected an object"),

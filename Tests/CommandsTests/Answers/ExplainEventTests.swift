@@ -71,12 +71,12 @@ struct ExplainEventTests {
             ),
             (
                 event(to: #"{"topic": "venue:42"}"#) + fanout("running"),
-                "Its fan-out to the followers of venue:42 began at 2026-03-02 10:00:00 UTC (11:00) and is under way"
+                "Its fan-out to the followers of venue:42 began at 2026-03-02 10:00:00 UTC (11:00) and is in progress"
             ),
             (event(to: #"{"everyone": true}"#) + fanout("paused"), "and is paused: see bellhop fanouts."),
             (
                 event(to: #"{"topic": "venue:42"}"#) + fanout("finished"),
-                "was finished at 2026-03-02 10:01:00 UTC (11:01): it was for those who followed it at its beginning"
+                "was finished at 2026-03-02 10:01:00 UTC (11:01): its audience was the users who followed it at its beginning"
             ),
             (
                 event(columns: ", expanded_at", values: ", '2026-03-02T10:00:01Z'"),
@@ -88,11 +88,11 @@ struct ExplainEventTests {
                     columns: ", cancelled_at",
                     values: ", '2026-03-02T10:00:00Z'"
                 ),
-                "Its producer took it back at 2026-03-02 10:00:00 UTC (11:00): it reaches nobody."
+                "Its producer took it back at 2026-03-02 10:00:00 UTC (11:00): it reaches no user."
             ),
             (
                 "INSERT INTO events (app, id, cancelled_at) VALUES ('drop', 'e1', '2026-03-02T10:00:00Z')",
-                "took it back at 2026-03-02 10:00:00 UTC (11:00), before it had come: it reaches nobody."
+                "took it back at 2026-03-02 10:00:00 UTC (11:00), before it arrived: it reaches no user."
             ),
         ]
     )

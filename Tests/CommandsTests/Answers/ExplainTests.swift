@@ -108,7 +108,7 @@ struct ExplainTests {
             #expect(answer.output.contains("venue:1"))
         }
         try await ask("noti_0000000000000001", after: row) { answer in
-            expect(answer, "not at all, as far as anybody has said")
+            expect(answer, "no follow is stored")
         }
     }
 
@@ -158,7 +158,7 @@ struct ExplainTests {
                 "waits for the end of the user's quiet hours, 2099-03-02 06:00:00 UTC (07:00).",
                 "read at 2026-03-01 10:05:00 UTC (11:05)",
                 "As things stand, nothing more of it goes out: suppressed: the user had read it in the app",
-                "Still ahead 2099-03-02 06:00:00 (07:00) decided anew: push to ios"
+                "Still ahead 2099-03-02 06:00:00 (07:00) evaluated again: push to ios"
             )
         }
     }
@@ -171,7 +171,7 @@ struct ExplainTests {
             expect(
                 answer,
                 "not sent: it would have been too late by the time that it had to wait for (expired-before-sending).",
-                "2026-03-01 12:00:00 (13:00) expires: not pushed any more"
+                "2026-03-01 12:00:00 (13:00) expires: no longer pushed"
             )
         }
         let late = Self.notification(1, extras: #"{"expiresAt": "2026-03-01T09:00:00.000Z"}"#)
@@ -189,7 +189,7 @@ struct ExplainTests {
         }
         let waits = Self.line(1, "state, reason, due_at", "'deferred', 'breaker', '2099-03-01T11:00:00Z'")
         try await ask("noti_0000000000000001", after: row + waits) { answer in
-            expect(answer, "2099-03-01 12:00:00 (13:00) expires: not pushed any more")
+            expect(answer, "2099-03-01 12:00:00 (13:00) expires: no longer pushed")
         }
     }
 

@@ -56,7 +56,7 @@ struct ReplayCommandTests {
             #expect(refused.output == "Nothing was changed.")
             let answer = await prompt.typing(["2", "they mended it"]).run("dead-letters", "replay", "--all")
             #expect(answer.code == .answerIsNo, "one of them is invalid still")
-            #expect(answer.output.contains("Replay 1 has begun: 2 items."))
+            #expect(answer.output.contains("Replay 1 has started: 2 items."))
             #expect(answer.output.contains("recorded"))
             #expect(answer.output.contains("failed: died again, open again"))
             let shown = await prompt.run("dead-letters", "replays")
@@ -103,7 +103,7 @@ struct ReplayCommandTests {
             #expect(answer.output.contains("1 item failed first more than 30d ago"))
             let longer = await prompt.with("BELLHOP_REPLAY_HORIZON", "60d")
                 .run("dead-letters", "replay", "--all", "--yes", "--because", "x")
-            #expect(longer.output.contains("Replay 1 has begun"), "\(longer.complaints)")
+            #expect(longer.output.contains("Replay 1 has started"), "\(longer.complaints)")
         }
     }
 

@@ -31,10 +31,10 @@ struct StillReplayTests {
         try await Bench.withSchema { bench in
             let away = try await Self.words(on: bench, broker: "amqp://127.0.0.1:1")
             #expect(away.hasPrefix("It waits for the broker, which cannot be reached: "))
-            #expect(away.contains("whether one runs cannot be seen"))
+            #expect(away.contains("schedulers cannot be counted"))
             #expect(!away.contains("start one"))
             let unknown = try await Self.words(on: bench, broker: nil)
-            #expect(unknown.contains("either no scheduler runs, or it cannot reach the broker"))
+            #expect(unknown.contains("no scheduler is running, or it cannot reach the broker"))
         }
     }
 
@@ -57,7 +57,7 @@ struct StillReplayTests {
                 busy = try await Self.words(on: bench, broker: url)
             }
             await consumer.close()
-            #expect(busy == "A scheduler runs and has not taken it up; its log says why.")
+            #expect(busy == "A scheduler is running and has not started it; see its log.")
         }
         try await Bench.withSchema { bench in
             let none = try await Self.words(on: bench, broker: Servers.amqpURL)

@@ -102,12 +102,12 @@ struct HoldCommandTests {
             #expect(inside.output.contains("2 waited, and wait still: held, too, by 1 (drop, type system); 3 (drop)."))
             let last = await prompt.run(["hold", "release", "3"] + Self.why)
             #expect(last.output.contains("go out from now on"), "\(last.output)")
-            #expect(last.output.contains("But for what is held, too, by 1 (drop, type system)."))
+            #expect(last.output.contains("These holds still apply: 1 (drop, type system)."))
             var blind = prompt
             blind.environment["BELLHOP_CATALOGS"] = nil
             let unchecked = await blind.run(["hold", "add", "--app", "dorp"] + Self.why)
             #expect(unchecked.code == .done)
-            #expect(unchecked.complaints.contains("nobody has checked that there is dorp"))
+            #expect(unchecked.complaints.contains("it was not checked that there is dorp"))
         }
     }
 
@@ -132,7 +132,7 @@ struct HoldCommandTests {
             #expect(one.code == .answerIsNo)
             let done = await prompt.typing(["3"]).run(["hold", "discard", "1"] + Self.why)
             #expect(done.code == .done, "\(done.complaints)")
-            #expect(done.output.contains("Discarded 3 deliveries; hold 1 stays in force."))
+            #expect(done.output.contains("Discarded 3 deliveries; hold 1 stays active."))
             let left = try await bench.column("SELECT DISTINCT state FROM deliveries WHERE outlet IS NOT NULL")
             let ended = try await bench.count("SELECT count(*) FROM deliveries WHERE reason = 'discarded'")
             #expect(left == ["deferred"])

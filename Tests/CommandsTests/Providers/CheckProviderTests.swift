@@ -86,7 +86,7 @@ struct CheckProviderTests {
         try await Self.with { prompt, _, folder in
             let mail = await prompt.run("check-provider", "--app", "drop", "--provider", "email")
             #expect(mail.code == .usage)
-            #expect(mail.complaints.contains("--token is missing: email needs an address of yours"))
+            #expect(mail.complaints.contains("--token is missing: email needs your own address"))
             let relay = await prompt.run("check-provider", "--app", "drop", "--provider", "email", "--token", "a@b.no")
             #expect(relay.code == .configuration)
             #expect(relay.complaints.contains("has no section email for drop"))

@@ -85,7 +85,7 @@ struct StatusProcessTests {
                 var report = Self.report("w1", "same")
                 report.refusal = "drop.json5:3: no such member"
                 report.pulls = ["drop/fcm": 600]
-                report.hindrance = "lane urgent: its canary has been under way for 42 s"
+                report.hindrance = "lane urgent: its canary has been in flight for 42 s"
                 report.figures = ["recorded": [12], "stored": [1, 2]]
                 report.troubles = [
                     ProviderTrouble(
@@ -114,7 +114,7 @@ struct StatusProcessTests {
                 let wanted = [
                     "fcm answers UNAVAILABLE to all of drop's pushes", "has refused the new catalogues",
                     "replay 1 is paused (1 of the last 1 failed)",
-                    "worker h-w1[7] is not ready: lane urgent: its canary has been under way for 42 s",
+                    "worker h-w1[7] is not ready: lane urgent: its canary has been in flight for 42 s",
                 ]
                 for words in wanted {
                     let isTold = problems.contains { $0.contains(words) }
@@ -209,12 +209,12 @@ struct StatusProcessTests {
                 for _ in 0..<1_000 where !unsaid.contains(where: { $0.contains("look again in ten seconds") }) {
                     unsaid = try await Self.problems(prompt)
                 }
-                let isUnsaid = unsaid.contains { $0.contains("no process has said yet that it runs") }
+                let isUnsaid = unsaid.contains { $0.contains("no process has written a heartbeat yet") }
                 #expect(isUnsaid, "\(unsaid)")
                 try await Self.announce(Self.report("s1", "same", role: "scheduler"), bench)
                 let seen = try await Self.problems(prompt)
                 await consumer.close()
-                let isSeen = seen.contains { $0.contains("though a scheduler runs, h-s1[7]") }
+                let isSeen = seen.contains { $0.contains("although a scheduler is running, h-s1[7]") }
                 #expect(isSeen, "\(seen)")
             }
         }

@@ -102,7 +102,7 @@ struct StatusTextTests {
         }
         let left = status(queues)
         let unseen = """
-            nobody files dead letters, 20 dead letters wait: schedulers leave them in the queue while they have no \
+            dead letters are not stored, 20 dead letters wait: schedulers leave them in the queue while they have no \
             database, so whether one runs cannot be seen
             """
         #expect(left.problems == ["the database cannot be asked: Connection refused", unseen])

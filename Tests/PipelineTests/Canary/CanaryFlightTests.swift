@@ -25,7 +25,7 @@ struct CanaryFlightTests {
         #expect(flight.whatIsWrong(at: start + .seconds(25)) == nil)
         #expect(flight.age(at: start + .seconds(25)) == .seconds(15))
         flight.sent(at: start + .seconds(20))
-        let words = "its canary has been under way for 42 s"
+        let words = "its canary has been in flight for 42 s"
         #expect(flight.whatIsWrong(at: start + .seconds(52)) == "\(words): not consumed")
         flight.failed("rejected by the broker")
         #expect(flight.whatIsWrong(at: start + .seconds(52)) == "\(words): rejected by the broker")

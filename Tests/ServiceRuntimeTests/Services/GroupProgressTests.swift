@@ -99,7 +99,7 @@ struct GroupProgressTests {
     func sentences() {
         #expect("\(GroupEnding.drained(.signal(.terminate)))" == "drained, because of SIGTERM")
         #expect("\(GroupEnding.timedOut(services: ["a", "b"]))".hasPrefix("a, b did not finish in time"))
-        #expect("\(GroupEnding.returnedEarly(service: "a"))" == "a ended although nobody had asked it to")
+        #expect("\(GroupEnding.returnedEarly(service: "a"))" == "a ended unexpectedly")
         let unreachable = CommandFailure(.unavailable, attempted: "a", cameBack: "b", whatToDo: "c")
         #expect("\(GroupEnding.failed(service: "x", unreachable))" == "x failed: a: b; c")
     }

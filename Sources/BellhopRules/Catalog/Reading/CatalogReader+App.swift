@@ -120,7 +120,7 @@ extension CatalogReader {
     func cap(hasDigest: Bool) -> PushCap? {
         guard let scope = root.scope("cap") else { return nil }
         scope.expectKeys(CatalogKeys.cap)
-        if !hasDigest { root.report("cap", "the app has no digest for what goes beyond it; describe one") }
+        if !hasDigest { root.report("cap", "the app has no digest for pushes beyond the cap; describe one") }
         return scope.wholeNumber("perHour", 1...100, required: true).map(PushCap.init)
     }
 }

@@ -97,7 +97,7 @@ struct CatalogTypeReader {
     private func isGathered(_ priority: Priority) -> Bool {
         let stated = scope.flag("digest")
         if stated == true, !common.hasDigest {
-            scope.report("digest", "the app has no digest; describe one beside types")
+            scope.report("digest", "the app has no digest; describe one next to types")
         }
         if stated == true, priority == .high { scope.report("digest", "what has high priority cannot wait") }
         return common.hasDigest && (stated ?? (priority == .low))

@@ -173,7 +173,7 @@ const letterActs = {
   },
   discard: (about) => perform({
     act: "discard", title: "Discard", verb: "Discard", danger: true, body: () => about,
-    note: "What is discarded stays in the table and can be restored; what dies again opens again.",
+    note: "Discarded items stay in the table and can be restored; a new failure reopens them.",
     says: (done) => `Discarded ${of(done.items, "item")}.${done.act ? ` Act ${done.act} can be undone in the audit.` : ""}`,
   }),
   restore: (about) => perform({

@@ -33,7 +33,7 @@ const client = {
     try {
       value = text === "" ? null : JSON.parse(text);
     } catch {
-      throw new Refused(answer.status, "strange", "the console gave an answer that nobody understands");
+      throw new Refused(answer.status, "strange", "the console sent an unexpected response");
     }
     if (answer.ok) return value;
     if (answer.status === 401 && this.session) {

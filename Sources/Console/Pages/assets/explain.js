@@ -38,7 +38,7 @@ function explanationShown(found) {
         link(`#/letter/${encodeURIComponent(one.deadId)}`, one.reason), " ", tag(one.state, stateKind(one.state)), ` ${one.error}`)))) : null),
     found.timeline.length > 0 ? card("What happened", null, el("ol", { class: "timeline" }, found.timeline.map((one) =>
       el("li", {}, ago(one.at), el("div", {}, one.what, one.local ? el("p", { class: "muted" }, `${one.local} there`) : null))))) : null,
-    rules.length > 0 ? card("What the rules say now", null, el("ol", { class: "rules" }, rules.map(ruleShown))) : null,
+    rules.length > 0 ? card("Rules evaluated now", null, el("ol", { class: "rules" }, rules.map(ruleShown))) : null,
   ];
 }
 

@@ -55,7 +55,7 @@ function fanoutDetail(one) {
     el("div", { class: "acts" }, fanoutControls(one, false)),
     el("div", { class: "two" },
       card("Facts", null, facts([["To", one.everyone ? "everyone" : one.topic], ["Lane", one.lane], ["New notifications", grouped(one.recorded)],
-        ["Deliveries due at once", grouped(one.sent)], ["Pages", `${grouped(one.pages)} of ${grouped(one.pagesPlanned)} planned so far`],
+        ["Deliveries sent immediately", grouped(one.sent)], ["Pages", `${grouped(one.pages)} of ${grouped(one.pagesPlanned)} planned so far`],
         ["Begun", ago(one.startedAt)], ["Last page", one.workedAt && ago(one.workedAt)], ["Paused", one.pausedAt && ago(one.pausedAt)], ["Ended", one.finishedAt && ago(one.finishedAt)]])),
       one.openPages.length === 0 ? null : card("Pages under way", null, table(["page", "handed over", "taken"], one.openPages.map((page) =>
         [grouped(page.page), ago(page.handedOverAt), ago(page.takenAt)]), { label: "pages" }))),
@@ -71,6 +71,6 @@ const fanoutsView = {
   show(found) {
     if (found.fanout) return fanoutDetail(found);
     if (found.count === 0) return [nothing("fanouts", "No fan-outs", "Events for a topic or for everyone show here while they are on their way, and after.")];
-    return [el("p", { class: "lead" }, el("b", {}, of(found.count, "fan-out")), ", those that can go on first."), el("ul", { class: "groups" }, found.fanouts.map(fanoutCard))];
+    return [el("p", { class: "lead" }, el("b", {}, of(found.count, "fan-out")), ", resumable ones first."), el("ul", { class: "groups" }, found.fanouts.map(fanoutCard))];
   },
 };

@@ -63,7 +63,7 @@ async function rewrite(id) {
 
 function messageShown(letter) {
   const { origin } = letter;
-  const words = letter.revealed ? bodyText(origin) : origin.body === null ? `${of(origin.bytes, "byte")} that are no JSON` : origin.body;
+  const words = letter.revealed ? bodyText(origin) : origin.body === null ? `${of(origin.bytes, "byte")} that are not JSON` : origin.body;
   return card("The message", letter.revealed ? tag("revealed, the audit notes it", "warn") : client.isOperator
     ? button("Reveal", () => reveal(letter.id).then(refreshSoon), { kind: "small" }) : tag("what is personal is masked"),
   facts([["Published to", origin.exchange || "no exchange"], ["Routing key", el("code", {}, origin.routingKey)], ["Size", of(origin.bytes, "byte")],
@@ -100,7 +100,7 @@ const letterView = {
       el("p", { class: "crumbs" }, link("#/desk", "Dead letters"), " / ", link(`#/letters?fingerprint=${encodeURIComponent(letter.fingerprint)}`, letter.reason)),
       el("div", { class: "headline" }, el("h2", {}, letter.reason), tag(letter.state, stateKind(letter.state)), el("code", {}, letter.id)),
       el("p", { class: "error big" }, letter.error),
-      el("p", { class: "advice" }, el("b", {}, "What to do: "), letter.advice, el("span", { class: "muted" }, ` (${letter.runbook})`)),
+      el("p", { class: "advice" }, el("b", {}, "Action: "), letter.advice, el("span", { class: "muted" }, ` (${letter.runbook})`)),
       letterButtons(letter),
       el("div", { class: "two" },
         card("Facts", null, facts([
