@@ -41,7 +41,7 @@ struct CanaryTests {
                 }
                 ground.time.skip(.seconds(20))
                 try await eventually("the canary is missed") {
-                    ground.worker.whatIsWrong?.contains("under way for") ?? false
+                    ground.worker.whatIsWrong?.contains("in flight for") ?? false
                 }
                 #expect(ground.worker.whatIsWrong?.hasSuffix("not consumed") == true)
                 try await eventually("its age is told") {

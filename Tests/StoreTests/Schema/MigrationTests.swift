@@ -197,8 +197,14 @@ struct MigrationTests {
     }
 
     /// Of a release after this one.
+    ///
+    /// An index that is built beside writers waits for every transaction of the database, those of other tests, too.
     private static func migrator(_ bench: Bench, _ next: [Migration]) -> Migrator {
-        Migrator(pool: bench.owner, namespace: bench.namespace, migrations: Migration.all + next)
+        Migrator(
+            pool: bench.owner.with(statementTimeout: LongestWait.duration),
+            namespace: bench.namespace,
+            migrations: Migration.all + next
+        )
     }
 
     private static func withFreshNamespace<Value: Sendable>(
