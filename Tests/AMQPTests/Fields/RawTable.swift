@@ -91,9 +91,15 @@ enum RandomFields {
     static func table(_ chance: inout SeededChance, depth: Int) -> FieldTable {
         FieldTable(
             (0..<Int.random(in: 0...4, using: &chance)).map { _ in
-                .init(text(&chance), value(&chance, depth: depth))
+                .init(name(&chance), value(&chance, depth: depth))
             }
         )
+    }
+
+    /// Any name but those of the two headers that the broker itself reads, and whose types it checks.
+    private static func name(_ chance: inout SeededChance) -> String {
+        let name = text(&chance)
+        return ["CC", "BCC"].contains(name) ? "" : name
     }
 
     static func value(_ chance: inout SeededChance, depth: Int) -> FieldValue {
