@@ -92,8 +92,8 @@ struct BacklogCarrier: Sendable {
 
     /// Takes out of the backlog, for a minute, what the database fails on alone.
     ///
-    /// At the head of the backlog it would be pulled again and again. Its resume comes as a message, which is set aside if
-    /// the database goes on failing.
+    /// At the head of the backlog, such deliveries would be pulled repeatedly. Their resumes arrive as messages, which are set
+    /// aside if the database continues to fail.
     private func putOff(_ stuck: [(key: NotificationKey, why: String)], of load: BacklogLoad) -> [Disposition] {
         guard let (_, why) = stuck.first else { return [] }
         let keys = Set(stuck.map(\.key))
@@ -103,16 +103,7 @@ struct BacklogCarrier: Sendable {
             ["backlog": .text(load.place.key.text), "count": .integer(lines.count), "error": .text(why)]
         )
         for _ in lines { context.metrics.setAside.count("backlogs") }
-        return lines.map { line in
-            let settlement = Settlement(
-                line.key,
-                .deferred,
-                reason: Settlement.lookUpFailed,
-                burnsAttempt: false,
-                dueIn: .seconds(60)
-            )
-            return Disposition(index: 0, settlement)
-        }
+        return lines.map { .putOff($0.key, because: Settlement.lookUpFailed) }
     }
 
     /// Returns when all of it is settled.

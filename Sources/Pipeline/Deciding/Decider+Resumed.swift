@@ -133,9 +133,7 @@ extension Decider.Returned {
 
     /// Looked at again in a minute.
     fileprivate func putOff(_ reason: SuppressionReason) -> Decider.Resumed {
-        let wait = Duration.seconds(60)
-        let settlement = Settlement(claimed.key, .deferred, reason: reason.rawValue, burnsAttempt: false, dueIn: wait)
-        return .withheld(Disposition(index: index, settlement))
+        .withheld(.putOff(claimed.key, because: reason.rawValue, index: index))
     }
 
     private func ruledOut(_ state: DeliveryState, _ reason: String) -> Decider.Resumed {

@@ -27,6 +27,15 @@ struct Disposition: Sendable {
         self.index = index
         self.settlement = settlement
     }
+
+    /// Defers a delivery for a minute; no attempt is counted.
+    static func putOff(_ key: DeliveryKey, because reason: String, index: Int = 0) -> Disposition {
+        let wait = Duration.seconds(60)
+        return Disposition(
+            index: index,
+            Settlement(key, .deferred, reason: reason, burnsAttempt: false, dueIn: wait)
+        )
+    }
 }
 
 /// What the ladder looks at: one delivery, and how often it was tried before.
