@@ -25,7 +25,9 @@ package struct FarInstantBook: Sendable {
         case processes
     }
 
-    /// How far a walk has come through the events that are planned far ahead, by urgency: any number of them may be right.
+    /// The progress of a walk through events that are planned far ahead, by urgency.
+    ///
+    /// Any number of these events may be correct, so that one look cannot check all of them.
     package struct Walk: Sendable {
         fileprivate var passed: [Int64?] = [nil, nil, nil]
 
@@ -58,7 +60,7 @@ package struct FarInstantBook: Sendable {
         for (statement, last) in zip(events, passed) {
             let rows = try connection.run(statement, [last.map { .instant($0) } ?? .null])
             count += Int(try rows.integer(0, 0))
-            reached.append(try rows.integer(0, 1) < 500 ? nil : try rows.optionalInstant(0, 2))
+            reached.append(try rows.integer(0, 1) < most ? nil : try rows.optionalInstant(0, 2))
         }
         return (count, reached)
     }
@@ -77,6 +79,9 @@ package struct FarInstantBook: Sendable {
         }
     }
 
+    /// Rows that one look sets back at most, of each urgency.
+    private static let most = 500
+
     /// Longer than any wait: a digest comes once a week, a retry within the longest of its delays.
     private static let far = "now() + interval '31 days'"
     /// What records a moment that has passed is ahead by no more than what two hosts differ by.
@@ -93,7 +98,7 @@ package struct FarInstantBook: Sendable {
             WITH far AS MATERIALIZED (
                 SELECT person, id, target FROM ledger
                 WHERE urgency = \(urgency) AND due_at IS NOT NULL AND sent_at IS NULL AND due_at > \(far)
-                ORDER BY due_at LIMIT 500
+                ORDER BY due_at LIMIT \(most)
                 FOR UPDATE SKIP LOCKED
             )
             UPDATE ledger d SET due_at = now(), updated_at = least(d.updated_at, now())
@@ -107,7 +112,7 @@ package struct FarInstantBook: Sendable {
         WITH far AS MATERIALIZED (
             SELECT person, id, target FROM ledger
             WHERE sent_at IS NOT NULL AND due_at > \(far)
-            ORDER BY due_at LIMIT 500
+            ORDER BY due_at LIMIT \(most)
             FOR UPDATE SKIP LOCKED
         )
         UPDATE ledger d SET due_at = now(), sent_at = least(d.sent_at, now())
@@ -125,7 +130,7 @@ package struct FarInstantBook: Sendable {
                 SELECT app, id, planned_at FROM events
                 WHERE urgency = \(urgency) AND expanded_at IS NULL AND cancelled_at IS NULL
                   AND planned_at > greatest(\(far), $1::timestamptz)
-                ORDER BY planned_at FETCH FIRST 500 ROWS WITH TIES
+                ORDER BY planned_at FETCH FIRST \(most) ROWS WITH TIES
             ), wrong AS MATERIALIZED (
                 SELECT e.app, e.id FROM looked l
                 JOIN events e ON e.app = ANY (ARRAY[l.app]) AND e.id = l.id AND e.planned_at = l.planned_at
@@ -146,7 +151,7 @@ package struct FarInstantBook: Sendable {
         """
         WITH far AS MATERIALIZED (
             SELECT app, user_id FROM badge_updates WHERE requested_at > \(ahead)
-            ORDER BY requested_at LIMIT 500
+            ORDER BY requested_at LIMIT \(most)
             FOR UPDATE SKIP LOCKED
         )
         UPDATE badge_updates b SET requested_at = now(), handed_over_at = NULL
@@ -160,7 +165,7 @@ package struct FarInstantBook: Sendable {
         WITH far AS MATERIALIZED (
             SELECT app, user_id, id FROM reminders
             WHERE removed_at IS NULL AND next_fire_at > \(far) AND next_fire_at < 'infinity'
-            ORDER BY next_fire_at LIMIT 500
+            ORDER BY next_fire_at LIMIT \(most)
             FOR UPDATE SKIP LOCKED
         )
         UPDATE reminders t
@@ -176,7 +181,7 @@ package struct FarInstantBook: Sendable {
             SELECT fanout, page FROM fanout_pages
             WHERE coalesce(handed_over_at, '-infinity') > \(ahead)
               AND coalesce(handed_over_at, '-infinity') < 'infinity'
-            ORDER BY coalesce(handed_over_at, '-infinity') LIMIT 500
+            ORDER BY coalesce(handed_over_at, '-infinity') LIMIT \(most)
             FOR UPDATE SKIP LOCKED
         )
         UPDATE fanout_pages p SET taken_at = least(p.taken_at, now()), handed_over_at = now()

@@ -37,6 +37,17 @@ struct FanoutBookTests {
         )
     }
 
+    /// Opens the fan-out of an event to so many followers, seven to a page, and returns its first page.
+    private static func open(
+        for users: ClosedRange<Int>,
+        in bench: Bench
+    ) async throws -> (book: FanoutBook, page: FanoutPage) {
+        try await follow(users, in: bench)
+        let book = FanoutBook(pool: bench.pool, usersPerPage: 7)
+        let opened = try await book.open([try await keep("e", in: bench)])
+        return (book, try #require(opened.first?.first))
+    }
+
     private static func take(
         _ page: FanoutPage,
         _ book: FanoutBook,
@@ -128,10 +139,7 @@ struct FanoutBookTests {
     @Test("a page has one owner, unless its message comes back; it ends once, and is over from then on")
     func twice() async throws {
         try await Bench.withSchema { bench in
-            try await Self.follow(1...100, in: bench)
-            let book = FanoutBook(pool: bench.pool, usersPerPage: 7)
-            let opened = try await book.open([try await Self.keep("e", in: bench)])
-            let page = try #require(opened.first?.first)
+            let (book, page) = try await Self.open(for: 1...100, in: bench)
             guard case .open(let open) = try await Self.take(page, book) else { throw BenchError("it is not open") }
             #expect(open.further.map(\.page).sorted() == [1, 2, 3])
             // Another copy of its message.
@@ -157,10 +165,7 @@ struct FanoutBookTests {
     @Test("a page that has been too much for many pauses its fan-out; resumed, it gets as many tries again")
     func poison() async throws {
         try await Bench.withSchema { bench in
-            try await Self.follow(1...3, in: bench)
-            let book = FanoutBook(pool: bench.pool, usersPerPage: 7)
-            let opened = try await book.open([try await Self.keep("e", in: bench)])
-            let page = try #require(opened.first?.first)
+            let (book, page) = try await Self.open(for: 1...3, in: bench)
             var chance = SeededChance(1)
             for _ in 0..<20 {
                 let taken = try await Self.take(page, book, as: Claim(using: &chance), redelivered: true)
@@ -173,13 +178,10 @@ struct FanoutBookTests {
         }
     }
 
-    @Test("whoever puts back a page that another has taken meanwhile takes nothing from the other")
+    @Test("putting a page back leaves it taken if another batch has taken it meanwhile")
     func latePutBack() async throws {
         try await Bench.withSchema { bench in
-            try await Self.follow(1...3, in: bench)
-            let book = FanoutBook(pool: bench.pool, usersPerPage: 7)
-            let opened = try await book.open([try await Self.keep("e", in: bench)])
-            let page = try #require(opened.first?.first)
+            let (book, page) = try await Self.open(for: 1...3, in: bench)
             var chance = SeededChance(1)
             let (late, other) = (Claim(using: &chance), Claim(using: &chance))
             for claim in [late, other] {
@@ -245,10 +247,7 @@ struct FanoutBookTests {
     @Test("a paused fan-out gives no page out; resumed, its pages are handed over; cancelled, it plans no more")
     func pause() async throws {
         try await Bench.withSchema { bench in
-            try await Self.follow(1...100, in: bench)
-            let book = FanoutBook(pool: bench.pool, usersPerPage: 7)
-            let opened = try await book.open([try await Self.keep("e", in: bench)])
-            let first = try #require(opened.first?.first)
+            let (book, first) = try await Self.open(for: 1...100, in: bench)
             guard case .open(let open) = try await Self.take(first, book), let beside = open.further.first,
                 case .open = try await Self.take(beside, book)
             else { throw BenchError("the page is not open") }
