@@ -117,8 +117,8 @@ enum FanoutStatements {
 
     /// Its message waits for a while.
     ///
-    /// A worker that puts it back has not ended by it, so its takes are counted anew. What another has taken meanwhile is
-    /// the other's.
+    /// The page did not crash its worker, so that its takes are counted from zero. The page stays taken if another batch has
+    /// taken it meanwhile.
     static let putBack = Statement(
         """
         UPDATE fanout_pages SET taken_at = NULL, handed_over_at = now(), takes = 0

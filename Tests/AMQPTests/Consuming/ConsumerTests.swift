@@ -77,7 +77,7 @@ struct ConsumerTests {
                     consumer.acknowledge(next.map(\.tag))
                     let after = try await consumer.collect(1, settling: false)
                     #expect(after.map(\.queue) == [queue])
-                    // Kept: another message of this queue would come beside the next one.
+                    // Kept, so that no further message of this queue is delivered.
                     kept += after
                 }
                 consumer.acknowledge((held + kept).map(\.tag))

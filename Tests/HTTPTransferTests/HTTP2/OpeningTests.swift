@@ -161,7 +161,7 @@ struct OpeningTests {
                 if let last = requests.last { peer.send(.goAway(lastStream: last.stream)) }
                 return
             }
-            // Each at once: a connection that is opened beside another may get a single request.
+            // Answers each request immediately: an additional connection may get a single one.
             while let request = peer.nextRequest() { peer.answer(request) }
         }
         defer { server.stop() }

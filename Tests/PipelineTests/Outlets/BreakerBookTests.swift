@@ -15,7 +15,7 @@ struct BreakerBookTests {
         BreakerKey(app: try #require(AppID(validating: "drop")), provider: "fcm", platform: platform)
     }
 
-    /// What is left of a pause of so many seconds that began no sooner; a millisecond less, which is what the book counts in.
+    /// The rest of a pause that began no earlier, less a millisecond, since the book rounds to milliseconds.
     private static func rest(of seconds: Int, since began: ContinuousClock.Instant) -> Duration {
         .seconds(seconds) - began.duration(to: .now) - .milliseconds(1)
     }

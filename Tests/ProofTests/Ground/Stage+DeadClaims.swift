@@ -1,9 +1,9 @@
 import Postgres
 
 extension Stage {
-    /// Lets a minute pass for everything that killed workers had claimed: their leases end, and no lease of a living one.
+    /// Ends the leases of killed workers and of no running worker: moves their rows 70 seconds into the past.
     ///
-    /// Nobody claims meanwhile: a claim leaves out lines that are locked, and a digest would come in two parts.
+    /// The table is locked meanwhile, because a claim skips locked rows and would split a digest.
     func endLeasesOfTheDead() async throws {
         guard try await count("ledger WHERE \(Self.isOfTheDead)") > 0 else { return }
         try await owner.transaction { (connection) throws(PostgresError) in
@@ -19,7 +19,9 @@ extension Stage {
         }
     }
 
-    /// A claim begins with its claimant's number, and nobody holds a claimant's lock once its process is gone.
+    /// Rows that a killed worker has claimed.
+    ///
+    /// A claim begins with its claimant's number. A claimant's lock is free after its process has ended.
     private static let isOfTheDead = """
         state = 's' AND updated_at > now() - interval '65 s' AND claim >> 40 IN (
             SELECT c.number FROM claimants c WHERE NOT EXISTS (

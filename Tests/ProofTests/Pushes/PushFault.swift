@@ -26,8 +26,8 @@ struct PushFault: Sendable, CustomTestStringConvertible {
     let repeats: Repeats
     /// How many events.
     let size: Int
-    /// How long a claim holds: as in production where claimers die, whose claims are released long before; else longer
-    /// than any run, on however busy a machine, so that a repeat can only be a mistake.
+    /// The lease: production's if workers are killed, whose claims the test ends; otherwise longer than any run, so that a
+    /// repeat can only be a mistake.
     var lease = longLease
 
     static let usualLease = "60s"

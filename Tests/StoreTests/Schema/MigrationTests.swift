@@ -198,7 +198,7 @@ struct MigrationTests {
 
     /// Of a release after this one.
     ///
-    /// An index that is built beside writers waits for every transaction of the database, those of other tests, too.
+    /// An index that is built concurrently waits for every transaction of the database, including those of other tests.
     private static func migrator(_ bench: Bench, _ next: [Migration]) -> Migrator {
         Migrator(
             pool: bench.owner.with(statementTimeout: LongestWait.duration),
