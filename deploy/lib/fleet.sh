@@ -117,25 +117,36 @@ stop_brokers() {
     return "$code"
 }
 
+# Which place has which part; a failover exchanges them.
+primary=pg1
+standby=pg2
+
 # A primary, and a standby without whose word it commits nothing.
 start_databases() {
-    local password programs
     make_place pg1
     at_place pg1 postgresql_start
     at_place pg1 postgresql_wait
     make_place pg2
     write_private "$work/pg2/secrets/postgresql" <"$work/pg1/secrets/postgresql"
-    at_place pg2 postgresql_prepare_folder
-    password=$(<"$work/pg1/secrets/postgresql")
-    programs=$(postgresql_programs)
-    as_postgres env PGPASSWORD="$password" "$programs/pg_basebackup" -D "$(data=$work/pg2 postgresql_folder)/data" -R -X stream \
-        -h 127.0.0.1 -p "$(at_place pg1 port_of POSTGRESQL_PORT)" -U "$postgresql_user" --checkpoint=fast
-    as_postgres touch "$(data=$work/pg2 postgresql_folder)/complete"
-    at_place pg2 postgresql_start
-    at_place pg2 postgresql_wait
+    start_standby
     at_place pg1 private_psql postgres -qc "alter system set synchronous_standby_names = 'ANY 1 (*)'" -c "select pg_reload_conf()" \
         >/dev/null
     wait_until 30 standby_is_synchronous || die "the standby does not become synchronous; see $work/pg2/log"
+}
+
+# A fresh copy of the primary, which follows it.
+start_standby() {
+    local password programs folder
+    at_place "$standby" postgresql_prepare_folder
+    folder=$(data=$work/$standby postgresql_folder)
+    as_postgres rm -rf "$folder/data" "$folder/complete"
+    password=$(<"$work/$primary/secrets/postgresql")
+    programs=$(postgresql_programs)
+    as_postgres env PGPASSWORD="$password" "$programs/pg_basebackup" -D "$folder/data" -R -X stream \
+        -h 127.0.0.1 -p "$(at_place "$primary" port_of POSTGRESQL_PORT)" -U "$postgresql_user" --checkpoint=fast
+    as_postgres touch "$folder/complete"
+    at_place "$standby" postgresql_start
+    at_place "$standby" postgresql_wait
 }
 
 standby_is_synchronous() {
@@ -151,14 +162,27 @@ fleet_database_url() {
 # The server with all its processes, as when the machine goes.
 kill_primary() {
     local pid
-    pid=$(at_place pg1 pid_of postgresql)
+    pid=$(at_place "$primary" pid_of postgresql)
     # shellcheck disable=SC2046
     kill -KILL "$pid" $(pgrep -P "$pid")
-    wait_until 10 at_place pg1 is_stopped postgresql || die "the primary does not die"
+    wait_until 10 at_place "$primary" is_stopped postgresql || die "the primary does not die"
 }
 
 promote_standby() {
-    [[ $(at_place pg2 private_psql postgres -Atc "select pg_promote(true, 60)") == t ]] || die "the standby is not promoted"
+    local old=$primary
+    [[ $(at_place "$standby" private_psql postgres -Atc "select pg_promote(true, 60)") == t ]] || die "the standby is not promoted"
+    primary=$standby
+    standby=$old
+}
+
+# From here on the primary's commits are lost with it.
+cut_standby_off() {
+    at_place "$standby" private_psql postgres -qc "alter system set primary_conninfo = ''" -c "select pg_reload_conf()" >/dev/null
+    wait_until 30 standby_is_cut_off || die "the standby still receives; see $work/$standby/log"
+}
+
+standby_is_cut_off() {
+    [[ $(at_place "$primary" private_psql postgres -Atc "select count(*) from pg_stat_replication") == 0 ]]
 }
 
 stop_databases() {
@@ -173,7 +197,7 @@ start_pooler() {
     make_place pool
     mkdir -p "$folder"
     password=$(<"$work/pg1/secrets/postgresql")
-    port=$(at_place pg2 port_of POSTGRESQL_PORT)
+    port=$(at_place "$primary" port_of POSTGRESQL_PORT)
     at_place pool choose_port POOLER_PORT
     printf '"%s" "%s"\n' "$postgresql_user" "$password" | write_private "$folder/users"
     write_private "$folder/pgbouncer.ini" <<END

@@ -6,6 +6,8 @@ postgresql_user=bellhop
 postgresql_database=bellhop
 # More options of the server; for callers to set before it starts.
 postgresql_options=()
+# Variables of its environment, NAME=VALUE; for callers to set.
+postgresql_environment=()
 
 private_database_url() {
     printf 'postgres://%s:%s@127.0.0.1:%s/%s' \
@@ -78,7 +80,7 @@ postgresql_start() {
     choose_port POSTGRESQL_PORT
     : >"$data/log/postgresql.log"
     postgresql_identity
-    launch postgresql "${as_postgres_words[@]}" env -i LANG=C.UTF-8 PATH=/usr/bin:/bin \
+    launch postgresql "${as_postgres_words[@]}" env -i LANG=C.UTF-8 PATH=/usr/bin:/bin "${postgresql_environment[@]}" \
         "$programs/postgres" -D "$folder/data" -p "$(port_of POSTGRESQL_PORT)" \
         -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c max_connections=200 \
         -c min_wal_size=1GB -c max_wal_size=4GB "${postgresql_options[@]}"
