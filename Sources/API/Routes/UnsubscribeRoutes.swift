@@ -157,23 +157,23 @@ struct UnsubscribeWords {
         language: "nb",
         title: "Varsler på e-post",
         question: "Vil du slutte å få varsler på e-post?",
-        act: "Ja, slutt å sende dem",
+        act: "Ja, meld meg av",
         done: "Du får ikke flere varsler på e-post."
     )
 
     private static let swedish = UnsubscribeWords(
         language: "sv",
-        title: "Aviseringar via e-post",
-        question: "Vill du sluta få aviseringar via e-post?",
-        act: "Ja, sluta skicka dem",
-        done: "Du får inga fler aviseringar via e-post."
+        title: "Notiser via e-post",
+        question: "Vill du sluta få notiser via e-post?",
+        act: "Ja, avsluta",
+        done: "Du får inga fler notiser via e-post."
     )
 
     private static let english = UnsubscribeWords(
         language: "en",
-        title: "Notifications by e-mail",
-        question: "Do you want to stop notifications by e-mail?",
-        act: "Yes, stop them",
-        done: "You will get no more notifications by e-mail."
+        title: "Email notifications",
+        question: "Do you want to stop getting email notifications?",
+        act: "Yes, unsubscribe",
+        done: "You won’t get any more email notifications."
     )
 }
