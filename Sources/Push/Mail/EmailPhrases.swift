@@ -28,14 +28,14 @@ struct EmailPhrases {
     private static let norwegian = EmailPhrases(
         language: "nb",
         open: "Åpne",
-        reason: "Du får denne e-posten fordi du har slått på varsler på e-post fra %@.",
-        unsubscribe: "Slutt å få varsler på e-post"
+        reason: "Du får denne e-posten fordi varsler på e-post fra %@ er slått på.",
+        unsubscribe: "Meld deg av varsler på e-post"
     )
 
     private static let english = EmailPhrases(
         language: "en",
         open: "Open",
-        reason: "You get this e-mail because notifications by e-mail from %@ are turned on.",
-        unsubscribe: "Stop notifications by e-mail"
+        reason: "You are receiving this email because email notifications from %@ are turned on.",
+        unsubscribe: "Unsubscribe from email notifications"
     )
 }

@@ -80,7 +80,8 @@ struct MailTests {
             let mails = counterpart.sandbox.received(.email).sorted { ($0.token ?? "") < ($1.token ?? "") }
             #expect(mails.map { $0.body["subject"] } == ["New sign-in from iPhone", "Ny pålogging fra iPhone"])
             #expect(mails.map { $0.body["headers"]?["content-language"] } == ["en", "nb"])
-            for (mail, words) in zip(mails, ["Stop notifications by e-mail", "Slutt å få varsler på e-post"]) {
+            let footers = ["Unsubscribe from email notifications", "Meld deg av varsler på e-post"]
+            for (mail, words) in zip(mails, footers) {
                 #expect(mail.body["text"]?.string?.contains(words) == true)
                 #expect(mail.body["html"]?.string?.contains(words) == true)
             }

@@ -115,8 +115,9 @@ struct EmailBuilderTests {
     @Test(
         "the words that are ours are in the reader's language, or in English",
         arguments: [
-            ("nb", "Åpne", "Slutt å få varsler på e-post"), ("nn-NO", "Åpne", "Slutt å få varsler på e-post"),
-            ("en-GB", "Open", "Stop notifications by e-mail"), ("ar", "Open", "Stop notifications by e-mail"),
+            ("nb", "Åpne", "Meld deg av varsler på e-post"), ("nn-NO", "Åpne", "Meld deg av varsler på e-post"),
+            ("en-GB", "Open", "Unsubscribe from email notifications"),
+            ("ar", "Open", "Unsubscribe from email notifications"),
         ]
     )
     func languages(_ tag: String, _ open: String, _ unsubscribe: String) throws {
