@@ -1,6 +1,6 @@
 import BellhopRules
 
-/// The words of a mail that are ours, in the reader's language: Norwegian, or English for everybody else.
+/// Bellhop's own text in a mail, in the user's language: Norwegian, Swedish, or English for all other languages.
 struct EmailPhrases {
     /// The language that these words are in.
     let language: String
@@ -10,8 +10,11 @@ struct EmailPhrases {
     let unsubscribe: String
 
     init(for tag: LanguageTag) {
-        let primary = tag.text.prefix { $0 != "-" }
-        self = ["nb", "no", "nn"].contains(primary) ? .norwegian : .english
+        switch tag.text.prefix(while: { $0 != "-" }) {
+        case "nb", "no", "nn": self = .norwegian
+        case "sv": self = .swedish
+        default: self = .english
+        }
     }
 
     func reason(appName: String) -> String {
@@ -30,6 +33,13 @@ struct EmailPhrases {
         open: "Åpne",
         reason: "Du får denne e-posten fordi varsler på e-post fra %@ er slått på.",
         unsubscribe: "Meld deg av varsler på e-post"
+    )
+
+    private static let swedish = EmailPhrases(
+        language: "sv",
+        open: "Öppna",
+        reason: "Du får det här mejlet eftersom notiser via e-post från %@ är påslagna.",
+        unsubscribe: "Avsluta notiser via e-post"
     )
 
     private static let english = EmailPhrases(

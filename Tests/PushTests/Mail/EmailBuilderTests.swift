@@ -116,6 +116,7 @@ struct EmailBuilderTests {
         "the words that are ours are in the reader's language, or in English",
         arguments: [
             ("nb", "Åpne", "Meld deg av varsler på e-post"), ("nn-NO", "Åpne", "Meld deg av varsler på e-post"),
+            ("sv-SE", "Öppna", "Avsluta notiser via e-post"),
             ("en-GB", "Open", "Unsubscribe from email notifications"),
             ("ar", "Open", "Unsubscribe from email notifications"),
         ]
