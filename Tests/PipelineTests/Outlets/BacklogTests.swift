@@ -87,8 +87,8 @@ struct BacklogTests {
                 #expect(sender.tokens.count == 2)
                 let reasons = try await bench.column("SELECT DISTINCT reason FROM deliveries WHERE outlet IS NOT NULL")
                 #expect(reasons == ["window-full"])
-                // Its messages are done with: what is unacknowledged would come again.
-                sender.open()
+                // Its messages are acknowledged; unacknowledged ones would come again.
+                try await sender.answerInTurn(until: 24)
                 try await rig.wait(for: 24, Self.delivered)
                 let sent = sender.tokens
                 let others = users.filter { !sent.prefix(2).contains($0) }
@@ -110,7 +110,7 @@ struct BacklogTests {
                 try await rig.wait(for: 10, Self.waiting)
                 try await Self.publish(rig, to: ["u11", "u10"], type: "security", inTurn: true)
                 try await rig.wait(for: 12, Self.waiting)
-                sender.open()
+                try await sender.answerInTurn(until: 14)
                 try await rig.wait(for: 14, Self.delivered)
                 #expect(Array(sender.tokens.dropFirst(2).prefix(2)) == ["u11", "u10"])
             }

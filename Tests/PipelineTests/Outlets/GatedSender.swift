@@ -1,6 +1,7 @@
 import BellhopRules
 import Push
 import Synchronization
+import TestSupport
 
 @testable import Pipeline
 
@@ -29,6 +30,19 @@ final class GatedSender: PushSender {
             return state.waiting
         }
         for continuation in waiting { continuation.resume() }
+    }
+
+    /// Answers one request at a time, each time until the next one has come, and opens once `count` have come.
+    ///
+    /// Requests that are in flight together may overtake each other. Here only one place becomes free at a time, so that the
+    /// order is exact.
+    func answerInTurn(until count: Int) async throws {
+        while tokens.count < count {
+            let known = tokens.count
+            state.withLock { $0.waiting.isEmpty ? nil : $0.waiting.removeFirst() }?.resume()
+            try await eventually("the next request has come") { self.tokens.count > known }
+        }
+        open()
     }
 
     func send(_ batch: [PushMessage]) async -> [Verdict] {
