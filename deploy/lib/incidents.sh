@@ -84,8 +84,8 @@ cause_damaged_user() {
 # One event for each user; `others_took` is the milliseconds from the confirm until those of all users but u7 are recorded.
 record_others() {
     local first=$((trial_sent + 1)) started
-    trial_sent=$((trial_sent + trial_users))
-    publish_slices "$first" "$trial_sent"
+    publish_more "$trial_users"
+    await_published
     started=$(now)
     wait_until 60 trial_says "select count(*) from bellhop.notifications where event_id ~ '^t[0-9]+\$'
         and substr(event_id, 2)::integer >= $first and user_id <> 'u7'" $((trial_users - 1)) \
@@ -95,7 +95,7 @@ record_others() {
 
 cause_crash_loop() {
     local round began
-    stop_draining pool
+    stop pool TERM 60
     publish_more 3000
     await_published
     # The lock ends with its session.
@@ -128,7 +128,7 @@ cause_alarm() {
 push_under_alarm() {
     local count=3000 began before
     before=$(query "$healthy_delivered")
-    stop_draining pool
+    stop pool TERM 60
     publish_more "$count"
     await_published
     publish_healthy "$count"
@@ -190,7 +190,7 @@ cause_slow_end() {
     publish_more 200
     await_published
     wait_until 60 claims_are_above 150 || die "the workers claim nothing; see $data/log"
-    stop_draining pool
+    stop pool TERM 60
     left=$(query "select count(*) from bellhop.ledger where state = 's'")
     say "$trial" "after SIGTERM beside answers that take 28 s: $left deliveries are still claimed"
     ((left == 0)) || die "the workers ended without settling them"
@@ -270,7 +270,7 @@ cause_paused_fan_out() {
             paused_at = paused_at - interval '3 days', resumed_at = resumed_at - interval '3 days' where event_id = 'paused1';
         update bellhop.inbox set created_at = created_at - interval '3 days' where event_id = 'paused1'" >/dev/null
     # A scheduler that starts runs each of its duties once.
-    stop_draining scheduler
+    stop scheduler TERM 60
     start_scheduler
     publish_more 200
     settle_account "three days of a pause"
@@ -284,7 +284,7 @@ cause_lost_digest() {
     local users=50 events=400 before
     awk -v users="$users" 'BEGIN { for (u = 1; u <= users; u++) {
         printf "{\"app\":\"drop\",\"eventType\":\"subscription.upserted\",\"userId\":\"d%d\",\"token\":\"ExponentPushToken[%022d]\",\"platform\":\"ios\",\"provider\":\"expo\"}\n", u, u
-        printf "{\"app\":\"drop\",\"eventType\":\"preferences.upserted\",\"userId\":\"d%d\",\"preferences\":{\"types\":{\"rate_update\":{\"push\":true}}}}\n", u } }' >"$work/digest.jsonl"
+        printf "{\"app\":\"drop\",\"eventType\":\"recipient.upserted\",\"userId\":\"d%d\",\"preferences\":{\"eventToggles\":{\"rate_update\":true}}}\n", u } }' >"$work/digest.jsonl"
     bellhop_must "the users of a digest" publish "$work/digest.jsonl"
     wait_until 60 trial_says "select count(*) from bellhop.notification_preferences where profile_id ~ '^d[0-9]+\$'" "$users" \
         || die "the users of a digest are not stored after a minute; see $data/log"
@@ -294,8 +294,8 @@ cause_lost_digest() {
     wait_until 60 trial_says "select count(*) from bellhop.deliveries where reason = 'digest' and state = 'deferred'" "$events" \
         || die "the events are not gathered after a minute; see $data/log"
     before=$(pushes_of expo)
-    stop_draining scheduler
-    stop_draining pool
+    stop scheduler TERM 60
+    stop pool TERM 60
     query "update bellhop.ledger set due_at = date_trunc('hour', now()) - interval '2 hours' where reason = 'digest' and state = 'w'" >/dev/null
     start_workers "$trial_workers"
     start_scheduler
@@ -322,7 +322,7 @@ cause_clock() {
     settle_account "the state before"
     wait_until 60 trial_says "select count(*) from bellhop.events where id = 'planned1'" 1 || die "the event for later is not planned"
     before=$(stored_state)
-    stop_draining scheduler
+    stop scheduler TERM 60
     restart_database "$(compgen -G "$fake_clock_library")"
     say "$trial" "the database's clock says $(query 'select now()')"
     start_role scheduler "$(ready_from 100 100)" scheduler

@@ -96,6 +96,7 @@ publish_slices() {
 }
 
 await_published() {
+    [[ -n $publishing ]] || return 0
     wait "$publishing" || die "publishing failed; see the line above"
     publishing=
 }
