@@ -1,25 +1,25 @@
 package import BellhopRules
 package import Postgres
 
-/// What waits in the ledger for its outlet to have room.
+/// The deliveries in the ledger that wait for capacity of their outlet.
 ///
-/// Such a line is `deferred` with an `outlet`, and no `due_at`: whoever settles it so writes it once, whoever pulls it once
-/// more. Of an outlet only one pulls at a time, for as long as the statement takes, so that nothing that belongs together
-/// is taken apart by two.
+/// Such a delivery is `deferred` with an `outlet` and no `due_at`. The settlement that defers it and the pull each
+/// write it once. Only one pull per outlet runs at a time, for the duration of the statement, so that two pulls cannot
+/// split a digest.
 package struct BacklogBook: Sendable {
     private let pool: PostgresPool
     private let lease: Duration
 
-    /// `lease` is how long a claim holds.
+    /// Creates a book whose claims are valid for `lease`.
     package init(pool: PostgresPool, lease: Duration) {
         self.pool = pool
         self.lease = lease
     }
 
-    /// Where to look, and from what turn on; nil for the very beginning.
+    /// A place in a backlog and the turn from which to search; `nil` searches from the start.
     ///
-    /// Whoever remembers how far it has come reads none of the dead entries that pulls leave at the head of the index while
-    /// nobody may remove them.
+    /// Pulls leave dead entries at the head of the index until vacuum can remove them. A worker that remembers its last
+    /// turn does not read them.
     package struct Look: Sendable {
         package let place: BacklogPlace
         package let since: Timestamp?
@@ -30,11 +30,11 @@ package struct BacklogBook: Sendable {
         }
     }
 
-    /// What was found at each place that was asked for, in their order.
+    /// The first delivery of each requested place, in the order of the request.
     package struct Heads: Sendable {
-        /// The turn of the first that waits; nil where none does.
+        /// The turn of the first waiting delivery; `nil` if none waits.
         package let oldest: [Timestamp?]
-        /// The database's clock.
+        /// The database clock.
         package let now: Timestamp
 
         package init(oldest: [Timestamp?], now: Timestamp) {
@@ -43,7 +43,7 @@ package struct BacklogBook: Sendable {
         }
     }
 
-    /// Asks in one statement who is first in each of these.
+    /// Returns the first waiting delivery of each place, in one statement.
     package func heads(_ looks: [Look]) async throws(PostgresError) -> Heads {
         guard !looks.isEmpty else { return Heads(oldest: [], now: Timestamp(clamping: 0)) }
         let rows = try await pool.run(
@@ -61,32 +61,32 @@ package struct BacklogBook: Sendable {
         return Heads(oldest: oldest, now: try rows.moment(0, 2))
     }
 
-    /// What a pull brought.
+    /// The result of a pull.
     package enum Pulled: Sendable {
-        /// Claimed, the longest waiting first; nothing where nothing waits there that is free to be had.
+        /// The claimed deliveries, the longest waiting first; empty if no available delivery waits.
         case lines([ClaimedDelivery])
-        /// Another is pulling from this backlog at this moment.
+        /// Another process is pulling from this backlog.
         case isBusy
     }
 
-    /// Claims the next lines of a place, in one statement: as many as are wanted, but for the rest of a digest.
+    /// Claims the next `count` deliveries of a place, in one statement, and the rest of any digest among them.
     ///
-    /// The lines of one digest come together, also those of another priority.
+    /// A digest's deliveries are claimed together, even if their priorities differ.
     package func pull(_ look: Look, atMost count: Int, as claim: Claim) async throws(PostgresError) -> Pulled {
         try await self.claim(Self.pull, look, count, claim)
     }
 
-    /// Claims one line that is to find out whether its provider takes messages again: by chance one of those that wait
-    /// longest or came last, and of those a device's that was reached before, where there is one.
+    /// Claims one delivery as a probe, which tests whether the provider accepts messages again. It is chosen at random
+    /// from the oldest and the newest deliveries, and a reached device is preferred.
     ///
-    /// Were it always the first, a single device that is really dead could keep the way closed for ever.
+    /// If the probe were always the first delivery, a single invalid device could keep the breaker open indefinitely.
     package func scout(_ look: Look, as claim: Claim) async throws(PostgresError) -> Pulled {
         try await self.claim(Self.scout, look, Self.candidates, claim)
     }
 
-    /// What a pull or a scout under this claim has brought whose answer was lost; their turns are lost with it.
+    /// Returns the deliveries that a pull or a probe claimed if its answer was lost. Their turns are lost, too.
     ///
-    /// `isBusy` while it may still be under way.
+    /// The result is `isBusy` while that statement may still be running.
     package func regain(_ backlog: BacklogKey, as claim: Claim) async throws(PostgresError) -> Pulled {
         let rows = try await pool.run(
             Self.regain,
@@ -119,15 +119,16 @@ package struct BacklogBook: Sendable {
         )
     }
 
-    /// From either end.
+    /// The number of candidates for a probe from each end.
     private static let candidates = 16
 
-    /// The backlogs in which something waits, whoever serves their outlets.
+    /// Returns the backlogs with waiting deliveries, whether or not a worker serves their outlets.
     package func names() async throws(PostgresError) -> [String] {
         try await pool.run(Self.names, []).texts()
     }
 
-    /// Has what waits for so long in a backlog that nobody serves handed over and decided anew; the number of lines.
+    /// Makes deliveries due that have waited for longer than `age` in a backlog without a worker, so that they are
+    /// released and the rules run again. Returns their number.
     package func release(
         _ name: String,
         atMost limit: Int,
@@ -137,7 +138,7 @@ package struct BacklogBook: Sendable {
         return try await pool.run(Self.release, parameters).affectedCount
     }
 
-    /// Before anything that ever waited.
+    /// A time before any turn.
     private static let beginning: Int64 = 0
 
     private static let heads = Statement(
@@ -185,7 +186,7 @@ package struct BacklogBook: Sendable {
         """
     )
 
-    /// By `ledger_due`, in which claims stand with the ends of their leases.
+    /// Reads the index `ledger_due`, which contains claims with the end of their leases.
     private static let regain = Statement(
         """
         WITH \(mine), held AS MATERIALIZED (
@@ -208,14 +209,14 @@ package struct BacklogBook: Sendable {
         """
     )
 
-    /// Whoever comes second leaves it to the first.
+    /// The lock on the backlog. A second process does not wait for it.
     private static let mine = """
         mine AS MATERIALIZED (
             SELECT pg_try_advisory_xact_lock(hashtextextended(current_schema() || ' backlog ' || $1, 0)) AS is_mine
         )
         """
 
-    /// So many from one end.
+    /// Selects `$4` deliveries from one end of the backlog.
     private static func end(_ order: String) -> String {
         """
         (SELECT person, id, target, queued_at, decision ->> '\(Wait.slotKey)' AS slot
@@ -226,7 +227,8 @@ package struct BacklogBook: Sendable {
         """
     }
 
-    /// The lines of a digest have one turn, whatever their priorities: it leads to those that the limit would leave behind.
+    /// The deliveries of a digest have one turn, whatever their priorities. This turn finds the digest's deliveries
+    /// beyond the limit.
     private static let claimed = """
         rest AS MATERIALIZED (
             SELECT r.*, g.slot
@@ -260,7 +262,8 @@ package struct BacklogBook: Sendable {
         ORDER BY t.queued_at
         """
 
-    /// When the first of each of the `names` was recorded: the first of each priority says it, however many there are.
+    /// When the oldest delivery in each of `names` was recorded. Only the first of each priority is read, whatever the
+    /// number of deliveries.
     static let oldest = """
         CROSS JOIN LATERAL (
             SELECT min(f.queued_at) AS oldest
@@ -272,7 +275,7 @@ package struct BacklogBook: Sendable {
         ) AS o
         """
 
-    /// From one name to the next, however many lines have it.
+    /// Steps from one distinct name to the next (a loose index scan), whatever the number of deliveries per name.
     static let loose = """
         RECURSIVE names AS (
             (SELECT d.outlet FROM ledger d WHERE d.outlet IS NOT NULL ORDER BY d.outlet LIMIT 1)
@@ -307,7 +310,7 @@ package struct BacklogBook: Sendable {
 }
 
 extension ClaimedDelivery {
-    /// From a row of a pull; nil for one that says only whose the backlog is.
+    /// Creates a delivery from a row of a pull; `nil` for a row that only reports the lock.
     fileprivate init?(pulled rows: Rows, _ row: Int) throws(PostgresError) {
         guard var recipient = RecipientKey(try rows.optionalText(row, 1), try rows.optionalText(row, 2)),
             let notification = try rows.optionalInteger(row, 3), let target = try rows.optionalInteger(row, 4)

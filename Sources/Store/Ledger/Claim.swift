@@ -1,11 +1,11 @@
 package import BellhopRules
 
-/// A process that claims deliveries, as its claims name it.
+/// A process that claims deliveries, as recorded in its claims.
 package struct Claimant: Sendable, Hashable {
-    /// 23 bits of the number that the database has given the process.
+    /// The low 23 bits of the number that the database assigned to the process.
     package let number: Int64
 
-    /// Its claims name nobody, so nobody takes their claimer for dead.
+    /// A claimant whose claims name no process, so that no scheduler can consider their process dead.
     package static let unknown = Claimant(number: 0)
 
     package init(number: Int64) {
@@ -13,11 +13,11 @@ package struct Claimant: Sendable, Hashable {
     }
 }
 
-/// The right to send and to settle what one batch has claimed: a number that no other batch has.
+/// The right to send and settle the deliveries that one batch has claimed: a number that no other batch has.
 package struct Claim: Sendable, Hashable {
     package let number: Int64
 
-    /// Bits of chance; above them stands the claimant, below the sign.
+    /// The number of random low bits. The claimant's number is above them, below the sign bit.
     static let chanceBits: Int64 = 40
 
     package init(of claimant: Claimant = .unknown, using chance: inout some RandomNumberGenerator) {
@@ -25,17 +25,17 @@ package struct Claim: Sendable, Hashable {
     }
 }
 
-/// A delivery in the hands of its claimer.
+/// A claimed delivery, as its claimer sends and settles it.
 package struct ClaimedDelivery: Sendable {
     package let key: DeliveryKey
-    /// Attempts before this one.
+    /// The number of attempts before this one.
     package let attempts: Int
-    /// Of an earlier send nobody learnt what became of it: another one may be a repeat.
+    /// Whether the outcome of an earlier send is unknown, so that another send may be a repeat.
     package let outcomeWasUnknown: Bool
-    /// The digest that it belongs to; nil where it goes out by itself.
+    /// The digest that contains the delivery; `nil` if it is sent separately.
     package let digest: Timestamp?
-    /// Its turn in the backlog that it was pulled from.
+    /// The delivery's turn in the backlog from which it was pulled.
     package var queuedAt: Timestamp?
-    /// Whether an operator's hold had put it there.
+    /// Whether the delivery was in the backlog because of an operator's hold.
     package var wasHeld = false
 }

@@ -1,25 +1,25 @@
-/// Where a delivery stands.
+/// The state of a delivery.
 ///
-/// `docs/delivery-states.md` draws the same table; a test holds them together.
+/// `docs/delivery-states.md` contains the same table; a test compares the two.
 package enum DeliveryState: String, CaseIterable, Sendable {
-    /// Decided, and nobody has claimed it.
+    /// Ready to send, not claimed.
     case pending
-    /// Claimed: whoever wrote the claim has the right to send and to settle, until the lease ends.
+    /// Claimed: until the lease ends, the claimer has the right to send and settle it.
     case sending
-    /// A resume waits in a retry tier.
+    /// Waits for a resume message in a retry tier.
     case retrying
     /// Waits in the database until it is due.
     case deferred
-    /// The provider took it and answers later.
+    /// The provider accepted it and reports the outcome later.
     case accepted
     case delivered
     case suppressed
     case expired
     case failed
-    /// The answer never came, and policy forbids a repeat.
+    /// The answer was lost, and the policy forbids a repeat.
     case unknown
 
-    /// The letter that the ledger keeps of it; `delivery_state()` has the word.
+    /// The letter that represents the state in the ledger; the SQL function `delivery_state()` returns the word.
     var letter: String {
         switch self {
         case .pending: "p"
@@ -40,21 +40,21 @@ package enum DeliveryState: String, CaseIterable, Sendable {
         self = state
     }
 
-    /// The letter as a literal of SQL.
+    /// The letter as an SQL literal.
     var sql: String { "'\(letter)'" }
 
-    /// Their letters, for `IN (…)`.
+    /// Returns the letters of the matching states, for `IN (…)`.
     static func list(where isWanted: (DeliveryState) -> Bool) -> String {
         allCases.filter(isWanted).map(\.sql).joined(separator: ", ")
     }
 
-    /// The letters of what somebody still has to do something about.
+    /// The letters of the states with open work.
     static let owed = list(where: \.isOwed)
 
-    /// The letters of what nothing will change any more, but a replay of what failed.
+    /// The letters of the states that only a replay of a failed delivery can change.
     static let settled = list { !$0.isOwed && $0 != .accepted }
 
-    /// The states that may follow; none after a final one, but that a replay takes up what failed.
+    /// The states that may follow. Terminal states have none, except that a replay may reopen a failed delivery.
     package var successors: Set<DeliveryState> {
         switch self {
         case .pending: [.sending]
@@ -68,10 +68,10 @@ package enum DeliveryState: String, CaseIterable, Sendable {
         }
     }
 
-    /// In which state a delivery may begin.
+    /// The states in which a delivery may begin.
     package static let beginnings: Set<DeliveryState> = [.sending, .deferred, .suppressed, .expired]
 
-    /// Whether somebody still has to do something about it.
+    /// Whether the delivery is open work.
     package var isOwed: Bool {
         switch self {
         case .pending, .sending, .retrying, .deferred: true

@@ -1,20 +1,20 @@
 package import BellhopRules
 package import Postgres
 
-/// What is owed to one user and has fallen due: handed over whole, so that a digest stays together.
+/// One user's due deliveries, released together so that a digest is not split.
 package struct DueGroup: Sendable {
     package let recipient: RecipientKey
-    /// Of those that it was taken for; less urgent ones of the user come along.
+    /// The priority for which the group was taken; it may contain less urgent notifications of the user.
     package let priority: Priority
     package fileprivate(set) var notifications: [NotificationKey]
 }
 
-/// A hand-over whose answer was lost: nobody knows what it has taken.
+/// A take whose answer was lost, so that its result is unknown.
 package struct LostTake: Sendable {
     package let priority: Priority
-    /// Before it was sent.
+    /// A time before the statement was sent.
     package let begin: ContinuousClock.Instant
-    /// When its connection was found to be lost.
+    /// When the loss of its connection was detected.
     package let end: ContinuousClock.Instant
 
     package init(priority: Priority, begin: ContinuousClock.Instant, end: ContinuousClock.Instant) {
@@ -24,27 +24,29 @@ package struct LostTake: Sendable {
     }
 }
 
-/// Deliveries whose time has come, and those that nobody has taken care of for too long.
+/// Takes due and stranded deliveries from the ledger, so that they can be released.
 package struct DueDeliveryBook: Sendable {
     private let pool: PostgresPool
     private let grace: Duration
 
-    /// A retry or a claim counts as stranded once it is overdue for longer than `grace`.
+    /// Creates a book in which a retry or a claim counts as stranded if it is overdue for longer than `grace`.
     package init(pool: PostgresPool, strandedAfter grace: Duration) {
         self.pool = pool
         self.grace = grace
     }
 
-    /// Takes the groups with the oldest deliveries of a priority, of so many deliveries at most.
+    /// Takes the groups with the oldest deliveries of a priority, at most `limit` deliveries.
     ///
-    /// Each becomes `pending` and due in ten minutes, so that no other scheduler takes it meanwhile and a hand-over that
-    /// is lost is repeated. Any number may take at once: a user is in the hands of one, and what another statement holds
-    /// is left to it. A group that alone is larger than `limit` is torn, and its rest is the next one's.
+    /// Each delivery becomes `pending` (a claimed one stays `sending`) and is due again in ten minutes. Meanwhile no
+    /// other scheduler takes it, and a lost release is repeated after that time. Any number of schedulers may take
+    /// concurrently: each user is locked by one of them, and rows that another statement has locked are skipped. If one
+    /// group alone is larger than `limit`, it is split, and the next call takes the rest.
     ///
-    /// Each priority is asked for by itself: however much has piled up of one, it does not keep the others waiting. What
-    /// has been due for longer than `span` is not looked for; stranded lines are found only where that includes the grace.
+    /// Each priority has a separate query, so that a large backlog of one priority does not delay the others.
+    /// Deliveries that have been due for longer than `span` are not searched for. Stranded deliveries are found only if
+    /// `span` includes the grace period.
     ///
-    /// What the `dead` had claimed counts as stranded as soon as its lease has ended.
+    /// A claim of a process in `dead` counts as stranded as soon as its lease has ended.
     package func take(
         _ priority: Priority,
         atMost limit: Int,
@@ -61,10 +63,11 @@ package struct DueDeliveryBook: Sendable {
         return DueItems(try Self.groups(rows, priority), left: try rows.optionalInteger(0, 3).map { .milliseconds($0) })
     }
 
-    /// Takes once more what a `take` has taken whose answer was lost, and which may not even have ended by now.
+    /// Takes the deliveries of an earlier `take` again, if its answer was lost. That `take` may still be running.
     ///
-    /// What has become due in ten minutes between its beginning and the loss is its own, or another scheduler's, and is then
-    /// published twice, which does no harm. `now` is asked when the statement is about to be sent.
+    /// The statement selects deliveries that became due in ten minutes between the start of the lost `take` and its
+    /// loss. They belong to that `take` or to another scheduler's. In the second case they are published twice, which
+    /// is harmless. `now` is evaluated immediately before the statement is sent.
     package func takeAgain(
         _ lost: LostTake,
         claimedBy dead: [Int64] = [],
@@ -92,10 +95,10 @@ package struct DueDeliveryBook: Sendable {
         return groups
     }
 
-    /// What may be handed over: the state alone does not tell, since a retry comes back by itself, and a claimer that lives
-    /// may settle after its lease.
+    /// The condition for a release. The state alone is not sufficient, since a retry returns without a release and a
+    /// live claimer may settle after its lease.
     ///
-    /// A claim is due when its lease ends, so its claimer has another minute.
+    /// A claim is due when its lease ends, so that its claimer has another minute.
     private static let isDue = """
         due_at IS NOT NULL AND sent_at IS NULL AND due_at <= now() AND (state IN ('w', 'p')
             OR state = 'r' AND due_at <= now() - $2::bigint * interval '1 ms'
@@ -103,10 +106,10 @@ package struct DueDeliveryBook: Sendable {
                                 OR claim >> \(Claim.chanceBits) = ANY ($5::bigint[])))
         """
 
-    /// How far ahead what is taken is due again.
+    /// The time after which a taken delivery is due again.
     private static let ahead = "interval '10 min'"
 
-    /// By `ledger_due`, which has only what is due in so many minutes there.
+    /// Reads the index `ledger_due`, in which only few deliveries are due at that distance.
     private static let takeAgain = Statement(
         """
         WITH again AS MATERIALIZED (
@@ -133,14 +136,15 @@ package struct DueDeliveryBook: Sendable {
         """
     )
 
-    /// The users come one after the other, the one that waits longest first, and what is due of each stands together: by an
-    /// index that has nothing in it but what is owed, whatever else the ledger holds of them.
+    /// Users are ordered by waiting time, the longest first, and each user's due deliveries are adjacent. The query
+    /// uses an index that contains open work only, so that a user's other ledger rows do not matter.
     ///
-    /// What is left came due after the last that is taken; where none is, since others have them all in hand, with the
-    /// first of them. The one row that says so is there even if nothing is taken.
+    /// `left` is the age of the last delivery taken; any remaining deliveries became due after it. If none was taken
+    /// because others have locked all of them, it is the age of the oldest one. The row with `left` is returned even if
+    /// nothing is taken.
     ///
-    /// Nothing can be drawn in front of a sub-select that locks, so reading ends with the limit, and only the last user may
-    /// be cut off by it.
+    /// No limit can be pushed down into a subselect that locks rows. Reading therefore ends with the limit, and only
+    /// the last user's group may be cut.
     private static let take = Statement(
         """
         WITH oldest AS (
@@ -185,7 +189,7 @@ package struct DueDeliveryBook: Sendable {
 }
 
 extension Priority {
-    /// As the tables keep it, so that an index can put what is urgent first.
+    /// The priority as stored in the tables: an index sorts the most urgent first.
     package var urgency: Int64 {
         switch self {
         case .high: 0

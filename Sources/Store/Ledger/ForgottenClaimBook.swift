@@ -1,28 +1,29 @@
 package import Postgres
 
-/// First attempts that nobody will ever settle or take over, since the message that they came of is gone.
+/// Finds first attempts that no process will settle or take over, because their message was lost.
 ///
-/// Such a line is `sending` without `due_at`: no index tells it from those that are under way, and one that did would be
-/// touched by every insert and every settlement. So the table is walked, a bounded number of pages at a time.
+/// Such a delivery is `sending` without a `due_at`. No index separates it from deliveries in flight, since every insert
+/// and every settlement would have to update such an index. The table is therefore scanned, a bounded number of pages
+/// at a time.
 package struct ForgottenClaimBook: Sendable {
     private let pool: PostgresPool
     private let age: Duration
 
-    /// `age` is what a claim's lease and the time until it counts as stranded come to.
+    /// Creates a book for claims that are older than `age`: the lease plus the time after which a claim is stranded.
     package init(pool: PostgresPool, olderThan age: Duration) {
         self.pool = pool
         self.age = age
     }
 
-    /// What one step of the walk came to.
+    /// The result of one step of the scan.
     package struct Step: Sendable {
-        /// Lines that are due from now on: the hand-over takes them like everything else that was stranded.
+        /// The number of deliveries that were made due. The release takes them like all other stranded deliveries.
         package let found: Int
-        /// The page at which the next step begins; nil behind the last one.
+        /// The page at which the next step begins; `nil` after the last page.
         package let next: Int64?
     }
 
-    /// Looks through so many pages of the table from this one on.
+    /// Scans `pages` pages of the table, beginning at `page`.
     package func look(from page: Int64, pages: Int64) async throws(PostgresError) -> Step {
         let (size, found) = try await pool.withConnection { [age] (connection) throws(PostgresError) in
             let size = try connection.run(Self.size).integer(0, 0)
@@ -37,7 +38,8 @@ package struct ForgottenClaimBook: Sendable {
         return Step(found: found, next: page + pages < size ? page + pages : nil)
     }
 
-    /// Of the largest partition, where there are any: a step looks at the same pages of each.
+    /// The size in pages of the largest partition, or of the table if it has no partitions. A step scans the same pages
+    /// of each.
     private static let size = Statement(
         """
         SELECT greatest(pg_relation_size('ledger'::regclass), (
@@ -47,11 +49,12 @@ package struct ForgottenClaimBook: Sendable {
         effect: .reads
     )
 
-    /// What it finds is due since so long ago that the hand-over takes it for stranded at once.
+    /// Sets the due time of each delivery found so far back that the release considers it stranded immediately.
     ///
-    /// A claim from an instant ahead was made by a clock that was wrong: from now on its lease runs as that of any other.
+    /// A claim with a time in the future was made by a process with a wrong clock. Its lease begins now, as for any
+    /// other claim.
     ///
-    /// A scan of a range of places reads no page outside of it.
+    /// A TID range scan reads no page outside its range.
     private static let look = Statement(
         """
         WITH found AS MATERIALIZED (

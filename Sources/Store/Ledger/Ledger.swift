@@ -2,12 +2,12 @@ import BellhopRules
 package import Postgres
 import ServiceRuntime
 
-/// The table `ledger`: it alone decides what is still owed.
+/// The table `ledger`, the only record of open work.
 ///
-/// Times are the database's.
+/// Times are those of the database clock.
 package struct Ledger: Sendable {
     private let pool: PostgresPool
-    /// How long a claim holds; longer than any request to a provider may take.
+    /// The period for which a claim is valid. It exceeds the longest permitted request to a provider.
     private let lease: Duration
 
     package init(pool: PostgresPool, lease: Duration) {
@@ -15,21 +15,21 @@ package struct Ledger: Sendable {
         self.lease = lease
     }
 
-    /// What a claim brought.
+    /// The result of a claim.
     package struct Harvest: Sendable {
         package var claimed: [ClaimedDelivery] = []
-        /// What another claimer holds, with the time until its lease ends.
+        /// Notifications with deliveries that another batch has claimed, with the time until the lease ends.
         package var leased: [NotificationKey: Duration] = [:]
-        /// What waits in a retry tier, with the time until it is due.
+        /// Notifications with deliveries in a retry tier, with the time until they are due.
         ///
-        /// Its resume is under way, unless whoever settled it died before that was published.
+        /// Their resume message is in flight, unless the settling process died before it published the message.
         package var retrying: [NotificationKey: Duration] = [:]
-        /// What could not be looked at, since another statement had a lock on it.
+        /// Notifications with deliveries that could not be read, since another statement had locked them.
         package var locked: Set<NotificationKey> = []
 
         package init() {}
 
-        /// Adds what was claimed of other notifications.
+        /// Adds the result of a claim on other notifications.
         package static func += (harvest: inout Harvest, more: Harvest) {
             harvest.claimed += more.claimed
             harvest.leased.merge(more.leased, uniquingKeysWith: min)
@@ -38,10 +38,11 @@ package struct Ledger: Sendable {
         }
     }
 
-    /// Claims what is owed of these notifications and free to be had, in one statement; where that had to leave something
-    /// out, a second one looks what it was.
+    /// Claims the open and available deliveries of these notifications, in one statement. If that statement skipped
+    /// locked rows, a second one identifies them.
     ///
-    /// What is `deferred` and not due is in none of the answers: the sweeper brings it, or who pulls it from its backlog.
+    /// A `deferred` delivery that is not due is not part of the result: the sweeper releases it, or a worker pulls it
+    /// from its backlog.
     package func claim(_ keys: [NotificationKey], as claim: Claim) async throws(PostgresError) -> Harvest {
         guard !keys.isEmpty else { return Harvest() }
         let named = NotificationKey.parameters(keys)
@@ -76,10 +77,11 @@ package struct Ledger: Sendable {
         return harvest
     }
 
-    /// Lets the sweeper bring back what is owed of these notifications and waits for a resume, or is a first attempt of
-    /// another's claim: each when it is due, or when that claim's lease has ended.
+    /// Makes open deliveries of these notifications visible to the sweeper, if they wait for a resume message or are
+    /// first attempts under another claim. Each is released when it is due, or when that claim's lease has ended.
     ///
-    /// - Returns: those with a first attempt that could not be looked at, since another statement had a lock on it.
+    /// - Returns: The notifications with a first attempt that is still not visible, since another statement had locked
+    ///   it.
     package func leaveToSweeper(_ keys: [NotificationKey]) async throws(PostgresError) -> Set<NotificationKey> {
         guard !keys.isEmpty else { return [] }
         let named = NotificationKey.parameters(keys)
@@ -95,15 +97,15 @@ package struct Ledger: Sendable {
         )
     }
 
-    /// A line of a notification, by its place in a batch.
+    /// A delivery, identified by its notification's position in a batch and by its target.
     private struct LinePlace: Hashable {
         let notification: Int
         let target: Int64
     }
 
-    /// Settles what this claim still holds, in one statement; the number of lines that it did.
+    /// Settles the deliveries that still have this claim, in one statement, and returns their number.
     ///
-    /// A claim is one of `claim`, of the statement that recorded the line, or of `ReceiptBook.claim`.
+    /// The claim may come from `claim`, from the statement that recorded the delivery, or from `ReceiptBook.claim`.
     package func settle(_ settlements: [Settlement], of claim: Claim) async throws(PostgresError) -> Int {
         guard !settlements.isEmpty else { return 0 }
         return try await pool.withConnection { (connection) throws(PostgresError) in
@@ -112,8 +114,8 @@ package struct Ledger: Sendable {
             let known = areKnown ? settlements : settlements.filter { $0.isNumbered(in: history) }
             let count = known.isEmpty ? 0 : try Self.settle(known, claim, on: connection)
             guard count < settlements.count else { return count }
-            // Some have no number that is valid here, or have another one since: an erasure ends it, and who comes back gets
-            // a new one.
+            // Some users have no number that is valid in this history, or have a new number: an erasure ends a number,
+            // and a user who returns gets a new one.
             let people = settlements.map(\.key.notification.recipient)
             let numbers = try People.numbers(of: people, on: connection)
             let renumbered = settlements.compactMap { $0.renumbered(by: numbers) }
@@ -121,7 +123,7 @@ package struct Ledger: Sendable {
         }
     }
 
-    /// Of users who were looked up: what was simply taken has a statement of its own.
+    /// Settles deliveries of users whose numbers are known. Plain deliveries have a separate statement.
     private static func settle(
         _ settlements: [Settlement],
         _ claim: Claim,
@@ -156,7 +158,7 @@ package struct Ledger: Sendable {
 }
 
 extension Settlement {
-    /// It was taken at this attempt, and there is nothing else to write down.
+    /// Whether the provider accepted the delivery at this attempt and nothing else must be stored.
     fileprivate var isPlainDelivery: Bool {
         state == .delivered && reason == nil && burnsAttempt && !outcomeIsUnknown && wait == nil
     }
@@ -165,7 +167,7 @@ extension Settlement {
         key.notification.recipient.number?.history == history
     }
 
-    /// Nil where that is no news.
+    /// Returns the settlement with the user's current number; `nil` if the number is unknown or has not changed.
     fileprivate func renumbered(by numbers: [RecipientKey: PersonNumber]) -> Settlement? {
         let person = key.notification.recipient
         guard let number = numbers[person], number != person.number else { return nil }
@@ -176,7 +178,7 @@ extension Settlement {
 }
 
 extension Ledger.Harvest {
-    /// A line that is not free yet, for so many milliseconds.
+    /// Adds a delivery that is not available for `wait` milliseconds.
     fileprivate mutating func addWaiting(_ key: NotificationKey, letter: String, wait: Int64) {
         let wait = Duration.milliseconds(max(0, wait))
         switch DeliveryState(letter: letter) {
@@ -188,7 +190,7 @@ extension Ledger.Harvest {
 }
 
 extension ClaimedDelivery {
-    /// From a row of `LedgerStatements.claim`.
+    /// Creates a delivery from a row of `LedgerStatements.claim`.
     fileprivate init(_ key: DeliveryKey, _ rows: Rows, _ row: Int) throws(PostgresError) {
         self.init(
             key: key,

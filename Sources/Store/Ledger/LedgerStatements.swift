@@ -1,30 +1,34 @@
 import BellhopRules
 import Postgres
 
-/// The SQL of the ledger.
+/// The ledger's SQL statements.
 enum LedgerStatements {
-    /// What is owed of the notifications that ``InboxStatements/named`` names, as `k` and `d`.
+    /// The open deliveries (`d`) of the notifications (`k`) that ``InboxStatements/named`` selects.
     ///
-    /// What waits in a backlog is nobody's but for who pulls it from there, and is not even locked: a digest would come in
-    /// two parts.
+    /// Deliveries in a backlog are excluded and not locked, since only a pull may claim them. Otherwise a digest would
+    /// be split in two.
     private static let owed = """
         FROM \(InboxStatements.named) AS k
         JOIN ledger d ON d.person = ANY (ARRAY[k.person]) AND d.id = k.id
         WHERE d.state IN (\(DeliveryState.owed)) AND d.outlet IS NULL
         """
 
-    /// How long after the end of its lease a claim is due: those who go by `updated_at` must find the lease over.
+    /// The time from the end of a claim's lease to the claim's due time. Readers of `updated_at` must find that the
+    /// lease has ended.
     static let afterLease = "interval '2 s'"
 
-    /// What this very claim holds already, since an answer was lost on the way, it gets again.
+    /// Claims the available deliveries, and returns the others with the time until they are available.
     ///
-    /// A claim on another's `sending` line takes it over after the lease and writes down that its outcome is unknown,
-    /// before anything is sent; `due_at`, the end of the lease, then keeps it in the sweeper's sight until it is settled. It
-    /// waits for no lock: `unclaimed` finds the lines that it had to leave out. The last column says how many lines are owed:
-    /// as many as it returns where it has left out none.
+    /// If an answer was lost, a repeat with the same claim returns the deliveries that it already has.
     ///
-    /// A first attempt of another has no due time, and its message has come back: its claimer may be dead. From then on the
-    /// sweeper sees it, too.
+    /// If the lease of another claim on a `sending` delivery has ended, this claim takes the delivery over. Before
+    /// anything is sent, it records that the outcome is unknown. `due_at`, the end of the lease, keeps the delivery
+    /// visible to the sweeper until it is settled. The statement does not wait for locks: `unclaimed` finds the rows
+    /// that it skipped. The last column is the number of open deliveries. It equals the number of rows if none was
+    /// skipped.
+    ///
+    /// Another claimer's first attempt has no due time. Since its message was redelivered, that claimer may be dead, so
+    /// the statement makes the delivery visible to the sweeper.
     static let claim = Statement(
         """
         WITH owed AS (
@@ -63,19 +67,21 @@ enum LedgerStatements {
         """
     )
 
-    /// What is owed of these notifications and not under this claim.
+    /// The open deliveries of these notifications without this claim.
     ///
-    /// What `claim` has not told of then is a line on which another statement had a lock: that of a worker that has died
-    /// meanwhile ends without a change, so nobody else may see to it.
+    /// A delivery in this result that `claim` did not return was locked by another statement. If that statement's
+    /// worker has died, the lock ends without a change, and no other process may take care of the delivery.
     static let unclaimed = Statement(
         "SELECT k.position, d.target \(owed) AND d.claim IS DISTINCT FROM $4",
         effect: .reads
     )
 
-    /// Lets the sweeper see what no message may bring back: retries whose resume is not confirmed, and first attempts of
-    /// others, each with the due time that it has or had.
+    /// Makes deliveries visible to the sweeper if possibly no message returns them: retries with an unconfirmed resume,
+    /// and other claimers' first attempts. Each keeps its due time; if it has none, it gets the end of the claim's
+    /// lease.
     ///
-    /// It waits for no lock: a retry that another has locked is about to be another's, and ``unseen`` finds the others.
+    /// The statement does not wait for locks: a locked retry is about to be claimed by another batch, and ``unseen``
+    /// finds the rest.
     static let leave = Statement(
         """
         WITH open AS (
@@ -104,13 +110,14 @@ enum LedgerStatements {
         effect: .reads
     )
 
-    /// Only its own claim: a line that was taken over after the lease belongs to another.
+    /// Settles only deliveries with this claim. A delivery that was taken over after the lease belongs to another
+    /// claim.
     ///
-    /// What was recorded by the statement that claimed it has its turn by that time, unless another is given. What waits in a
-    /// backlog has the urgency of its place there from then on: a replay's is less than what its type has.
+    /// A delivery that was claimed by the statement that recorded it has that time as its turn, unless another turn is
+    /// given. A delivery in a backlog gets the urgency of its place there: a replay has a lower urgency than its type.
     ///
-    /// What stays accepted keeps the time of its send, and what is settled otherwise loses it: `sent_at` tells the two apart
-    /// for the indexes.
+    /// An accepted delivery keeps its send time, and any other settlement removes it: `sent_at` separates the two for
+    /// the indexes.
     static let settle = Statement(
         """
         UPDATE ledger d
@@ -135,7 +142,7 @@ enum LedgerStatements {
         """
     )
 
-    /// The same for what its provider has simply taken, which is nearly everything.
+    /// Settles deliveries that the provider simply accepted, which are nearly all.
     static let deliver = Statement(
         """
         UPDATE ledger d

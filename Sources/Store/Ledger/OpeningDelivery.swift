@@ -1,15 +1,15 @@
 package import BellhopRules
 
-/// How a delivery enters the ledger, beside the notification that it is of.
+/// The initial row of a delivery in the ledger, without its notification.
 package struct OpeningDelivery: Sendable, Equatable {
     package let channel: Channel
     package let target: String
     package let state: DeliveryState
     package let reason: String?
-    /// Until when it waits, for `deferred`.
+    /// The time until which a `deferred` delivery waits.
     package var wait: Wait?
 
-    /// Claimed by the statement that records it: it goes out at once.
+    /// Returns a delivery that the recording statement claims, so that it can be sent immediately.
     package static func sending(to target: String, by channel: Channel = .push) -> OpeningDelivery {
         OpeningDelivery(channel: channel, target: target, state: .sending, reason: nil)
     }
@@ -18,7 +18,7 @@ package struct OpeningDelivery: Sendable, Equatable {
         OpeningDelivery(channel: .push, target: target, state: .suppressed, reason: reason.rawValue)
     }
 
-    /// Decided anew when its time has come.
+    /// Returns a delivery for which the rules run again when it is due.
     package static func deferred(to target: String, _ wait: Wait) -> OpeningDelivery {
         OpeningDelivery(channel: .push, target: target, state: .deferred, reason: wait.reason.rawValue, wait: wait)
     }
@@ -27,17 +27,17 @@ package struct OpeningDelivery: Sendable, Equatable {
         OpeningDelivery(channel: .push, target: target, state: .expired, reason: "expired-before-sending")
     }
 
-    /// Whether it ends as it begins, for want of anybody to send it to.
+    /// Whether the delivery begins in its terminal state because it has no destination.
     var isUnsent: Bool { target == Self.nobody && (state == .suppressed || state == .expired) }
 
-    /// The target where nothing was eligible.
+    /// The target if no device and no address was eligible.
     package static let nobody = TargetNumber.Words.nobody
     /// The target of every mail: a user has one address.
     package static let mailbox = TargetNumber.Words.mailbox
 }
 
 extension Wait {
-    /// What the ledger keeps of it: `{"until": …}` with the slot of a digest, or that it was for a burst.
+    /// The JSON that the ledger stores: `{"until": …}`, with the digest's slot or the mark of a burst.
     var json: [UInt8] {
         var object: JSONObject = ["until": .string(until.description)]
         if reason == .digest { object[Self.slotKey] = .string(until.description) }
@@ -45,9 +45,9 @@ extension Wait {
         return object.jsonBytes
     }
 
-    /// The member by which a line says that it waited for the end of a burst.
+    /// The member that marks a wait for the end of a burst.
     static let burstKey = "burst"
 
-    /// The member by which a line says what digest it belongs to.
+    /// The member that names the delivery's digest.
     static let slotKey = "digest"
 }

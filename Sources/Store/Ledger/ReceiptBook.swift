@@ -1,30 +1,30 @@
 package import BellhopRules
 package import Postgres
 
-/// A delivery that its provider took, with what is needed to ask what became of it and to act on the answer.
+/// A delivery that its provider accepted, with the data to request its receipt and to act on the answer.
 package struct OpenReceipt: Sendable {
     package let key: DeliveryKey
-    /// What to ask with.
+    /// The provider's id with which the receipt is requested.
     package let ticket: String
-    /// Attempts, the one that was accepted among them.
+    /// The number of attempts, including the accepted one.
     package let attempts: Int
     package let sentAt: Timestamp
-    /// How long ago that is, by the database's clock.
+    /// The time since the send, by the database clock.
     package let age: Duration
     package let priority: Priority
-    /// Nil where the notification is gone.
+    /// The notification's origin; `nil` if the notification is deleted.
     package let origin: Origin?
-    /// The device's token as it is now; nil where its subscription is gone.
+    /// The device's current token; `nil` if the subscription is deleted.
     package let token: DeviceToken?
 
-    /// What the notification came of.
+    /// The event from which the notification was made.
     package struct Origin: Sendable {
         package let event: EventID
         package let type: EventType
     }
 }
 
-/// The deliveries in the ledger whose provider answers later.
+/// The deliveries in the ledger that wait for a receipt.
 package struct ReceiptBook: Sendable {
     private let pool: PostgresPool
 
@@ -32,10 +32,10 @@ package struct ReceiptBook: Sendable {
         self.pool = pool
     }
 
-    /// Takes those whose time to ask has come no longer ago than `span`, the oldest first.
+    /// Takes at most `limit` deliveries whose receipt has been due for at most `span`, the oldest first.
     ///
-    /// Each becomes due again in ten minutes, so that no other scheduler takes it meanwhile and a hand-over that is lost is
-    /// repeated. What another statement holds is left to it.
+    /// Each becomes due again in ten minutes. Meanwhile no other scheduler takes it, and a lost release is repeated
+    /// after that time. Rows that another statement has locked are skipped.
     package func take(
         atMost limit: Int,
         within span: Duration = DueLook.whole
@@ -45,9 +45,9 @@ package struct ReceiptBook: Sendable {
         return try DueItems(keys, from: rows, age: 5, limit: limit)
     }
 
-    /// Gets the right to settle those that still wait, in one statement.
+    /// Claims the deliveries that still wait, in one statement.
     ///
-    /// Whoever claims last settles: asking twice is harmless, settling twice is not.
+    /// The last claim has the right to settle: two requests for a receipt are harmless, two settlements are not.
     package func claim(_ keys: [DeliveryKey], as claim: Claim) async throws(PostgresError) -> [OpenReceipt] {
         guard !keys.isEmpty else { return [] }
         let rows = try await pool.run(Self.claim, DeliveryKey.parameters(keys) + [.integer(claim.number)])
@@ -72,8 +72,8 @@ package struct ReceiptBook: Sendable {
         """
     )
 
-    /// That it has been sent says its state already; that `sent_at` says so too must not lead to the index of all those that
-    /// were.
+    /// The state already implies a send. The expression on `sent_at` prevents the planner from using the index of all
+    /// accepted deliveries.
     private static let claim = Statement(
         """
         WITH waiting AS (
@@ -110,7 +110,7 @@ package struct ReceiptBook: Sendable {
 }
 
 extension OpenReceipt {
-    /// Nil for a row that no program of ours wrote.
+    /// Creates a receipt from a row; `nil` if no Bellhop process can have written the row.
     fileprivate init?(of keys: [DeliveryKey], _ rows: Rows, _ row: Int) throws(PostgresError) {
         guard let place = try rows.place(row, 0, in: keys.indices), let ticket = try rows.optionalText(row, 2) else {
             return nil

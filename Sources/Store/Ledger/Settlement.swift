@@ -1,25 +1,25 @@
 package import BellhopRules
 
-/// What became of a claimed delivery.
+/// The outcome of a claimed delivery.
 package struct Settlement: Sendable {
     package var key: DeliveryKey
     package var state: DeliveryState
     package var reason: String?
     package var providerMessageID: String?
-    /// Whether the attempt counts.
+    /// Whether the attempt counts towards the retry limit.
     package var burnsAttempt: Bool
-    /// Whether the provider may have taken it although it is not known to have.
+    /// Whether the provider may have accepted the delivery without a known answer.
     package var outcomeIsUnknown = false
-    /// From now on by the database's clock, for `retrying`, `deferred` and `accepted`.
+    /// The wait until the delivery is due, by the database clock, for `retrying`, `deferred` and `accepted`.
     package var dueIn: Duration?
-    /// Why it waits, where a rule says so.
+    /// The wait that a rule requires, with its reason.
     package var wait: Wait?
-    /// When it was sent, for what was accepted just now.
+    /// When the delivery was sent, if it was accepted just now.
     package var sentAt: Timestamp?
-    /// The backlog that it waits in, for what is `deferred` until its outlet has room: such a line has no due time.
+    /// The backlog of a delivery that is `deferred` until its outlet has capacity. Such a delivery has no due time.
     package var backlog: BacklogEntry?
 
-    /// The database fails on its user or its content alone, so that nothing can be decided about it.
+    /// The reason if the database fails only for this user or content, so that no decision is possible.
     package static let lookUpFailed = "look-up-failed"
 
     package init(
