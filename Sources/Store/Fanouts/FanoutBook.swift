@@ -1,19 +1,19 @@
 package import BellhopRules
 package import Postgres
 
-/// The tables `fanouts` and `fanout_pages`, as workers and schedulers use them.
+/// The tables `fanouts` and `fanout_pages`, as used by workers and schedulers.
 ///
-/// A fan-out is a row from the moment of its snapshot. Its audience is cut into pages as it goes: a few are planned and
-/// unfinished at a time, each of them a row and a message.
+/// A fan-out is stored when its snapshot is taken. Its audience is divided into pages during the fan-out: a few pages
+/// are planned and unfinished at a time, each with a row and a message.
 package struct FanoutBook: Sendable {
     private let pool: PostgresPool
     private let usersPerPage: Int
 
-    /// Pages of one fan-out that are planned and unfinished at a time: few, so that a pause takes effect soon and that the
-    /// next fan-out need not wait long.
+    /// The number of planned and unfinished pages per fan-out. It is small, so that a pause takes effect soon and the
+    /// next fan-out does not wait long.
     static let pagesAtOnce = 4
 
-    /// A page is about as much as a statement writes at once.
+    /// The default number of users per page, about as many as one statement can write.
     package static let usualPage = 1000
 
     package init(pool: PostgresPool, usersPerPage: Int = usualPage) {
@@ -21,20 +21,20 @@ package struct FanoutBook: Sendable {
         self.usersPerPage = max(1, usersPerPage)
     }
 
-    /// Somebody whom an event is for.
+    /// A user in the audience of an event.
     package struct Listener: Sendable {
         package let key: RecipientKey
-        /// What the rules ask for; the defaults of whom nothing is stored.
+        /// The data that the rules require; defaults if nothing is stored for the user.
         package let recipient: Recipient
-        /// How they follow the event's topic; nil where it is for everyone.
+        /// The user's follow of the event's topic; `nil` if the event is for everyone.
         package let follow: StoredFollow?
     }
 
-    /// Opens the fan-outs of events that are kept, each once, and returns the pages that are to be published.
+    /// Opens the fan-outs of stored events, each once, and returns the pages to publish.
     ///
-    /// Who follows by now is meant. Of an event that was cancelled nothing comes. Where the fan-out is there already, the
-    /// pages come that nobody has taken: whoever opened it may have died before they were published. The answers are in the
-    /// order of `plans`.
+    /// The audience is the set of users at this moment. A cancelled event has no pages. If a fan-out exists already,
+    /// its untaken pages are returned, since the process that opened it may have died before it published them. The
+    /// results are in the order of `plans`.
     package func open(_ plans: [PlannedEvent]) async throws(PostgresError) -> [[FanoutPage]] {
         guard !plans.isEmpty else { return [] }
         let events = plans.map(\.event)
@@ -50,7 +50,7 @@ package struct FanoutBook: Sendable {
                 guard let place = try fresh.place(row, 3, in: pages.indices) else { continue }
                 pages[place].append(try FanoutPage(fresh, row))
             }
-            // Of copies in one batch the first one has the page.
+            // If a batch contains copies of an event, the first copy gets the page.
             let new = Set(
                 events.indices.filter { !pages[$0].isEmpty }.map { [events[$0].app.text, events[$0].id.text] }
             )
@@ -68,10 +68,10 @@ package struct FanoutBook: Sendable {
         }
     }
 
-    /// Takes a page into a worker's hands, and plans the next ones.
+    /// Takes a page for a worker and plans the next pages.
     ///
-    /// Nobody takes what another has, unless its message was `redelivered`, or five minutes have passed. A page that was
-    /// taken by too many has killed them: its fan-out pauses.
+    /// A page that another batch has taken is available only if the message was `redelivered` or after five minutes. A
+    /// page with more than ``mostTakes`` takes probably crashes its workers, so its fan-out is paused.
     package func take(
         _ page: FanoutPage,
         as claim: Claim,
@@ -118,10 +118,10 @@ package struct FanoutBook: Sendable {
         }
     }
 
-    /// As often as the broker hands a message out again.
+    /// The maximum number of takes of a page, as many as the broker's redeliveries.
     private static let mostTakes = 20
 
-    /// Pages of a fan-out that nobody has taken: their messages may have died with a worker.
+    /// Returns a fan-out's untaken pages, since their messages may have been lost with a worker.
     package func untaken(of fanout: Int64) async throws(PostgresError) -> [FanoutPage] {
         try await pool.withConnection { (connection) throws(PostgresError) in
             try Self.untaken(of: fanout, on: connection)
@@ -136,8 +136,8 @@ package struct FanoutBook: Sendable {
         return try rows.map { (rows, row) throws(PostgresError) in try FanoutPage(rows, row) }
     }
 
-    /// Who is on a page, as far as they were there at the snapshot and still are, with all that is known of them; how each
-    /// follows, where it is a topic.
+    /// Returns the users on a page who belonged to the audience at the snapshot and still do. It includes their stored
+    /// data and, for a topic, their follows.
     package func audience(of page: OpenPage) async throws(PostgresError) -> [Listener] {
         let range = page.range
         let bounds: [Parameter] = [.instant(range.snapshot), .text(range.after), .text(range.upto)]
@@ -157,10 +157,10 @@ package struct FanoutBook: Sendable {
         }
     }
 
-    /// Ends a page and plans the next one; returns what is to be published.
+    /// Ends a page and plans the next one; returns the pages to publish.
     ///
-    /// Where the page had ended before, that is what nobody has taken, since whoever ended it may not have heard of it. With
-    /// its last page the fan-out is finished.
+    /// If the page had ended before, the untaken pages are returned, since the earlier answer may have been lost. When
+    /// its last page ends, the fan-out is finished.
     package func finish(_ page: FanoutPage, _ tally: PageTally) async throws(PostgresError) -> [FanoutPage] {
         let (number, usersPerPage) = (Parameter.integer(page.fanout), usersPerPage)
         return try await pool.transaction { (connection) throws(PostgresError) in
@@ -174,18 +174,18 @@ package struct FanoutBook: Sendable {
         }
     }
 
-    /// Gives a page out of a worker's hands, since it cannot be worked on for now.
+    /// Returns a page that the worker cannot process at present.
     package func putBack(_ page: FanoutPage, takenAs claim: Claim) async throws(PostgresError) {
         let parameters = [page.fanout, page.page, claim.number].map { Parameter.integer($0) }
         _ = try await pool.run(FanoutStatements.putBack, parameters)
     }
 
-    /// Stops a fan-out that cannot go on, until somebody who knows why resumes it.
+    /// Pauses a fan-out that cannot continue, until an operator resumes it.
     package func pause(_ page: FanoutPage, because trouble: String) async throws(PostgresError) {
         try await pool.transaction { (connection) throws(PostgresError) in
             guard let fanout = try HeldFanout.hold(page.fanout, on: connection) else { return }
             if fanout.isRunning { try Self.pause(page, because: trouble, on: connection) }
-            // Another page was first, or an operator: this one waits for the same word.
+            // If another page or an operator has paused the fan-out first, this page waits for the same resume.
             if fanout.isPaused { try Self.park(page, on: connection) }
         }
     }
@@ -203,7 +203,8 @@ package struct FanoutBook: Sendable {
         _ = try connection.run(FanoutStatements.park, [.integer(page.fanout), .integer(page.page)])
     }
 
-    /// Takes pages of running fan-outs that no message names, or whose message has been lost, to have them published.
+    /// Takes pages of running fan-outs that have no message, or whose message has been lost, so that they can be
+    /// published.
     package func takeForgotten(
         atMost limit: Int,
         lostAfter grace: Duration
@@ -215,7 +216,7 @@ package struct FanoutBook: Sendable {
         return try rows.map { (rows, row) throws(PostgresError) in try FanoutPage(rows, row) }
     }
 
-    /// Lets them come up again at once, since no message names them for all that is known.
+    /// Makes pages available again immediately, since possibly no message exists for them.
     package func giveBack(_ pages: [FanoutPage]) async throws(PostgresError) {
         guard !pages.isEmpty else { return }
         _ = try await pool.run(

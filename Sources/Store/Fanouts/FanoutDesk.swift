@@ -1,25 +1,25 @@
 import BellhopRules
 package import Postgres
 
-/// The table `fanouts` as operators look at it and act upon it; the statements of the workers are in `FanoutBook`.
+/// The operators' queries and actions on the table `fanouts`; the workers' statements are in `FanoutBook`.
 package struct FanoutDesk: Sendable {
     private let pool: PostgresPool
 
-    /// Of the audience of all fan-outs in one answer no more users are counted.
+    /// The number of users that are counted in one answer, for the audiences of all fan-outs together.
     package static let mostCounted = 1_000_000
 
-    /// - Parameter pool: with the rights of an admin.
+    /// - Parameter pool: A pool with the rights of an admin.
     package init(pool: PostgresPool) {
         self.pool = pool
     }
 
-    /// What can be done to a fan-out; it takes effect at its next page.
+    /// An operator's action on a fan-out. It takes effect at the next page.
     package enum Act: String, Sendable {
         case pause
         case resume
         case cancel
 
-        /// The states that it can act upon.
+        /// The states to which the action applies.
         package var acceptedStates: Set<FanoutState> {
             switch self {
             case .pause: [.running]
@@ -28,7 +28,8 @@ package struct FanoutDesk: Sendable {
             }
         }
 
-        /// The rate begins anew with what an operator has changed: how fast it was before says little.
+        /// The changed columns. An operator's change restarts the measurement of the rate, since the earlier rate
+        /// predicts little.
         fileprivate var change: String {
             switch self {
             case .pause: "state = 'paused', paused_at = now()"
@@ -40,18 +41,19 @@ package struct FanoutDesk: Sendable {
             }
         }
 
-        /// In the audit, where the words of replays stand, too.
+        /// The name in the audit, which also contains the actions on replays.
         fileprivate var name: String { "fanout-\(rawValue)" }
     }
 
-    /// How many are meant.
+    /// Returns the number of matching fan-outs.
     package func count(_ filter: FanoutFilter) async throws(PostgresError) -> Int {
         let piece = filter.condition
         let statement = Statement("SELECT count(*) FROM fanouts f WHERE \(piece.sql)", effect: .reads)
         return try await pool.run(statement, piece.parameters).number(0, 0)
     }
 
-    /// Those that can go on, then the others, each the latest first; counts no further than to `most` users in all.
+    /// Returns the open fan-outs, then the others, the latest first in each part. It counts at most `most` remaining
+    /// users in total.
     package func latest(
         _ filter: FanoutFilter,
         atMost limit: Int,
@@ -68,7 +70,8 @@ package struct FanoutDesk: Sendable {
         let asOf = try rows.moment(0, "as_of")
         let records = try rows.map(FanoutRecord.init)
         let open = records.filter { FanoutState.open.contains($0.state) }.map(\.number)
-        // At least some pages of each, so that a short one is told with its end however many there are.
+        // Count at least some pages of each, so that a short fan-out gets an estimated end, however many fan-outs there
+        // are.
         let each = max(Self.leastCounted, most / max(1, open.count))
         let left = try await left(of: open, upTo: each)
         return records.map { record in
@@ -87,7 +90,7 @@ package struct FanoutDesk: Sendable {
         return left
     }
 
-    /// The pages that are planned and not finished, and what operators have done to it; of the latter the latest.
+    /// Returns the planned and unfinished pages, and the latest operator actions.
     package func detail(of number: Int64) async throws(PostgresError) -> FanoutDetail {
         let pages = try await pool.run(Self.pages, [.integer(number)])
         let acts = try await pool.run(Self.acts, [.text(String(number))])
@@ -97,10 +100,10 @@ package struct FanoutDesk: Sendable {
         )
     }
 
-    /// Acts on every fan-out that is meant, each with a line of its own in the audit.
+    /// Applies an action to every matching fan-out, each with a separate audit entry.
     ///
-    /// `agreed` is the count that the operator has seen: of more nothing is changed. A worker that finishes a page at this
-    /// moment holds the row: whoever comes second sees what the first has written.
+    /// `agreed` is the count that the operator has confirmed: if more fan-outs match, nothing is changed. A worker that
+    /// finishes a page locks the row, so the later of the two sees the earlier one's changes.
     package func perform(
         _ act: Act,
         on filter: FanoutFilter,
@@ -142,7 +145,7 @@ package struct FanoutDesk: Sendable {
         return items <= agreed ? .done(items: items) : .moreThanAgreed(items: items)
     }
 
-    /// Behind the last planned page all are left, and of planned pages those in them.
+    /// Counts the users beyond the last planned page and those on planned pages.
     private static let left = Statement(
         """
         SELECT f.number, least($2, beyond.users + planned.users)
@@ -162,7 +165,7 @@ package struct FanoutDesk: Sendable {
         effect: .reads
     )
 
-    /// The users of `fanouts f` beyond one, by the index that the pages are read from.
+    /// Selects the users of `fanouts f` after a given user, by the index from which the pages are read.
     private static func audience(_ after: String, _ condition: String, upTo last: String? = nil) -> String {
         let range = { (user: String) in "\(user) > \(after)" + (last.map { " AND \(user) <= \($0)" } ?? "") }
         return """
@@ -176,7 +179,7 @@ package struct FanoutDesk: Sendable {
             """
     }
 
-    /// The pages that were parked while it was paused.
+    /// Releases the pages that were parked during the pause.
     private static let freePages = Statement(
         """
         UPDATE fanout_pages SET handed_over_at = NULL, takes = 0
@@ -210,8 +213,8 @@ package struct FanoutDesk: Sendable {
         effect: .reads
     )
 
-    /// A statement of its own, which sees what was planned up to the moment at which the fan-out was locked; pages in a
-    /// worker's hand stay, and go with their end.
+    /// A separate statement, so that it sees the pages that were planned before the fan-out was locked. Pages that a
+    /// worker has taken remain until they end.
     private static let dropPages = Statement(
         """
         WITH idle AS MATERIALIZED (

@@ -1,14 +1,14 @@
 package import BellhopRules
 import Postgres
 
-/// What only a look at one fan-out shows.
+/// The details of one fan-out that a list does not contain.
 package struct FanoutDetail: Sendable {
     /// A page that is planned and not finished.
     package struct Page: Sendable {
         package let number: Int
-        /// When its message was published last, or taken; nil while nobody is meant to take it.
+        /// When its message was last published or taken; `nil` while the page is not to be taken.
         package let handedOverAt: Timestamp?
-        /// When a worker began with it.
+        /// When a worker began to process it.
         package let takenAt: Timestamp?
 
         init(_ rows: Rows, _ row: Int) throws(PostgresError) {
@@ -18,15 +18,15 @@ package struct FanoutDetail: Sendable {
         }
     }
 
-    /// What an operator did to it, or to what it had sent into a hold.
+    /// An operator's action on the fan-out, or on its held deliveries.
     package struct Done: Sendable {
         package let at: Timestamp
         package let `operator`: String
         package let act: String
         package let because: String
-        /// Deliveries that were discarded, where it was that.
+        /// The number of discarded deliveries, if the action discarded held deliveries.
         package let discarded: Int?
-        /// Whether it was about others, too.
+        /// Whether the action also affected other fan-outs.
         package let isWider: Bool
 
         init(_ rows: Rows, _ row: Int) throws(PostgresError) {
@@ -40,6 +40,6 @@ package struct FanoutDetail: Sendable {
     }
 
     package let pages: [Page]
-    /// The latest first.
+    /// The actions, the latest first.
     package let acts: [Done]
 }

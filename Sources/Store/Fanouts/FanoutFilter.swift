@@ -1,42 +1,42 @@
 import Postgres
 
-/// Where a fan-out stands.
+/// The state of a fan-out.
 package enum FanoutState: String, CaseIterable, Sendable {
     case running
-    /// By an operator, or by itself: then it says what troubles it.
+    /// Paused by an operator or, with a recorded trouble, automatically.
     case paused
-    /// Nothing more is planned; the pages in hand come to their end.
+    /// No further pages are planned. Pages in progress complete.
     case cancelled
     case finished
 
-    /// What can still go on.
+    /// The states from which a fan-out can continue.
     package static let open: Set<FanoutState> = [.running, .paused]
 }
 
-/// Which fan-outs are meant; all conditions hold together.
+/// Selects fan-outs. All conditions must hold.
 package struct FanoutFilter: Sendable, Equatable {
     package var app: String?
     package var event: String?
     package var type: String?
     package var topic: String?
-    /// Single ones; empty for no such condition.
+    /// The numbers of individual fan-outs; empty for no such condition.
     package var numbers: [Int64] = []
-    /// In one of these states; an act narrows this to what it can act upon.
+    /// The accepted states; an action restricts them to the states to which it applies.
     package var states = Set(FanoutState.allCases)
 
     package init() {}
 
-    /// Whether it says anything beside the states.
+    /// Whether the filter has any condition other than the states.
     package var isNarrow: Bool {
         !numbers.isEmpty || [app, event, type, topic].contains { $0 != nil }
     }
 
     /// The condition on `fanouts f`.
     ///
-    /// Only what is asked for stands in the text, so that each combination is planned with the index that suits it.
+    /// The text contains only the given conditions, so that each combination is planned with a suitable index.
     var condition: SQLPiece {
         var piece = SQLPiece(sql: "", parameters: [])
-        // The names are our own, so they may stand in the text.
+        // The state names are constants of the program and therefore safe in the text.
         var terms = ["f.state IN (\(states.map { "'\($0.rawValue)'" }.sorted().joined(separator: ", ")))"]
         for (column, value) in [("app", app), ("event_id", event), ("type", type), ("topic", topic)] {
             guard let value else { continue }

@@ -1,19 +1,19 @@
 package import Postgres
 
-/// What dashboards want to know of fan-outs; it reads a bounded number of them.
+/// The values of the fan-out metrics. It reads a bounded number of fan-outs.
 package struct FanoutGauge: Sendable {
-    /// Those of one app in one state.
+    /// The fan-outs of one app in one state.
     package struct Group: Sendable, Equatable {
         package let app: String
         package let state: FanoutState
         package let count: Int
-        /// Seconds since the one that has stood still longest made progress; zero for those that need not make any.
+        /// The longest time without progress, in seconds; zero if the state requires none.
         package let standstill: Double
     }
 
     package let groups: [Group]
 
-    /// Reads the oldest of those that can go on, no more than `most` of them.
+    /// Reads the oldest open fan-outs, at most `most` of them.
     package init(of pool: PostgresPool, most: Int = 10_000) async throws(PostgresError) {
         let rows = try await pool.run(Self.open, [.integer(Int64(most))])
         groups = try rows.compactMap { (rows, row) throws(PostgresError) in

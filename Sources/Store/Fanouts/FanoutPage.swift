@@ -1,13 +1,13 @@
 package import BellhopRules
 import Postgres
 
-/// A page of a fan-out: a range of its audience that one worker takes at once.
+/// A page of a fan-out: a range of its audience that one worker processes together.
 package struct FanoutPage: Sendable, Hashable {
     /// The number of the fan-out.
     package let fanout: Int64
-    /// Counted from zero.
+    /// The number of the page, counted from zero.
     package let page: Int64
-    /// What its event is to those who hear of it; it decides in whose lane the page goes.
+    /// The event's priority, which selects the lane of the page.
     package let priority: Priority
 
     package init(fanout: Int64, page: Int64, priority: Priority) {
@@ -17,43 +17,44 @@ package struct FanoutPage: Sendable, Hashable {
     }
 }
 
-/// What taking a page led to.
+/// The result of taking a page.
 package enum TakenPage: Sendable {
-    /// It is to be worked on.
+    /// The page is to be processed.
     case open(OpenPage)
-    /// Its fan-out is paused or was cancelled, the page is finished, or another has it: there is nothing to do with it.
+    /// There is nothing to process: the fan-out is paused or cancelled, the page is finished, or another batch has
+    /// taken it.
     case over
 }
 
-/// A page in the hands of a worker.
+/// A page that a worker has taken.
 package struct OpenPage: Sendable {
     package let app: AppID
-    /// JSON: the event as it was kept.
+    /// The stored event, as JSON.
     package let content: [UInt8]
     package let contentHash: ContentHash
-    /// Pages that were planned meanwhile, and such as no message may name.
+    /// Further pages to publish: newly planned pages, and untaken pages that may have no message.
     package let further: [FanoutPage]
-    /// How long ago its fan-out began, or was resumed.
+    /// The time since the fan-out began or was resumed.
     package let age: Duration
     let range: Range
 
-    /// Whose ids are beyond `after` and not beyond `upto`, as far as they were meant at `snapshot`.
+    /// The users with ids after `after` and up to `upto` who belonged to the audience at `snapshot`.
     struct Range: Sendable {
         let app: AppID
-        /// Nil for everyone.
+        /// The topic; `nil` for everyone.
         let topic: String?
-        /// Microseconds since 1970, by the database's clock.
+        /// Microseconds since 1970, by the database clock.
         let snapshot: Int64
         let after: String
         let upto: String
     }
 }
 
-/// What has become of a page, in figures for whoever watches the fan-out.
+/// The result of a page in figures, as shown in the fan-out's progress.
 package struct PageTally: Sendable {
     package var users = 0
     package var recorded = 0
-    /// Deliveries that went out at once.
+    /// The number of deliveries that were sent immediately.
     package var sent = 0
 
     package init() {}

@@ -1,38 +1,38 @@
 package import BellhopRules
 import Postgres
 
-/// One event on its way to a wide audience, as the table `fanouts` has it.
+/// The fan-out of one event, as stored in the table `fanouts`.
 package struct FanoutRecord: Sendable {
     package let number: Int64
     package let app: String
     package let event: String
     package let type: String
-    /// Nil for everyone.
+    /// The topic; `nil` for everyone.
     package let topic: String?
     package let priority: Priority
     package let state: FanoutState
-    /// Why it paused by itself; nil where an operator paused it, or nothing did.
+    /// The reason for an automatic pause; `nil` if an operator paused the fan-out or it is not paused.
     package let trouble: String?
-    /// The moment of its snapshot: who follows later is not meant.
+    /// When the snapshot was taken. Users who follow later are not in the audience.
     package let startedAt: Timestamp
     package let pausedAt: Timestamp?
     /// When it was finished or cancelled.
     package let finishedAt: Timestamp?
     package let progress: Progress
 
-    /// How far it has come.
+    /// The progress of a fan-out.
     package struct Progress: Sendable {
-        /// Finished pages.
+        /// The number of finished pages.
         package let pages: Int
-        /// Pages that there are so far.
+        /// The number of pages planned so far.
         package let planned: Int
-        /// Users read by finished pages, the notifications that were new among them, and deliveries sent at once.
+        /// The users on finished pages, their new notifications, and the deliveries that were sent immediately.
         package let users: Int
         package let recorded: Int
         package let sent: Int
         /// When a page was last finished.
         package let workedAt: Timestamp?
-        /// When it last began to run, and how many users had been read by then.
+        /// When the fan-out last began to run, and the number of users processed until then.
         package let resumedAt: Timestamp
         package let resumedUsers: Int
     }
@@ -43,7 +43,7 @@ package struct FanoutRecord: Sendable {
         f.resumed_users
         """
 
-    /// From ``columns``.
+    /// Creates a record from ``columns``.
     init(_ rows: Rows, _ row: Int) throws(PostgresError) {
         number = try rows.integer(row, "number")
         app = try rows.text(row, "app")
@@ -70,7 +70,7 @@ package struct FanoutRecord: Sendable {
 
     // MARK: - Rate
 
-    /// Users a second since it last began to run; nil while there is too little to tell.
+    /// Users per second since it last began to run; `nil` if the time or the progress is too small for an estimate.
     package func rate(at now: Timestamp) -> Double? {
         let users = progress.users - progress.resumedUsers
         let end = finishedAt ?? (state == .paused ? pausedAt : nil) ?? now
@@ -79,10 +79,10 @@ package struct FanoutRecord: Sendable {
         return Double(users) * 1e6 / Double(passed)
     }
 
-    /// Below a second a figure says nothing.
+    /// The minimum time for an estimate of the rate, in microseconds.
     private static let leastWatched: Int64 = 1_000_000
 
-    /// How long it has made no progress that could be seen; nil where it need not make any.
+    /// The time without visible progress; `nil` if the state requires none.
     package func standstill(at now: Timestamp) -> Duration? {
         guard state == .running else { return nil }
         let last = max(progress.workedAt?.microseconds ?? 0, progress.resumedAt.microseconds)
@@ -90,17 +90,17 @@ package struct FanoutRecord: Sendable {
     }
 }
 
-/// A fan-out with what is left of it, at a moment.
+/// A fan-out with its remaining work, at a given time.
 package struct FanoutProgress: Sendable {
     package let record: FanoutRecord
-    /// Users who are still to be read, as far as they were counted; nothing for one that has ended.
+    /// The number of users not yet processed, as far as counted; zero if the fan-out has ended.
     package let left: Int
-    /// Whether there may be more than ``left``: counting stops somewhere, however large the audience is.
+    /// Whether there may be more users than ``left``, since the count is limited.
     package let leftIsCapped: Bool
-    /// The database's clock.
+    /// The database clock.
     package let asOf: Timestamp
 
-    /// Seconds until it is through, at the rate so far; nil where nobody can tell.
+    /// The estimated seconds until the end, at the rate so far; `nil` if no estimate is possible.
     package var secondsLeft: Double? {
         guard record.state == .running, !leftIsCapped, let rate = record.rate(at: asOf), rate > 0 else { return nil }
         return Double(left) / rate
@@ -108,9 +108,9 @@ package struct FanoutProgress: Sendable {
 
     package var standstill: Duration? { record.standstill(at: asOf) }
 
-    /// Whether it runs and has stood still for longer than a page or a hand-over of what was lost explains.
+    /// Whether it runs without progress for longer than a page or the release of a lost page explains.
     package var isStalled: Bool { standstill.map { $0 > Self.longestStandstill } ?? false }
 
-    /// A page that was lost comes up again after five minutes.
+    /// A lost page is available again after five minutes.
     package static let longestStandstill = Duration.seconds(300)
 }

@@ -1,12 +1,13 @@
 import Postgres
 
-/// The SQL of fan-outs.
+/// The fan-outs' SQL statements.
 enum FanoutStatements {
     // MARK: - Opening
 
-    /// Apps, ids, topics (null for everyone), types and the size of a page: opens what is not open yet, with its first page.
+    /// Opens new fan-outs with their first page. Parameters: apps, ids, topics (null for everyone), types and the page
+    /// size.
     ///
-    /// Its place is the last column: of two copies of an event in one batch the first.
+    /// The last column is the event's position; of two copies in one batch it is the first one's.
     static let open = Statement(
         """
         WITH asked AS (
@@ -75,7 +76,7 @@ enum FanoutStatements {
 
     // MARK: - Pages
 
-    /// Whoever plans a page or ends one holds the fan-out first.
+    /// Locks the fan-out, before a page is planned or ended.
     static let hold = Statement(
         """
         SELECT app, topic, started_at, state, urgency::bigint, planned, planned_to, is_planned,
@@ -93,10 +94,10 @@ enum FanoutStatements {
         effect: .reads
     )
 
-    /// A page that nobody has, or that was lost by whoever had it.
+    /// Takes a page that is not taken, or that its worker has lost.
     ///
-    /// A message that the broker hands out once more says so, or five minutes do. Whoever asks again for what it has already
-    /// taken has it.
+    /// A page counts as lost if the broker redelivers its message, or after five minutes. A repeat with the same claim
+    /// takes the page again.
     static let take = Statement(
         """
         UPDATE fanout_pages p
@@ -110,15 +111,15 @@ enum FanoutStatements {
         """
     )
 
-    /// The page of a fan-out that is paused: its message ends, and whoever resumes the fan-out frees it.
+    /// Parks a page of a paused fan-out: its message ends, and a resume frees the page.
     static let park = Statement(
         "UPDATE fanout_pages SET taken_at = NULL, handed_over_at = 'infinity' WHERE fanout = $1 AND page = $2"
     )
 
-    /// Its message waits for a while.
+    /// Returns the page while its message waits.
     ///
-    /// The page did not crash its worker, so that its takes are counted from zero. The page stays taken if another batch has
-    /// taken it meanwhile.
+    /// The page did not crash its worker, so its takes are counted from zero. It stays taken if another batch has taken
+    /// it meanwhile.
     static let putBack = Statement(
         """
         UPDATE fanout_pages SET taken_at = NULL, handed_over_at = now(), takes = 0
@@ -141,7 +142,7 @@ enum FanoutStatements {
         "UPDATE fanouts SET planned = $2, planned_to = $3, is_planned = $4 WHERE number = $1"
     )
 
-    /// Adds what a page has come to; with the last one of all the fan-out is finished.
+    /// Adds a page's tally. With the last page the fan-out is finished.
     static let count = Statement(
         """
         UPDATE fanouts f
@@ -165,8 +166,8 @@ enum FanoutStatements {
         "UPDATE fanouts SET state = 'paused', trouble = $2, paused_at = now() WHERE number = $1 AND state = 'running'"
     )
 
-    /// Pages of running fan-outs that no message names, or whose message has not been taken for so many milliseconds and then
-    /// twice as many each time, in the order of their index.
+    /// Takes pages of running fan-outs that have no message, or whose message has not been taken for `$2` milliseconds.
+    /// The interval doubles each time. The pages are read in the order of their index.
     static let forgotten = Statement(
         """
         UPDATE fanout_pages p
@@ -197,21 +198,23 @@ enum FanoutStatements {
 
     // MARK: - Audiences
 
-    /// The last user of the next full page, and the last of all; by app, topic, the user before, and the size of a page.
+    /// The last user of the next full page, and the last user of all. Parameters: app, topic, the previous user and the
+    /// page size.
     static let topicBound = ends(of: followers("$1", "$2"), after: "$3", "$4")
     static let everyoneBound = ends(of: everyone("$1"), after: "$2", "$3")
 
-    /// By app, topic, the moment of the snapshot, the user before the page, and the page's last user.
+    /// The users on a page. Parameters: app, topic, the time of the snapshot, the user before the page, and its last
+    /// user.
     static let followers = Statement(page(of: followers("$1", "$2"), at: "$3", after: "$4", upto: "$5"), effect: .reads)
     static let everyone = Statement(page(of: everyone("$1"), at: "$2", after: "$3", upto: "$4"), effect: .reads)
 
-    /// People whom one event can be for: a part of a table, in the order of an index by their ids.
+    /// A possible audience: a part of a table, in the order of an index by user id.
     private struct Crowd {
         let table: String
         let condition: String
-        /// What is asked of each beside who they are; each column with a comma before it.
+        /// Further columns that are read for each user, each with a leading comma.
         let columns: String
-        /// When somebody came to belong to it, by the database's clock.
+        /// The column with the time at which a user joined the audience, by the database clock.
         let since: String
     }
 
@@ -235,7 +238,7 @@ enum FanoutStatements {
         )
     }
 
-    /// The last of all who are left.
+    /// Selects the last user of the audience.
     private static func last(of crowd: Crowd, after: String) -> String {
         """
         SELECT user_id FROM \(crowd.table) WHERE \(crowd.condition) AND user_id > \(after)
@@ -243,7 +246,7 @@ enum FanoutStatements {
         """
     }
 
-    /// The last user of a full page; no row where fewer are left than it holds.
+    /// Selects the last user of a full page; no row if fewer users remain.
     private static func bound(of crowd: Crowd, after: String, _ size: String) -> String {
         """
         SELECT user_id FROM \(crowd.table) WHERE \(crowd.condition) AND user_id > \(after)

@@ -1,7 +1,7 @@
 import BellhopRules
 import Postgres
 
-/// A row of `fanouts`, held so that nobody else plans its pages meanwhile.
+/// A locked row of `fanouts`, so that no other process plans its pages meanwhile.
 struct HeldFanout {
     let number: Int64
     let app: String
@@ -9,7 +9,7 @@ struct HeldFanout {
     let startedAt: Int64
     let isRunning: Bool
     let isPaused: Bool
-    /// Since it began, or was resumed.
+    /// The time since it began or was resumed.
     let age: Duration
     private let priority: Priority
     private let planned: Int64
@@ -36,9 +36,9 @@ struct HeldFanout {
         age = .milliseconds(try rows.integer(0, 8))
     }
 
-    /// Plans pages until enough of them are under way, and returns those that are to be published.
+    /// Plans pages until ``FanoutBook/pagesAtOnce`` are open, and returns the pages to publish.
     ///
-    /// What a paused one has planned waits for somebody to resume it.
+    /// Pages of a paused fan-out are planned, and wait for a resume.
     func topUp(on connection: PostgresConnection, _ usersPerPage: Int) throws(PostgresError) -> [FanoutPage] {
         guard !isPlanned, isRunning || isPaused else { return [] }
         let open = try connection.run(FanoutStatements.openPages, [.integer(number)]).number(0, 0)
@@ -61,7 +61,7 @@ struct HeldFanout {
         return isRunning ? pages : []
     }
 
-    /// The last user of the page that begins beyond `after`, and whether it is the last page.
+    /// Returns the last user of the page that begins after `after`, and whether it is the last page.
     private func end(
         _ after: String,
         on connection: PostgresConnection,

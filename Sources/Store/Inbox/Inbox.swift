@@ -1,7 +1,7 @@
 package import BellhopRules
 package import Postgres
 
-/// Writes in-app records, each exactly once.
+/// Writes notifications to the inbox, each exactly once.
 package struct Inbox: Sendable {
     private let pool: PostgresPool
 
@@ -9,25 +9,25 @@ package struct Inbox: Sendable {
         self.pool = pool
     }
 
-    /// What became of one record.
+    /// The result for one record.
     package enum Outcome: String, Sendable {
         case recorded
-        /// The same words were there already: a redelivery, a replay, a producer's repeat.
+        /// The id was stored with the same content: a redelivery, a replay or a producer's repeat.
         case duplicate
-        /// Other words were there already under this id; they stay.
+        /// The id was stored with different content, which is kept.
         case conflict
         /// The user was erased, and this event is not known to be newer.
         case recipientErased = "erased"
     }
 
-    /// Writes the records of one batch, and the lines of the ledger that open with them, in one statement; further ones
-    /// where a user has no number yet, and look closer where some were not new.
+    /// Writes the records of one batch and their initial deliveries, in one statement. Further statements follow if a
+    /// user has no number yet or if some records were not new.
     ///
-    /// The answers are in the order of `records`. Copies inside one batch count as duplicates, or as conflicts where their
-    /// words differ. Only what is answered as recorded was claimed.
+    /// The results are in the order of `records`. Copies within a batch count as duplicates, or as conflicts if their
+    /// contents differ. Only deliveries of records with the result `recorded` are claimed.
     package func record(_ records: [InboxRecord], as claim: Claim) async throws(PostgresError) -> [Outcome] {
         guard !records.isEmpty else { return [] }
-        // One order for all: two batches that share keys then wait for one another instead of deadlocking.
+        // A common order makes two batches with shared keys wait for each other instead of deadlocking.
         let order = records.indices.sorted { (records[$0].id.bits, $0) < (records[$1].id.bits, $1) }
         let sorted = order.map { records[$0] }
         let outcomes = try await pool.withConnection { (connection) throws(PostgresError) in
@@ -39,9 +39,10 @@ package struct Inbox: Sendable {
         return answer
     }
 
-    /// Runs the statement that records a batch, with no record: it fails for as long as no batch could be recorded.
+    /// Runs the statement that records a batch, without records. It fails as long as no batch can be recorded.
     ///
-    /// The server ends the wait for a lock, so that a worker that is killed meanwhile leaves no session behind that waits on.
+    /// The server limits the wait for a lock. If the worker is killed meanwhile, no session is left behind that still
+    /// waits.
     package func rehearse() async throws(PostgresError) {
         let columns = RecordColumns(of: [])
         var chance = SystemRandomNumberGenerator()
@@ -52,7 +53,7 @@ package struct Inbox: Sendable {
         }
     }
 
-    /// What would become of these records; changes nothing, and does not look for erased users.
+    /// Predicts the results for these records. It changes nothing and does not check for erased users.
     package func foresee(_ records: [InboxRecord]) async throws(PostgresError) -> [Outcome] {
         guard !records.isEmpty else { return [] }
         let stored = try await pool.run(InboxStatements.lookUp, NotificationKey.parameters(records.map(\.key)))
@@ -65,7 +66,7 @@ package struct Inbox: Sendable {
         return outcomes
     }
 
-    /// What is stored of these notifications, for a delivery that comes back.
+    /// Returns the stored data of these notifications, for a delivery that continues later.
     package func notifications(
         _ keys: [NotificationKey]
     ) async throws(PostgresError) -> [NotificationKey: StoredNotification] {
@@ -80,15 +81,15 @@ package struct Inbox: Sendable {
         return found
     }
 
-    /// How many of their notifications these users have not read, but for types that their apps do not count; none for those
-    /// who have no number that is valid in the history of the database at hand.
+    /// Returns the number of unread notifications of each user, except of types that the user's app does not count.
+    /// Users without a number that is valid in this database history are omitted.
     package func unread(
         of people: [RecipientKey],
         leavingOut types: [AppID: [EventType]] = [:]
     ) async throws(PostgresError) -> [RecipientKey: Int] {
         let known = people.filter { $0.number != nil }
         guard !known.isEmpty else { return [:] }
-        // No type has a blank in its name.
+        // No event type contains a space.
         let uncounted = known.map { (types[$0.app] ?? []).map(\.text).joined(separator: " ") }
         let (rows, history) = try await pool.withConnection { (connection) throws(PostgresError) in
             let numbers = known.map { $0.number(in: connection.history) }
@@ -105,18 +106,16 @@ package struct Inbox: Sendable {
     }
 }
 
-/// One batch of records while it is written.
+/// Writes one batch of records.
 private struct Writing {
     let claim: Claim
     let connection: PostgresConnection
 
-    /// Nil where all are new.
-    ///
-    /// The records are sorted by id.
+    /// Writes records that are sorted by id, and returns the results; `nil` if all were new.
     func write(_ records: [InboxRecord]) throws(PostgresError) -> [Inbox.Outcome]? {
         let known = try numbered(records)
         guard var outcomes = try record(known) else { return nil }
-        // The number of somebody who was erased may have ended while this batch was under way.
+        // If a user was erased during this batch, the user's number may have ended.
         let erased = known.indices.filter { outcomes[$0] == .recipientErased && known[$0].key.recipient.number != nil }
         guard !erased.isEmpty else { return outcomes }
         let numbers = try People.enrol(
@@ -135,9 +134,9 @@ private struct Writing {
         return outcomes
     }
 
-    /// The records with a number for each user who may have one.
+    /// Returns the records with a number for each user who can have one.
     ///
-    /// What was looked up in another history of the database is looked up again: there the number may be another user's.
+    /// A number from another history of the database is looked up again: in this history it may belong to another user.
     private func numbered(_ records: [InboxRecord]) throws(PostgresError) -> [InboxRecord] {
         let history = connection.history
         let unknown = records.filter { $0.key.recipient.number(in: history) == nil }
@@ -150,7 +149,7 @@ private struct Writing {
         return records.map { $0.key.recipient.number(in: history) == nil ? $0.numbered(by: numbers) : $0 }
     }
 
-    /// Nil where all are new.
+    /// Writes records whose users have numbers; `nil` if all were new.
     private func record(_ records: [InboxRecord]) throws(PostgresError) -> [Inbox.Outcome]? {
         let firsts = Self.firstOfEach(records)
         let columns = RecordColumns(of: firsts)
@@ -158,7 +157,8 @@ private struct Writing {
         return inserted.count < records.count ? try judge(records, inserted: inserted) : nil
     }
 
-    /// Two of one id in one statement would open the same line twice; who has no number has been erased.
+    /// Returns the first record of each id, since two records with one id would insert the same delivery twice. Records
+    /// without a user number are omitted: their user has been erased.
     private static func firstOfEach(_ sorted: [InboxRecord]) -> [InboxRecord] {
         var firsts: [InboxRecord] = []
         firsts.reserveCapacity(sorted.count)
@@ -195,7 +195,8 @@ private struct Writing {
         return outcomes
     }
 
-    /// The places of those that need a closer look: what was not inserted, and copies inside the batch.
+    /// Returns the positions of records that were not inserted or have copies in the batch, so that another query is
+    /// needed.
     private static func unclear(_ sorted: [InboxRecord], inserted: Set<Int64>) -> [Int] {
         sorted.indices.filter { index in
             let id = sorted[index].id

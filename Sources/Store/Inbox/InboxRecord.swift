@@ -1,6 +1,6 @@
 package import BellhopRules
 
-/// What one event says to each of its users: made once, and shared by the records of all of them.
+/// The content of one event in one language. It is created once, and the records of all its users share it.
 package final class InboxWords: Sendable {
     package let app: AppID
     package let content: NotificationContent
@@ -9,18 +9,18 @@ package final class InboxWords: Sendable {
     let data: [UInt8]?
     /// JSON text.
     let metadata: [UInt8]?
-    /// JSON text: what only a push needs.
+    /// JSON text with the fields that only a push needs.
     let extras: [UInt8]?
-    /// When its source said it; nil where it did not say.
+    /// The source timestamp; `nil` if absent.
     let saidAt: Timestamp?
-    /// What it was made of.
+    /// The event from which the content was made.
     package let event: Event
-    /// The route that leads elsewhere by now, where the event named it.
+    /// The route that the event named, if the catalogue has redirected it.
     package let reroutedFrom: String?
-    /// About how many bytes a record of these words has in a statement.
+    /// The approximate size in bytes of one record with this content, as a statement parameter.
     package let bytes: Int
 
-    /// The words for readers of one language; nothing of them is pushed from `expiresAt` on.
+    /// Creates the content for users of one language. Nothing of it is pushed from `expiresAt` on.
     package init(
         event: Event,
         contentHash: ContentHash,
@@ -43,7 +43,7 @@ package final class InboxWords: Sendable {
 }
 
 extension InboxWords {
-    /// The same for readers of another language.
+    /// Returns the content for users of another language.
     package func translated(_ rendered: RenderedContent) -> InboxWords {
         InboxWords(
             event: event,
@@ -55,15 +55,15 @@ extension InboxWords {
     }
 }
 
-/// One notification about to be written: what one user shall find in the app because of one event.
+/// A notification that is about to be written, for one user and one event.
 package struct InboxRecord: Sendable {
     package var key: NotificationKey
     package var words: InboxWords
-    /// The lines of the ledger that open together with it.
+    /// The initial deliveries of the notification.
     package var deliveries: [OpeningDelivery]
-    /// How the user follows the topic that the event is for; nil where it named its users, or everyone.
+    /// The user's follow of the event's topic; `nil` if the event was for named users or for everyone.
     package var follow: StoredFollow?
-    /// Its place in the batch: the list in the app keeps the order of arrival.
+    /// The position in the batch: the inbox keeps the order of arrival.
     package var position = 0
 
     package init(_ words: InboxWords, for user: UserID, deliveries: [OpeningDelivery] = []) {
@@ -85,6 +85,6 @@ extension DeepLink {
 }
 
 extension JSONObject {
-    /// The canonical text, as it is stored.
+    /// The canonical JSON text, as stored.
     var jsonBytes: [UInt8] { JSONWriter.canonicalBytes(of: .object(self)) }
 }

@@ -1,11 +1,12 @@
 import Postgres
 
-/// The SQL of the inbox.
+/// The inbox's SQL statements.
 ///
-/// Arrays come apart in a select list: the server hands their elements on one by one, where a function in `FROM` would
-/// write all of them down first.
+/// Arrays are unnested in a select list, since the server then returns their elements one by one. A function in `FROM`
+/// would first materialise all of them.
 enum InboxStatements {
-    /// Records with words of their own, or of a few words that many share; ``RecordColumns`` has the parameters.
+    /// Writes records with separate contents, or with a few contents that many records share. ``RecordColumns``
+    /// provides the parameters.
     static let record = recording(
         """
         SELECT \(recordColumns), \(wordColumns { "unnest(\($0))" })
@@ -23,7 +24,7 @@ enum InboxStatements {
         unnest($4::text[]) AS unsent, unnest($5::text[]) AS unsent_reason, unnest($6::bytea[]) AS subject_hash
         """
 
-    /// The columns that words have, each as `value` takes it out of its array.
+    /// Returns the columns of the content, each as `value` reads it from its array.
     private static func wordColumns(_ value: (String) -> String) -> String {
         let columns = [
             ("bigint", "urgency"), ("bytea", "content_hash"), ("text", "event_id"), ("text", "type"), ("text", "title"),
@@ -36,11 +37,11 @@ enum InboxStatements {
         }.joined(separator: ", ")
     }
 
-    /// Lines open only for what is new: the statement that inserts a `sending` line is what gives the right to send it.
+    /// Inserts deliveries for new notifications only: inserting a `sending` delivery gives the right to send it.
     ///
-    /// What came due while the batch was held is due now: whoever looks for it may not look further back. Nothing is written
-    /// for somebody who was erased since, nor under a number that ended with an erasure; whoever is about to end one waits
-    /// until this is written.
+    /// A delivery that became due while the batch was delayed is due now, since a poll may not search further back.
+    /// Nothing is written for a user who has been erased since, nor under a number that ended with an erasure. An
+    /// erasure that is about to end a number waits for this statement.
     private static func recording(_ source: String) -> Statement {
         Statement(
             """
@@ -79,10 +80,12 @@ enum InboxStatements {
         )
     }
 
-    /// The notification that `key` names by `person` and `id`, or the next one: whoever joins it compares the id.
+    /// Selects the notification that `key` names by `person` and `id`, or the next one. The outer query must therefore
+    /// compare the id.
     ///
-    /// The list's index begins like the primary key. To a server that takes the table for small the two are worth the same
-    /// for one id, and by the list's it would read all that the user has; only the primary key has the order of the ids.
+    /// The list's index begins with the same column as the primary key. If the server considers the table small, both
+    /// have the same cost for one id, and a scan of the list's index would read all of the user's rows. Only the
+    /// primary key provides the order of the ids.
     static func one(_ columns: String, of key: String) -> String {
         """
         (SELECT \(columns) FROM inbox
@@ -91,8 +94,8 @@ enum InboxStatements {
         """
     }
 
-    /// Notifications by the parameters of ``NotificationKey``, with their places and their users' numbers: whole before
-    /// anything is joined to them, or an id alone could lead to all that has one.
+    /// Notifications from the parameters of ``NotificationKey``, with their positions and their users' numbers. They
+    /// are computed before any join, since a scan by an id alone would read every row with that id.
     static let named = """
         (SELECT w.position, p.number AS person, w.id
          FROM (
@@ -113,10 +116,11 @@ enum InboxStatements {
         effect: .reads
     )
 
-    /// Superseded is what a later one with the same collapse key has taken the place of.
+    /// A notification is superseded if a later one with the same collapse key has replaced it.
     ///
-    /// Of all keys up to its own the last one is its own, and the latest of that is the first row of `inbox_collapsed` from its
-    /// end: no other index has this order, so that what else the user has is never read.
+    /// Of the collapse keys up to the notification's own, its own is the last. The newest notification with that key is
+    /// therefore the first row of a backward scan of `inbox_collapsed`. No other index has this order, so that the
+    /// user's other rows are never read.
     static let load = Statement(
         """
         SELECT r.position, r.person, n.event_id, n.type, n.title, n.body, n.urgency::bigint, n.venue_id, n.link_web,
@@ -133,12 +137,13 @@ enum InboxStatements {
         effect: .reads
     )
 
-    /// What an app's icon counts: what is in the list and was not read.
+    /// The condition for the number on an app's icon: in the list and not read.
     static let isUnread = """
         read_at IS NULL AND archived_at IS NULL AND (snoozed_until IS NULL OR snoozed_until <= now())
         """
 
-    /// The unread of each user, ten thousand at most; the second parameter has the types that do not count, with blanks between.
+    /// Counts each user's unread notifications, at most 10,000. The second parameter contains the types that do not
+    /// count, separated by spaces.
     static let unread = Statement(
         """
         SELECT k.position, (
@@ -153,10 +158,10 @@ enum InboxStatements {
         effect: .reads
     )
 
-    /// The rows of a user that are neither read nor archived, ten thousand at most, by an index that has no others.
+    /// Selects a user's rows that are neither read nor archived, at most 10,000, by an index that contains no others.
     ///
-    /// The order is the one that this index alone has: without it the server may choose the list's index, on tables that
-    /// were small when they were counted, and read all that the user has.
+    /// Only this index provides this order. Without it the server may choose the list's index, if the tables were small
+    /// at the last analysis, and read all of the user's rows.
     static func unreadRows(of person: String) -> String {
         """
         (SELECT read_at, archived_at, snoozed_until, type FROM inbox

@@ -1,14 +1,15 @@
 import BellhopRules
 
 extension JSONObject {
-    /// About how many bytes the members take in memory: a number of one digit takes as much as a word of fifteen.
+    /// The approximate size of the members in memory, in bytes. A number of one digit takes as much as a string of 15
+    /// bytes.
     var footprint: Int {
         members.reduce(0) { $0 + $1.key.footprint + $1.value.footprint }
     }
 }
 
 extension JSONValue {
-    /// Twice its own place, since arrays grow by doubling, and what hangs on it.
+    /// Twice the inline size, since arrays grow by doubling, and the size of the allocated contents.
     fileprivate var footprint: Int {
         let place = 2 * MemoryLayout<JSONValue>.stride
         return switch self {
@@ -22,6 +23,6 @@ extension JSONValue {
 }
 
 extension String {
-    /// Short ones lie where they stand.
+    /// Short strings are stored inline.
     fileprivate var footprint: Int { utf8.count > 15 ? 32 + utf8.count : 0 }
 }

@@ -1,9 +1,9 @@
 package import BellhopRules
 import Postgres
 
-/// What a notification says, whether it is about to be written or comes back from the database.
+/// The content of a notification that is about to be written or was read from the database.
 ///
-/// An object, since every stage of a batch hands it on.
+/// It is a class, since every stage of a batch passes it on.
 package final class NotificationContent: Sendable {
     package let event: EventID
     package let type: EventType
@@ -11,14 +11,14 @@ package final class NotificationContent: Sendable {
     package let body: String
     package let priority: Priority
     package let venueID: String?
-    /// Where a tap leads.
+    /// The destination of a tap.
     package let link: DeepLink?
     package let data: JSONObject
     package let extras: NotificationExtras
-    /// About how many bytes its data take in memory, for as long as it is in hand.
+    /// The approximate size of its data in memory, in bytes.
     package let footprint: Int
 
-    /// Nothing of it is pushed from `expiresAt` on.
+    /// Creates the content of an event. Nothing of it is pushed from `expiresAt` on.
     package init(event: Event, rendered: RenderedContent, priority: Priority, expiresAt: Timestamp?) {
         self.event = event.id
         type = event.type
@@ -32,7 +32,7 @@ package final class NotificationContent: Sendable {
         footprint = data.footprint + extras.metadata.footprint
     }
 
-    /// From the columns of `InboxStatements.load`; nil where they hold what no program of ours wrote.
+    /// Creates content from the columns of `InboxStatements.load`; `nil` if no Bellhop process can have written them.
     init?(_ rows: Rows, _ row: Int) throws(PostgresError) {
         guard let event = EventID(validating: try rows.text(row, 2)),
             let type = EventType(validating: try rows.text(row, 3))
@@ -51,7 +51,7 @@ package final class NotificationContent: Sendable {
 }
 
 extension DeepLink {
-    /// From the three columns of a link, the first of which stands at `column`; nil where there is none.
+    /// Creates a link from three columns, beginning at `column`; `nil` if there is no link.
     init?(_ rows: Rows, _ row: Int, at column: Int) throws(PostgresError) {
         guard let web = try rows.optionalText(row, .index(column)),
             let mobile = try rows.optionalText(row, .index(column + 1))

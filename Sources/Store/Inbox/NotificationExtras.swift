@@ -1,26 +1,26 @@
 package import BellhopRules
 import Postgres
 
-/// What a push needs of an event beside what the inbox shows: kept with the notification, so that a retry or a replay
-/// finds everything in the database.
+/// The fields of an event that a push needs and the inbox does not show. They are stored with the notification, so that
+/// a retry or a replay reads everything from the database.
 package struct NotificationExtras: Hashable, Sendable {
     package var targetID: String?
     package var metadata = JSONObject()
     package var imageURL: String?
     package var collapseKey: String?
     package var expiresAt: Timestamp?
-    /// When its source said it.
+    /// The source timestamp.
     package var sentAt: Timestamp?
-    /// Whose followers it was for: how the user follows it is asked anew at every attempt.
+    /// The topic whose followers the event was for. The user's follow is read again at every attempt.
     package var topic: Topic?
-    /// Whether it was for everyone.
+    /// Whether the event was for everyone.
     package var isForEveryone = false
-    /// Whether it is never sent by e-mail, whatever its type says.
+    /// Whether the event is never sent by e-mail, regardless of its type.
     package var isNeverMailed = false
-    /// The trace that its producer began, so that a later attempt is found in it, too.
+    /// The producer's trace, so that later attempts are part of it.
     package var trace: TraceParent?
 
-    /// Whether so many people may have it that each is followed on its own.
+    /// Whether the event has a large audience, which is tracked as a fan-out.
     package var isWide: Bool { topic != nil || isForEveryone }
 
     package init(_ event: Event, expiresAt: Timestamp?) {
@@ -40,11 +40,11 @@ package struct NotificationExtras: Hashable, Sendable {
         sentAt = event.sentAt
     }
 
-    /// From the columns `target_id`, `metadata`, `said_at`, `extras` and `collapse_key`, the first of which stands at `column`;
-    /// whatever is missing or foreign counts as absent.
+    /// Creates extras from the columns `target_id`, `metadata`, `said_at`, `extras` and `collapse_key`, beginning at
+    /// `column`. Missing or invalid values count as absent.
     ///
-    /// What most events bring has a column of its own, and so has the collapse key: what is newer of a user is looked for
-    /// by it.
+    /// Fields that most events have are separate columns. The collapse key is a column as well, since it is used to
+    /// find the user's newer notifications.
     init(_ rows: Rows, _ row: Int, at column: Int) throws(PostgresError) {
         targetID = try rows.optionalText(row, .index(column))
         metadata = try rows.optionalObject(row, .index(column + 1)) ?? JSONObject()
@@ -61,7 +61,7 @@ package struct NotificationExtras: Hashable, Sendable {
         }
     }
 
-    /// What has no column of its own, as JSON text; nil where there is nothing to keep.
+    /// The fields without a separate column, as JSON text; `nil` if none is set.
     var json: [UInt8]? {
         guard isWide || isNeverMailed || imageURL != nil || expiresAt != nil || trace != nil else { return nil }
         var object = JSONObject()

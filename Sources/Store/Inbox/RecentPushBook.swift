@@ -1,13 +1,13 @@
 package import BellhopRules
 package import Postgres
 
-/// A question about what the devices of a user got lately.
+/// A query for the recent pushes of one user's devices.
 package struct RecentPushQuestion: Sendable {
-    /// Of a user who has a number; anybody else got nothing.
+    /// The user. A user without a number has no recent pushes.
     package let recipient: RecipientKey
-    /// The key whose latest push is asked for, and how long ago it matters at most.
+    /// The collapse key whose latest push is requested, and the maximum age at which it matters.
     package let burst: (key: String, window: Duration)?
-    /// How many of low priority are counted at most.
+    /// The number up to which pushes of low priority are counted.
     package let most: Int
 
     package init(_ recipient: RecipientKey, burst: (key: String, window: Duration)?, most: Int) {
@@ -17,7 +17,7 @@ package struct RecentPushQuestion: Sendable {
     }
 }
 
-/// What the devices of users got lately, for the policies that ask for it.
+/// Reads the recent pushes of users' devices, for the policies that depend on them.
 package struct RecentPushBook: Sendable {
     private let pool: PostgresPool
 
@@ -25,7 +25,7 @@ package struct RecentPushBook: Sendable {
         self.pool = pool
     }
 
-    /// One round trip; the answers are in the order of `questions`.
+    /// Answers all questions in one round trip, in the order of `questions`.
     package func answers(
         to questions: [RecentPushQuestion]
     ) async throws(PostgresError) -> [DecisionFacts.RecentPushes] {
@@ -54,10 +54,11 @@ package struct RecentPushBook: Sendable {
         return answers
     }
 
-    /// Of the user's newest notifications alone, and of few of them.
+    /// Reads only the user's newest notifications, and few of them.
     ///
-    /// What waited for the end of a burst went out then, or will: so two windows back there is none that could matter. What
-    /// never went to a device does not count, nor does what is gathered.
+    /// A notification that waited for the end of a burst was sent then, or will be. Notifications older than two
+    /// windows therefore cannot matter. Notifications that were never sent to a device and those in digests are not
+    /// counted.
     private static let look = Statement(
         """
         SELECT r.position, b.latest, c.pushes
@@ -99,7 +100,8 @@ package struct RecentPushBook: Sendable {
         effect: .reads
     )
 
-    /// About to go out, were it not for a newer one: that one goes in its place, or nothing would until the burst is over.
+    /// The condition for a delivery that is about to be sent, and which a newer notification may replace. It is not
+    /// counted: otherwise neither would be sent until the burst ends.
     private static let isOverdue = """
         d.state IN (\(DeliveryState.deferred.sql), \(DeliveryState.pending.sql))
         AND coalesce((d.decision ->> 'until')::timestamptz <= now(), false)

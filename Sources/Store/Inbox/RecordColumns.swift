@@ -1,10 +1,11 @@
 import BellhopRules
 import Postgres
 
-/// The columns of `InboxStatements.record`, filled record by record in their wire form: the widest parameters that a worker
-/// sends, at every batch.
+/// The columns of `InboxStatements.record`, filled record by record in their wire form. They are the largest parameters
+/// that a worker sends, and every batch has them.
 ///
-/// Where many records share a few words, as on a page of a fan-out, the words are there once, and each record names its own.
+/// If many records share a few contents, as on a page of a fan-out, each content is sent once and each record refers to
+/// it.
 struct RecordColumns {
     private var person: ArrayParameter
     private var id: ArrayParameter
@@ -14,10 +15,10 @@ struct RecordColumns {
     private var subject: ArrayParameter
     private var words: WordColumns
     private var lines = LineColumns()
-    /// Which of the words are each record's, counted from one; nil where each has its own.
+    /// The index of each record's content, counted from one; `nil` if each record has separate content.
     private var place: ArrayParameter?
 
-    /// Of users who have a number; each record once.
+    /// Creates the columns of records whose users have numbers and whose ids are unique.
     init(of records: [InboxRecord]) {
         let count = records.count
         person = ArrayParameter(.bigint, expecting: count)
@@ -35,7 +36,7 @@ struct RecordColumns {
         }
     }
 
-    /// The words of many records, where they are few; else nil.
+    /// Returns the distinct contents of the records; `nil` if there are more than ``mostShared``.
     private static func shared(by records: [InboxRecord]) -> [InboxWords]? {
         var found: [InboxWords] = []
         for record in records where !found.contains(where: { $0 === record.words }) {
@@ -45,7 +46,7 @@ struct RecordColumns {
         return found
     }
 
-    /// About as many as an event has languages: the server counts its way to the words of each record.
+    /// About the number of an event's languages: the server searches linearly for each record's content.
     private static let mostShared = 8
 
     private mutating func append(_ record: InboxRecord) {
@@ -63,7 +64,7 @@ struct RecordColumns {
 
     var statement: Statement { place == nil ? InboxStatements.record : InboxStatements.recordAlike }
 
-    /// In the order of the statement.
+    /// The parameters, in the order of the statement.
     func parameters(_ claim: Claim) -> [Parameter] {
         let columns = [person, id, position, unsent, unsentReason, subject] + words.columns
         return columns.map(Parameter.column) + [.integer(claim.number)] + lines.parameters
@@ -71,7 +72,7 @@ struct RecordColumns {
     }
 }
 
-/// The columns of what events say.
+/// The columns of the contents.
 private struct WordColumns {
     private var urgency: ArrayParameter
     private var contentHash: ArrayParameter
@@ -134,7 +135,7 @@ private struct WordColumns {
         saidAt.append(instant: words.saidAt?.microseconds)
     }
 
-    /// In the order of the statement.
+    /// The columns, in the order of the statement.
     var columns: [ArrayParameter] {
         [
             urgency, contentHash, event, type, title, body, venue, web, mobile, scheme, data, target, metadata, extras,
@@ -143,7 +144,7 @@ private struct WordColumns {
     }
 }
 
-/// The columns of the lines of the ledger that open with a batch of records.
+/// The columns of the initial deliveries of a batch.
 private struct LineColumns {
     private var person = ArrayParameter(.bigint)
     private var id = ArrayParameter(.bigint)

@@ -1,17 +1,17 @@
 package import BellhopRules
 import Postgres
 
-/// A notification as it stands in the app.
+/// A notification as stored in the inbox.
 package struct StoredNotification: Sendable {
     package let content: NotificationContent
     package let isRead: Bool
-    /// A later one with the same collapse key has taken its place.
+    /// Whether a later notification with the same collapse key has replaced it.
     package let isSuperseded: Bool
     package let createdAt: Timestamp
 }
 
 extension [NotificationKey: StoredNotification] {
-    /// The follows that they came of.
+    /// The follows because of which the notifications were sent.
     package var follows: Set<FollowKey> {
         Set<FollowKey>(
             compactMap { key, stored in stored.content.extras.topic.map { FollowKey(key.recipient, $0) } }
@@ -20,7 +20,8 @@ extension [NotificationKey: StoredNotification] {
 }
 
 extension StoredNotification {
-    /// From the columns of `InboxStatements.load`; nil where they hold what no program of ours wrote.
+    /// Creates a notification from the columns of `InboxStatements.load`; `nil` if no Bellhop process can have written
+    /// them.
     init?(_ rows: Rows, _ row: Int) throws(PostgresError) {
         guard let content = try NotificationContent(rows, row) else { return nil }
         self.content = content
