@@ -1,7 +1,7 @@
 package import BellhopRules
 import Postgres
 
-/// One line of the audit.
+/// An entry of the audit.
 package struct AuditEntry: Sendable {
     package let at: Timestamp
     package let `operator`: String
@@ -10,9 +10,9 @@ package struct AuditEntry: Sendable {
     package let items: Int
     package let because: String
     package let replay: Int64?
-    /// The database log-in that the act came through, which nobody chooses; nil for acts from before it was kept.
+    /// The database login of the action, which an operator cannot choose; `nil` for entries from before it was stored.
     package let login: String?
-    /// By which it is undone.
+    /// The number by which the action can be undone.
     package let number: Int64
 
     static let columns = "at, operator, act, filter, items, because, replay_id, login, number"

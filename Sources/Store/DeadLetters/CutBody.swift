@@ -1,13 +1,13 @@
 import BellhopRules
 
-/// What is known of the body of a rejected message of which only the beginning is filed: such a message can be looked at,
-/// and never goes out again.
+/// The size and digest of a rejected message's original body, if only the beginning of the body is stored. Such a
+/// message can be read, and can never be replayed.
 ///
-/// It stands among the item's properties, where no producer can write.
+/// The data is part of the item's properties, to which no producer can write.
 package struct CutBody: Sendable, Equatable {
-    /// How many there were.
+    /// The size of the original body in bytes.
     package let bytes: Int
-    /// The digest of all of them, in hex.
+    /// The SHA-256 digest of the original body, in hex.
     package let sha256: String
 
     package init(bytes: Int, sha256: String) {
@@ -15,13 +15,13 @@ package struct CutBody: Sendable, Equatable {
         self.sha256 = sha256
     }
 
-    /// The member of the properties that says so.
+    /// The member of the properties that contains the data.
     package static let member = "bodyCut"
 
-    /// Whether the body of `dead_letters d` was cut.
+    /// The condition that the body of `dead_letters d` was cut.
     static let condition = "d.properties ? '\(member)'"
 
-    /// From an item's properties; nil where its body is whole.
+    /// Reads the data from an item's properties; `nil` if the body is complete.
     init?(properties: [UInt8]) {
         guard case .success(let json) = JSONParser(limits: .catalog).parse(properties), let cut = json[Self.member]
         else { return nil }
@@ -33,10 +33,10 @@ package struct CutBody: Sendable, Equatable {
 }
 
 extension DeadLetterItem.Origin {
-    /// What the body was, where only its beginning is left.
+    /// The original body's size and digest, if only its beginning is stored.
     package var cutBody: CutBody? { CutBody(properties: properties) }
 
-    /// Says that the body is whole: somebody has handed in another.
+    /// Marks the body as complete, after an operator has supplied another.
     package mutating func markWhole() {
         guard case .success(.object(var members)) = JSONParser(limits: .catalog).parse(properties),
             members[CutBody.member] != nil

@@ -1,26 +1,27 @@
 package import Postgres
 
-/// The table `dead_letters`, where the clerk files what the dead-letter queue brings.
+/// Stores the messages of the dead-letter queue in the table `dead_letters`, for the dead-letter filer.
 package struct DeadLetterBook: Sendable {
     private let pool: PostgresPool
 
-    /// Bytes of bodies that are filed, or read, in one go unless a single one has more: a letter may have 16 MiB, and most
-    /// have a thousandth.
+    /// The limit in bytes for bodies that are stored or read together, unless a single body is larger. A dead letter
+    /// may have 16 MiB; most have a thousandth of that.
     package static let pageBytes = 8 << 20
 
     package init(pool: PostgresPool) {
         self.pool = pool
     }
 
-    /// Files a batch in one transaction, each item once, and returns how many were new.
+    /// Stores a batch in one transaction, each item once, and returns the number of new items.
     ///
-    /// An item that was redelivered before it died and whose content is filed already is taken for the same message: its
-    /// worker died between the dead letter's confirm and the acknowledgement. Its `copies` count grows instead. The other
-    /// way round, too: while the broker is away a worker holds its letter, and the message, redelivered meanwhile, may
-    /// bring the next one first.
+    /// If a redelivered message became a dead letter and an item with the same content exists, both are considered the
+    /// same message: its worker died between the dead letter's confirm and the acknowledgement. The item's `copies`
+    /// count is increased instead. The copies may also arrive in reverse order: while the broker is unavailable, a
+    /// worker keeps its dead letter, and the redelivered message may produce the next one first.
     ///
-    /// What died again after a replay is no new item: the one that is filed opens again, one death older. Nor is what dies
-    /// again without a name of its own: ``RecurringDeaths``. Whoever has been erased meanwhile is left out.
+    /// A failure after a replay creates no new item: the stored item opens again with one more death. Repeated dead
+    /// letters without an id do not create one either: see ``RecurringDeaths``. Users who have been erased are left
+    /// out.
     package func file(_ items: [DeadLetterItem]) async throws(PostgresError) -> Int {
         guard !items.isEmpty else { return 0 }
         return try await pool.transaction { (connection) throws(PostgresError) in
@@ -34,7 +35,7 @@ package struct DeadLetterBook: Sendable {
             let overtaken = try Self.countOvertaken(firsts, connection)
             let fresh = firsts.filter { !overtaken.contains($0.deadID) }
             if !fresh.isEmpty { filed += try connection.run(Self.insert, Self.parameters(of: fresh)).count }
-            // One at a time: two repeats inside one batch may be copies of each other. They are rare.
+            // One at a time, since two redelivered items in one batch may be copies of each other. They are rare.
             for item in repeats {
                 let seen = try connection.run(
                     Self.countCopy,
@@ -46,7 +47,8 @@ package struct DeadLetterBook: Sendable {
         }
     }
 
-    /// Counts the items that a later letter of the same message has overtaken as copies of it, and returns their ids.
+    /// Finds items for which a later dead letter of the same message is stored. Counts them as copies of it and returns
+    /// their ids.
     private static func countOvertaken(
         _ items: [DeadLetterItem],
         _ connection: PostgresConnection
@@ -110,11 +112,12 @@ package struct DeadLetterBook: Sendable {
         """
     )
 
-    /// The oldest item with this content that waits, or one that was closed after this letter had been written; none means
-    /// that the message is new: what has died since an item was closed must not hide behind it.
+    /// Counts a copy of the oldest open or replaying item with this content, or of one that was closed after this dead
+    /// letter was written. If there is none, the message is new: a failure after an item was closed must not be hidden
+    /// by that item.
     ///
-    /// The same dead id again is the clerk's own redelivery, which must not count. However many items have this content,
-    /// one of each is looked at.
+    /// The same dead id again is a redelivery to the filer and is not counted. At most one open and one closed item are
+    /// read, however many have this content.
     private static let countCopy = Statement(
         """
         UPDATE dead_letters SET copies = copies + 1
@@ -130,7 +133,7 @@ package struct DeadLetterBook: Sendable {
         """
     )
 
-    /// For each item the filed one that was made later, of a message that had been handed out before.
+    /// Selects for each item a stored item with the same content that failed later and had been redelivered.
     private static let lookUpOvertaking = Statement(
         """
         SELECT late.dead_id, filed.dead_id
@@ -148,7 +151,7 @@ package struct DeadLetterBook: Sendable {
 }
 
 extension DeadLetterItem {
-    /// With the user whom the message alone is for, where its letter names nobody.
+    /// The cause. If it names no user and the message is for a single user, that user is added.
     package var namedCause: DeadLetterCause {
         var named = cause
         named.user = cause.user ?? LetterAudience(of: self).only?.text

@@ -1,13 +1,13 @@
-/// Why a message, one user's part of it, or a delivery cannot be helped by trying again, and whose it was as far as that is
-/// known.
+/// The reason why a message, one user's part of it or a delivery is not retried, with its app, event and user if known.
 ///
-/// It is the same value on its whole way: found at fault, written into the headers of a letter, filed, listed, exported.
+/// The same value is used throughout: for the fault, in the headers of a dead letter, in the database, in lists and in
+/// exports.
 package struct DeadLetterCause: Sendable, Equatable {
     package var stage: Stage
     package var reason: String
-    /// JSON pointer to the fault, where it has a place.
+    /// A JSON pointer to the fault, if it has a place.
     package var pointer: String?
-    /// In words, without the offending content.
+    /// The error text, without the invalid content.
     package var error: String
     package var provider: String?
     package var app: String?
@@ -15,7 +15,7 @@ package struct DeadLetterCause: Sendable, Equatable {
     package var eventID: String?
     package var user: String?
 
-    /// Who gave up: a stage of the pipeline, or a word that somebody else has written there.
+    /// The processing step that gave up: a stage of the pipeline, or a word that another program has written there.
     package struct Stage: RawRepresentable, Hashable, Sendable {
         package let rawValue: String
 
@@ -30,10 +30,10 @@ package struct DeadLetterCause: Sendable, Equatable {
         package static let dispatch = Stage(rawValue: "dispatch")
         package static let receipt = Stage(rawValue: "receipt")
         package static let broker = Stage(rawValue: "broker")
-        /// Of a corrected copy, which has not failed yet.
+        /// The stage of a corrected copy, which has not failed yet.
         package static let desk = Stage(rawValue: "desk")
 
-        /// All that our own programs write.
+        /// All stages that Bellhop's programs write.
         package static let known: [Stage] = [.intake, .record, .feed, .resume, .dispatch, .receipt, .broker, .desk]
     }
 
@@ -44,13 +44,13 @@ package struct DeadLetterCause: Sendable, Equatable {
         self.error = error
     }
 
-    /// Reason, place and error.
+    /// The reason, place and error.
     package var words: String {
         let place = pointer.map { $0.isEmpty ? "" : " at \($0)" } ?? ""
         return "\(reason)\(place): \(error)"
     }
 
-    /// A member by its name, which is that of JSON.
+    /// A member of a cause; the raw value is its name in JSON.
     package enum Member: String, CaseIterable, Sendable {
         case stage
         case reason
@@ -62,7 +62,7 @@ package struct DeadLetterCause: Sendable, Equatable {
         case eventID = "eventId"
         case user
 
-        /// Its name in `dead_letters`.
+        /// The column name in `dead_letters`.
         package var column: String {
             switch self {
             case .eventType: "event_type"
@@ -87,7 +87,7 @@ package struct DeadLetterCause: Sendable, Equatable {
         }
     }
 
-    /// From headers, a row or JSON, wherever `text` finds a member.
+    /// Reads a cause from headers, a row or JSON; `text` returns the value of a member.
     package init<Failure>(reading text: (Member) throws(Failure) -> String?) throws(Failure) {
         stage = Stage(rawValue: try text(.stage) ?? "unknown")
         reason = try text(.reason) ?? "unexplained"

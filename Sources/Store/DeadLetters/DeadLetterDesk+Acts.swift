@@ -1,7 +1,7 @@
 import BellhopRules
 package import Postgres
 
-/// Who acts at the desk, and why.
+/// An operator's name and reason, for an action on dead letters.
 package struct DeskOperator: Sendable {
     package let name: String
     package let because: String
@@ -12,16 +12,16 @@ package struct DeskOperator: Sendable {
     }
 }
 
-/// What can be done to items without sending them anywhere.
+/// An action on items that sends nothing.
 package enum DeskAct: String, Sendable {
-    /// Sets open items aside.
+    /// Discards open items.
     case discard
-    /// Takes that back.
+    /// Reopens discarded items.
     case restore
-    /// Writes the operator's words to the items' history.
+    /// Adds the operator's text to the items' history.
     case note
 
-    /// The states that it can act upon; nil for all.
+    /// The state to which the action applies; `nil` for all states.
     package var acceptedState: DeadLetterState? {
         switch self {
         case .discard: .open
@@ -47,17 +47,17 @@ package enum DeskAct: String, Sendable {
     }
 }
 
-/// What an act came to.
+/// The result of an action.
 package enum DeskOutcome: Sendable, Equatable {
     case done(items: Int)
-    /// More items are meant than the operator has agreed to; nothing was changed.
+    /// More items match than the operator has confirmed. Nothing was changed.
     case moreThanAgreed(items: Int)
 }
 
 extension DeadLetterDesk {
-    /// Acts on every item that is meant, in one statement together with its line in the audit.
+    /// Applies an action to every matching item, in one statement with its audit entry.
     ///
-    /// `agreed` is the count that the operator has seen: of more nothing is changed.
+    /// `agreed` is the count that the operator has confirmed: if more items match, nothing is changed.
     package func perform(
         _ act: DeskAct,
         on filter: DeadLetterFilter,
@@ -67,7 +67,8 @@ extension DeadLetterDesk {
         try await carryOut(act, on: filter, agreed: agreed, by: desk).outcome
     }
 
-    /// The same, with the number that the act has in the audit, by which it can be undone; nil where nothing was changed.
+    /// Applies an action like `perform`, and also returns its audit number, by which it can be undone; `nil` if nothing
+    /// was changed.
     package func carryOut(
         _ act: DeskAct,
         on filter: DeadLetterFilter,
@@ -102,12 +103,12 @@ extension DeadLetterDesk {
         return (.done(items: try rows.number(0, 1)), try rows.optionalInteger(0, 2))
     }
 
-    /// One act of the audit; nil where there is none of this number.
+    /// Returns one action of the audit; `nil` if the number is unknown.
     package func auditEntry(_ number: Int64) async throws(PostgresError) -> AuditEntry? {
         try await pool.run(Self.auditEntry, [.integer(number)]).map(AuditEntry.init).first
     }
 
-    /// Writes down an act that changes no item: a look at personal data, an export.
+    /// Records an action that changes no item, such as the display of personal data or an export.
     package func audit(
         _ act: String,
         _ filter: DeadLetterFilter,
@@ -122,12 +123,12 @@ extension DeadLetterDesk {
         )
     }
 
-    /// The latest acts, newest first.
+    /// Returns the latest actions, newest first.
     package func auditLog(atMost limit: Int) async throws(PostgresError) -> [AuditEntry] {
         try await pool.run(Self.auditLog, [.integer(Int64(limit))]).map(AuditEntry.init)
     }
 
-    /// Notes which items an export has written out, so that retention may delete them later.
+    /// Marks items as exported, so that retention may delete them later.
     package func markExported(_ ids: [String]) async throws(PostgresError) {
         _ = try await pool.run("UPDATE dead_letters SET exported_at = now() WHERE dead_id = ANY($1)", [.textArray(ids)])
     }

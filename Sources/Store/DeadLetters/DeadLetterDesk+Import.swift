@@ -1,13 +1,13 @@
 package import Postgres
 
 extension DeadLetterDesk {
-    /// Brings items back that an export has written out, each unless it is there; the number of those that were not.
+    /// Imports items from an export and returns the number of new ones; existing items are not changed.
     ///
-    /// What a replay held at the time of the export is open now.
+    /// Items that were part of a replay at the time of the export are open now.
     package func bringIn(_ letters: [DeadLetterMessage], by desk: DeskOperator) async throws(PostgresError) -> Int {
         guard !letters.isEmpty else { return 0 }
         return try await pool.transaction { (connection) throws(PostgresError) in
-            // An export outlives the people in it.
+            // An export may contain users who have been erased since.
             let spared = try LettersOfErased.spare(letters.map(\.item), connection)
             let rows = try connection.run(DeadLetterBook.insert, DeadLetterBook.parameters(of: spared))
             let fresh = Set(try rows.texts())

@@ -1,16 +1,16 @@
 import BellhopRules
 package import Postgres
 
-/// The table `dead_letters` as the on-call engineer looks at it; what changes it is in extensions.
+/// The operators' queries on the table `dead_letters`; extensions contain the actions.
 package struct DeadLetterDesk: Sendable {
     let pool: PostgresPool
 
-    /// - Parameter pool: with the rights of an admin.
+    /// - Parameter pool: A pool with the rights of an admin.
     package init(pool: PostgresPool) {
         self.pool = pool
     }
 
-    /// How many items are meant.
+    /// Returns the number of matching items.
     package func count(_ filter: DeadLetterFilter) async throws(PostgresError) -> DeadLetterCount {
         let chosen = filter.selection(of: "d.user_id")
         let rows = try await pool.run(
@@ -27,7 +27,7 @@ package struct DeadLetterDesk: Sendable {
         )
     }
 
-    /// The items in groups of the same trouble, the largest first.
+    /// Returns the matching items in groups with the same fingerprint, the largest group first.
     package func groups(_ filter: DeadLetterFilter) async throws(PostgresError) -> DeadLetterGroups {
         let chosen = filter.selection(
             of: "d.dead_id, d.fingerprint, d.user_id, d.first_failed_at, d.last_failed_at"
@@ -54,9 +54,9 @@ package struct DeadLetterDesk: Sendable {
         )
     }
 
-    /// The first items of a list, at most so many of them: those that failed last unless it has another order.
+    /// Returns the first `page` items of a list. By default, the latest failures come first.
     ///
-    /// It says how many there are in all, so that nobody takes a page for everything.
+    /// The result contains the total count, so that a page is not mistaken for the complete list.
     package func page(
         _ filter: DeadLetterFilter,
         atMost page: Int,
@@ -70,9 +70,10 @@ package struct DeadLetterDesk: Sendable {
         return DeadLetterPage(asOf: total.asOf, items: try rows.map(DeadLetterSummary.init), count: total.items)
     }
 
-    /// The items behind `deadID` in the order of their ids, with their messages: for whoever goes through all of them.
+    /// Returns the items after `deadID` in the order of their ids, with their messages, to iterate over all items.
     ///
-    /// At most so many, and no more of them than `DeadLetterBook.pageBytes` of bodies unless the first alone has more.
+    /// It returns at most `page` items, and at most `DeadLetterBook.pageBytes` of bodies unless the first one alone is
+    /// larger.
     package func messages(
         _ filter: DeadLetterFilter,
         after deadID: String,
@@ -97,7 +98,7 @@ package struct DeadLetterDesk: Sendable {
         return try await pool.run(Statement(sql, effect: .reads), piece.parameters).map(DeadLetterMessage.init)
     }
 
-    /// Everything about one item; nil where there is none of this id.
+    /// Returns all data of one item; `nil` if the id is unknown.
     package func detail(_ deadID: String) async throws(PostgresError) -> DeadLetterDetail? {
         try await pool.transaction { (connection) throws(PostgresError) in
             try connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
@@ -114,12 +115,12 @@ package struct DeadLetterDesk: Sendable {
         }
     }
 
-    /// The fingerprints that begin like this, at most so many.
+    /// Returns the fingerprints with this prefix, at most `limit`.
     package func fingerprints(beginningWith text: String, atMost limit: Int) async throws(PostgresError) -> [String] {
         try await pool.run(Self.fingerprintsBeginning, [.text(text), .integer(Int64(limit))]).texts()
     }
 
-    /// Whether any item has this as its reason, stage or provider.
+    /// Returns whether any item has this value as its reason, stage or provider.
     package func has(
         _ member: DeadLetterCause.Member,
         _ word: String
@@ -128,7 +129,7 @@ package struct DeadLetterDesk: Sendable {
         return try await pool.run(Statement(sql, effect: .reads), [.text(word)]).boolean(0, 0)
     }
 
-    /// The ids that begin like this, at most so many.
+    /// Returns the ids with this prefix, at most `limit`.
     package func ids(beginningWith text: String, atMost limit: Int) async throws(PostgresError) -> [String] {
         let rows = try await pool.run(Self.idsBeginning, [.text(text), .integer(Int64(limit))])
         return try rows.texts()
@@ -136,7 +137,7 @@ package struct DeadLetterDesk: Sendable {
 }
 
 extension DeadLetterDesk {
-    /// Each group with the words of its latest item.
+    /// Groups the chosen items, each group with the cause of its latest item.
     private static func groups(of chosen: String) -> String {
         """
         WITH chosen AS MATERIALIZED (\(chosen)), grouped AS (
@@ -176,7 +177,7 @@ extension DeadLetterDesk {
         effect: .reads
     )
 
-    /// What was done to it, and what its replays came to.
+    /// The actions on an item and the results of its replays.
     private static let history = Statement(
         """
         SELECT at, kind, operator, words FROM dead_letter_history WHERE dead_id = $1

@@ -1,17 +1,17 @@
 package import BellhopRules
 import Postgres
 
-/// Everything that is known of one item.
+/// All data of one item.
 package struct DeadLetterDetail: Sendable {
     package let summary: DeadLetterSummary
     package let origin: DeadLetterItem.Origin
     package let history: [Entry]
-    /// The item that is its corrected copy.
+    /// The id of the item's corrected copy.
     package let editedInto: String?
-    /// Whether it lies in the table; else it was read from the broker's queue.
+    /// Whether the item is in the table; otherwise it was read from the broker's queue.
     package let isFiled: Bool
 
-    /// Something that happened to it.
+    /// An event in the item's history.
     package struct Entry: Sendable {
         package let at: Timestamp
         package let kind: String
@@ -21,7 +21,7 @@ package struct DeadLetterDetail: Sendable {
 }
 
 extension DeadLetterDetail {
-    /// Of a letter that is not filed: nothing has happened to it yet.
+    /// Creates the details of a dead letter that is not stored and therefore has no history.
     package init(_ item: DeadLetterItem) {
         summary = DeadLetterSummary(item)
         origin = item.origin

@@ -1,9 +1,9 @@
 import BellhopRules
 
 extension DeadLetterFilter {
-    /// Whether an item that lies in the broker's queue is meant: the same conditions, for where there is no table.
+    /// Returns whether an item in the broker's queue matches: the same conditions as in SQL, for use without the table.
     ///
-    /// Everything there is open, items are named by the beginnings of their ids, and the limit is the caller's to keep.
+    /// All items in the queue are open, ids match by prefix, and the caller applies the limit.
     package func matches(_ item: DeadLetterItem) -> Bool {
         let pairs = [
             (app, item.cause.app), (type, item.cause.eventType), (reason, item.cause.reason),

@@ -6,7 +6,7 @@ struct SQLPiece {
     var sql: String
     var parameters: [Parameter]
 
-    /// Adds a value and returns what stands for it in the text.
+    /// Adds a value and returns its placeholder.
     mutating func bind(_ parameter: Parameter) -> String {
         parameters.append(parameter)
         return "$\(parameters.count)"
@@ -16,7 +16,7 @@ struct SQLPiece {
 extension DeadLetterFilter {
     /// The condition on `dead_letters d`, without the limit.
     ///
-    /// Only what is asked for stands in the text, so that each combination is planned with the index that suits it.
+    /// The text contains only the given conditions, so that each combination is planned with a suitable index.
     var condition: SQLPiece {
         var piece = SQLPiece(sql: "", parameters: [])
         var terms = [stateTerm]
@@ -49,8 +49,8 @@ extension DeadLetterFilter {
         return piece
     }
 
-    /// Selects columns of the items that are meant, limit and all, those that failed last first unless a list has another
-    /// order.
+    /// Selects columns of the matching items, up to the limit. Unless another order is given, the latest failures come
+    /// first.
     func selection(
         of columns: String,
         atMost page: Int? = nil,
@@ -63,14 +63,16 @@ extension DeadLetterFilter {
         return piece
     }
 
-    /// The same, each row locked until the transaction ends; without a limit in the order in which all others lock.
+    /// Selects like `selection` and locks each row until the transaction ends. Without a limit, it locks in the order
+    /// of all other statements.
     func lockedSelection(of columns: String) -> SQLPiece {
         var piece = selection(of: columns)
         piece.sql += limit == nil ? " ORDER BY d.dead_id FOR UPDATE OF d" : " FOR UPDATE OF d"
         return piece
     }
 
-    /// What somebody has set aside or taken back since is not that act's any more, and neither is what has died again.
+    /// The condition that an action's change is still in effect: the item was not discarded, restored or dead-lettered
+    /// again since.
     private static func changed(by act: String) -> String {
         """
         EXISTS (SELECT FROM dead_letter_history h WHERE h.dead_id = d.dead_id AND h.act = \(act)
@@ -79,7 +81,7 @@ extension DeadLetterFilter {
         """
     }
 
-    /// The names are our own, so they may stand in the text.
+    /// The state names are constants of the program and therefore safe in the text.
     private var stateTerm: String {
         "d.state IN (\(states.map { "'\($0.rawValue)'" }.sorted().joined(separator: ", ")))"
     }

@@ -1,8 +1,8 @@
 package import BellhopRules
 
-/// Which items of the desk are meant; every command takes the same, and it means the same in each.
+/// Selects dead letters. Every command accepts the same filter, with the same meaning.
 ///
-/// All conditions hold together. Without any, every open item is meant.
+/// All conditions must hold. Without conditions, every open item matches.
 package struct DeadLetterFilter: Sendable, Equatable {
     package var app: String?
     package var type: String?
@@ -12,41 +12,41 @@ package struct DeadLetterFilter: Sendable, Equatable {
     package var fingerprint: String?
     package var user: String?
     package var event: String?
-    /// Stands somewhere in the error, the event's id or the routing key, in whatever case.
+    /// A text within the error, the event id or the routing key, ignoring case.
     package var text: String?
-    /// Changed by the act of this number in the audit, and by no other since.
+    /// Items whose last change is the action with this audit number.
     package var act: Int64?
-    /// Failed last at this instant or later.
+    /// Items whose last failure is at this instant or later.
     package var since: Timestamp?
-    /// Failed last before this instant.
+    /// Items whose last failure is before this instant.
     package var until: Timestamp?
-    /// Single items; empty for no such condition.
+    /// The ids of individual items; empty for no such condition.
     package var ids: [String] = []
-    /// In one of these states; an act narrows this to what it can act upon.
+    /// The accepted states; an action restricts them to the states to which it applies.
     package var states: Set<DeadLetterState> = [.open]
-    /// Only so many, those that failed last.
+    /// The maximum number of items, the latest failures first.
     package var limit: Int?
-    /// Filed by this instant: what came after the question was asked is not meant by the answer.
+    /// Items stored by this instant: items stored after a question was asked are not part of its answer.
     package var filedBy: Timestamp?
-    /// Only what a replay may take.
+    /// Only items that a replay may take.
     var replayable: ReplayLimits?
 
     package init() {}
 
-    /// The same, of one state.
+    /// Returns the same filter with a single state.
     package func with(state: DeadLetterState) -> DeadLetterFilter {
         var other = self
         other.states = [state]
         return other
     }
 
-    /// Whether it says anything beside the states, and beside how many are enough: neither says which are meant.
+    /// Whether the filter has any condition other than the states and the limit, neither of which identifies items.
     package var isNarrow: Bool {
         let texts = [app, type, reason, stage, provider, fingerprint, user, event, text]
         return texts.contains { $0 != nil } || since != nil || until != nil || !ids.isEmpty || act != nil
     }
 
-    /// What the audit keeps of it: the conditions that were given.
+    /// The given conditions, as stored in the audit.
     package var json: JSONObject {
         var object = JSONObject()
         let texts = [
@@ -65,6 +65,6 @@ package struct DeadLetterFilter: Sendable, Equatable {
         return object
     }
 
-    /// A thousand ids in the audit tell nobody more than their count.
+    /// The number of ids stored in the audit. A longer list is no more useful than its count.
     private static let idsKept = 20
 }

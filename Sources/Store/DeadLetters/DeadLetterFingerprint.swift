@@ -1,16 +1,17 @@
 import Cryptography
 
-/// What makes two dead letters "the same trouble": stage, reason, provider and the error less its particulars.
+/// Computes the value that groups dead letters with the same problem, from stage, reason, provider and normalised
+/// error.
 enum DeadLetterFingerprint {
-    /// 16 hex digits.
+    /// Returns 16 hex digits.
     static func of(_ cause: DeadLetterCause) -> String {
         let trouble = [cause.stage.rawValue, cause.reason, cause.provider ?? "-", normalised(cause.error)]
         let text = trouble.joined(separator: "\u{0}")
         return SHA256.digest(of: Array(text.utf8)).hexPrefix(bytes: 8)
     }
 
-    /// The error with every run of digits as `#` and every quoted part as `'…'`, at most 200 characters: item 7 and
-    /// item 8 of the same fault belong to one group.
+    /// Replaces every run of digits in the error by `#` and every quoted part by `'…'`, and returns at most 200
+    /// characters. The same fault at item 7 and at item 8 is therefore one group.
     static func normalised(_ error: String) -> String {
         var result = ""
         var quote: Character?
@@ -33,6 +34,6 @@ enum DeadLetterFingerprint {
 }
 
 extension DeadLetterItem {
-    /// The group that it belongs to.
+    /// The fingerprint of the item's group.
     var fingerprint: String { DeadLetterFingerprint.of(cause) }
 }

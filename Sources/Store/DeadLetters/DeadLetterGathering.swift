@@ -1,6 +1,6 @@
 package import BellhopRules
 
-/// Groups of letters that are not filed, put together while one goes through them.
+/// Groups dead letters that are not stored, in one pass over them.
 package struct DeadLetterGathering: Sendable {
     private var groups: [String: DeadLetterGroup] = [:]
     private var users: [String: Set<Int>] = [:]
@@ -8,7 +8,7 @@ package struct DeadLetterGathering: Sendable {
     private var items = 0
     private let now: Timestamp
 
-    /// So many troubles at once are none that a person tells apart; what is behind them is counted alone.
+    /// The maximum number of groups, more than an operator can review. Items beyond it are only counted.
     private static let most = 10_000
 
     package init(at now: Timestamp) {
@@ -38,7 +38,7 @@ package struct DeadLetterGathering: Sendable {
         group.firstSeen = min(group.firstSeen, item.failedAt)
         let age = (now.microseconds - item.failedAt.microseconds) / Self.hour
         if age >= 0, age < Int64(Self.hours) { group.lastDay[Self.hours - 1 - Int(age)] += 1 }
-        // Which users they are is not asked, so a number stands for each.
+        // Only the number of distinct users is needed, so a hash represents each.
         if let user = item.cause.user { users[name, default: []].insert(user.hashValue) }
         groups[name] = group
     }
@@ -46,7 +46,7 @@ package struct DeadLetterGathering: Sendable {
     private static let hours = 24
     private static let hour: Int64 = 3_600_000_000
 
-    /// The largest first.
+    /// The groups, the largest first.
     package var all: DeadLetterGroups {
         let counted = groups.values.map { group in
             var group = group

@@ -1,25 +1,25 @@
 package import BellhopRules
 import Postgres
 
-/// Items of the same trouble, together.
+/// Items with the same fingerprint.
 package struct DeadLetterGroup: Sendable {
     package let fingerprint: String
     package var items: Int
     package var users: Int
     package var firstSeen: Timestamp
     package var lastSeen: Timestamp
-    /// That of the latest item.
+    /// The cause of the latest item.
     package var cause: DeadLetterCause
-    /// How many failed in each of the last 24 hours, the oldest hour first.
+    /// The number of failures in each of the last 24 hours, the oldest hour first.
     package var lastDay: [Int]
 }
 
-/// All groups of a filter.
+/// The groups that match a filter.
 package struct DeadLetterGroups: Sendable {
     package let asOf: Timestamp
     /// The largest first, at most ``most``.
     package let groups: [DeadLetterGroup]
-    /// How many there are, shown or not.
+    /// The number of groups, whether or not they are shown.
     package let count: Int
     package let items: Int
 
@@ -27,7 +27,7 @@ package struct DeadLetterGroups: Sendable {
 }
 
 extension DeadLetterGroup {
-    /// From the columns of the desk's statement.
+    /// Creates a group from the columns of the query for groups.
     init(_ rows: Rows, _ row: Int) throws(PostgresError) {
         fingerprint = try rows.text(row, "fingerprint")
         items = try rows.number(row, "items")

@@ -1,27 +1,27 @@
 package import BellhopRules
 import Postgres
 
-/// One entry of the on-call engineer's desk: a message that was rejected, with all that is known of why.
+/// A rejected message or delivery, with its cause, as stored in `dead_letters`.
 package struct DeadLetterItem: Sendable {
-    /// Under which it is filed; filing it twice changes nothing.
+    /// The id in the table; storing it twice has no effect.
     package var deadID: String
     package var cause: DeadLetterCause
     package var attempts = 1
     package var failedAt: Timestamp
     package var origin: Origin
-    /// Whether the broker had handed the message out before it was dead-lettered: then an item with the same content may
-    /// be this very message, filed by a worker that died before it could acknowledge.
+    /// Whether the broker had delivered the message before it was dead-lettered. In this case an item with the same
+    /// content may be this message, stored by a worker that died before the acknowledgement.
     ///
-    /// With ``Identity/content`` it is the
-    /// letter itself that had been handed out before, to a clerk that may have filed it.
+    /// With ``Identity/content``, whether the dead letter itself had been delivered before, to a filer that may have
+    /// stored it.
     package var redelivered = false
-    /// What its id was made of.
+    /// The basis of the item's id.
     package var identity = Identity.letter
-    /// What tells two messages of the same content from one.
+    /// A hash of the content, by which messages with the same content are recognised.
     package var contentHash: [UInt8]
-    /// The line of the ledger that was given up; nil for a message that was rejected.
+    /// The delivery that was given up; `nil` for a rejected message.
     package var delivery: DeliveryKey?
-    /// The replay that it did not survive; nil for what died for the first time, and for deliveries, whose attempts tell.
+    /// The replay that failed; `nil` for a first failure, and for deliveries, whose attempts are counted instead.
     package var replay: ReplayMark?
 
     package init(
@@ -38,21 +38,21 @@ package struct DeadLetterItem: Sendable {
         self.contentHash = contentHash
     }
 
-    /// What makes two letters the same item.
+    /// The rule by which two dead letters are the same item.
     package enum Identity: Sendable {
-        /// Each letter has an id of its own.
+        /// Each dead letter has a separate id.
         case letter
-        /// Nobody has given the message an id, so all of the same content, which died in the same way, are one item.
+        /// The message has no id, so all dead letters with the same content that failed in the same way are one item.
         case content
     }
 
-    /// What a replayed message carries, so that its next death is known for one of the same item.
+    /// A replayed message's reference to its item, so that its next failure belongs to the same item.
     package struct ReplayMark: Sendable, Equatable {
-        /// The item under which it was filed first.
+        /// The id under which the item was first stored.
         package let item: String
-        /// The replay; nil where it was taken from the queue by hand.
+        /// The number of the replay; `nil` if an operator took the message from the queue.
         package let replay: Int64?
-        /// Which replay of the item it is, from 1.
+        /// The number of replays of the item, including this one, from 1.
         package let round: Int
 
         package init(item: String, replay: Int64?, round: Int) {
@@ -62,13 +62,13 @@ package struct DeadLetterItem: Sendable {
         }
     }
 
-    /// The message as it came in.
+    /// The original message.
     package struct Origin: Sendable {
         package var exchange: String
         package var routingKey: String
-        /// JSON text that keeps every AMQP type apart.
+        /// JSON text that preserves every AMQP type.
         package var properties: [UInt8]
-        /// JSON text that keeps every AMQP type apart.
+        /// JSON text that preserves every AMQP type.
         package var headers: [UInt8]
         package var body: [UInt8]
 
@@ -85,7 +85,7 @@ package struct DeadLetterItem: Sendable {
 extension DeadLetterItem.Origin {
     static let columns = "d.origin_exchange, d.origin_routing_key, d.properties, d.headers, d.body"
 
-    /// From ``columns``.
+    /// Creates an origin from ``columns``.
     init(_ rows: Rows, _ row: Int) throws(PostgresError) {
         self.init(
             exchange: try rows.text(row, "origin_exchange"),

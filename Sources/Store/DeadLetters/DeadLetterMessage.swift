@@ -7,14 +7,14 @@ package struct DeadLetterMessage: Sendable {
     package let origin: DeadLetterItem.Origin
     package let contentHash: [UInt8]
 
-    /// Of a letter that is not filed.
+    /// Creates the message of a dead letter that is not stored.
     package init(_ item: DeadLetterItem) {
         summary = DeadLetterSummary(item)
         origin = item.origin
         contentHash = item.contentHash
     }
 
-    /// As it would come with its letter.
+    /// The item as the filer would read it from the queue.
     var item: DeadLetterItem {
         var item = DeadLetterItem(
             summary.deadID,
@@ -30,7 +30,7 @@ package struct DeadLetterMessage: Sendable {
 }
 
 extension DeadLetterMessage {
-    /// From the columns of its parts.
+    /// Creates a message from the columns of its parts.
     init(_ rows: Rows, _ row: Int) throws(PostgresError) {
         summary = try DeadLetterSummary(rows, row)
         origin = try DeadLetterItem.Origin(rows, row)

@@ -1,13 +1,13 @@
-/// What a list of items begins with.
+/// The order of a list of items.
 package enum DeadLetterOrder: String, CaseIterable, Sendable {
-    /// What failed last.
+    /// The latest failure first.
     case newest
-    /// What has waited longest for somebody.
+    /// The longest wait first.
     case oldest
-    /// What has died most often.
+    /// The most deaths first.
     case deaths
 
-    /// Of `dead_letters d`.
+    /// The `ORDER BY` expressions for `dead_letters d`.
     var sql: String {
         switch self {
         case .newest: "d.last_failed_at DESC, d.dead_id DESC"

@@ -1,11 +1,11 @@
-/// Where an item of the desk stands.
+/// The state of an item.
 package enum DeadLetterState: String, CaseIterable, Sendable {
-    /// Waits for somebody.
+    /// Waits for an operator.
     case open
-    /// A replay holds it.
+    /// Part of a replay.
     case replaying
-    /// A replay, or its edited copy, has taken care of it; it opens again if it dies again.
+    /// Resolved by a replay or by its edited copy. Another failure opens it again.
     case resolved
-    /// Set aside by somebody, who can take that back.
+    /// Discarded by an operator, who can restore it.
     case discarded
 }

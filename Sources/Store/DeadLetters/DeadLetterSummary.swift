@@ -1,7 +1,7 @@
 package import BellhopRules
 import Postgres
 
-/// One item in a list.
+/// An item in a list.
 package struct DeadLetterSummary: Sendable {
     package let deadID: String
     package var state: DeadLetterState
@@ -17,12 +17,12 @@ package struct DeadLetterSummary: Sendable {
     package var firstFailedAt: Timestamp
     package let lastFailedAt: Timestamp
     package let filedAt: Timestamp
-    /// The line of the ledger that was given up; nil for a message that was rejected.
+    /// The delivery that was given up; `nil` for a rejected message.
     package let delivery: DeliveryKey?
 }
 
 extension DeadLetterSummary {
-    /// Of a letter that is not filed, as it would be filed first.
+    /// Creates the summary of a dead letter that is not stored, as it would be stored first.
     package init(_ item: DeadLetterItem) {
         deadID = item.replay?.item ?? item.deadID
         state = .open
@@ -41,14 +41,14 @@ extension DeadLetterSummary {
     }
 }
 
-/// Items of a list, and how many a longer one would have.
+/// Items of a list, with the total count.
 package struct DeadLetterPage: Sendable {
     package let asOf: Timestamp
     package let items: [DeadLetterSummary]
     package let count: Int
 }
 
-/// How many items are meant, at a moment: what an act is confirmed for.
+/// The number of matching items at a given time, which an operator confirms for an action.
 package struct DeadLetterCount: Sendable, Equatable {
     package let items: Int
     package let users: Int
@@ -56,7 +56,7 @@ package struct DeadLetterCount: Sendable, Equatable {
 }
 
 extension DeadLetterSummary {
-    /// What a list reads of `dead_letters d`.
+    /// The columns of `dead_letters d` in a list.
     static let columns = """
         d.dead_id, d.state, d.fingerprint, \(DeadLetterCause.columns("d.")),
         d.attempts::bigint AS attempts, d.copies::bigint AS copies, d.deaths::bigint AS deaths,
@@ -64,7 +64,7 @@ extension DeadLetterSummary {
         d.filed_at, d.notification_id, d.channel, d.target
         """
 
-    /// From ``columns``.
+    /// Creates a summary from ``columns``.
     init(_ rows: Rows, _ row: Int) throws(PostgresError) {
         deadID = try rows.text(row, "dead_id")
         state = DeadLetterState(rawValue: try rows.text(row, "state")) ?? .open

@@ -1,28 +1,29 @@
 import BellhopRules
 import Foundation
 
-/// Whom a message is for, read without asking whether it is right in anything else: so that what was refused can be found,
-/// and taken back, when one of them is erased.
+/// The users that a message is for. They are read even if the message is invalid otherwise, so that a rejected message
+/// can be found and removed when one of them is erased.
 ///
-/// A mention in the words or the data of somebody else's message is theirs, and no more found here than in their inbox.
+/// A mention in the texts or data of another user's message belongs to that user. It is not found here, and erasure
+/// does not remove it from that user's inbox either.
 struct LetterAudience {
-    /// Each once, and no more than ``limit``.
+    /// Each user once, at most ``limit``.
     private(set) var people: [RecipientKey] = []
-    /// When it says that it was said; nil where it does not.
+    /// The message's source timestamp; `nil` if absent.
     private(set) var saidAt: Timestamp?
 
-    /// More than a message may name: what names more keeps those behind.
+    /// More users than a message may name. Users beyond the limit are not read.
     static let limit = 4096
 
-    /// The user, where there is one and no more.
+    /// The user, if the message is for exactly one.
     var only: UserID? {
         let users = Set(people.map(\.user))
         return users.count == 1 ? users.first : nil
     }
 
     init(of item: DeadLetterItem) {
-        // A key that does not count as the message's word on its app still says where to look for its people: what is
-        // refused for want of an app is theirs, too.
+        // A routing key may be invalid as the message's app and still show where its users belong: a message that was
+        // rejected because it named no app is for users, too.
         let named = item.origin.routingKey.split(separator: ".").first.map(String.init)
         self.init(item.origin.body, apps: [item.cause.app, named])
         saidAt = saidAt ?? Self.stamp(item.origin.properties)
@@ -30,7 +31,7 @@ struct LetterAudience {
         if !people.contains(delivery) { people.append(delivery) }
     }
 
-    /// `apps` are whose the message may be as far as its letter knows; the body may say another.
+    /// `apps` are the message's possible apps according to the dead letter; the body may name another.
     private init(_ body: [UInt8], apps: [String?]) {
         guard let root = Self.object(body) else {
             add(IllegibleNames(in: body, atMost: Self.limit).users, of: apps)
@@ -60,7 +61,7 @@ struct LetterAudience {
 
     // MARK: - Taking people out
 
-    /// The body without these people; nil where nobody is left, or where it cannot be rewritten.
+    /// Returns the body without these users; `nil` if no user remains or the body cannot be rewritten.
     static func body(_ body: [UInt8], without erased: Set<RecipientKey>) -> [UInt8]? {
         guard var root = object(body) else { return nil }
         var isForSomebody = false
@@ -85,16 +86,17 @@ struct LetterAudience {
 
     // MARK: - Reading
 
-    /// The lists of internal messages: resumes, badges, receipts.
+    /// The lists in internal messages: resumes, badges, receipts.
     private static let workLists = ["notifications", "badges", "deliveries"]
 
-    /// Nil also for what is larger than any event may be: read as a tree it would be many times as large.
+    /// Parses an object; `nil` also if the body is larger than any event may be, since its parsed form would be many
+    /// times as large.
     private static func object(_ body: [UInt8]) -> JSONObject? {
         let limits = JSONParser.Limits(bytes: JSONParser.Limits.event.bytes, depth: JSONParser.Limits.event.depth + 1)
         return try? JSONParser(limits: limits).parse(body).get().object
     }
 
-    /// Where the members of an event or a feed stand.
+    /// Returns the members of an event or a feed message, which may be nested in the envelope.
     private static func fields(of root: JSONObject) -> JSONObject {
         guard root["specversion"] != nil else { return root }
         if let data = root["data"]?.object { return data }
@@ -108,7 +110,7 @@ struct LetterAudience {
         return named + (to?["users"]?.array ?? []).compactMap(\.string)
     }
 
-    /// The AMQP timestamp, as letters keep it.
+    /// The AMQP timestamp, as stored in the properties.
     private static func stamp(_ properties: [UInt8]) -> Timestamp? {
         object(properties)?["timestamp"]?["$timestamp"]?.string.flatMap { UInt64($0) }
             .flatMap(Timestamp.init(seconds:))
@@ -116,7 +118,7 @@ struct LetterAudience {
 }
 
 extension JSONObject {
-    /// The members of an event or a feed without some of its users; nil where it was for nobody else.
+    /// Returns an event or a feed message without some of its users; `nil` if it was for no others.
     fileprivate func without(_ users: Set<String>) -> JSONObject? {
         if let user = self["userId"]?.string, users.contains(user) { return nil }
         guard var to = self["to"]?.object else { return self }
@@ -132,7 +134,7 @@ extension JSONObject {
 }
 
 extension RecipientKey {
-    /// What an internal message says: an array that begins with app and user.
+    /// Reads an entry of an internal message: an array that begins with app and user.
     fileprivate init?(workEntry: JSONValue) {
         guard let parts = workEntry.array, parts.count >= 2, let app = parts[0].string.flatMap(AppID.init(validating:)),
             let user = parts[1].string.flatMap(UserID.init(validating:))
@@ -141,8 +143,8 @@ extension RecipientKey {
     }
 }
 
-/// The users that a body names which is no JSON, cut short or broken in one place: every string that stands behind one of
-/// the keys under which users are named.
+/// Finds the users named in a body that is not valid JSON, for example because it was cut: every string after one of
+/// the keys that name users.
 struct IllegibleNames {
     private(set) var users: [String] = []
 
@@ -173,7 +175,7 @@ struct IllegibleNames {
         body[start...].firstIndex { !wanted.contains($0) } ?? body.endIndex
     }
 
-    /// The place behind the closing quote of the string that begins at `start`; nil where it has no end.
+    /// Returns the position after the closing quote of the string that begins at `start`; `nil` if it has no end.
     private static func end(of start: Int, in body: [UInt8]) -> Int? {
         var place = start + 1
         while place < body.endIndex, body[place] != quote {

@@ -1,10 +1,10 @@
 import BellhopRules
 import Postgres
 
-/// Keeps erased people out of the dead letters: of those that come, and of those that are there.
+/// Removes erased users from dead letters, both new and stored ones.
 enum LettersOfErased {
-    /// The letters as they may be filed: without people who have been erased since they were said, and none that was for
-    /// nobody else.
+    /// Returns the dead letters as they may be stored: without users who were erased after the message's timestamp, and
+    /// without messages that were for no others.
     static func spare(
         _ items: [DeadLetterItem],
         _ connection: PostgresConnection
@@ -25,9 +25,10 @@ enum LettersOfErased {
         }
     }
 
-    /// Takes people out of what is filed, a page at a time: each page names fewer of them than the one before.
+    /// Removes users from stored dead letters, a page at a time. The loop ends because each page removes some of them.
     ///
-    /// `who` says for each of them app, user, the time of the word that erases them, and the hash that stands for them.
+    /// `who` contains for each user the app, the user id, the timestamp of the erasure, and the hash that represents
+    /// the user.
     static func erase(
         _ people: [RecipientKey],
         by who: [Parameter],
@@ -63,7 +64,8 @@ enum LettersOfErased {
         _ = try connection.run(takeOut, [.text(id), .bytes(rest), .textArray(hashes)])
     }
 
-    /// Locks a page of letters for any of these users, without newer ones of users who have been fed again.
+    /// Locks a page of dead letters for any of these users. Newer dead letters of users who were created again are
+    /// excluded.
     private static let find = Statement(
         """
         SELECT d.dead_id, d.body, r.position
@@ -88,7 +90,7 @@ enum LettersOfErased {
 }
 
 extension DeadLetterItem {
-    /// Nil where it was for nobody else.
+    /// Returns the item without these users; `nil` if it was for no others.
     fileprivate func without(_ people: Set<RecipientKey>) -> DeadLetterItem? {
         if let user = cause.user, people.contains(where: { $0.user.text == user }) { return nil }
         guard let body = LetterAudience.body(origin.body, without: people) else { return nil }
@@ -97,7 +99,7 @@ extension DeadLetterItem {
         return other
     }
 
-    /// The hashes under which those whom it is for are found again, in one text; nil for nobody.
+    /// The hashes by which the message's users are found, joined by commas; `nil` if there are no users.
     var peopleHashes: String? {
         let people = LetterAudience(of: self).people
         guard !people.isEmpty else { return nil }

@@ -1,13 +1,14 @@
 import BellhopRules
 import Postgres
 
-/// Files letters whose items are named by their content: what died at the broker, and what somebody put into the queue.
+/// Stores dead letters whose items are identified by their content: messages that the broker dead-lettered, or that an
+/// operator put into the queue.
 ///
-/// Each letter that the broker hands out for the first time is a death, counted in `copies`, and opens its item again if
-/// that was set aside. One that was handed out before may be filed already: of those an item has as many copies at least as
-/// came in one batch, side by side.
+/// Each dead letter that the broker delivers for the first time is a death, counted in `copies`. It reopens its item if
+/// the item was closed. A redelivered one may be stored already. An item therefore has at least as many copies as
+/// redelivered dead letters of one batch.
 enum RecurringDeaths {
-    /// - Returns: how many items are new.
+    /// - Returns: The number of new items.
     static func file(
         _ letters: [DeadLetterItem],
         _ connection: PostgresConnection
@@ -31,17 +32,17 @@ enum RecurringDeaths {
                 [.textArray(several.map(\.id)), .integerArray(several.map { Int64($0.all) })]
             )
         }
-        // Another clerk has filed the same content meanwhile.
+        // Another filer has stored the same content meanwhile.
         let overtaken = others.filter { !new.contains($0.id) }
         if !overtaken.isEmpty { _ = try count(overtaken, connection) }
         return new.count
     }
 
-    /// The letters of one batch with one name.
+    /// The dead letters of one batch with the same id.
     private struct Deaths {
         let id: String
         let latest: DeadLetterItem
-        /// Never handed out before, so not filed.
+        /// The number of dead letters that were not redelivered, and are therefore not stored yet.
         let fresh: Int
         let all: Int
 
@@ -69,10 +70,10 @@ enum RecurringDeaths {
         return Set(try rows.texts())
     }
 
-    /// What opens again is as old as the death that opens it, since what had failed before was dealt with; its history tells
-    /// the earlier one.
+    /// A reopened item gets the time of the new death as its first failure, since earlier failures were resolved. The
+    /// history contains the earlier one.
     ///
-    /// What a replay holds stays with it: it sends the very same content.
+    /// An item in a replay stays there: the replay sends the same content.
     private static let countDeaths = Statement(
         """
         WITH letter AS (

@@ -1,12 +1,12 @@
 import BellhopRules
 import Postgres
 
-/// Counts the deaths of what is filed already: after a replay, the same item opens again instead of a new one.
+/// Counts the deaths of stored items: after a failed replay, the same item opens again instead of a new one.
 enum RepeatedDeaths {
-    /// Opens the items again and says of each letter whether its item was there, whatever there was to do about it.
+    /// Reopens the items and returns for each dead letter whether its item existed, changed or not.
     ///
-    /// A message says which replay it did not survive, a delivery how many attempts it has had: a letter that comes twice
-    /// counts once.
+    /// A message names the replay that failed, and a delivery its number of attempts. A dead letter that arrives twice
+    /// is therefore counted once.
     static func count(
         _ letters: [DeadLetterItem],
         _ connection: PostgresConnection
@@ -14,7 +14,7 @@ enum RepeatedDeaths {
         var items: [String?] = letters.map { _ in nil }
         try findMessages(letters, connection, &items)
         try findDeliveries(letters, connection, &items)
-        // Of two letters about one item the later one speaks.
+        // Of two dead letters for one item, the later one is used.
         var latest: [String: DeadLetterItem] = [:]
         for (letter, item) in zip(letters, items) {
             guard let item else { continue }
@@ -68,7 +68,7 @@ enum RepeatedDeaths {
         ] + DeadLetterCause.parameters(retold, of: letters.map(\.value.cause))
     }
 
-    /// What the latest death says anew; whose message it was it leaves alone.
+    /// The members that the latest death replaces. The message's owner stays.
     private static let retold: [DeadLetterCause.Member] = [.stage, .reason, .pointer, .error, .provider]
 
     private static let lookUpMessages = Statement(
@@ -95,9 +95,9 @@ enum RepeatedDeaths {
         effect: .reads
     )
 
-    /// The item keeps its first failure and tells its latest error; the one before goes into its history.
+    /// The item keeps its first failure and gets the latest error; the previous error is added to its history.
     ///
-    /// In the order of ``ReplayStatements``: first the lists of replays, then the items.
+    /// Rows are locked in the order of ``ReplayStatements``: first the items of replays, then the dead letters.
     private static let open = Statement(
         """
         WITH letter AS (
@@ -142,6 +142,6 @@ enum RepeatedDeaths {
 }
 
 extension DeadLetterItem {
-    /// Letters about one item in the order of their deaths.
+    /// The order of deaths among dead letters of one item.
     fileprivate var order: Int { replay?.round ?? attempts }
 }

@@ -1,10 +1,11 @@
 package import BellhopRules
 
-/// What a replay may take.
+/// Limits the items that a replay may take.
 package struct ReplayLimits: Sendable, Equatable {
-    /// Replays that one item may have had before; what has died more often needs more than another try.
+    /// The maximum number of earlier replays of an item. An item that failed more often needs more than another
+    /// attempt.
     package var perItem: Int
-    /// Failed first at this instant or later: what is older, the guard against doubles may have forgotten.
+    /// The earliest first failure. For older items, the ids that detect duplicates may have been deleted.
     package var failedSince: Timestamp
 
     package init(perItem: Int, failedSince: Timestamp) {

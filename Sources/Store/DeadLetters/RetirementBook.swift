@@ -1,7 +1,7 @@
 package import Postgres
 package import ServiceRuntime
 
-/// Deletes items that nobody waits for any more, in small batches; those that are open stay for ever.
+/// Deletes closed items after their retention period, in small batches. Open items are never deleted.
 package struct RetirementBook: Sendable {
     private let pool: PostgresPool
     private let retention: DeadLetterRetention
@@ -11,9 +11,10 @@ package struct RetirementBook: Sendable {
         self.retention = retention
     }
 
-    /// Deletes one batch, with a line in the audit; how many it was.
+    /// Deletes one batch, with an audit entry, and returns the number of items.
     ///
-    /// What is old enough is so at `latest`, too, whatever the database's clock shows.
+    /// The age is computed from the earlier of `latest` and the database clock, so that a wrong clock deletes nothing
+    /// early.
     package func deleteBatch(notBeyond latest: Instant = SystemTime().now() + .seconds(60)) async throws(PostgresError)
         -> Int
     {
@@ -27,7 +28,7 @@ package struct RetirementBook: Sendable {
         return try rows.number(0, 0)
     }
 
-    /// Forgets replays that ended as long ago, with their lists of items.
+    /// Deletes replays that ended before the same period, with their lists of items.
     package func forgetReplays(
         notBeyond latest: Instant = SystemTime().now() + .seconds(60)
     ) async throws(PostgresError) {
