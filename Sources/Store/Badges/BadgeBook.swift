@@ -1,7 +1,7 @@
 import BellhopRules
 package import Postgres
 
-/// Users whose devices show a number that is not true any more.
+/// Users whose devices show an outdated badge.
 package struct BadgeBook: Sendable {
     private let pool: PostgresPool
 
@@ -9,18 +9,19 @@ package struct BadgeBook: Sendable {
         self.pool = pool
     }
 
-    /// A user, and when the number last changed.
+    /// A user, with the time of the badge's last change.
     package struct Entry: Sendable {
         package let recipient: RecipientKey
         let requestedAt: Int64
     }
 
-    /// Takes so many, the oldest first, once they have been left alone for as long as `calm`: whoever reads ten in a row
-    /// gets one update.
+    /// Takes at most `limit` users whose badge has not changed for `calm`, the oldest first. A user who reads ten
+    /// notifications in a row gets one update.
     ///
-    /// Those of an app that an operator holds as a whole wait for its release.
+    /// Users of an app that an operator holds as a whole wait for the release of the hold.
     ///
-    /// What is taken and not marked as done comes up again after a minute, for looks whose `span` reaches so far.
+    /// An entry that is taken and not finished is available again after a minute, if the poll's `span` reaches back
+    /// that far.
     package func take(
         atMost limit: Int,
         calm: Duration,
@@ -38,7 +39,7 @@ package struct BadgeBook: Sendable {
         return DueItems(entries, left: found.left ?? calm)
     }
 
-    /// They are on their way; what has changed again meanwhile stays.
+    /// Deletes the entries after their updates were published. An entry that has changed again meanwhile stays.
     package func finish(_ entries: DueItems<Entry>) async throws(PostgresError) {
         guard !entries.isEmpty else { return }
         _ = try await pool.run(
@@ -62,7 +63,7 @@ package struct BadgeBook: Sendable {
         """
     )
 
-    /// By the user: the time is hidden from the index of times.
+    /// Finds rows by user. The expression on the time prevents the use of the time's index.
     private static let finish = Statement(
         """
         DELETE FROM badge_updates b

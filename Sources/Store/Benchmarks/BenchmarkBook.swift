@@ -1,15 +1,15 @@
 package import Postgres
 
-/// What a benchmark asks the tables: how far the worker is, and whether the end is what it should be.
+/// A benchmark's queries: the worker's progress, and the checks of the final state.
 package struct BenchmarkBook: Sendable {
     private let pool: PostgresPool
 
-    /// - Parameter pool: of one connection, so that its process on the server is always the same.
+    /// - Parameter pool: A pool of one connection, so that its server process is always the same.
     package init(pool: PostgresPool) {
         self.pool = pool
     }
 
-    /// The lines of the ledger that ended in one way.
+    /// A final state and reason, by which ledger rows are counted.
     package struct Ending: Hashable, Sendable {
         package let state: String
         package let reason: String
@@ -20,35 +20,36 @@ package struct BenchmarkBook: Sendable {
         }
     }
 
-    /// The first and the last trace of a run, in microseconds since 1970 by the server's clock.
+    /// The first and the last write of a run, in microseconds since 1970 by the server clock.
     package struct Span: Sendable {
         package let firstRecorded: Int64
         package let lastSettled: Int64
     }
 
-    /// Where the tables stand as a run begins: what it writes comes after.
+    /// The position in the tables at the beginning of a run: the run's rows come after it.
     package struct Mark: Sendable {
         fileprivate var inboxPages: Int64 = 0
         fileprivate var ledgerPages: Int64 = 0
-        /// In microseconds since 1970, by the server's clock.
+        /// Microseconds since 1970, by the server clock.
         fileprivate var instant: Int64 = 0
 
-        /// Before anything.
+        /// A mark before all rows.
         package static let beginning = Mark()
 
-        /// From the last page on, which may have had room, and what was written since.
+        /// Returns the parameters that select rows written since the mark. They begin at the last page, which may have
+        /// had free space.
         fileprivate func place(_ pages: KeyPath<Mark, Int64>) -> [Parameter] {
             [.text("(\(max(0, self[keyPath: pages] - 1)),0)"), .instant(instant)]
         }
     }
 
-    /// What inbox and ledger take, and what has been done to them so far.
+    /// The size of inbox and ledger, and the work done on them so far.
     package struct Footprint: Sendable {
-        /// Bytes on disk, with all indexes.
+        /// The size on disk in bytes, including all indexes.
         package let disk: Int64
-        /// Bytes of log that the server has written, for all that it does.
+        /// The bytes of WAL that the server has written, for all of its work.
         package let log: Int64
-        /// Pages of inbox, ledger and people that were looked at, indexes among them.
+        /// The pages of inbox, ledger and people that were accessed, including index pages.
         package let pages: Int64
     }
 
@@ -69,7 +70,7 @@ package struct BenchmarkBook: Sendable {
         )
     }
 
-    /// What workers have looked at is known a second after they did.
+    /// Returns the footprint. Page accesses by workers are included after one second.
     package func footprint() async throws(PostgresError) -> Footprint {
         let rows = try await pool.run(
             Statement(
@@ -90,7 +91,7 @@ package struct BenchmarkBook: Sendable {
         )
     }
 
-    /// Writes so many notifications of before, of all users in turn, each delivered long ago; some dozens of megabytes a
+    /// Writes earlier notifications of all users in turn, each delivered long ago: some dozens of megabytes per
     /// statement.
     package func store(_ range: Range<Int>) async throws(PostgresError) {
         _ = try await pool.run(
@@ -99,7 +100,8 @@ package struct BenchmarkBook: Sendable {
         )
     }
 
-    /// The process on the server that answers here: a local one can be told apart from those that do the work.
+    /// Returns the id of this connection's server process, so that a local one can be distinguished from the processes
+    /// under test.
     package func serverProcess() async throws(PostgresError) -> Int {
         Int(clamping: try await number("SELECT pg_backend_pid()::bigint"))
     }
@@ -108,7 +110,8 @@ package struct BenchmarkBook: Sendable {
         try await pool.run(Statement("SELECT current_setting('server_version')", effect: .reads), []).text(0, 0)
     }
 
-    /// Settings without which a run says nothing: a server that does not flush is not one that keeps its word.
+    /// Returns whether the server's settings make a run meaningful: a server that does not flush does not guarantee
+    /// durability.
     package func isDurable() async throws(PostgresError) -> Bool {
         try await number(
             """
@@ -117,7 +120,7 @@ package struct BenchmarkBook: Sendable {
         ) == 1
     }
 
-    /// Fresh statistics, as a system that has run for a while has them.
+    /// Updates the statistics, as in a system that has run for a while.
     package func analyze() async throws(PostgresError) {
         try await pool.withConnection { (connection) throws(PostgresError) in
             try connection.execute("VACUUM ANALYZE people")
@@ -126,7 +129,7 @@ package struct BenchmarkBook: Sendable {
         }
     }
 
-    /// From now on the server knows no more of the tombstones than that there are none.
+    /// Fixes the server's statistics of `tombstones` at their current values, an empty table.
     package func stopCountingTombstones() async throws(PostgresError) {
         try await pool.withConnection { (connection) throws(PostgresError) in
             try connection.execute("ALTER TABLE tombstones SET (autovacuum_enabled = off); ANALYZE tombstones")
@@ -151,12 +154,12 @@ package struct BenchmarkBook: Sendable {
         Int(clamping: try await number("SELECT count(*) FROM dead_letters"))
     }
 
-    /// Whether anything is still under way or owed.
+    /// Returns whether no delivery is in flight or open.
     package func isSettled(since mark: Mark = .beginning) async throws(PostgresError) -> Bool {
         try await owed(since: mark) == 0
     }
 
-    /// How many deliveries are still under way or owed.
+    /// Returns the number of deliveries that are in flight or open.
     package func owed(since mark: Mark = .beginning) async throws(PostgresError) -> Int {
         let owed = try await number(
             """
@@ -169,7 +172,7 @@ package struct BenchmarkBook: Sendable {
         return Int(clamping: owed)
     }
 
-    /// Whether the row is committed: by the primary key, so that asking costs next to nothing.
+    /// Returns whether the row is committed. The query uses the primary key, so that its cost is small.
     package func isRecorded(_ key: NotificationKey) async throws(PostgresError) -> Bool {
         let parameters: [Parameter] = [
             .text(key.recipient.app.text), .text(key.recipient.user.text), .integer(key.notification.number),
@@ -201,7 +204,7 @@ package struct BenchmarkBook: Sendable {
         return endings
     }
 
-    /// Of what was recorded since that instant, in microseconds since 1970; nil where nothing was.
+    /// Returns the span of the rows recorded since `start`, in microseconds since 1970; `nil` if there are none.
     package func span(since start: Int64 = 0) async throws(PostgresError) -> Span? {
         let rows = try await pool.run(
             Statement(
@@ -221,7 +224,7 @@ package struct BenchmarkBook: Sendable {
         try await pool.run(Statement(sql, effect: .reads), parameters).integer(0, 0)
     }
 
-    /// As W1 writes them, in bytes and in shape; what belongs to one user lies far apart.
+    /// Writes rows of the same size and shape as W1. A user's rows are far apart.
     private static let store = Statement(
         """
         WITH stored AS (

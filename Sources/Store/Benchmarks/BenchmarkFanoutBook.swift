@@ -1,16 +1,16 @@
 package import BellhopRules
 package import Postgres
 
-/// What a benchmark of fan-outs asks the tables, and what it holds them against.
+/// The queries of the fan-out benchmark, and its baseline.
 package struct BenchmarkFanoutBook: Sendable {
     private let pool: PostgresPool
 
-    /// - Parameter pool: with the rights of the schema's owner, and patience.
+    /// - Parameter pool: A pool with the rights of the schema's owner and a long timeout.
     package init(pool: PostgresPool) {
         self.pool = pool
     }
 
-    /// Has everybody of the app follow a topic, and the server count what is there and write it all out.
+    /// Makes all users of the app follow a topic, updates the statistics and flushes the tables to disk.
     package func follow(_ topic: String, app: AppID) async throws(PostgresError) {
         _ = try await pool.run(Self.follow, [.text(app.text), .text(topic)])
         try await pool.withConnection { (connection) throws(PostgresError) in
@@ -20,22 +20,22 @@ package struct BenchmarkFanoutBook: Sendable {
         }
     }
 
-    /// A checkpoint leaves files of the log to be used again, as on a system that has run for a while: to make a new one
-    /// keeps all commits waiting.
+    /// A checkpoint leaves WAL files for reuse, as in a system that has run for a while. Creating a new file delays all
+    /// commits.
     private static let mayCheckpoint = Statement(
         "SELECT pg_has_role(current_user, 'pg_checkpoint', 'USAGE')",
         effect: .reads
     )
 
-    /// How far the fan-out of an event is.
+    /// The progress of an event's fan-out.
     package struct Standing: Sendable {
         package let users: Int
-        /// In microseconds since 1970, by the server's clock.
+        /// Microseconds since 1970, by the server clock.
         package let startedAt: Int64
         package let finishedAt: Int64?
     }
 
-    /// By its key; nil while nobody has opened it.
+    /// Returns the progress by primary key; `nil` if the fan-out has not been opened.
     package func standing(of event: String, app: AppID) async throws(PostgresError) -> Standing? {
         let rows = try await pool.run(Self.standing, [.text(app.text), .text(event)])
         guard !rows.isEmpty else { return nil }
@@ -46,8 +46,8 @@ package struct BenchmarkFanoutBook: Sendable {
         )
     }
 
-    /// Followers without a notification of the event, and notifications of it for others: none of either, or the two sets
-    /// differ.
+    /// Returns the number of followers without a notification of the event, and the number of its notifications for
+    /// other users. Both are zero if the two sets are equal.
     package func differences(
         _ event: String,
         to topic: String,
@@ -57,8 +57,8 @@ package struct BenchmarkFanoutBook: Sendable {
         return (try rows.number(0, 0), try rows.number(0, 1))
     }
 
-    /// Writes the rows of inbox and ledger once more, into tables like them with the same indexes, in one transaction; how
-    /// long that takes is what the server needs for the rows themselves.
+    /// Copies the rows of inbox and ledger into equal tables with the same indexes, in one transaction. Returns the
+    /// duration, which is the server's time for the rows alone.
     package func insertPlainly() async throws(PostgresError) -> Duration {
         try await pool.withConnection { (connection) throws(PostgresError) in
             try connection.execute(
@@ -69,7 +69,7 @@ package struct BenchmarkFanoutBook: Sendable {
             )
             let clock = ContinuousClock()
             let start = clock.now
-            // Several statements in one text are one transaction, its commit included.
+            // Several statements in one text form one transaction, including its commit.
             try connection.execute(
                 "INSERT INTO plain_inbox SELECT * FROM inbox; INSERT INTO plain_ledger SELECT * FROM ledger"
             )

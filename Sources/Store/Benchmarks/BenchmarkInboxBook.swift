@@ -1,17 +1,17 @@
 import BellhopRules
 package import Postgres
 
-/// Fills the inboxes of a benchmark's users, and counts what became of them.
+/// Fills the inboxes of a benchmark's users and counts the results.
 package struct BenchmarkInboxBook: Sendable {
     private let pool: PostgresPool
 
-    /// - Parameter pool: with the rights of the schema's owner, whom row security lets pass.
+    /// - Parameter pool: A pool with the rights of the schema's owner, to which row security does not apply.
     package init(pool: PostgresPool) {
         self.pool = pool
     }
 
-    /// So many notifications for each user there is, with the ids 1, 2, …: a tenth of high priority, half of them read, as
-    /// of what one looks at from time to time.
+    /// Writes `count` notifications for each user, with the ids 1, 2, and so on. A tenth has high priority and half are
+    /// read, like an inbox that is opened from time to time.
     package func fill(each count: Int) async throws(PostgresError) {
         _ = try await pool.run(Self.insert, [.integer(Int64(count))])
         try await pool.withConnection { (connection) throws(PostgresError) in
@@ -19,13 +19,13 @@ package struct BenchmarkInboxBook: Sendable {
         }
     }
 
-    /// Makes everything unread again, without a word to any device.
+    /// Marks everything as unread again, without badge updates for any device.
     package func forgetReading() async throws(PostgresError) {
         _ = try await pool.run(Self.forget)
         _ = try await pool.run(Statement("DELETE FROM badge_updates"))
     }
 
-    /// How many of ids from one to another are read, over all users.
+    /// Returns the number of read notifications in a range of ids, over all users.
     package func read(from first: Int, through last: Int) async throws(PostgresError) -> Int {
         try await pool.run(Self.count, [.integer(Int64(first)), .integer(Int64(last))]).number(0, 0)
     }

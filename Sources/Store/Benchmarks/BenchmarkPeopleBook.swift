@@ -1,12 +1,12 @@
 package import BellhopRules
 package import Postgres
 
-/// A made-up user of a benchmark.
+/// A generated user of a benchmark.
 package struct BenchmarkPerson: Sendable, Hashable {
     package let user: String
     package let timezone: String
     package let isPushEnabled: Bool
-    /// JSON text of the preference document.
+    /// The preference document, as JSON text.
     package let preferences: String
     /// The tokens of this user's Android devices.
     package let tokens: [String]
@@ -20,13 +20,15 @@ package struct BenchmarkPerson: Sendable, Hashable {
     }
 }
 
-/// Fills an empty schema with users, thousands a statement: a feed of as many would be a benchmark of its own.
+/// Fills an empty schema with users, thousands per statement: the same number of feed messages would be a separate
+/// benchmark.
 ///
-/// Their devices count as reached, as most are in a system that has run for a while.
+/// Their devices count as reached, as most devices do in a system that has run for a while.
 package struct BenchmarkPeopleBook: Sendable {
     private let pool: PostgresPool
 
-    /// - Parameter pool: with the rights of the schema's owner who passes by row security, or of a worker.
+    /// - Parameter pool: A pool with the rights of a worker, or of the schema's owner if row security does not apply to
+    ///   it.
     package init(pool: PostgresPool) {
         self.pool = pool
     }

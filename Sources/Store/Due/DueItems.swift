@@ -1,9 +1,9 @@
 import Postgres
 
-/// What one look at a queue of due things has found, the longest due first.
+/// The result of one poll for due items, the longest due first.
 package struct DueItems<Item: Sendable>: Sendable, RandomAccessCollection {
     private let items: [Item]
-    /// For how long the next that may be left has been due at most; nil where nothing that is due is left.
+    /// The maximum time for which a remaining item has been due; `nil` if no due item remains.
     package let left: Duration?
 
     init(_ items: [Item], left: Duration?) {
@@ -11,9 +11,10 @@ package struct DueItems<Item: Sendable>: Sendable, RandomAccessCollection {
         self.left = left
     }
 
-    /// From a look that took `limit` rows at most: where it took as many, what came due after the last of them is left.
+    /// Creates the result of a poll of at most `limit` rows. If it returned as many, the remaining items became due
+    /// after the last of them.
     ///
-    /// The column holds ``DueLook/age(of:)`` of each row, or NULL where a row came from another queue.
+    /// The column contains ``DueLook/age(of:)`` of each row, or NULL for a row from another queue.
     init(_ items: [Item], from rows: Rows, age column: Column, limit: Int) throws(PostgresError) {
         let ages = try rows.map { (rows, row) throws(PostgresError) in try rows.optionalInteger(row, column) }
         let due = ages.compactMap { $0 }
@@ -25,16 +26,17 @@ package struct DueItems<Item: Sendable>: Sendable, RandomAccessCollection {
     package subscript(index: Int) -> Item { items[index] }
 }
 
-/// How far back a look at a queue of due things goes.
+/// The SQL for how far back a poll for due items searches.
 package enum DueLook {
-    /// Further than anything can be overdue: the look begins at the very beginning.
+    /// Longer than any item can be overdue: the poll begins at the start of the queue.
     package static let whole = Duration.seconds(1_000 * 366 * 86_400)
 
-    /// The condition that says so; the index of the queue begins with the column, or has it behind what is given.
+    /// Returns the condition for the search range. The queue's index begins with the column, or has it after the other
+    /// given columns.
     static func reaches(_ column: String, _ span: String) -> String {
         "\(column) >= now() - \(span)::bigint * interval '1 ms'"
     }
 
-    /// For how long something has been due, in milliseconds, rounded up.
+    /// Returns an expression for the time that an item has been due, in milliseconds, rounded up.
     static func age(of column: String) -> String { "ceil(extract(epoch FROM now() - \(column)) * 1000)::bigint" }
 }

@@ -1,10 +1,11 @@
 package import Postgres
 
-/// Instants that lie further ahead than anything is ever planned: a clock that was ahead for a while leaves them behind.
+/// Corrects times that are further in the future than any plan. A clock that was ahead for a while leaves such times
+/// behind.
 ///
-/// Whatever waits for such an instant would wait for as long as the clock was ahead. Here it is set back, so that its time
-/// has come: the rules are evaluated again before anything is sent. Claims keep their numbers, so that whoever still works
-/// under one settles it as usual.
+/// A row with such a time would wait for as long as the clock was ahead. Here its time is set to now, so that it is
+/// due, and the rules run again before anything is sent. Claims keep their numbers, so that a live claimer can settle
+/// as usual.
 package struct FarInstantBook: Sendable {
     private let pool: PostgresPool
 
@@ -12,7 +13,7 @@ package struct FarInstantBook: Sendable {
         self.pool = pool
     }
 
-    /// Where such instants are looked for, by the name that operators know.
+    /// The kinds of rows that are searched, with names for operators.
     package enum Place: String, CaseIterable, Sendable {
         case deliveries
         case receipts
@@ -25,19 +26,19 @@ package struct FarInstantBook: Sendable {
         case processes
     }
 
-    /// The progress of a walk through events that are planned far ahead, by urgency.
+    /// The progress of a search through events that are planned far ahead, by urgency.
     ///
-    /// Any number of these events may be correct, so that one look cannot check all of them.
+    /// Any number of these events may be correct, so one step cannot check all of them.
     package struct Walk: Sendable {
         fileprivate var passed: [Int64?] = [nil, nil, nil]
 
         package init() {}
     }
 
-    /// Sets back what is found in one place, at most 500 rows of each urgency; how many it was.
+    /// Corrects the rows of one kind, at most 500 per urgency, and returns their number.
     ///
-    /// Of the events it looks at the next 500 of each urgency, and begins again after the last one. Nothing is found by a
-    /// clock that is behind the migrations: to it, everything would be far ahead.
+    /// For events, each step checks the next 500 of each urgency and restarts after the last one. If the database clock
+    /// is behind the times of the migrations, nothing is changed: by such a clock, all times would be far ahead.
     package func setBack(in place: Place, _ walk: inout Walk) async throws(PostgresError) -> Int {
         let passed = walk.passed
         let (count, now) = try await pool.withConnection { (connection) throws(PostgresError) -> (Int, [Int64?]) in
@@ -79,12 +80,12 @@ package struct FarInstantBook: Sendable {
         }
     }
 
-    /// Rows that one look sets back at most, of each urgency.
+    /// The maximum number of rows per urgency that one step corrects.
     private static let most = 500
 
-    /// Longer than any wait: a digest comes once a week, a retry within the longest of its delays.
+    /// Longer than any wait: a digest is sent at least once a week, and a retry within its longest delay.
     private static let far = "now() + interval '31 days'"
-    /// What records a moment that has passed is ahead by no more than what two hosts differ by.
+    /// A recorded time is in the past, so it may be ahead only by the clock difference between two hosts.
     private static let ahead = "now() + interval '1 min'"
 
     private static let isBehind = Statement(
@@ -120,9 +121,9 @@ package struct FarInstantBook: Sendable {
         """
     )
 
-    /// An event may be planned for any time; what is wrong is one that is planned for later than its `deliverAt`.
+    /// An event may be planned for any time. An event is wrong if it is planned for later than its `deliverAt`.
     ///
-    /// With all that are planned for the same moment, so that none is passed over by the next look.
+    /// A step includes all events planned for the same time as its last one, so that the next step omits none.
     private static let events = (0...2).map { urgency in
         Statement(
             """
@@ -159,7 +160,7 @@ package struct FarInstantBook: Sendable {
         """
     )
 
-    /// A reminder rings at least once a week; without a plan it is planned again.
+    /// A reminder is due at least once a week. A reminder without a plan is planned again.
     private static let reminders = Statement(
         """
         WITH far AS MATERIALIZED (

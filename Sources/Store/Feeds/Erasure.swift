@@ -1,11 +1,12 @@
 import BellhopRules
 import Postgres
 
-/// `recipient.deleted`: a tombstone for the person, and an end to everything that names them.
+/// Applies `recipient.deleted`: leaves a tombstone for the user, and deletes all data that names the user.
 enum Erasure {
-    /// The tombstone first, so that whatever begins from now on sees it; then everything that is older.
+    /// Writes the tombstone first, so that later transactions see it, then deletes all older data.
     ///
-    /// What had begun before may still write. So the person is noted for ``ErasureBook``, and for that long only.
+    /// Transactions that began before may still write. The user is therefore recorded for ``ErasureBook``, and only
+    /// until its second run.
     static func run(_ words: [Word<UserID>], on connection: PostgresConnection) throws(PostgresError) {
         let who = Word.who(words)
         _ = try connection.run(leaveTombstones, who)
@@ -13,7 +14,7 @@ enum Erasure {
         try takeOut(words, on: connection)
     }
 
-    /// Everything but the tombstone; a second time it finds what has been written meanwhile.
+    /// Deletes everything but the tombstone. A second run also deletes rows that were written meanwhile.
     static func takeOut(_ words: [Word<UserID>], on connection: PostgresConnection) throws(PostgresError) {
         let who = Word.who(words)
         for statement in owned { _ = try connection.run(statement, who) }
@@ -29,7 +30,7 @@ enum Erasure {
 
     /// A deletion may arrive after the message of the user's return.
     ///
-    /// The second look ends it anew, and until then no token counts, however new.
+    /// The second run completes the erasure. Until then no token is valid, however new.
     private static let leaveTombstones = Statement(
         """
         INSERT INTO tombstones AS t (app, subject_hash, deleted_at, returned_at)
@@ -57,20 +58,20 @@ enum Erasure {
         """
     )
 
-    /// What is older than the deletion goes in any case; what is newer, unless the app's servers have vouched for the
-    /// user since.
+    /// Data older than the deletion is deleted in any case. Newer data is deleted unless the app's servers have vouched
+    /// for the user since.
     private static let owned: [Statement] = [ledger, inbox] + filed + settings + registered
 
     private static let columns = "unnest($1::text[], $2::text[], $3::timestamptz[], $4::bytea[])"
     private static let row = "r (app, user_id, said_at, person)"
 
-    /// The users by their numbers.
+    /// The users' numbers.
     private static let numbers = """
         SELECT p.number, r.said_at, \(ErasedPeople.isGone) AS is_gone
         FROM \(columns) AS \(row) CROSS JOIN LATERAL \(People.number(of: "r")) AS p
         """
 
-    /// A line has no time of its own: it is as old as its notification.
+    /// A delivery's age is the age of its notification, since its row contains no time of recording.
     private static let ledger = Statement(
         """
         DELETE FROM ledger t USING (\(numbers)) AS gone
@@ -112,7 +113,7 @@ enum Erasure {
         )
     }
 
-    /// The app's servers may register a device again before they say anything of the user.
+    /// The app's servers may register a device again before they send the recipient.
     private static let registered = [
         ("push_subscriptions", "profile_id"), ("follows", "user_id"), ("reminders", "user_id"),
     ].map { table, owner in
@@ -125,10 +126,10 @@ enum Erasure {
         )
     }
 
-    /// The number of somebody of whom there is nothing left.
+    /// Ends the number of a user for whom no rows remain.
     ///
-    /// Not at the erasure itself: what had begun before it may still write under the number.
-    /// The rows are locked before anybody looks what is left, so that what is being written under a number is seen.
+    /// This does not happen at the erasure, since an earlier transaction may still write under the number. The rows of
+    /// `people` are locked before the check for remaining rows, so that a concurrent write under a number is seen.
     static func forgetNumbers(_ who: [Parameter], on connection: PostgresConnection) throws(PostgresError) {
         _ = try connection.run(holdNumbers, who)
         _ = try connection.run(endNumbers, who)
@@ -149,9 +150,9 @@ enum Erasure {
         """
     )
 
-    /// An event that is kept for several people loses the one; one that was for nobody else ends without its content.
+    /// A stored event for several users loses the erased user. An event for no other user ends without its content.
     ///
-    /// It is found by the user, and not by the app.
+    /// It is found by the user id, not by the app.
     private static let events = Statement(
         """
         UPDATE events e SET

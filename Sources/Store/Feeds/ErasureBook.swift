@@ -1,10 +1,11 @@
 import BellhopRules
 package import Postgres
 
-/// Erases once more those whose erasure other transactions may have missed, and then forgets who they were.
+/// Repeats erasures that other transactions may have missed, and then deletes the users' names from the list of
+/// erasures.
 ///
-/// A statement that began before an erasure was committed sees no tombstone, and what it writes is not seen by the
-/// erasure. To make each record wait for its user's erasure would cost every event; looking again costs the erased alone.
+/// A statement that began before the commit of an erasure sees no tombstone, and the erasure does not see its rows. If
+/// each record waited for its user's erasure, every event would pay for it. A second run costs only the erased users.
 package struct ErasureBook: Sendable {
     private let pool: PostgresPool
 
@@ -12,18 +13,20 @@ package struct ErasureBook: Sendable {
         self.pool = pool
     }
 
-    /// Takes so many erasures whose time has come, and returns how many it was.
+    /// Repeats at most `limit` due erasures and returns their number.
     ///
-    /// Their time has come when every transaction has ended that wrote while they ran, and `patience` has passed: as long
-    /// as any statement may take, for one that had begun and not written yet.
+    /// An erasure is due when all transactions have ended that wrote during it, and `patience` has passed. `patience`
+    /// is the longest duration of a statement, for a transaction that had begun but not written yet.
     ///
-    /// After a restore their transactions are those of another server: no transaction outlives the start of its own.
+    /// After a restore, the recorded transaction ids are those of another server. No transaction is older than the
+    /// start of its server.
     package func repeatDue(after patience: Duration, atMost limit: Int) async throws(PostgresError) -> Int {
         try await pool.transaction { (connection) throws(PostgresError) in
             let due = try connection.run(Self.due, [.integer(patience.milliseconds), .integer(Int64(limit))])
             let people = try due.compactMap { (rows, row) throws(PostgresError) in try rows.recipientKey(row) }
             guard !people.isEmpty else { return 0 }
-            // No word about one of them is written meanwhile: it would be lost between what is deleted and what is kept.
+            // No feed message about these users may be written meanwhile: it would be lost between the deletion and the
+            // check for remaining rows.
             try FeedLocks(erasing: people).take(on: connection)
             let rows = try connection.run(
                 Self.hold,
@@ -46,7 +49,7 @@ package struct ErasureBook: Sendable {
         }
     }
 
-    /// What is recorded at an instant ahead was so by a clock that was wrong.
+    /// A time in the future was recorded by a wrong clock.
     private static func isDue(_ patience: String) -> String {
         """
         (recorded_at <= now() - \(patience)::bigint * interval '1 ms' OR recorded_at > now() + interval '1 min')
@@ -55,7 +58,7 @@ package struct ErasureBook: Sendable {
         """
     }
 
-    /// The age of the oldest erasure whose second look is still to come; `nil` if there is none.
+    /// Returns the age of the oldest erasure whose second run is pending; `nil` if there is none.
     package func oldest() async throws(PostgresError) -> Duration? {
         let rows = try await pool.run(Self.oldest, [])
         return try rows.isEmpty ? nil : rows.optionalInteger(0, 0).map { .milliseconds(max(0, $0)) }
@@ -77,7 +80,7 @@ package struct ErasureBook: Sendable {
         effect: .reads
     )
 
-    /// Those of them that nobody else has in hand, and whose erasure was not said anew meanwhile.
+    /// Locks the erasures that no other process has locked and that were not requested again meanwhile.
     private static let hold = Statement(
         """
         SELECT e.app, e.user_id, e.said_at
@@ -89,7 +92,7 @@ package struct ErasureBook: Sendable {
         """
     )
 
-    /// From now on a token that was issued after the erasure counts.
+    /// Completes the erasure: a token issued after it is valid from now on.
     private static let complete = Statement(
         """
         UPDATE tombstones t SET completed_at = now()

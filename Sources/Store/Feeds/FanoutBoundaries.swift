@@ -1,15 +1,15 @@
 import BellhopRules
 import Postgres
 
-/// Takes erased users out of the boundaries of open fan-outs.
+/// Removes erased users from the boundaries of open fan-outs.
 ///
-/// A page is a range of user ids, so the ids at its ends are kept for as long as the fan-out is open, which a pause has no
-/// limit for. A boundary moves to the last user of the audience before it: nobody is between the two, so no page gets or
-/// loses a user, not even one that a worker has already taken.
+/// A page is a range of user ids. The ids at its ends are stored as long as the fan-out is open, and a pause has no
+/// limit. A boundary moves to the previous user of the audience. Since no user is between the two, no page gains or
+/// loses a user, not even a page that a worker has already taken.
 enum FanoutBoundaries {
-    /// `who` holds app and user of each; their rows are gone by now.
+    /// `who` contains the app and id of each user. Their rows are already deleted.
     static func forget(_ who: [Parameter], on connection: PostgresConnection) throws(PostgresError) {
-        // A boundary beside another one may be an erased user's, too, and moves in the next round.
+        // An adjacent boundary may be an erased user, too. It moves in the next iteration.
         while true {
             let held = try connection.run(hold, who)
             guard !held.isEmpty else { return }
@@ -26,10 +26,10 @@ enum FanoutBoundaries {
         }
     }
 
-    /// The fan-outs that name one of the users as a boundary, and whom they are to name instead; locked before their pages,
-    /// as by whoever plans a page.
+    /// The fan-outs with one of the users as a boundary, and the new boundaries. They are locked before their pages, in
+    /// the same order as for planning a page.
     ///
-    /// A user who is still there keeps the place: somebody who was fed again since.
+    /// A user with rows stays a boundary, since the user was created again.
     private static let hold = Statement(
         """
         SELECT f.number, w.user_id, w.before

@@ -1,7 +1,7 @@
 import BellhopRules
 package import Postgres
 
-/// Stores what is fed for users: idempotent, and never an older word over a newer one.
+/// Stores feed messages idempotently. An older update never overwrites a newer one.
 package struct FeedBook: Sendable {
     private let pool: PostgresPool
 
@@ -9,9 +9,9 @@ package struct FeedBook: Sendable {
         self.pool = pool
     }
 
-    /// Applies a batch: all words about a user in one transaction, which is that of a few dozen users.
+    /// Applies a batch. All updates of a user are in one transaction, which contains a few dozen users.
     ///
-    /// After an error some of it may stand; applying it again changes nothing of that.
+    /// After an error, part of the batch may be stored. Applying it again does not change that part.
     package func apply(_ entries: [FeedEntry]) async throws(PostgresError) -> [Void] {
         for entries in FeedEntry.groups(of: entries) {
             try await pool.transaction { (connection) throws(PostgresError) in
@@ -22,7 +22,7 @@ package struct FeedBook: Sendable {
         return entries.map { _ in }
     }
 
-    /// Applies words about a few dozen users in a transaction that has their locks already.
+    /// Applies updates of a few dozen users in a transaction that has their locks already.
     static func apply(_ entries: [FeedEntry], on connection: PostgresConnection) throws(PostgresError) {
         for round in FeedEntry.rounds(of: entries) {
             try FeedRound(round).apply(on: connection)
@@ -30,7 +30,7 @@ package struct FeedBook: Sendable {
     }
 }
 
-/// At most one word about each user, sorted by kind.
+/// At most one update per user, grouped by kind.
 private struct FeedRound {
     private var recipients: [Word<RecipientUpdate>] = []
     private var erasures: [Word<UserID>] = []
@@ -75,6 +75,6 @@ extension FeedEntry {
 }
 
 extension FieldUpdate {
-    /// Whether what is stored gives way: a `CASE` in the statement keeps it otherwise.
+    /// Whether the stored value is replaced; otherwise a `CASE` in the statement keeps it.
     var isGiven: Bool { self != .unchanged }
 }

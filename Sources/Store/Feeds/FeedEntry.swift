@@ -1,23 +1,23 @@
 package import BellhopRules
 
-/// A feed message with the time that decides between older and newer.
+/// A feed message with the time that decides its order.
 package struct FeedEntry: Sendable {
     package let update: FeedUpdate
-    /// When its source said it; its arrival if the message has no time.
+    /// The source timestamp, or the time of arrival if the message has none.
     package let saidAt: Timestamp
-    /// The last time at which the app's servers vouched for the user, as far as the entry tells; `nil` for a client's word
-    /// alone.
+    /// The last time at which the app's servers vouched for the user, if known from this entry; `nil` for an update
+    /// from a client.
     ///
-    /// An erasure keeps only what is vouched for after it.
+    /// An erasure keeps only data that is vouched for after it.
     let vouchedAt: Timestamp?
-    /// Whether the user's client said it, through the API.
+    /// Whether the user's client sent the update, through the API.
     let isFromClient: Bool
 
-    /// How far ahead of its arrival the time of a message may be: clocks differ, and a time further ahead would win over
-    /// all others for as long.
+    /// The maximum time by which a message's timestamp may be after its arrival. Clocks differ, and a timestamp further
+    /// in the future would win over all others for as long.
     package static let mostAhead = Duration.seconds(300)
 
-    /// A message of the app's servers.
+    /// Creates an entry for a message from the app's servers.
     package init(update: FeedUpdate, arrival: Timestamp) {
         self.update = update
         let latest = Timestamp(clamping: arrival.microseconds + Self.mostAhead.microseconds)
@@ -26,7 +26,8 @@ package struct FeedEntry: Sendable {
         isFromClient = false
     }
 
-    /// What a user's client says; `vouchedAt` is when its token was issued, if that was after an erasure of the user.
+    /// Creates an entry for an update from a user's client. `vouchedAt` is the time at which its token was issued, if
+    /// that was after an erasure of the user.
     init(client update: FeedUpdate, saidAt: Timestamp, vouchedAt: Timestamp?) {
         self.update = update
         self.saidAt = saidAt
@@ -34,8 +35,8 @@ package struct FeedEntry: Sendable {
         isFromClient = true
     }
 
-    /// Splits a batch so that each part is about so few users that the server can hold the locks of many such parts, and
-    /// all words about a user are in one.
+    /// Splits a batch into parts of so few users that the server can hold the locks of many such parts. All updates of
+    /// a user are in one part.
     static func groups(of entries: [FeedEntry]) -> [[FeedEntry]] {
         var groups: [[FeedEntry]] = []
         var places: [User: Int] = [:]
@@ -51,8 +52,8 @@ package struct FeedEntry: Sendable {
 
     private static let usersPerGroup = 64
 
-    /// Splits a batch so that each part holds at most one word about a user, the oldest first: within a part the order
-    /// does not matter, and one statement can take all words of a kind.
+    /// Splits a batch into parts with at most one update per user, the oldest first. Within a part the order does not
+    /// matter, so one statement can write all updates of a kind.
     static func rounds(of entries: [FeedEntry]) -> [[FeedEntry]] {
         var rounds: [[FeedEntry]] = []
         var depth: [User: Int] = [:]

@@ -1,13 +1,13 @@
 import BellhopRules
 import Postgres
 
-/// What a transaction of feeds locks before it writes anything, in the order that all of them keep.
+/// The locks that a feed transaction takes before it writes anything, in an order that all of them share.
 ///
-/// The words about a user are applied oldest first, one round after the other, so the rows that they write come in no
-/// order. Two transactions that share users or tokens take turns instead: whoever waits holds nothing that the other
-/// wants. The rows that others than feeds write too, and many at once, are locked by their keys before the first round.
+/// A user's updates are applied oldest first, in several rounds, so rows are written in no fixed order. Two
+/// transactions that share users or tokens are therefore serialised: a waiting transaction holds no lock that the other
+/// needs. Rows that other statements also write in bulk are locked by their keys before the first round.
 struct FeedLocks: Sendable {
-    /// Whom and what the words are about, rows that are not there yet among them.
+    /// The names of the users and tokens in the updates, including those without rows.
     private let names: [String]
     private let people: [Parameter]
     private let tokens: [Parameter]?
@@ -39,7 +39,7 @@ struct FeedLocks: Sendable {
         self.hasReminders = hasReminders
     }
 
-    /// For people who are erased once more.
+    /// Creates the locks for users whose erasure is repeated.
     init(erasing people: [RecipientKey]) {
         names = people.map { Self.name(ofUser: $0.user.text, $0.app) }
         self.people = RecipientKey.parameters(people)
@@ -49,8 +49,8 @@ struct FeedLocks: Sendable {
 
     private static func name(ofUser user: String, _ app: AppID) -> String { "user \(app.text) \(user)" }
 
-    /// The rows of `people` after those of their devices: whoever writes a device locks its row first, and its trigger the
-    /// other.
+    /// Takes the locks. The rows of `people` come after those of devices: a statement that writes a device locks its
+    /// row first, and the trigger locks the other.
     func take(on connection: PostgresConnection) throws(PostgresError) {
         _ = try connection.run(Self.subjects, [.textArray(names)])
         if let tokens { _ = try connection.run(Self.devices, people + tokens) }
@@ -68,7 +68,7 @@ struct FeedLocks: Sendable {
         return [.textArray(subjects.map(\.app.text)), .textArray(subjects.map(\.name))]
     }
 
-    /// By a hash of their own: the hand-over asks for users by another, and must not miss those who are being fed.
+    /// Uses a separate hash: the release locks users by another one and must not skip users who are being updated.
     private static let subjects = Statement(
         """
         SELECT count(pg_advisory_xact_lock(key))

@@ -1,10 +1,10 @@
 import BellhopRules
 import Postgres
 
-/// `follow.added` and `follow.removed`.
+/// Applies `follow.added` and `follow.removed`.
 ///
-/// Whoever applies words about a user holds the lock of ``FeedLocks``, so nobody else writes between what is read here and
-/// what is written.
+/// The caller holds the locks of ``FeedLocks``, so that no other transaction writes between the read and the write
+/// here.
 enum FollowFeed {
     static func apply(_ words: [Word<FollowWord>], on connection: PostgresConnection) throws(PostgresError) {
         let topics: Parameter = .textArray(words.map(\.content.topic.text))
@@ -20,7 +20,7 @@ enum FollowFeed {
         _ = try connection.run(write, columns.parameters)
     }
 
-    /// A device that has a new token goes on following by it.
+    /// Keeps the follows of a device whose token has changed.
     static func rename(_ words: [Word<SubscriptionUpdate>], on connection: PostgresConnection) throws(PostgresError) {
         let names = words.compactMap { word -> (former: String, present: String)? in
             guard let former = word.content.replaces else { return nil }
@@ -31,7 +31,7 @@ enum FollowFeed {
         _ = try connection.run(rename, who + [.textArray(names.map(\.former)), .textArray(names.map(\.present))])
     }
 
-    /// What is stored of each follow that is spoken of; nothing for people who were erased since.
+    /// Reads the stored state of each follow in the updates. Users who were erased since are omitted.
     private static let lookUp = Statement(
         """
         SELECT r.position, \(StoredFollow.columns(of: "f")), f.since, f.removed_at, f.source_time, f.whole_time, f.role_time,
@@ -49,7 +49,7 @@ enum FollowFeed {
         effect: .reads
     )
 
-    /// A follow begins with its row, and anew where it had ended.
+    /// A follow begins with its row, and begins again if it had ended.
     private static let write = Statement(
         """
         INSERT INTO follows AS f
@@ -72,7 +72,7 @@ enum FollowFeed {
         """
     )
 
-    /// Where nothing was said of the new token yet.
+    /// Renames a device unless an update of the new token exists.
     private static let rename = Statement(
         """
         UPDATE follows f
@@ -85,7 +85,7 @@ enum FollowFeed {
 }
 
 extension FollowRecord {
-    /// From the columns of `FollowFeed.lookUp`; nil where nothing is stored.
+    /// Creates a record from the columns of `FollowFeed.lookUp`; `nil` if nothing is stored.
     fileprivate init?(_ rows: Rows, _ row: Int) throws(PostgresError) {
         guard let since = try rows.timestamp(row, 4) else { return nil }
         self.init(

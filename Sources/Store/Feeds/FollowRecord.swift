@@ -1,24 +1,24 @@
 import BellhopRules
 
-/// All that is known of one follow: what it says, and when each part of it was said.
+/// The complete state of one follow, with the timestamp of each part.
 ///
-/// Each part (whether all devices follow, whether one does, the role, the silence) goes by its own latest word, so that
-/// partial words end the same in whatever order they arrive. An end without a device is the latest word about every
-/// part: whoever follows again begins anew.
+/// Each part (all devices, a single device, the role, the mute) is set by its own latest update. Partial updates
+/// therefore give the same result in any order of arrival. An end without a device is the latest update of every part:
+/// a later follow begins with defaults.
 struct FollowRecord: Hashable, Sendable {
     private(set) var role: FollowRole?
     private(set) var isMuted = false
-    /// When the present follow began, by its source's words as they came in.
+    /// When the current follow began, by the source timestamps in the order of arrival.
     private(set) var since: Timestamp
-    /// When it ended; nil while it stands.
+    /// When it ended; `nil` while it exists.
     private(set) var removedAt: Timestamp?
-    /// When anything was last said.
+    /// The latest timestamp of any update.
     private(set) var saidAt: Timestamp
     private(set) var wholeSaidAt: Timestamp?
     private(set) var roleSaidAt: Timestamp?
     private(set) var mutedSaidAt: Timestamp?
     private(set) var endSaidAt: Timestamp?
-    /// By the hashes of the devices' tokens.
+    /// The parts of single devices, by the hashes of their tokens.
     private(set) var parts: [String: Part]
     private var isWhole: Bool
 
@@ -28,7 +28,7 @@ struct FollowRecord: Hashable, Sendable {
         let saidAt: Timestamp
     }
 
-    /// Nothing has been said yet; `instant` is that of the first word.
+    /// Creates a record without updates; `instant` is the time of the first one.
     init(at instant: Timestamp) {
         since = instant
         removedAt = instant
@@ -37,12 +37,12 @@ struct FollowRecord: Hashable, Sendable {
         isWhole = false
     }
 
-    /// The hashes of the devices that follow by themselves; nil where all do.
+    /// The hashes of the devices that follow individually; `nil` if all devices follow.
     var devices: [String]? {
         isWhole ? nil : parts.filter(\.value.follows).map(\.key).sorted()
     }
 
-    /// Of two words about a part the later one counts; of two of one time the one that is heard last.
+    /// Applies an update. Of two updates of a part the newer one wins; with equal timestamps the last to arrive wins.
     mutating func hear(_ word: FollowWord, at instant: Timestamp) {
         let stood = removedAt == nil
         if word.isEnd, word.device == nil { end(instant) } else { hear(partOf: word, instant) }
@@ -85,7 +85,7 @@ struct FollowRecord: Hashable, Sendable {
         saidAt = instant
     }
 
-    /// Twice as many devices as may stand for a user: what no device speaks of any more must not pile up.
+    /// Keeps twice the maximum number of a user's devices, so that entries of unused devices do not accumulate.
     private mutating func forgetOldest() {
         let most = 2 * SubscriptionFeed.mostDevices
         guard parts.count > most else { return }
@@ -95,7 +95,8 @@ struct FollowRecord: Hashable, Sendable {
 }
 
 extension FollowRecord {
-    /// As it is stored; a follow that was written without account of its parts gives way to any word about one.
+    /// Creates a record from a stored row. A follow stored without timestamps of its parts is replaced by any update of
+    /// a part.
     init(_ stored: Stored) {
         role = stored.follow.role
         isMuted = stored.follow.isMuted
@@ -123,7 +124,7 @@ extension FollowRecord {
         let parts: [UInt8]?
     }
 
-    /// JSON text: `{"<hash>": [microseconds, follows]}`; nil where no device is named.
+    /// JSON text, `{"<hash>": [microseconds, follows]}`; `nil` if no device is named.
     var partsJSON: [UInt8]? {
         guard !parts.isEmpty else { return nil }
         var object = JSONObject()
@@ -133,7 +134,7 @@ extension FollowRecord {
         return object.jsonBytes
     }
 
-    /// JSON text; nil where all devices follow.
+    /// JSON text; `nil` if all devices follow.
     var devicesJSON: [UInt8]? {
         devices.map { JSONWriter.canonicalBytes(of: .array($0.map(JSONValue.string))) }
     }

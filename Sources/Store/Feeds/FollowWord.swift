@@ -1,16 +1,16 @@
 import BellhopRules
 
-/// What one message says of one follow.
+/// An update of one follow.
 struct FollowWord: Sendable {
     let topic: Topic
-    /// The hash of the token of the device that it is about; nil for the follow as a whole.
+    /// The token hash of the updated device; `nil` for the whole follow.
     let device: String?
-    /// Whether it ends something.
+    /// Whether the update ends the follow or a device's part in it.
     let isEnd: Bool
     let role: FieldUpdate<FollowRole>
     let muted: FieldUpdate<Bool>
 
-    /// What `follow.added` says.
+    /// Creates the update of a `follow.added` message.
     init(added update: FollowUpdate, _ key: RecipientKey) {
         topic = update.topic
         device = update.token.map { SubjectHash.device($0, of: key) }
@@ -19,7 +19,7 @@ struct FollowWord: Sendable {
         muted = update.muted
     }
 
-    /// What `follow.removed` says.
+    /// Creates the update of a `follow.removed` message.
     init(removed topic: Topic, _ token: DeviceToken?, _ key: RecipientKey) {
         self.topic = topic
         device = token.map { SubjectHash.device($0, of: key) }

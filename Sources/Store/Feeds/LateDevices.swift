@@ -1,11 +1,11 @@
 import BellhopRules
 import Postgres
 
-/// Gives devices that are new a part in what still waits for their users' quiet hours or digests.
+/// Adds new devices to notifications that still wait for their users' quiet hours or digests.
 ///
-/// What has gone out, or is being tried, stays with the devices that there were: a retry or a replay adds none.
+/// Notifications that were sent or are being sent keep their devices: a retry or a replay adds none.
 enum LateDevices {
-    /// `fresh` holds the rows that a registration has made: app, user, and the subscription's id.
+    /// `fresh` contains the rows that a registration inserted: app, user and subscription id.
     static func join(_ fresh: Rows, on connection: PostgresConnection) throws(PostgresError) {
         guard !fresh.isEmpty else { return }
         var columns: [[String?]] = [[], [], []]

@@ -1,11 +1,11 @@
 import BellhopRules
 import Postgres
 
-/// `notification.read`.
+/// Applies `notification.read`.
 ///
-/// Reading is never taken back by an older word, and saying it again changes nothing: it needs no time of its own. Whoever
-/// reads by the inbox API takes turns with it (`InboxMark`), since two that meet rows in different orders would stop each
-/// other.
+/// An older update never reverts reading, and a repeat changes nothing, so no timestamp is stored. Reads through the
+/// inbox API (`InboxMark`) are serialised with this statement, since two statements that lock rows in different orders
+/// would deadlock.
 enum ReadingFeed {
     static func read(_ words: [Word<ReadingUpdate.Which>], on connection: PostgresConnection) throws(PostgresError) {
         let readers = words.map { ($0.app.text, $0.user.text) }
@@ -29,7 +29,7 @@ enum ReadingFeed {
         }
     }
 
-    /// By the hash of the inbox API.
+    /// Uses the hash of the inbox API.
     private static let takeTurns = Statement(
         """
         SELECT count(pg_advisory_xact_lock(key)) FROM (
@@ -45,14 +45,14 @@ enum ReadingFeed {
         where: "i.id = ANY (ARRAY[k.id])"
     )
 
-    /// What sleeps was not read.
+    /// Snoozed notifications do not count as read.
     private static let all = marking(
         "unnest($1::text[], $2::text[], $3::timestamptz[]) AS r (app, user_id, until)",
         "r.until",
         where: "i.created_at <= k.until AND (i.snoozed_until IS NULL OR i.snoozed_until <= now())"
     )
 
-    /// Users are found before anything of theirs is, so that nothing but the key leads to the rows.
+    /// Looks up the users before their rows, so that the rows are found only by their key.
     private static func marking(_ words: String, _ column: String, where condition: String) -> Statement {
         Statement(
             """

@@ -1,7 +1,7 @@
 import BellhopRules
 import Postgres
 
-/// `recipient.upserted`; the end of a recipient is ``Erasure``.
+/// Applies `recipient.upserted`; ``Erasure`` applies `recipient.deleted`.
 enum RecipientFeed {
     static func upsert(_ words: [Word<RecipientUpdate>], on connection: PostgresConnection) throws(PostgresError) {
         let who = Word.who(words)
@@ -33,15 +33,15 @@ enum RecipientFeed {
         _ = try connection.run(
             preferences,
             Word.who(documents) + [
-                // The JSON value null stands for "cleared": the catalogue's defaults hold again.
+                // The JSON value null stands for "cleared": the catalogue's defaults are in effect again.
                 .jsonArray(documents.map { $0.content.preferences.value?.jsonBytes ?? Array("null".utf8) })
             ]
         )
     }
 
-    /// An opt-out by the link of a mail ends when the app's servers say that the user of the address may be mailed.
+    /// Ends an opt-out that a user made by a mail's link, when the app's servers report that the address may be mailed.
     ///
-    /// Before the user's row is written, which then finds that it has ended.
+    /// It runs before the user's row is written, so that the write finds that the opt-out has ended.
     private static func takeBackOptOuts(
         _ words: [Word<RecipientUpdate>],
         on connection: PostgresConnection
@@ -69,7 +69,7 @@ enum RecipientFeed {
         """
     )
 
-    /// Only the app's servers bring a user back: a client that is still signed in may go on without its user's wish.
+    /// Only the app's servers bring a user back: a client that is still signed in may act without the user's intention.
     private static let welcomeBack = Statement(
         """
         UPDATE tombstones t SET returned_at = greatest(t.returned_at, r.vouched_at)
@@ -89,9 +89,9 @@ enum RecipientFeed {
         """
     )
 
-    /// By the user alone, so that nothing thinks of reading all of an app's.
+    /// Finds rows by the user alone, so that the planner never reads all rows of an app.
     ///
-    /// An older word of the app's servers changes nothing but that they vouched for the user.
+    /// An older update from the app's servers only changes the time at which they vouched for the user.
     private static let update = Statement(
         """
         UPDATE recipients t SET
@@ -114,7 +114,7 @@ enum RecipientFeed {
 
     private static let isNewer = "t.source_time <= r.said_at"
 
-    /// Reminders by the user's clock are planned anew.
+    /// Plans reminders again that follow the user's time zone.
     private static let replan = Statement(
         """
         UPDATE reminders t SET next_fire_at = NULL, held_until = NULL

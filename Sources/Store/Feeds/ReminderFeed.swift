@@ -1,7 +1,7 @@
 import BellhopRules
 import Postgres
 
-/// `reminder.set` and `reminder.removed`.
+/// Applies `reminder.set` and `reminder.removed`.
 enum ReminderFeed {
     static func set(_ words: [Word<ReminderUpdate>], on connection: PostgresConnection) throws(PostgresError) {
         _ = try connection.run(
@@ -22,7 +22,7 @@ enum ReminderFeed {
         )
     }
 
-    /// Its words go, the row stays: a `reminder.set` that was sent before must not bring it back.
+    /// Removes a reminder's content and keeps the row, so that an earlier `reminder.set` cannot restore it.
     static func remove(_ words: [Word<ReminderID>], on connection: PostgresConnection) throws(PostgresError) {
         let nothing = Parameter.textArray(words.map { _ in nil })
         _ = try connection.run(
@@ -32,7 +32,7 @@ enum ReminderFeed {
         )
     }
 
-    /// A copy of what stands already does not begin it anew.
+    /// The condition for a change. A repeat of the stored state does not restart the reminder.
     private static let changed = """
         (t.removed_at IS NOT NULL OR (t.local_time, t.days, t.timezone)
             IS DISTINCT FROM (excluded.local_time, excluded.days, excluded.timezone))

@@ -2,12 +2,13 @@ import BellhopRules
 import Cryptography
 import Postgres
 
-/// `subscription.upserted` and `subscription.revoked`.
+/// Applies `subscription.upserted` and `subscription.revoked`.
 enum SubscriptionFeed {
-    /// A token belongs to the last user who registered it, even when that registration was revoked since: a word that
-    /// was under way for longer must not hand the device back.
+    /// Stores registrations. A token belongs to the last user who registered it, even if that registration was revoked
+    /// since: a delayed update must not return the device to its former user.
     ///
-    /// Two workers that hear of one token at once take turns by `FeedLocks`, or neither would see the other's row.
+    /// Two workers with updates of one token are serialised by `FeedLocks`, since otherwise neither would see the
+    /// other's row.
     static func upsert(_ words: [Word<SubscriptionUpdate>], on connection: PostgresConnection) throws(PostgresError) {
         let who = Word.who(words)
         let token: Parameter = .textArray(words.map(\.content.token.text))
@@ -35,9 +36,9 @@ enum SubscriptionFeed {
         try LateDevices.join(fresh, on: connection)
     }
 
-    /// A device that has a new token keeps its subscription, and with it what waits for it in the ledger.
+    /// Changes the token of a subscription, which keeps its id and its deliveries in the ledger.
     ///
-    /// The former token is buried too, for the case that its own registration is still under way.
+    /// The former token gets a tombstone, too, in case its own registration arrives later.
     private static func rotate(
         _ words: [Word<SubscriptionUpdate>],
         on connection: PostgresConnection
@@ -58,10 +59,11 @@ enum SubscriptionFeed {
         _ = try connection.run(revoke, Array(who.prefix(3)) + [.textArray(words.map(\.content.text))])
     }
 
-    /// Leaves tombstones of tokens that their users no longer have.
+    /// Writes tombstones for tokens that their users no longer have.
     ///
-    /// A client may name any token as its former one. So it buries only a token that the user has had, and one that itself
-    /// took another's place only after an hour: a client cannot fill the table by renaming one device again and again.
+    /// A client may name any token as its former one. A tombstone is therefore written only for a token that the user
+    /// has had. If that token itself replaced another, an hour must have passed. A client thus cannot fill the table by
+    /// renaming one device repeatedly.
     private static func bury<Content>(
         _ words: [Word<Content>],
         _ tokens: [String],
@@ -78,18 +80,18 @@ enum SubscriptionFeed {
         )
     }
 
-    /// What the tombstones of the tokens are found by.
+    /// The hashes by which tombstones of the tokens are found.
     private static func subjects(_ words: [Word<SubscriptionUpdate>]) -> Parameter {
         .bytesArray(words.map { SubjectHash.subscription($0.app, $0.user, token: $0.content.token.text).bytes })
     }
 
-    /// Stable for as long as user, provider and token stay: the ledger's target.
+    /// Returns the subscription's id, the target in the ledger. It is stable for a user, provider and token.
     private static func id(_ word: Word<SubscriptionUpdate>) -> String {
         let parts = [word.app.text, word.user.text, word.content.provider.rawValue, word.content.token.text]
         return TargetNumber.prefix + SHA256.digest(of: Array(parts.joined(separator: "\u{0}").utf8)).hexPrefix(bytes: 8)
     }
 
-    /// A registration that was revoked before it was heard is kept as revoked: it still says whose the token was.
+    /// A registration that was revoked before it arrived is stored as revoked, since it still shows the token's owner.
     private static let seed = Statement(
         """
         INSERT INTO push_subscriptions
@@ -119,13 +121,14 @@ enum SubscriptionFeed {
         """
     )
 
-    /// A subscription is found by its token: its id outlives the token that it was made of.
+    /// A subscription is found by its token, since its id outlives the token from which it was made.
     private static let isDevice = """
         t.app || '' = r.app AND t.profile_id = ANY (ARRAY[r.user_id]) AND t.device_token = r.token
           AND t.provider = r.provider
         """
 
-    /// Not where the new token was revoked since: the device has logged out, and the rotation was only heard later.
+    /// Changes the token unless the new token was revoked since: then the device has logged out, and the rotation
+    /// arrived late.
     private static let rotate = Statement(
         """
         UPDATE push_subscriptions t SET device_token = r.token, reached_at = NULL, renamed_at = r.said_at
@@ -142,7 +145,7 @@ enum SubscriptionFeed {
         """
     )
 
-    /// Where the new token was known already, or is revoked, the former one's subscription ends.
+    /// Ends the former token's subscription if the new token was registered already or is revoked.
     private static let replace = Statement(
         """
         UPDATE push_subscriptions t SET revoked_at = r.said_at, revoke_reason = \(RevokeReason.replaced.literal)
@@ -163,14 +166,16 @@ enum SubscriptionFeed {
         """
     )
 
-    /// A registration revives what was revoked before it, never what was revoked after it.
+    /// A registration reactivates a subscription that was revoked before it, and never one that was revoked after it.
     ///
-    /// What the source itself ended stands with the time that the source gave it. What we ended (a provider's word, too
-    /// many devices, none heard of for long) stands with the time of our own clock, and the source's may be behind it: that
-    /// is compared with the registration that was ended, by the clock that told of both. So a registration that was under
-    /// way while its device was ended revives it, and the provider's next answer ends it again.
+    /// A revocation by the source has the source's timestamp. A revocation by Bellhop (after a provider's answer,
+    /// because of too many devices, or because of inactivity) has Bellhop's time, and the source's clock may be behind.
+    /// Therefore the new registration's timestamp is compared with that of the revoked registration, since both come
+    /// from the source's clock. A registration in flight during the revocation thus reactivates the device, and the
+    /// provider's next answer revokes it again.
     ///
-    /// A device that lives again, or says that it is of another kind, has to be reached anew before it counts.
+    /// A reactivated device, and a device whose platform or environment changes, counts as unreached until its next
+    /// accepted push.
     private static let update = Statement(
         """
         UPDATE push_subscriptions t SET
@@ -193,7 +198,7 @@ enum SubscriptionFeed {
         """
     )
 
-    /// Of the rows of one token all but the one registered last are revoked, whoever they belong to.
+    /// Revokes all rows of a token, of any user, except the one registered last.
     private static let settleOwnership = Statement(
         """
         SELECT settle_token(r.app, r.token)
@@ -201,10 +206,11 @@ enum SubscriptionFeed {
         """
     )
 
-    /// Live devices of one user at most: a bug or a hostile client must not make a fan-out of one person.
+    /// The maximum number of active devices per user. It prevents a faulty or hostile client from creating a fan-out
+    /// for one user.
     static let mostDevices = 20
 
-    /// Those that were seen least lately give way.
+    /// Revokes the excess devices that were seen least recently.
     private static let capDevices = Statement(
         """
         UPDATE push_subscriptions t SET revoked_at = now(), revoke_reason = \(RevokeReason.tooMany.literal)

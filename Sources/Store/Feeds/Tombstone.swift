@@ -1,6 +1,6 @@
-/// The condition under which a word is not older than a deletion.
+/// The condition that an update is newer than a deletion.
 enum Tombstone {
-    /// `subject` is the column of `r` with the hash to look for.
+    /// `subject` is the column of `r` with the hash of the tombstone.
     static func spares(_ subject: String) -> String {
         """
         NOT EXISTS (

@@ -1,7 +1,7 @@
 import BellhopRules
 import Postgres
 
-/// One word about one user, of one kind.
+/// One update of one kind for one user.
 struct Word<Content> {
     let app: AppID
     let user: UserID
@@ -29,7 +29,8 @@ struct Word<Content> {
         isFromClient = false
     }
 
-    /// `$1` to `$4` of every feed statement: app, user, time, and the hash under which the person may be a tombstone.
+    /// The parameters `$1` to `$4` of every feed statement: app, user, time, and the hash of the user's possible
+    /// tombstone.
     static func who(_ words: [Word]) -> [Parameter] {
         [
             .textArray(words.map(\.app.text)), .textArray(words.map(\.user.text)),
@@ -38,6 +39,6 @@ struct Word<Content> {
         ]
     }
 
-    /// When the app's servers vouched for the user with each word.
+    /// Returns the times at which the app's servers vouched for each user.
     static func vouched(_ words: [Word]) -> Parameter { .instantArray(words.map { $0.vouchedAt?.microseconds }) }
 }

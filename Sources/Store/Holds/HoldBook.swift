@@ -1,6 +1,6 @@
 package import Postgres
 
-/// The table `holds`, by which workers learn what operators keep from being sent.
+/// The table `holds`, from which workers read the operators' holds.
 package struct HoldBook: Sendable {
     private let pool: PostgresPool
 
@@ -8,15 +8,15 @@ package struct HoldBook: Sendable {
         self.pool = pool
     }
 
-    /// What stands in the ledger of what a hold has put into its backlog.
+    /// The reason in the ledger of deliveries that a hold keeps in a backlog.
     package static let reason = "held"
 
-    /// As many as may be in force at a time.
+    /// The maximum number of holds in effect.
     package static let most = 200
 
-    /// All that are in force, the first one first.
+    /// Returns all holds in effect, the oldest first.
     ///
-    /// Those that were placed at the same moment may be some more than ``most``.
+    /// Holds that were placed concurrently may exceed ``most`` by a few.
     package func all() async throws(PostgresError) -> [OperatorHold] {
         try await pool.run(Self.all, []).compactMap { (rows, row) throws(PostgresError) in try OperatorHold(rows, row) }
     }

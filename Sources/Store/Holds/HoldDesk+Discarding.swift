@@ -1,13 +1,13 @@
 package import BellhopRules
 package import Postgres
 
-/// Of what waits behind a hold: all of it, or what came of one event.
+/// Selects held deliveries: all deliveries of a hold, or those of one event.
 package struct HeldSelection: Sendable, Equatable {
-    /// The number of the hold: what is released meanwhile is not meant any more.
+    /// The number of the hold. After its release the selection is empty.
     package let hold: Int64
     package let scope: HoldScope
     package var event: EventID?
-    /// Recorded up to then; nil where nobody has counted it yet.
+    /// The latest time of recording; `nil` before the first count.
     package var recordedBy: Timestamp?
 
     package init(_ scope: HoldScope, of hold: Int64, event: EventID? = nil) {
@@ -17,28 +17,28 @@ package struct HeldSelection: Sendable, Equatable {
     }
 }
 
-/// How much is meant, and by whose clock.
+/// The number of selected deliveries and users, with the time of the count.
 package struct HeldCount: Sendable, Equatable {
     package let deliveries: Int
     package let users: Int
     package let asOf: Timestamp
 }
 
-/// What a discard came to.
+/// The result of a discard.
 package struct Discarding: Sendable, Equatable {
-    /// Deliveries that are never sent.
+    /// The number of discarded deliveries, which are never sent.
     package let done: Int
-    /// What of the selection waits still, what came later included.
+    /// The number of selected deliveries that still wait, including later ones.
     package let left: Int
-    /// Whether the hold stood to the end.
+    /// Whether the hold was still in effect at the end.
     package let isHeld: Bool
 }
 
 extension HoldDesk {
-    /// What stands in the ledger of what was discarded.
+    /// The reason in the ledger of discarded deliveries.
     package static let discarded = "discarded"
 
-    /// Counts what waits; lines of other types in a backlog are left out.
+    /// Counts the selected deliveries. Other types in the same backlog are excluded.
     package func count(_ selection: HeldSelection) async throws(PostgresError) -> HeldCount {
         let names = try await names(of: selection.scope)
         let condition = selection.condition(on: .textArray(names))
@@ -55,7 +55,7 @@ extension HoldDesk {
         )
     }
 
-    /// Events of which something waits behind a hold; of each backlog no more is looked at than an overview counts.
+    /// Returns the events with held deliveries. In each backlog at most ``StoreStatus/most`` deliveries are read.
     package func events(of scope: HoldScope) async throws(PostgresError) -> [EventID] {
         let names = try await names(of: scope)
         let sql = """
@@ -72,13 +72,14 @@ extension HoldDesk {
         return try rows.compactMap { (rows, row) throws(PostgresError) in EventID(validating: try rows.text(row, 0)) }
     }
 
-    /// Sees to it that what waits is never sent, and no more of it than was agreed to, as long as the hold stands.
+    /// Discards held deliveries, at most as many as agreed, while the hold is in effect.
     ///
-    /// What is recorded in the app stays. It goes a thousand at a time, so that no worker waits for long. What workers move
-    /// from one backlog to another meanwhile is in none for a moment: it looks again, until nothing has been found for a
-    /// while, `pause` apart.
+    /// The notifications stay in the inbox. Deliveries are discarded in steps of a thousand, so that no worker waits
+    /// long. A delivery that a worker moves between backlogs is in none for a moment. The search is therefore repeated
+    /// at intervals of `pause`, until several searches in a row have found nothing.
     ///
-    /// The audit has it first: an end half-way leaves an act that did less than it says, and none that nobody knows of.
+    /// The audit entry is written first. After an interruption it may state more than was done, but no action is
+    /// without an entry.
     package func discard(
         _ selection: HeldSelection,
         agreed: Int,
@@ -104,10 +105,10 @@ extension HoldDesk {
         return Discarding(done: done, left: isHeld ? try await count(rest).deliveries : 0, isHeld: isHeld)
     }
 
-    /// How often it looks in all, and how often in a row without finding anything.
+    /// The maximum number of searches, and the number of searches without results after which the discard ends.
     private static let (mostLooks, calmLooks) = (200, 3)
 
-    /// Once through all backlogs in which something of it may wait.
+    /// Discards once in all backlogs that may contain selected deliveries.
     private func sweep(_ selection: HeldSelection, atMost limit: Int) async throws(PostgresError) -> Int {
         var done = 0
         for name in try await names(of: selection.scope) {
@@ -130,7 +131,7 @@ extension HoldDesk {
 
     private static let atOnce = 1000
 
-    /// From one priority of a backlog, each part beginning where the last one ended.
+    /// Discards from one priority of a backlog. Each step begins where the previous one ended.
     private func discard(
         _ selection: HeldSelection,
         from name: String,
@@ -145,7 +146,7 @@ extension HoldDesk {
             let begin = condition.bind(since.map(Parameter.instant) ?? .null)
             let count = condition.bind(.integer(Int64(min(Self.atOnce, limit - done))))
             let hold = condition.bind(.integer(selection.hold))
-            // A release waits for the thousand that is under way, and no other comes after it.
+            // A release waits for the step in progress, and no step begins after it.
             let sql = """
                 WITH standing AS MATERIALIZED (
                     SELECT number FROM holds WHERE number = \(hold) FOR KEY SHARE
@@ -179,7 +180,7 @@ extension HoldDesk {
         }
     }
 
-    /// Nothing where the hold does not stand any more.
+    /// Adds the audit entry, or nothing if the hold is no longer in effect.
     private static let addAudit = Statement(
         """
         INSERT INTO audit (operator, act, filter, items, because)
@@ -190,7 +191,7 @@ extension HoldDesk {
         """
     )
 
-    /// What it came to, and whether the hold stands.
+    /// Adds the result to the audit, and returns whether the hold is in effect.
     private static let addEnd = Statement(
         """
         WITH audited AS (
@@ -203,8 +204,8 @@ extension HoldDesk {
 }
 
 extension HeldSelection {
-    /// What it says beside the backlogs needs the notification's own row, which is looked up for each line: nothing that the
-    /// server believes of the tables may turn it round.
+    /// The join with `inbox`, for conditions on the notification. The row is looked up for each delivery; `OFFSET 0`
+    /// fixes this join order, whatever the planner's statistics are.
     fileprivate var join: String {
         guard scope.type != nil || event != nil else { return "" }
         return """
@@ -212,7 +213,7 @@ extension HeldSelection {
             """
     }
 
-    /// The condition on `ledger d` and `inbox i`, behind the parameter that names the backlogs.
+    /// The condition on `ledger d` and `inbox i`, after the parameter with the backlogs.
     fileprivate func condition(on backlogs: Parameter) -> SQLPiece {
         var piece = SQLPiece(sql: "", parameters: [backlogs])
         var terms = ["d.state = 'w'"]

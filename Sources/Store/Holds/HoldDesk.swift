@@ -1,29 +1,29 @@
 package import Postgres
 
-/// The table `holds` as operators act upon it: the hand brake, and what waits behind it.
+/// The operators' actions on the table `holds` and on held deliveries.
 package struct HoldDesk: Sendable {
     let pool: PostgresPool
 
-    /// - Parameter pool: with the rights of an admin.
+    /// - Parameter pool: A pool with the rights of an admin.
     package init(pool: PostgresPool) {
         self.pool = pool
     }
 
-    /// What came of a wish to hold something.
+    /// The result of placing a hold.
     package enum Placing: Sendable, Equatable {
         case placed(OperatorHold)
-        /// The very same is held already, by whoever came first.
+        /// The same hold exists already; the existing one is returned.
         case isHeld(OperatorHold)
-        /// As many are in force as may be.
+        /// The maximum number of holds is in effect.
         case tooMany
     }
 
-    /// All that are in force, the first one first.
+    /// Returns all holds in effect, the oldest first.
     package func all() async throws(PostgresError) -> [OperatorHold] {
         try await HoldBook(pool: pool).all()
     }
 
-    /// Keeps something from being sent from now on, together with its line in the audit.
+    /// Places a hold and its audit entry.
     package func place(_ scope: HoldScope, by desk: DeskOperator) async throws(PostgresError) -> Placing {
         let parameters: [Parameter] = scope.parameters + [.text(desk.name), .text(desk.because)]
         let rows = try await pool.run(Self.place, parameters)
@@ -31,7 +31,7 @@ package struct HoldDesk: Sendable {
         return try await all().first { $0.scope == scope }.map { .isHeld($0) } ?? .tooMany
     }
 
-    /// Ends a hold, together with its line in the audit; nil where it is not in force any more.
+    /// Releases a hold and adds an audit entry; `nil` if the hold is no longer in effect.
     package func release(_ number: Int64, by desk: DeskOperator) async throws(PostgresError) -> OperatorHold? {
         let rows = try await pool.run(
             Self.release,
@@ -61,7 +61,7 @@ package struct HoldDesk: Sendable {
         """
     )
 
-    /// The part of a statement that writes down an act upon the holds in a table expression.
+    /// Returns the part of a statement that adds an audit entry for the holds in a table expression.
     private static func audited(_ act: String, by name: String, because: String, from holds: String) -> String {
         """
         audited AS (

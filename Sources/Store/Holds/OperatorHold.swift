@@ -1,12 +1,13 @@
 package import BellhopRules
 import Postgres
 
-/// What an operator keeps from being sent: all of an app, or only one type, one provider, or one type at one provider.
+/// The deliveries that an operator stops: an app's, optionally limited to one type, one provider, or one type at one
+/// provider.
 package struct HoldScope: Hashable, Sendable {
     package let app: AppID
-    /// Nil for every type.
+    /// The type; `nil` for every type.
     package let type: EventType?
-    /// As metrics name it; nil for every provider, e-mail included.
+    /// The provider, as named in metrics; `nil` for every provider and e-mail.
     package let provider: String?
 
     package init(app: AppID, type: EventType? = nil, provider: String? = nil) {
@@ -15,36 +16,37 @@ package struct HoldScope: Hashable, Sendable {
         self.provider = provider
     }
 
-    /// For people, such as `drop`, `drop, type promo` or `drop, type promo, through fcm`.
+    /// The scope as text, such as `drop`, `drop, type promo` or `drop, type promo, through fcm`.
     package var words: String {
         ([app.text] + [type.map { "type \($0)" }, provider.map { "through \($0)" }].compactMap { $0 })
             .joined(separator: ", ")
     }
 
-    /// Whether it keeps an outlet from sending events of a type; of none in particular where that is nil.
+    /// Returns whether the hold stops events of a type at an outlet. With a `nil` type, only a hold on all types
+    /// matches.
     package func covers(_ app: AppID, provider: String, type: EventType?) -> Bool {
         self.app == app && (self.provider ?? provider) == provider && (self.type == nil || self.type == type)
     }
 
-    /// Whether all of another is held by this, too.
+    /// Returns whether this scope includes all of another.
     package func contains(_ other: HoldScope) -> Bool {
         app == other.app && (type == nil || type == other.type) && (provider == nil || provider == other.provider)
     }
 
-    /// Whether something may be held by both.
+    /// Returns whether a delivery may be within both scopes.
     package func overlaps(_ other: HoldScope) -> Bool {
         app == other.app && (type == nil || other.type == nil || type == other.type)
             && (provider == nil || other.provider == nil || provider == other.provider)
     }
 
-    /// Whether something of it may wait in a backlog.
+    /// Returns whether held deliveries of this scope may wait in a backlog.
     package func mayWait(in part: OutletPart) -> Bool {
         guard part.app == app, (provider ?? part.provider) == part.provider else { return false }
         return type == nil || part.type == nil || part.type == type
     }
 }
 
-/// A hold that is in force.
+/// A hold in effect.
 package struct OperatorHold: Sendable, Equatable {
     package let number: Int64
     package let scope: HoldScope
@@ -56,7 +58,7 @@ package struct OperatorHold: Sendable, Equatable {
 }
 
 extension OperatorHold {
-    /// Nil for a row that no program of ours wrote.
+    /// Creates a hold from a row; `nil` if no Bellhop process can have written the row.
     init?(_ rows: Rows, _ row: Int) throws(PostgresError) {
         guard let app = AppID(validating: try rows.text(row, 1)) else { return nil }
         let (type, provider) = (try rows.text(row, 2), try rows.text(row, 3))
