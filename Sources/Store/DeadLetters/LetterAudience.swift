@@ -59,7 +59,7 @@ struct LetterAudience {
         }
     }
 
-    // MARK: - Taking people out
+    // MARK: - Removing users
 
     /// Returns the body without these users; `nil` if no user remains or the body cannot be rewritten.
     static func body(_ body: [UInt8], without erased: Set<RecipientKey>) -> [UInt8]? {

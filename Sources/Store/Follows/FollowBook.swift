@@ -12,7 +12,7 @@ package struct FollowKey: Hashable, Sendable {
     }
 }
 
-/// How users follow topics, looked up for a whole batch at once.
+/// Looks up follows for a whole batch.
 package struct FollowBook: Sendable {
     private let pool: PostgresPool
 
@@ -20,7 +20,7 @@ package struct FollowBook: Sendable {
         self.pool = pool
     }
 
-    /// The follows that stand, in one round trip; nothing of who does not follow, or not any more.
+    /// Returns the current follows, in one round trip. Users who do not follow, or no longer follow, are omitted.
     package func follows(_ keys: Set<FollowKey>) async throws(PostgresError) -> [FollowKey: StoredFollow] {
         guard !keys.isEmpty else { return [:] }
         let order = Array(keys)

@@ -1,27 +1,27 @@
 package import BellhopRules
 package import Postgres
 
-/// Whom a breaker keeps from sending.
+/// The part of an outlet that a breaker stops.
 package typealias BreakerKey = OutletPart
 
-/// A provider that refuses our keys or settings.
+/// A provider that rejects the app's credentials or settings.
 package struct OpenBreaker: Sendable, Equatable {
     package let key: BreakerKey
     package let reason: String
-    /// In microseconds since 1970.
+    /// Microseconds since 1970.
     package let openedAt: Int64
-    /// Until the next message may be tried; not negative.
+    /// The time until the next probe; not negative.
     package let probeIn: Duration
-    /// Probes that were refused since it opened.
+    /// The number of rejected probes since the breaker opened.
     package let failures: Int
 }
 
-/// The table `breakers`, by which all workers know of what one has met with.
+/// The table `breakers`, in which workers share their breakers.
 ///
-/// Times are the database's.
+/// Times are those of the database clock.
 package struct BreakerBook: Sendable {
     private let pool: PostgresPool
-    /// From the first refusal to the first probe; each refused probe doubles it, up to five minutes.
+    /// The time from the first rejection to the first probe. Each rejected probe doubles it, up to five minutes.
     package let firstPause: Duration
 
     package init(pool: PostgresPool, firstPause: Duration = .seconds(10)) {
@@ -29,45 +29,48 @@ package struct BreakerBook: Sendable {
         self.firstPause = firstPause
     }
 
-    /// What a worker learns that comes to a breaker whose probe is due.
+    /// The result of a request for a probe that is due.
     package enum Knock: Sendable, Equatable {
-        /// The probe is this worker's.
+        /// This worker may send the probe.
         case mayProbe
-        /// Another's probe went well meanwhile.
+        /// Another worker's probe was accepted meanwhile.
         case isClosed
-        /// Another is probing, or has been refused meanwhile.
+        /// Another worker is sending the probe, or its probe was rejected meanwhile.
         case later(Duration)
     }
 
-    /// Opens it, unless it is open already.
+    /// Opens a breaker unless it is open already.
     ///
-    /// An alarm of deaths doubts all answers of the last ten minutes, also where something else had opened it.
+    /// With the reason ``RevocationBook/massDeath``, all answers of the last ten minutes that revoke devices are
+    /// doubted. This also applies to a breaker that was opened for another reason.
     package func open(_ key: BreakerKey, reason: String) async throws(PostgresError) {
         _ = try await pool.run(Self.open, key.parameters + [.text(reason), .integer(firstPause.milliseconds)])
     }
 
-    /// A probe was refused: the next one is later, and later each time unless it says little (`isTelling`).
+    /// Records a rejected probe and schedules the next one. The interval doubles only if the answer was conclusive
+    /// (`isTelling`).
     package func reopen(_ key: BreakerKey, reason: String, isTelling: Bool = true) async throws(PostgresError) {
         let pause: [Parameter] = [.integer(firstPause.milliseconds), .boolean(isTelling)]
         _ = try await pool.run(Self.reopen, key.parameters + [.text(reason)] + pause)
     }
 
-    /// Since when its provider's word that devices are gone is doubted; nil where it is not, or the breaker is closed.
+    /// Returns the time since which the provider's answers that devices are gone are doubted; `nil` if they are not, or
+    /// if the breaker is closed.
     ///
-    /// Stays as it is for as long as the breaker is open, whatever the reason comes to be.
+    /// It does not change while the breaker is open, even if the reason changes.
     package func deathsSince(_ key: BreakerKey) async throws(PostgresError) -> Timestamp? {
         let rows = try await pool.run(Self.deaths, key.parameters)
         return rows.isEmpty ? nil : try rows.optionalInstant(0, 0).map(Timestamp.init(clamping:))
     }
 
-    /// A probe went well; whether it was open.
+    /// Closes a breaker after an accepted probe and returns whether it was open.
     package func close(_ key: BreakerKey) async throws(PostgresError) -> Bool {
         try await pool.run(Self.close, key.parameters).affectedCount > 0
     }
 
-    /// Asks for the probe: of all workers that ask, one may.
+    /// Requests the probe. Of all workers that request it, one may send it.
     ///
-    /// A probe that is never reported, since its worker died, is another's after half a minute.
+    /// If a probe's outcome is not reported because its worker died, another worker may probe after half a minute.
     package func knock(_ key: BreakerKey) async throws(PostgresError) -> Knock {
         let rows = try await pool.run(Self.knock, key.parameters)
         guard rows.count == 1 else { return .isClosed }
@@ -75,12 +78,12 @@ package struct BreakerBook: Sendable {
         return .later(.milliseconds(max(0, try rows.integer(0, 1))))
     }
 
-    /// The probe that this worker may send is not sent after all: it is the next one's that asks.
+    /// Returns an unsent probe, so that the next worker that requests it may send it.
     package func giveBackProbe(of key: BreakerKey) async throws(PostgresError) {
         _ = try await pool.run(Self.giveBack, key.parameters)
     }
 
-    /// All that are open.
+    /// Returns all open breakers.
     package func all() async throws(PostgresError) -> [OpenBreaker] {
         let rows = try await pool.run(Self.all, [])
         return try rows.compactMap { (rows, row) throws(PostgresError) in
@@ -109,7 +112,7 @@ package struct BreakerBook: Sendable {
 
     private static let doubt = "CASE $4 WHEN '\(RevocationBook.massDeath)' THEN now() - interval '10 min' END"
 
-    /// One that an older program opened does not say it.
+    /// A breaker that an older version opened has no `deaths_since`.
     private static let deaths = Statement(
         """
         SELECT coalesce(deaths_since, CASE reason WHEN '\(RevocationBook.massDeath)' THEN opened_at - interval '10 min' END)

@@ -1,8 +1,8 @@
 package import Postgres
 
-/// The table `provider_budgets`: buckets from which all workers draw what they may send.
+/// The table `provider_budgets`: token buckets that all workers share.
 ///
-/// What is drawn is gone: a worker that dies with it costs a moment's share and blocks nobody.
+/// Drawn tokens are not returned: a worker that dies with them costs a moment's share and blocks no other worker.
 package struct BudgetBook: Sendable {
     private let pool: PostgresPool
 
@@ -10,14 +10,14 @@ package struct BudgetBook: Sendable {
         self.pool = pool
     }
 
-    /// A wish to send.
+    /// A request for tokens.
     package struct Draw: Sendable {
         package let name: String
-        /// What the bucket holds at most.
+        /// The bucket's maximum level.
         package let capacity: Int
         package let refillPerSecond: Double
         package let wanted: Int
-        /// What stays in it for others.
+        /// The tokens to leave in the bucket for other workers.
         package let reserve: Int
 
         package init(name: String, capacity: Int, refillPerSecond: Double, wanted: Int, reserve: Int) {
@@ -29,7 +29,7 @@ package struct BudgetBook: Sendable {
         }
     }
 
-    /// Draws as much of it as there is.
+    /// Draws the available tokens, at most as many as wanted, and returns their number.
     package func draw(_ draw: Draw) async throws(PostgresError) -> Int {
         let parameters: [Parameter] = [
             .text(draw.name), .integer(Int64(draw.capacity)), .double(draw.refillPerSecond),
@@ -37,7 +37,7 @@ package struct BudgetBook: Sendable {
         ]
         let rows = try await pool.run(Self.draw, parameters)
         if rows.count == 1 { return Int(try rows.integer(0, 0)) }
-        // The very first draw of all has made the bucket, which its own statement does not see yet.
+        // The first draw created the bucket, which the same statement cannot see.
         let again = try await pool.run(Self.draw, parameters)
         return again.count == 1 ? Int(try again.integer(0, 0)) : 0
     }

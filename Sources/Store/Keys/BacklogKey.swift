@@ -1,9 +1,9 @@
 package import BellhopRules
 
-/// For what deliveries of a backlog wait.
+/// The part of an outlet for which the deliveries of a backlog wait.
 package typealias BacklogKey = OutletPart
 
-/// One priority of a backlog: what is urgent is pulled before the rest.
+/// One priority of a backlog: urgent deliveries are pulled before the others.
 package struct BacklogPlace: Hashable, Sendable {
     package let key: BacklogKey
     package let priority: Priority
@@ -14,10 +14,11 @@ package struct BacklogPlace: Hashable, Sendable {
     }
 }
 
-/// Where a delivery is put that cannot be started.
+/// The place of a delivery that cannot be started.
 package struct BacklogEntry: Hashable, Sendable {
     package let place: BacklogPlace
-    /// Its turn: when it was recorded; nil for what was recorded by the very statement that claimed it, as the ledger knows.
+    /// The delivery's turn, the time of recording; `nil` if the statement that recorded it also claimed it, since the
+    /// ledger has that time.
     package let queuedAt: Timestamp?
 
     package init(_ place: BacklogPlace, queuedAt: Timestamp?) {

@@ -1,7 +1,7 @@
 package import BellhopRules
 import Cryptography
 
-/// What an event says, in 16 bytes: the same id with another hash is an `id-conflict`.
+/// A hash of an event's content, in 16 bytes. The same event id with a different hash is an `id-conflict`.
 package struct ContentHash: Sendable, Hashable {
     package let bytes: [UInt8]
 
@@ -12,14 +12,14 @@ package struct ContentHash: Sendable, Hashable {
         bytes = SHA256.digest(of: content).prefix(16)
     }
 
-    /// As it was stored.
+    /// Creates a hash from its stored bytes.
     init(stored bytes: [UInt8]) {
         self.bytes = bytes
     }
 }
 
 extension SubmissionParser {
-    /// The parser of all that runs here: it gives ids to events that may come without.
+    /// Returns a parser as all processes use it. It assigns ids to events that may omit them.
     package static func hashing(_ catalogs: CatalogSet) -> SubmissionParser {
         SubmissionParser(catalogs) { SHA256.digest(of: $0).bytes }
     }

@@ -1,17 +1,17 @@
 import BellhopRules
 import Postgres
 
-/// Through what a notification leaves the house.
+/// The channel of a delivery.
 package enum Channel: String, CaseIterable, Sendable {
     case push
     case email
 }
 
-/// One line of the ledger: a notification, a channel, and where it goes.
+/// The key of a delivery: a notification, a channel and a target.
 package struct DeliveryKey: Hashable, Sendable {
     package var notification: NotificationKey
     package let channel: Channel
-    /// A subscription's id, `email`, or `-` where nothing was eligible.
+    /// A subscription's id, `email`, or `-` if there was no destination.
     package let target: String
 
     package init(notification: NotificationKey, channel: Channel, target: String) {
@@ -20,7 +20,7 @@ package struct DeliveryKey: Hashable, Sendable {
         self.target = target
     }
 
-    /// From the texts of a letter or a line; nil where one is missing or is none of ours.
+    /// Creates a key from the texts of a dead letter or a row; `nil` if one is missing or invalid.
     package init?(_ app: String?, _ user: String?, _ notification: String?, _ channel: String?, _ target: String?) {
         guard let notification = NotificationKey(app, user, notification),
             let channel = channel.flatMap(Channel.init(rawValue:)), let target
@@ -30,14 +30,14 @@ package struct DeliveryKey: Hashable, Sendable {
 }
 
 extension DeliveryKey {
-    /// App, user, the notification's number and the target's; the statement looks the user up.
+    /// Returns app, user, notification number and target number as parameters; the statement looks up the user.
     static func parameters(_ keys: [DeliveryKey]) -> [Parameter] {
         NotificationKey.parameters(keys.map(\.notification)) + [
             .integerArray(keys.map { TargetNumber.number(of: $0.target) })
         ]
     }
 
-    /// App, user, notification, channel and target as letters name them.
+    /// Returns app, user, notification, channel and target as stored with dead letters.
     static func texts(_ keys: [DeliveryKey]) -> [Parameter] {
         RecipientKey.parameters(keys.map(\.notification.recipient)) + [
             .textArray(keys.map(\.notification.notification.text)), .textArray(keys.map(\.channel.rawValue)),
@@ -45,8 +45,8 @@ extension DeliveryKey {
         ]
     }
 
-    /// The user's number, the notification's and the target's: the key of the ledger, for users who were looked up in the
-    /// history of the session that asks.
+    /// Returns the numbers of user, notification and target: the primary key of the ledger. The users' numbers must
+    /// come from the history of the querying session.
     static func ledgerParameters(_ keys: some Collection<DeliveryKey>) -> [Parameter] {
         [
             .integerArray(keys.map(\.notification.recipient.number?.value)),
@@ -55,7 +55,7 @@ extension DeliveryKey {
         ]
     }
 
-    /// The line of a target's number.
+    /// Creates a key from a target's number.
     init(_ notification: NotificationKey, target number: Int64) {
         self.init(
             notification: notification,
@@ -66,7 +66,7 @@ extension DeliveryKey {
 }
 
 extension Rows {
-    /// From the columns app, user_id, the notification's number, the target's and the user's.
+    /// Reads a key from the columns app, user_id, notification number, target number and user number.
     func deliveryKey(_ row: Int) throws(PostgresError) -> DeliveryKey? {
         guard var notification = try notificationKey(row) else { return nil }
         notification.recipient.number = try personNumber(row, 4)

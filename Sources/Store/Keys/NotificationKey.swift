@@ -2,7 +2,7 @@ package import BellhopRules
 import Cryptography
 import Postgres
 
-/// One notification of one user.
+/// The key of one user's notification.
 package struct NotificationKey: Hashable, Sendable {
     package var recipient: RecipientKey
     package let notification: NotificationID
@@ -12,7 +12,7 @@ package struct NotificationKey: Hashable, Sendable {
         self.notification = notification
     }
 
-    /// From texts; nil where one is missing or is none of ours.
+    /// Creates a key from texts; `nil` if one is missing or invalid.
     package init?(_ app: String?, _ user: String?, _ notification: String?) {
         guard let recipient = RecipientKey(app, user),
             let id = notification.flatMap(NotificationID.init(validating:))
@@ -22,12 +22,12 @@ package struct NotificationKey: Hashable, Sendable {
 }
 
 extension NotificationID {
-    /// The id that any re-run computes again, from the app, the event and the user.
+    /// Computes the id from app, event and user, so that every repetition gives the same id.
     package init(app: AppID, event: EventID, user: UserID) {
         self.init(bits: SHA256.digest(of: Self.hashInput(app: app, event: event, user: user)).leadingBits)
     }
 
-    /// As the tables keep it: the same eight bytes.
+    /// The id as stored in the tables: the same eight bytes.
     var number: Int64 { Int64(bitPattern: bits) }
 
     init(number: Int64) {
@@ -36,14 +36,15 @@ extension NotificationID {
 }
 
 extension NotificationKey {
-    /// App, user and number; the statement looks the user up.
+    /// Returns app, user and number as parameters; the statement looks up the user.
     static func parameters(_ keys: [NotificationKey]) -> [Parameter] {
         RecipientKey.parameters(keys.map(\.recipient)) + [.integerArray(keys.map(\.notification.number))]
     }
 }
 
 extension Rows {
-    /// From the columns app, user_id and the notification's number; nil where they hold what no program of ours wrote.
+    /// Reads a key from the columns app, user_id and notification number; `nil` if no Bellhop process can have written
+    /// them.
     func notificationKey(_ row: Int) throws(PostgresError) -> NotificationKey? {
         guard let recipient = try recipientKey(row) else { return nil }
         return NotificationKey(recipient: recipient, notification: NotificationID(number: try integer(row, 2)))

@@ -1,14 +1,13 @@
 package import BellhopRules
 
-/// An app at one of its providers, or only its devices of one platform or its events of one type there: what a breaker
-/// keeps from sending, and what deliveries wait for.
+/// An outlet, or its part for one platform or one event type. Breakers stop it, and deliveries wait for it.
 package struct OutletPart: Hashable, Sendable {
     package let app: AppID
-    /// The provider as metrics name it.
+    /// The provider, as named in metrics.
     package let provider: String
-    /// Nil where all devices are concerned.
+    /// The platform; `nil` for all devices.
     package let platform: DevicePlatform?
-    /// What waits for a hold on this type alone, on all platforms; nil for everything else.
+    /// The event type of deliveries that wait for a hold on this type, on all platforms; `nil` for all others.
     package let type: EventType?
 
     package init(app: AppID, provider: String, platform: DevicePlatform? = nil) {
@@ -25,17 +24,17 @@ package struct OutletPart: Hashable, Sendable {
         self.type = type
     }
 
-    /// Whether it is the outlet itself.
+    /// Whether it is the whole outlet.
     package var isWhole: Bool { platform == nil && type == nil }
 
-    /// As the ledger has it, such as `drop/fcm`, `drop/fcm/ios` or `drop/fcm//system`.
+    /// The text in the ledger, such as `drop/fcm`, `drop/fcm/ios` or `drop/fcm//system`.
     package var text: String {
         let outlet = "\(app.text)/\(provider)"
         if let type { return "\(outlet)//\(type.text)" }
         return platform.map { "\(outlet)/\($0.rawValue)" } ?? outlet
     }
 
-    /// From the ledger's word; nil for one that no program of ours wrote.
+    /// Parses the ledger's text; `nil` if no Bellhop process can have written it.
     package init?(_ text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
         guard (2...4).contains(parts.count), let app = AppID(validating: parts[0]) else { return nil }

@@ -1,13 +1,13 @@
 package import BellhopRules
 import Postgres
 
-/// A user of an app: the key of everything that a user owns.
+/// A user of an app: the key of all data of that user.
 package struct RecipientKey: Sendable {
     package let app: AppID
     package let user: UserID
-    /// By which the inbox and the ledger name the user; nil where it was not looked up, or there is none yet.
+    /// The number of the user in inbox and ledger; `nil` if it was not looked up or does not exist yet.
     ///
-    /// It says nothing about who the user is: two keys are equal whether or not they know it.
+    /// It is not part of the identity: two keys are equal with or without it.
     package var number: PersonNumber?
 
     package init(app: AppID, user: UserID) {
@@ -15,7 +15,7 @@ package struct RecipientKey: Sendable {
         self.user = user
     }
 
-    /// From texts; nil where one is missing or is none of ours.
+    /// Creates a key from texts; `nil` if one is missing or invalid.
     init?(_ app: String?, _ user: String?) {
         guard let app = app.flatMap(AppID.init(validating:)), let user = user.flatMap(UserID.init(validating:)) else {
             return nil

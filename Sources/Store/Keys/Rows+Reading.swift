@@ -1,9 +1,9 @@
 import BellhopRules
 import Postgres
 
-/// What the books read of rows beside the types of columns.
+/// Further functions to read values from rows.
 extension Rows {
-    /// One value for each row.
+    /// Returns one value per row.
     func map<Value>(_ read: (Rows, Int) throws(PostgresError) -> Value) throws(PostgresError) -> [Value] {
         var values: [Value] = []
         values.reserveCapacity(count)
@@ -11,7 +11,7 @@ extension Rows {
         return values
     }
 
-    /// One value for each row that holds what a program of ours wrote.
+    /// Returns one value per valid row.
     func compactMap<Value>(_ read: (Rows, Int) throws(PostgresError) -> Value?) throws(PostgresError) -> [Value] {
         var values: [Value] = []
         values.reserveCapacity(count)
@@ -19,7 +19,7 @@ extension Rows {
         return values
     }
 
-    /// A column of texts.
+    /// Returns a column of texts.
     func texts(_ column: Column = 0) throws(PostgresError) -> [String] {
         try map { (rows, row) throws(PostgresError) in try rows.text(row, column) }
     }
@@ -28,7 +28,7 @@ extension Rows {
         try optionalInstant(row, column).map(Timestamp.init(clamping:))
     }
 
-    /// A time that is always there.
+    /// Reads a time that is never NULL.
     func moment(_ row: Int, _ column: Column) throws(PostgresError) -> Timestamp {
         Timestamp(clamping: try instant(row, column))
     }
@@ -37,7 +37,7 @@ extension Rows {
         Int(clamping: try integer(row, column))
     }
 
-    /// An object of JSON; nil also where something else stands, which no program of ours wrote.
+    /// Reads a JSON object; `nil` also for other JSON, which no Bellhop process writes.
     func optionalObject(_ row: Int, _ column: Column) throws(PostgresError) -> JSONObject? {
         guard let json = try optionalJSON(row, column),
             case .success(.object(let object)) = JSONParser(limits: .event).parse(json)
@@ -45,13 +45,13 @@ extension Rows {
         return object
     }
 
-    /// The place, from 0, of what a row is about among the parameters: the database counts them from 1.
+    /// Reads a row's position among the parameters, from 0. The database counts from 1.
     func place(_ row: Int, _ column: Column, in places: Range<Int>) throws(PostgresError) -> Int? {
         guard let place = Int(exactly: try integer(row, column) - 1), places.contains(place) else { return nil }
         return place
     }
 
-    /// From the columns app and user_id.
+    /// Reads a key from the columns app and user_id.
     func recipientKey(_ row: Int) throws(PostgresError) -> RecipientKey? {
         RecipientKey(try text(row, 0), try text(row, 1))
     }

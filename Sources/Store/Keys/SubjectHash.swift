@@ -1,7 +1,7 @@
 package import BellhopRules
 import Cryptography
 
-/// What stands for a person or a token after it was taken back: a hash, so that nothing of them is kept.
+/// A hash that represents an erased user or a revoked token, so that no personal data is kept.
 package struct SubjectHash: Sendable, Hashable {
     package let bytes: [UInt8]
 
@@ -9,14 +9,14 @@ package struct SubjectHash: Sendable, Hashable {
         var subject: [UInt8] = []
         subject.reserveCapacity(parts.reduce(parts.count) { $0 + $1.utf8.count })
         for part in parts {
-            // NUL keeps the parts apart: none of them can contain it.
+            // NUL separates the parts, since no part can contain it.
             if !subject.isEmpty { subject.append(0) }
             subject.append(contentsOf: part.utf8)
         }
         bytes = SHA256.digest(of: subject).prefix(16)
     }
 
-    /// For where it stands in a list of texts.
+    /// The hash as text, for lists of texts.
     var hex: String { bytes.map { byte in String(byte >> 4, radix: 16) + String(byte & 15, radix: 16) }.joined() }
 
     package static func recipient(_ app: AppID, _ user: UserID) -> SubjectHash {

@@ -1,12 +1,12 @@
-/// Where a line of the ledger goes, in the eight bytes that the table keeps of it: those that the digits of a
-/// subscription's id stand for.
+/// Converts targets of deliveries to and from the ledger's eight bytes, which are the hex digits of a subscription's
+/// id.
 package enum TargetNumber {
-    /// A user has one address.
+    /// The number for mail: a user has one address.
     static let mailbox: Int64 = 0
-    /// Nothing was eligible.
+    /// The number for a delivery without a destination.
     static let nobody: Int64 = -1
 
-    /// Nil for what is no target: nothing in the ledger is of it.
+    /// Returns the number of a target; `nil` for a text that is not a target and therefore not in the ledger.
     package static func number(of target: String) -> Int64? {
         switch target {
         case Words.mailbox: return mailbox
@@ -41,7 +41,7 @@ package enum TargetNumber {
 
     static let prefix = "sub_"
 
-    /// What the two are called that are no device's.
+    /// The names of the two targets that are not devices.
     enum Words {
         static let mailbox = "email"
         static let nobody = "-"

@@ -1,26 +1,27 @@
 package import BellhopRules
 import Cryptography
 
-/// What somebody knows of an inbox, in a few bytes: where it begins, and a fingerprint of its newest notifications.
+/// A client's view of an inbox, in 32 bytes: its top place and a fingerprint of its newest notifications.
 ///
-/// What stands above that place is new. Where the fingerprint of what follows is another, something else has changed, too,
-/// and the list is to be read anew: so nothing is missed, and nothing said twice.
+/// Notifications above that place are new. If the fingerprint of the following ones differs, something else has
+/// changed, and the client must read the list again. Thus no change is missed and none is reported twice.
 package struct InboxCursor: Hashable, Sendable {
     private let top: InboxPlace
     private let count: Int
-    /// Whether nothing stood below what the fingerprint covers: then nothing may come in there unseen.
+    /// Whether there were no notifications below those in the fingerprint. Then none may appear there unnoticed.
     private let isWhole: Bool
     private let print: UInt64
     private let unread: Int
 
-    /// Rows that the fingerprint covers at most: so that they are still in a glimpse when as many have come.
+    /// The maximum number of rows in the fingerprint. It ensures that they are still in a snapshot after the same
+    /// number of new rows.
     private static let depth = InboxGlimpse.reach / 2
 
     package init(_ glimpse: InboxGlimpse) {
         self.init(glimpse.rows, isWhole: !glimpse.isCut, unread: glimpse.unread)
     }
 
-    /// After the first page of the list was read, which may be all of it.
+    /// Creates a cursor from the first page of the list, which may be the whole list.
     package init(_ items: [InboxItem], isWhole: Bool, unread: Int) {
         let rows = items.map { InboxGlimpse.Row(place: $0.place, isRead: $0.isRead, isSeen: $0.isSeen) }
         self.init(rows, isWhole: isWhole, unread: unread)
@@ -35,14 +36,14 @@ package struct InboxCursor: Hashable, Sendable {
         self.unread = unread
     }
 
-    /// What somebody with this cursor has to be told.
+    /// The difference between a cursor and the inbox.
     package enum Gap: Hashable, Sendable {
         case nothing
-        /// The number of those unread alone.
+        /// Only the number of unread notifications differs.
         case badge
-        /// These have come, the oldest first.
+        /// These notifications are new, the oldest first.
         case arrived([NotificationID])
-        /// More than can be told one by one.
+        /// More has changed than can be reported individually.
         case unclear
     }
 
@@ -55,7 +56,8 @@ package struct InboxCursor: Hashable, Sendable {
         return unread == glimpse.unread ? .nothing : .badge
     }
 
-    /// Over places and marks: it guards against chance, and a user who forges one deceives themselves.
+    /// Computes the fingerprint of places and marks. It detects accidental differences only: a user who forges a cursor
+    /// affects only that user.
     private static func print(_ rows: some Sequence<InboxGlimpse.Row>) -> UInt64 {
         var hash = StableHash()
         for row in rows {
@@ -72,7 +74,7 @@ extension InboxCursor {
     /// The highest bit, above the count.
     private static let wholeMark: UInt64 = 1 << 63
 
-    /// What clients hand back without understanding it.
+    /// The cursor as opaque text for clients.
     package var text: String {
         let words = [UInt64(bitPattern: top.listedAt.microseconds), top.id.bits, print]
         let counts = (isWhole ? Self.wholeMark : 0) | UInt64(count) << 32 | UInt64(UInt32(clamping: unread))
@@ -81,7 +83,7 @@ extension InboxCursor {
         )
     }
 
-    /// Reads what ``text`` wrote; nil for anything else.
+    /// Parses ``text``; `nil` for any other text.
     package init?(_ text: String) {
         guard text.utf8.count == 43, let bytes = Base64URL.decode(text), bytes.count == 32 else { return nil }
         let words = stride(from: 0, to: 32, by: 8).map { start in

@@ -1,18 +1,18 @@
 package import BellhopRules
 
-/// What has happened to an inbox between two glimpses of it.
+/// The changes of an inbox between two snapshots.
 package struct InboxDifference: Hashable, Sendable {
-    /// They have come, or woken, the oldest first.
+    /// New notifications, and those whose snooze has ended, the oldest first.
     package private(set) var arrived: [NotificationID] = []
-    /// They are back in the list, where they stood before.
+    /// Notifications that are in the list again, at their former places.
     package private(set) var returned: [NotificationID] = []
-    /// They are in the list no more; whoever knows where they are says so by ``InboxExit``.
+    /// Notifications that have left the list; ``InboxExit`` describes their new location.
     package private(set) var gone: [NotificationID] = []
     package private(set) var read: [NotificationID] = []
     package private(set) var unread: [NotificationID] = []
-    /// They were seen, and not read.
+    /// Notifications that were seen and not read.
     package private(set) var seen: [NotificationID] = []
-    /// What the number of those unread would be if nothing had happened below what is seen here.
+    /// The expected number of unread notifications if nothing below the snapshot has changed.
     private var expected = 0
     private let before: InboxGlimpse
     private let after: InboxGlimpse
@@ -26,7 +26,7 @@ package struct InboxDifference: Hashable, Sendable {
             if let old = known[row.place] { compare(old, row) } else { meet(row) }
         }
         let left = Set(after.rows.map(\.id))
-        // Below the end of a glimpse that is cut stands what newer ones have pushed out of it.
+        // Rows below the end of a cut snapshot were pushed out by newer ones.
         let end = after.isCut ? after.rows.last?.place ?? .end : .end
         for row in before.rows where !left.contains(row.id) && end < row.place {
             gone.append(row.id)
@@ -43,7 +43,7 @@ package struct InboxDifference: Hashable, Sendable {
         }
     }
 
-    /// One that was not there before: it has come, or come back, or others have made room for it.
+    /// Adds a row that was not in the earlier snapshot: it is new, has returned, or moved up into the snapshot.
     private mutating func meet(_ row: InboxGlimpse.Row) {
         if before.isCut, let end = before.rows.last?.place, row.place < end { return }
         if !row.isRead { expected += 1 }
@@ -55,20 +55,20 @@ package struct InboxDifference: Hashable, Sendable {
         returned.append(row.id)
     }
 
-    /// Microseconds that pass at most between the time of a notification and the moment at which it can be seen.
+    /// The maximum time in microseconds between a notification's timestamp and its visibility.
     private static let longestWrite: Int64 = 60_000_000
 
     package var isEmpty: Bool {
         hasNoMarks && arrived.isEmpty && before.unread == after.unread
     }
 
-    /// Whether nothing has happened to what was there before.
+    /// Whether no earlier notification has changed.
     package var hasNoMarks: Bool {
         returned.isEmpty && gone.isEmpty && read.isEmpty && unread.isEmpty && seen.isEmpty
     }
 
-    /// Whether something was read that no glimpse shows.
+    /// Whether a notification below the snapshot was read.
     ///
-    /// Beyond ten thousand unread each that comes pushes one out of the count.
+    /// Above 10,000 unread notifications, each new one displaces another from the count.
     package var reachesDeeper: Bool { after.unread < expected - arrived.count }
 }

@@ -1,6 +1,6 @@
 package import BellhopRules
 
-/// The top of an inbox at one moment, without its words: enough to tell what has changed since another.
+/// A snapshot of the newest part of an inbox, without texts, from which changes can be detected.
 package struct InboxGlimpse: Hashable, Sendable {
     /// One notification of the list.
     package struct Row: Hashable, Sendable {
@@ -17,13 +17,13 @@ package struct InboxGlimpse: Hashable, Sendable {
         package var id: NotificationID { place.id }
     }
 
-    /// The newest first, at most ``reach``.
+    /// The newest rows first, at most ``reach``.
     package let rows: [Row]
-    /// Of the whole inbox.
+    /// The number of unread notifications in the whole inbox.
     package let unread: Int
-    /// When the next that sleeps wakes; nil where none does.
+    /// When the next snooze ends; `nil` if no notification is snoozed.
     package let wakesAt: Timestamp?
-    /// By the database's clock.
+    /// The time of the snapshot, by the database clock.
     package let takenAt: Timestamp
 
     package init(rows: [Row], unread: Int, wakesAt: Timestamp?, takenAt: Timestamp) {
@@ -33,13 +33,13 @@ package struct InboxGlimpse: Hashable, Sendable {
         self.takenAt = takenAt
     }
 
-    /// Notifications that a glimpse shows.
+    /// The maximum number of rows in a snapshot.
     package static let reach = 100
 
-    /// Whether the list goes on below it.
+    /// Whether the list may continue below the snapshot.
     var isCut: Bool { rows.count >= Self.reach }
 
-    /// The same before these had come.
+    /// Returns the snapshot as it was before these notifications arrived.
     package func before(_ later: some Sequence<NotificationID>) -> InboxGlimpse {
         let later = Set(later)
         let unreadLater = rows.count { !$0.isRead && later.contains($0.id) }
@@ -52,7 +52,7 @@ package struct InboxGlimpse: Hashable, Sendable {
     }
 }
 
-/// Where a notification has gone that is not in the list any more.
+/// The location of a notification that has left the list.
 package enum InboxExit: Hashable, Sendable {
     case archived, snoozed
 }

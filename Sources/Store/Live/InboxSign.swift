@@ -1,10 +1,10 @@
 import BellhopRules
 import Cryptography
 
-/// What stands for a user where it is told that their inbox has changed: six bytes of a hash.
+/// A user's code in inbox change notifications: six bytes of a hash.
 ///
-/// It says nothing about anybody who is not known already, fits a thousand times into one notification of PostgreSQL, and is
-/// there for somebody who has no number yet. Two users who share one are looked at together, which does no harm.
+/// It identifies only users who are already known, about a thousand fit into one PostgreSQL notification, and it exists
+/// even for a user without a number. Two users with the same code are checked together, which is harmless.
 package struct InboxSign: Hashable, Sendable {
     let bits: UInt64
 
@@ -18,16 +18,16 @@ package struct InboxSign: Hashable, Sendable {
     }
 
     private static let bytes = 6
-    /// Characters of one in a payload.
+    /// The number of characters per code in a payload.
     private static let width = 8
-    /// How many fit into one payload, which PostgreSQL bounds at 7,999 bytes.
+    /// The maximum number of codes per payload, which PostgreSQL limits to 7,999 bytes.
     static let mostInPayload = 999
 
     private var text: String {
         Base64URL.encode((0..<Self.bytes).reversed().map { UInt8(truncatingIfNeeded: bits >> (8 * UInt64($0))) })
     }
 
-    /// As few payloads as these fit into.
+    /// Returns the codes in as few payloads as possible.
     static func payloads(_ signs: some Collection<InboxSign>) -> [String] {
         var payloads: [String] = []
         var rest = signs[...]
@@ -38,10 +38,10 @@ package struct InboxSign: Hashable, Sendable {
         return payloads
     }
 
-    /// A payload that stands for all users: nobody knows any more who it was.
+    /// A payload for all users, sent if the affected users are no longer known.
     package static let everybody = "*"
 
-    /// The signs of a payload; nil for one that no program of ours wrote.
+    /// Reads the codes of a payload; `nil` if no Bellhop process can have sent it.
     package static func read(_ payload: String) -> [InboxSign]? {
         let bytes = Array(payload.utf8)
         guard !bytes.isEmpty, bytes.count % width == 0 else { return nil }

@@ -1,12 +1,12 @@
 package import Postgres
 package import ServiceRuntime
 
-/// Who has pages open, and the way to tell them that an inbox has changed.
+/// The processes with open streams, and the channel that notifies them of inbox changes.
 ///
-/// A process that has any keeps a row with a lease: as long as there is none, nobody announces anything.
+/// A process with open streams keeps a row with a lease. If there is no row, no change is announced.
 package struct ListenerBook: Sendable {
     private let pool: PostgresPool
-    /// Where changes are announced.
+    /// The channel on which changes are announced.
     package let channel: String
 
     package init(pool: PostgresPool, namespace: Namespace) {
@@ -14,27 +14,27 @@ package struct ListenerBook: Sendable {
         channel = Self.channel(of: namespace)
     }
 
-    /// The channel of an installation; there may be others in the same database.
+    /// Returns the channel of an installation, since a database may contain several.
     package static func channel(of namespace: Namespace) -> String { "\(namespace).live" }
 
-    /// Whether anybody listens.
+    /// Returns whether any process listens.
     package func isHeard() async throws(PostgresError) -> Bool {
         try await pool.run(Self.heard, []).boolean(0, 0)
     }
 
-    /// From now on a process listens, for as long as `lease` unless it says so again.
+    /// Registers a process as a listener until `lease` ends; a repeat extends the lease.
     package func listen(as process: Int64, for lease: Duration) async throws(PostgresError) {
         _ = try await pool.run(Self.listen, [.integer(process), .integer(lease.milliseconds)])
     }
 
-    /// A process listens no more; rows of processes that died go, too.
+    /// Removes a listener, and the rows of dead processes.
     package func leave(_ process: Int64) async throws(PostgresError) {
         _ = try await pool.run(Self.leave, [.integer(process)])
     }
 
-    /// Announces that these inboxes have changed, in one transaction of its own.
+    /// Announces that these inboxes have changed, in a separate transaction.
     ///
-    /// It is not waited for that the disk has it: what a crash takes away with it is found by the next look.
+    /// The commit does not wait for the disk: if a crash loses an announcement, the next poll finds the change.
     package func announce(_ signs: some Collection<InboxSign> & Sendable) async throws(PostgresError) {
         guard !signs.isEmpty else { return }
         try await announce(InboxSign.payloads(signs))

@@ -2,7 +2,7 @@ package import BellhopRules
 package import Postgres
 
 extension ReaderDesk {
-    /// The top of a user's list, and how many are unread.
+    /// Returns a snapshot of the user's newest notifications, with the number of unread ones.
     package func glimpse(of reader: RecipientKey) async throws(PostgresError) -> InboxGlimpse {
         let top: [Parameter] =
             Self.place(.beginning) + [.boolean(false), .null, .integer(Int64(InboxGlimpse.reach))]
@@ -26,7 +26,7 @@ extension ReaderDesk {
         )
     }
 
-    /// Notifications of the list by their ids; what is not there, or not in the list, is left out.
+    /// Returns notifications of the list by their ids. Ids that do not exist or are not in the list are omitted.
     package func items(
         _ ids: [NotificationID],
         of reader: RecipientKey
@@ -37,7 +37,7 @@ extension ReaderDesk {
         return Dictionary(items.map { ($0.id, $0) }) { first, _ in first }
     }
 
-    /// Where notifications are that have left the list; those that are nowhere are left out.
+    /// Returns the locations of notifications that have left the list. Deleted notifications are omitted.
     package func exits(
         of ids: [NotificationID],
         of reader: RecipientKey
@@ -52,7 +52,8 @@ extension ReaderDesk {
         return exits
     }
 
-    /// One statement, so that all of it is of one moment: a count without what has raised it would be told by itself.
+    /// One statement, so that all parts are from the same moment. Otherwise a changed count could be reported without
+    /// the notification that caused it.
     private static let glimpse = Statement(
         """
         SELECT whole.unread, whole.wakes_at, now(), top.*

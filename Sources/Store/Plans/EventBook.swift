@@ -2,14 +2,14 @@ package import BellhopRules
 package import Postgres
 package import ServiceRuntime
 
-/// An event that is kept until it is expanded: because it is for a wider audience than named users, or for later.
+/// An event that is stored until its expansion, since its audience is a topic or everyone, or since it is due later.
 package struct PlannedEvent: Sendable {
     package let event: Event
     package let contentHash: ContentHash
     let priority: Priority
-    /// With the expiry that its type gives it.
+    /// The stored event, with the expiry from its type.
     private(set) var content: [UInt8]
-    /// The same without `deliverAt`: what is published when its time has come, and what its fan-out is made of.
+    /// The same without `deliverAt`: the form that is published when due, and from which a fan-out is made.
     private(set) var body: String
 
     package init(event: Event, contentHash: ContentHash, priority: Priority, expiresAt: Timestamp?) {
@@ -22,15 +22,15 @@ package struct PlannedEvent: Sendable {
         body = String(decoding: published, as: UTF8.self)
     }
 
-    /// Bytes of what is kept, which has in it what stood outside of the body that came.
+    /// The size of the stored event in bytes. It includes fields from outside the received body.
     package var byteCount: Int { content.count }
 
-    /// Whether it is expanded at once: it is for a wider audience, and not for later.
+    /// Whether it is expanded immediately: its audience is a topic or everyone, and it is not due later.
     package var isForNow: Bool {
         if case .users = event.audience { false } else { event.deliverAt == nil }
     }
 
-    /// The same for those who are left; nil for nobody.
+    /// Returns the plan without these users; `nil` if no user remains.
     fileprivate func without(_ people: Set<RecipientKey>) -> PlannedEvent? {
         guard let rest = LetterAudience.body(content, without: people) else { return nil }
         var other = self
@@ -41,7 +41,7 @@ package struct PlannedEvent: Sendable {
         return other
     }
 
-    /// Whom to ask about: those whom it names.
+    /// Returns the queries for erased users among the named users.
     fileprivate func questions(_ index: Int) -> [ErasedPeople.Question] {
         guard case .users(let users) = event.audience else { return [] }
         return users.map { user in
@@ -51,26 +51,26 @@ package struct PlannedEvent: Sendable {
     }
 }
 
-/// An event whose time has come.
+/// An event that is due.
 package struct DueEvent: Sendable {
     package let app: AppID
     package let id: EventID
     package let type: EventType
-    /// The event as it is published, without `deliverAt`.
+    /// The event as published, without `deliverAt`.
     package let body: [UInt8]
-    /// Why it was given up instead; nil where it is to be published.
+    /// The reason for closing the event; `nil` if it is to be published.
     package let closing: Closing?
 
-    /// Why an event for a wider audience is not worth expanding any more.
+    /// The reason why an event for a topic or for everyone is no longer expanded.
     package enum Closing: String, CaseIterable, Sendable {
-        /// Its `expiresAt` has come.
+        /// Its `expiresAt` has passed.
         case expired
-        /// It waited for too long for somebody to expand it: by now nobody expects it.
+        /// It waited too long for its expansion to be useful.
         case tooOld = "too-old"
     }
 }
 
-/// The word of a producer that an event shall not go out after all.
+/// A producer's request not to send an event.
 package struct EventCancellation: Sendable {
     package let app: AppID
     package let event: EventID
@@ -89,17 +89,17 @@ package struct EventBook: Sendable {
         self.pool = pool
     }
 
-    /// What became of one plan.
+    /// The result of storing one plan.
     package enum Outcome: Sendable, Equatable {
         case kept
         case duplicate
-        /// Other words were there already under this id; they stay.
+        /// The id was stored with different content, which is kept.
         case conflict
-        /// Its cancellation had come first, or all whom it names were erased.
+        /// Its cancellation arrived first, or all users that it names were erased.
         case cancelled
     }
 
-    /// Keeps each event once, for those who have not been erased since it was said; the answers are in the order of
+    /// Stores each event once, without users who were erased after its timestamp. The results are in the order of
     /// `plans`.
     package func keep(_ plans: [PlannedEvent]) async throws(PostgresError) -> [Outcome] {
         let questions = plans.indices.flatMap { plans[$0].questions($0) }
@@ -148,7 +148,8 @@ package struct EventBook: Sendable {
         return outcomes
     }
 
-    /// What a scheduler has published has lost its `deliverAt`, and says when it expires: it is the event that was kept.
+    /// Treats conflicts as duplicates if a scheduler has published the stored event: such an event has no `deliverAt`
+    /// and contains its expiry.
     private func recogniseDue(_ plans: [PlannedEvent], _ outcomes: inout [Outcome]) async throws(PostgresError) {
         let doubtful = plans.indices.filter { outcomes[$0] == .conflict && plans[$0].isForNow }
         guard !doubtful.isEmpty else { return }
@@ -165,7 +166,7 @@ package struct EventBook: Sendable {
         }
     }
 
-    /// Takes events back, also ones that have not arrived yet; what is expanded already stays.
+    /// Cancels events, including events that have not arrived yet. Expanded events are not affected.
     package func cancel(_ cancellations: [EventCancellation]) async throws(PostgresError) -> [Void] {
         _ = try await pool.run(
             Self.cancel,
@@ -174,16 +175,17 @@ package struct EventBook: Sendable {
         return cancellations.map { _ in }
     }
 
-    /// Takes events whose time has come, the urgent first, then the oldest; and those for a wider audience, for now or for
-    /// later, that whoever took them has left unexpanded.
+    /// Takes due events, the urgent ones first, then the oldest. This includes events for a topic or for everyone that
+    /// a worker has taken and not expanded.
     ///
-    /// Of the latter two kinds what has expired, or has been due for longer than `age`, is closed and not to be published.
+    /// An event for a topic or for everyone is closed and not published if it has expired or has been due for longer
+    /// than `age`.
     ///
-    /// Whoever takes them publishes them, and then marks them or gives them back. Those of which neither is heard, since
-    /// whoever took them died, come up again after half a minute. Where more are due than it takes, any that came due within
-    /// `span` may be left.
+    /// The caller publishes the events, and then marks them or gives them back. If the caller dies before that, they
+    /// are available again after half a minute. If more events are due than `limit`, any that became due within `span`
+    /// may remain.
     ///
-    /// Nothing is due that lies beyond `latest`, whatever the database's clock shows.
+    /// An event planned after `latest` is not due, whatever the database clock shows.
     package func takeDue(
         atMost limit: Int,
         within span: Duration = DueLook.whole,
@@ -209,8 +211,8 @@ package struct EventBook: Sendable {
         return DueItems(due, left: rows.count < limit ? nil : span)
     }
 
-    /// What an erasure has left was written by the database, with a blank behind each comma and colon: that must not make it
-    /// larger than an event may be.
+    /// After an erasure, the database has written the body with a space after each comma and colon. Without them, the
+    /// body is not larger than an event may be.
     private static func compact(_ body: [UInt8]) -> [UInt8] {
         guard body.count > JSONParser.Limits.event.bytes,
             case .success(let json) = JSONParser(limits: .catalog).parse(body)
@@ -218,13 +220,13 @@ package struct EventBook: Sendable {
         return JSONWriter.canonicalBytes(of: json)
     }
 
-    /// Lets them come up again at once, since they have not gone out for all that is known.
+    /// Makes events available again immediately, since their publication is unconfirmed.
     package func giveBack(_ events: some Collection<DueEvent>) async throws(PostgresError) {
         guard !events.isEmpty else { return }
         _ = try await pool.run(Self.giveBack, [.textArray(events.map(\.app.text)), .textArray(events.map(\.id.text))])
     }
 
-    /// From now on nothing is left to be done about these events.
+    /// Marks events as done.
     package func markExpanded(_ events: some Collection<DueEvent>) async throws(PostgresError) {
         guard !events.isEmpty else { return }
         _ = try await pool.run(Self.mark, [.textArray(events.map(\.app.text)), .textArray(events.map(\.id.text))])
@@ -232,10 +234,10 @@ package struct EventBook: Sendable {
 
     private static let now = "least(now(), $4::timestamptz)"
 
-    /// Those of one urgency whose time has come, in the order and with the very condition of their index: in one scan over
-    /// all urgencies, what is urgent and far ahead would lie before what is not and is due.
+    /// Selects the due events of one urgency, in the order and with the condition of their index. A single scan over
+    /// all urgencies would read urgent events far in the future before due events of lower urgency.
     ///
-    /// What is handed over at an instant ahead was so by a clock that was wrong, and is in nobody's hands.
+    /// An event with a release time in the future was released by a wrong clock and counts as not taken.
     private static func oldest(_ urgency: Int) -> String {
         """
         (SELECT app, id, urgency, planned_at, content FROM events
@@ -286,7 +288,8 @@ package struct EventBook: Sendable {
         """
     )
 
-    /// What is for now is about to be expanded by whoever has just kept it: a scheduler sees to it only later.
+    /// An event that is due now is about to be expanded by the worker that stores it, so that a scheduler takes it only
+    /// later.
     private static let insert = Statement(
         """
         INSERT INTO events (app, id, content_hash, content, planned_at, urgency, body)
@@ -300,7 +303,7 @@ package struct EventBook: Sendable {
         """
     )
 
-    /// Those whom an event names may have become fewer; whom else it is for never changes.
+    /// Named users may have been erased from a stored event; any other audience never changes.
     private static let lookUp = Statement(
         """
         SELECT r.position, coalesce(e.content_hash, ''::bytea), e.cancelled_at IS NOT NULL,
@@ -311,7 +314,7 @@ package struct EventBook: Sendable {
         """
     )
 
-    /// Those that are the same but for what a scheduler changes, and for what the catalogue fills in.
+    /// Compares events without the fields that a scheduler changes or the catalogue adds.
     private static let due = Statement(
         """
         SELECT r.position

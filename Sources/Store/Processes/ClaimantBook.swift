@@ -1,9 +1,10 @@
 package import Postgres
 
-/// The table `claimants`: processes that claim deliveries, each under a number that its claims carry.
+/// The table `claimants`: processes that claim deliveries, each with a number that its claims contain.
 ///
-/// A claimant counts its beats there, and holds a lock for as long as its session lives: a session ends with its process, at
-/// once, and a beat is missing also where a server has lost all sessions. Whoever lacks both is dead.
+/// A claimant counts its heartbeats there and holds a lock during its session. The session ends as soon as the process
+/// does. A missing heartbeat also covers the case that a server has lost all sessions. A claimant with neither lock nor
+/// heartbeat is dead.
 package struct ClaimantBook: Sendable {
     private let pool: PostgresPool
 
@@ -11,7 +12,7 @@ package struct ClaimantBook: Sendable {
         self.pool = pool
     }
 
-    /// A claimant as one look finds it.
+    /// The state of a claimant in one query.
     package struct Sighting: Sendable {
         package let number: Int64
         package let beats: Int64
@@ -25,17 +26,17 @@ package struct ClaimantBook: Sendable {
         }
     }
 
-    /// A number for a process that begins.
+    /// Registers a new process and returns its number.
     package func enrol() async throws(PostgresError) -> Int64 {
         try await pool.run(Self.enrol).integer(0, 0)
     }
 
-    /// Writes down how often a claimant has beaten; its row may have been lost with a server.
+    /// Stores a claimant's number of heartbeats. Its row may have been lost with a server.
     package func beat(_ number: Int64, _ beats: Int64) async throws(PostgresError) {
         _ = try await pool.run(Self.beat, [.integer(number), .integer(beats)])
     }
 
-    /// The youngest claimants, at most ``most``; the locks of the `dead` are not tried again.
+    /// Returns the youngest claimants, at most ``most``. The locks of the `dead` are not tested again.
     package func sightings(knowing dead: [Int64] = []) async throws(PostgresError) -> [Sighting] {
         try await pool.run(Self.sightings, [.integerArray(dead)]).map { (rows, row) throws(PostgresError) in
             Sighting(
@@ -46,20 +47,20 @@ package struct ClaimantBook: Sendable {
         }
     }
 
-    /// Strikes off claimants of which nothing can be left.
+    /// Deletes claimants of which no claim can remain.
     package func forget(_ numbers: [Int64]) async throws(PostgresError) {
         guard !numbers.isEmpty else { return }
         _ = try await pool.run(Self.forget, [.integerArray(numbers)])
     }
 
-    /// What a session has to say to hold a claimant's lock until it ends.
+    /// Returns the SQL with which a session takes a claimant's lock until it ends.
     ///
-    /// Shared, so that it waits for nobody but a look, which takes a moment.
+    /// The lock is shared, so that it waits only for a test of the lock, which is short.
     package static func lock(_ number: Int64) -> String {
         "SELECT pg_advisory_lock_shared(\(lockSpace), \(number))"
     }
 
-    /// As many as are looked at.
+    /// The maximum number of claimants in a query.
     package static let most = 1_024
 
     private static let lockSpace = "hashtext(current_schema() || ' claimant')"

@@ -1,7 +1,7 @@
 package import Postgres
 package import ServiceRuntime
 
-/// The database's clock, compared with this host's.
+/// Compares the database clock with this host's clock.
 package struct DatabaseClock: Sendable {
     private let pool: PostgresPool
     private let time: any TimeSource
@@ -11,13 +11,13 @@ package struct DatabaseClock: Sendable {
         self.time = time
     }
 
-    /// One look at both clocks.
+    /// One comparison of both clocks.
     package struct Comparison: Sendable {
-        /// By how much this host's clock is ahead of the database's; negative if it is behind.
+        /// The time by which this host's clock is ahead of the database clock; negative if it is behind.
         package let offset: Duration
-        /// By how much the offset may be wrong: the round trip may have taken all of its time on one way.
+        /// The maximum error of the offset, since the round trip may have spent all of its time in one direction.
         package let uncertainty: Duration
-        /// This host's clocks at the same moment.
+        /// The readings of this host's clocks at the same moment.
         package let wall: Instant
         package let steady: ContinuousClock.Instant
 
@@ -28,19 +28,19 @@ package struct DatabaseClock: Sendable {
             self.steady = steady
         }
 
-        /// Whether the clocks differ by more than is tolerated.
+        /// Whether the clocks differ by more than the tolerance.
         package var differs: Bool { differs(by: offset) }
 
-        /// The same for an offset that has changed since.
+        /// Returns whether an offset that has changed since exceeds the tolerance.
         package func differs(by offset: Duration) -> Bool {
             max(offset, .zero - offset) > DatabaseClock.tolerance + uncertainty
         }
     }
 
-    /// By how much the clocks may differ, beyond the uncertainty of the comparison.
+    /// The permitted difference of the clocks, in addition to the uncertainty of the comparison.
     package static let tolerance = Duration.seconds(30)
 
-    /// Asks on a connection that is free, so that a wait for one does not count as a part of the round trip.
+    /// Compares the clocks on a free connection, so that a wait for a connection is not part of the round trip.
     package func compare() async throws(PostgresError) -> Comparison {
         let time = time
         return try await pool.withConnection { (connection) throws(PostgresError) in

@@ -1,7 +1,7 @@
 import BellhopRules
 package import Postgres
 
-/// The table `processes`, in which each process says that it runs.
+/// The table `processes`, with the heartbeat of each process.
 package struct ProcessBook: Sendable {
     private let pool: PostgresPool
 
@@ -9,10 +9,10 @@ package struct ProcessBook: Sendable {
         self.pool = pool
     }
 
-    /// As many as are shown.
+    /// The maximum number of processes shown.
     package static let most = 1_000
 
-    /// Says that a process runs, and how; forgets who has long been silent.
+    /// Stores a process's heartbeat and report, and deletes processes without a recent heartbeat.
     package func announce(_ report: ProcessReport) async throws(PostgresError) {
         let own = report.identity
         _ = try await pool.run(
@@ -27,17 +27,17 @@ package struct ProcessBook: Sendable {
         _ = try await pool.run(Self.forget, [])
     }
 
-    /// Writes down that a process has just taken a message from a queue; whether the process is known.
+    /// Records that a process has just taken a message from a queue, and returns whether the process is known.
     package func hear(_ id: String) async throws(PostgresError) -> Bool {
         try await pool.run(Self.hear, [.text(id)]).count > 0
     }
 
-    /// Says that it ends.
+    /// Deletes a process that exits.
     package func leave(_ id: String) async throws(PostgresError) {
         _ = try await pool.run(Self.leave, [.text(id)])
     }
 
-    /// Who was seen within half a minute, in the order of roles and ages.
+    /// Returns the processes with a heartbeat in the last half minute, ordered by role and age.
     package func all() async throws(PostgresError) -> [SeenProcess] {
         try await pool.run(Self.all, []).map(SeenProcess.init)
     }
@@ -137,7 +137,7 @@ extension SeenProcess {
 }
 
 extension ProviderTrouble {
-    /// Nil for what no program of ours wrote.
+    /// Reads a trouble; `nil` if no Bellhop process can have written it.
     fileprivate init?(_ json: JSONValue) {
         guard let app = json["app"]?.string, let provider = json["provider"]?.string,
             let word = json["word"]?.string, let since = json["since"]?.string.flatMap(Timestamp.init(validating:)),
@@ -156,7 +156,7 @@ extension ProviderTrouble {
 }
 
 extension ProviderTaking {
-    /// Nil for a trouble, and for what no program of ours wrote.
+    /// Reads an acceptance; `nil` for a trouble, and for values that no Bellhop process can have written.
     fileprivate init?(_ json: JSONValue) {
         guard let app = json["app"]?.string, let provider = json["provider"]?.string,
             let at = json["taken"]?.string.flatMap(Timestamp.init(validating:))

@@ -1,16 +1,16 @@
 package import BellhopRules
 import Postgres
 
-/// A provider that has taken nothing of an app for a while, whatever it says.
+/// A provider that has accepted nothing from an app for a while, whatever its answers are.
 package struct ProviderTrouble: Sendable, Equatable {
     package let app: String
     package let provider: String
-    /// Its last word, as the ledger has it.
+    /// Its last answer, as named in the ledger.
     package var word: String
     package let since: Timestamp
-    /// When it said so last.
+    /// When it gave this answer last.
     package var latest: Timestamp
-    /// Answers since then, or none that came.
+    /// The number of answers since then, including missing ones.
     package var answers: Int
 
     package init(app: String, provider: String, word: String, since: Timestamp, latest: Timestamp, answers: Int) {
@@ -23,7 +23,7 @@ package struct ProviderTrouble: Sendable, Equatable {
     }
 }
 
-/// A provider that has lately taken something of an app, or known its device.
+/// A provider that has recently accepted a push of an app or recognised its device.
 package struct ProviderTaking: Sendable, Equatable {
     package let app: String
     package let provider: String
@@ -36,18 +36,18 @@ package struct ProviderTaking: Sendable, Equatable {
     }
 }
 
-/// What a process says of itself.
+/// A process's report of its state.
 package struct ProcessReport: Sendable, Equatable {
-    /// Whose report it is, which does not change while the process runs.
+    /// The identity of the process, which does not change while it runs.
     package struct Identity: Sendable, Equatable {
         package let id: String
         package let role: String
         package let version: String
         package let host: String
         package let process: Int
-        /// The schema that its program was built for.
+        /// The schema for which the program was built.
         package var schema = Migration.all.schemaNumber
-        /// The newest form of internal messages that its program reads.
+        /// The newest form of internal messages that the program reads.
         package var messages = 0
 
         package init(id: String, role: String, version: String, host: String, process: Int) {
@@ -60,20 +60,20 @@ package struct ProcessReport: Sendable, Equatable {
     }
 
     package let identity: Identity
-    /// A fingerprint of the catalogues in force.
+    /// A fingerprint of the active catalogues.
     package var catalogs: String
-    /// Why the last reload was refused.
+    /// The reason for which the last reload was rejected.
     package var refusal: String?
     package var troubles: [ProviderTrouble] = []
-    /// What refutes other processes' troubles.
+    /// Acceptances that refute other processes' troubles.
     package var takings: [ProviderTaking] = []
-    /// What keeps it from taking messages; nil where nothing does.
+    /// The reason why it takes no messages; `nil` if there is none.
     package var hindrance: String?
-    /// Whether it takes nothing new, and ends what it holds.
+    /// Whether it takes no new work and finishes its current work.
     package var isDraining = false
-    /// Deliveries a second that it pulls, by the names of the backlogs.
+    /// The deliveries that it pulls per second, by backlog name.
     package var pulls: [String: Int] = [:]
-    /// What it has done since it started, in numbers that only grow; empty for a process that counts nothing.
+    /// Counters since its start; empty for a process without counters.
     package var figures: [String: [Int]] = [:]
 
     package init(_ identity: Identity, catalogs: String) {
@@ -82,11 +82,11 @@ package struct ProcessReport: Sendable, Equatable {
     }
 }
 
-/// A process as others see it.
+/// A process as reported to others.
 package struct SeenProcess: Sendable {
     package let report: ProcessReport
     package let startedAt: Timestamp
     package let seenAt: Timestamp
-    /// Nil where it does not drain.
+    /// When its drain began; `nil` if it does not drain.
     package let drainingSince: Timestamp?
 }

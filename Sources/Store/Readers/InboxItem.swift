@@ -1,7 +1,7 @@
 package import BellhopRules
 import Postgres
 
-/// A notification as its user sees it.
+/// A notification as shown to its user.
 package struct InboxItem: Sendable {
     package let place: InboxPlace
     package let type: EventType
@@ -12,23 +12,23 @@ package struct InboxItem: Sendable {
     package let isRead: Bool
     package let isSeen: Bool
     package let isArchived: Bool
-    /// Until when it sleeps; nil where it does not.
+    /// The end of the snooze; `nil` if the notification is not snoozed.
     package let snoozedUntil: Timestamp?
     package let venueID: String?
-    /// Where a tap leads.
+    /// The destination of a tap.
     package let link: DeepLink?
     package let data: JSONObject
 
     package var id: NotificationID { place.id }
 
-    /// The columns that ``init(_:_:)`` reads, of a row of the inbox and the time by which it is listed.
+    /// The columns that ``init(_:_:)`` reads: a row of the inbox and the time by which it is listed.
     static let columns = """
         listed_at, id, type, title, body, urgency::bigint, created_at, read_at IS NOT NULL, seen_at IS NOT NULL,
         archived_at IS NOT NULL, CASE WHEN snoozed_until > now() THEN snoozed_until END, venue_id, link_web, link_mobile,
         link_scheme, data
         """
 
-    /// Nil for a row that no program of ours wrote.
+    /// Creates an item from a row; `nil` if no Bellhop process can have written the row.
     init?(_ rows: Rows, _ row: Int) throws(PostgresError) {
         guard let type = EventType(validating: try rows.text(row, 2)) else { return nil }
         self.type = type
@@ -50,12 +50,12 @@ package struct InboxItem: Sendable {
     }
 }
 
-/// A part of an inbox.
+/// A page of an inbox.
 package struct InboxPage: Sendable {
     package let items: [InboxItem]
-    /// What matters most and was not read, on a first page.
+    /// The unread notifications of high priority, on a first page.
     package let pinned: [InboxItem]
     package let unread: Int
-    /// Where the next page begins; nil at the end.
+    /// The place at which the next page begins; `nil` at the end.
     package let next: InboxPlace?
 }

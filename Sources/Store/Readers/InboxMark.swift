@@ -1,19 +1,19 @@
 package import BellhopRules
 package import Postgres
 
-/// What a user does with notifications of theirs.
+/// A user's action on notifications.
 package enum InboxMark: Hashable, Sendable {
-    /// They had it before their eyes.
+    /// The user has seen them.
     case seen
-    /// Read is seen, too.
+    /// Marks them as read, and also as seen.
     case read
     case unread
     case archived
     case unarchived
-    /// It sleeps, and wakes unread at the top of the list.
+    /// Hides them until a time. Then they are at the top of the list again, unread.
     case snoozed(until: Timestamp)
 
-    /// What is set where it is not so yet.
+    /// The change, and the condition under which it is already made.
     var change: (set: String, unless: String) {
         switch self {
         case .seen: ("seen_at = now()", "seen_at IS NOT NULL")
@@ -36,7 +36,7 @@ package enum InboxMark: Hashable, Sendable {
 }
 
 extension ReaderDesk {
-    /// Marks some, and returns how many that has changed; ids of others and of nobody change nothing.
+    /// Marks notifications and returns the number of changed ones. Unknown ids and those of other users change nothing.
     package func mark(
         _ ids: [NotificationID],
         as mark: InboxMark,
@@ -46,13 +46,13 @@ extension ReaderDesk {
         return try await change(statement, [.integerArray(ids.map(\.number))] + mark.parameters, of: reader)
     }
 
-    /// Marks everything that does not sleep.
+    /// Marks all notifications that are not snoozed.
     package func markAll(as mark: InboxMark, of reader: RecipientKey) async throws(PostgresError) -> Int {
         let isAwake = "$1::boolean AND (snoozed_until IS NULL OR snoozed_until <= now())"
         return try await change(Self.marking(mark, isAwake), [.boolean(true)] + mark.parameters, of: reader)
     }
 
-    /// One of a user's changes after the other: two that meet rows in different orders would stop each other.
+    /// Serialises a user's changes, since two statements that lock rows in different orders would deadlock.
     private func change(
         _ statement: Statement,
         _ parameters: [Parameter],

@@ -1,24 +1,24 @@
 package import BellhopRules
 import Cryptography
 
-/// Which part of an inbox is asked for.
+/// A query for a part of an inbox.
 package struct InboxQuery: Hashable, Sendable {
-    /// What is listed together.
+    /// The lists of an inbox.
     package enum State: String, CaseIterable, Hashable, Sendable {
-        /// The list itself: neither put away nor asleep.
+        /// The main list: neither archived nor snoozed.
         case active
-        /// What was put away.
+        /// The archived notifications.
         case archived
-        /// What sleeps until a time that is still to come.
+        /// The notifications with a snooze that ends in the future.
         case snoozed
     }
 
-    /// Notifications at most.
+    /// The maximum number of notifications.
     package var limit: Int
-    /// Only what stands behind this place; nil from the beginning.
+    /// The place after which the page begins; `nil` for the first page.
     package var before: InboxPlace?
     package var unreadOnly: Bool
-    /// Of these types alone; nil for all.
+    /// The accepted types; `nil` for all.
     package var types: [EventType]?
     package var state: State
 
@@ -37,9 +37,9 @@ package struct InboxQuery: Hashable, Sendable {
     }
 }
 
-/// A place in an inbox: the time by which a notification is listed, and its id where several have the same.
+/// A place in an inbox: the time by which a notification is listed, and its id for equal times.
 ///
-/// It stays where it is while new ones arrive, so that no page repeats or leaves out any.
+/// A place does not move when new notifications arrive, so that no page repeats or omits any.
 package struct InboxPlace: Hashable, Sendable, Comparable {
     let listedAt: Timestamp
     let id: NotificationID
@@ -49,7 +49,7 @@ package struct InboxPlace: Hashable, Sendable, Comparable {
         self.id = id
     }
 
-    /// Reads what ``text`` wrote; nil for anything else.
+    /// Parses ``text``; `nil` for any other text.
     package init?(_ text: String) {
         guard text.utf8.count == 22, let bytes = Base64URL.decode(text), bytes.count == 16 else { return nil }
         let halves = [bytes.prefix(8), bytes.suffix(8)].map { $0.reduce(UInt64(0)) { $0 << 8 | UInt64($1) } }
@@ -57,19 +57,19 @@ package struct InboxPlace: Hashable, Sendable, Comparable {
         self.init(listedAt: listedAt, id: NotificationID(bits: halves[1]))
     }
 
-    /// What clients hand back without understanding it.
+    /// The place as opaque text for clients.
     package var text: String {
         let halves = [UInt64(bitPattern: listedAt.microseconds), id.bits]
         return Base64URL.encode(halves.flatMap { half in withUnsafeBytes(of: half.bigEndian) { Array($0) } })
     }
 
-    /// The order of the tables, in which an id is a signed number.
+    /// Compares in the order of the tables, in which an id is a signed number.
     package static func < (one: InboxPlace, other: InboxPlace) -> Bool {
         (one.listedAt, one.id.number) < (other.listedAt, other.id.number)
     }
 
-    /// Before everything.
+    /// The place before all notifications.
     static let beginning = InboxPlace(listedAt: Timestamp(clamping: .max), id: NotificationID(number: .max))
-    /// Behind everything.
+    /// The place after all notifications.
     static let end = InboxPlace(listedAt: Timestamp(clamping: .min), id: NotificationID(number: .min))
 }

@@ -2,10 +2,10 @@ import BellhopRules
 package import Postgres
 
 extension ReaderDesk {
-    /// A page of the user's inbox, the newest first.
+    /// Returns a page of the user's inbox, the newest first.
     ///
-    /// Of a long inbox no more than ``reach`` rows are looked at, however few of them are asked for: a page may then be
-    /// short, or empty, and there is a next one.
+    /// A page reads at most ``reach`` rows, even if few of them match. It may then be short or empty although a next
+    /// page exists.
     package func page(_ query: InboxQuery, of reader: RecipientKey) async throws(PostgresError) -> InboxPage {
         let isFirst = query.before == nil && query.state == .active
         var questions = [
@@ -27,17 +27,17 @@ extension ReaderDesk {
         )
     }
 
-    /// How many notifications are unread, ten thousand at most: the number on the app's icon.
+    /// Returns the number of unread notifications, at most 10,000: the number on the app's icon.
     package func unreadCount(of reader: RecipientKey) async throws(PostgresError) -> Int {
         try await ask(reader, [(Self.unread, [])])[0].number(0, 0)
     }
 
-    /// Rows that one page looks at.
+    /// The maximum number of rows that one page reads.
     package static let reach = 10_000
 
-    /// How far a look reached that did not come to the end of the inbox; nil for one that did.
+    /// Returns the end of a search that did not reach the end of the inbox; `nil` if it did.
     ///
-    /// It is a little nearer than the look went: what comes and goes between the two questions moves their ends.
+    /// It is nine tenths of the search, since rows that arrive or leave between the two queries move its end.
     private func horizon(_ query: InboxQuery, of reader: RecipientKey) async throws(PostgresError) -> InboxPlace? {
         let place = Self.place(query.before ?? .beginning)
         let ends = try await ask(reader, (Self.horizons[query.state] ?? []).map { ($0, place) })
@@ -62,7 +62,7 @@ extension ReaderDesk {
         .active: activeList, .archived: archivedList, .snoozed: snoozedList,
     ]
 
-    /// Rows of the user in the order of an index on `column`, from a place on.
+    /// Selects the user's rows in the order of an index on `column`, after a place.
     private static func rows(by column: String, where condition: String = "true") -> String {
         """
         (SELECT *, \(column) AS listed_at FROM inbox
@@ -71,7 +71,7 @@ extension ReaderDesk {
         """
     }
 
-    /// Those of them that are asked for.
+    /// Selects the matching rows.
     private static func chosen(_ rows: String, where condition: String) -> String {
         """
         (SELECT * FROM \(rows)
@@ -87,7 +87,7 @@ extension ReaderDesk {
         """
     }
 
-    /// What has woken stands where it would if it had come then.
+    /// The parts of the active list. A notification whose snooze has ended is listed by that time.
     static let activeParts = [
         chosen(rows(by: "created_at"), where: "archived_at IS NULL AND snoozed_until IS NULL"),
         chosen(rows(by: "snoozed_until", where: "snoozed_until <= now()"), where: "archived_at IS NULL"),
@@ -105,7 +105,7 @@ extension ReaderDesk {
         effect: .reads
     )
 
-    /// The ends of the looks of each state's parts.
+    /// The ends of the searches in the parts of each list.
     private static let horizons: [InboxQuery.State: [Statement]] = [
         .active: [horizon(by: "created_at"), horizon(by: "snoozed_until", where: "snoozed_until <= now()")],
         .archived: [horizon(by: "created_at", where: "archived_at IS NOT NULL")],
@@ -130,7 +130,7 @@ extension ReaderDesk {
         WHERE \(InboxStatements.isUnread)
         """
 
-    /// Of the newest thousand, ten at most.
+    /// Selects at most ten of the newest thousand notifications.
     private static let pinned = Statement(
         """
         SELECT \(InboxItem.columns) FROM (

@@ -1,27 +1,27 @@
 package import BellhopRules
 package import Postgres
 
-/// What must be so when a user's word is written, looked at under the same locks.
+/// A condition for writing a user's update, checked under the same locks.
 package enum ReaderCondition: Hashable, Sendable {
-    /// Something is known of them.
+    /// The user has a stored recipient.
     case isKnown
-    /// They have not said yet what they want.
+    /// The user has no stored preferences.
     case hasNoPreferences
-    /// They follow fewer topics than this beside the one named.
+    /// The user follows fewer than `than` topics, not counting the one named.
     case followsFewer(than: Int, beside: Topic)
-    /// They have fewer reminders than this beside the one named.
+    /// The user has fewer than `than` reminders, not counting the one named.
     case hasFewerReminders(than: Int, beside: ReminderID)
-    /// The reminder is there.
+    /// The reminder exists.
     case hasReminder(ReminderID)
-    /// The reminder is there, and nothing was said of it since.
+    /// The reminder exists and was not updated since.
     case reminderStands(ReminderID, since: Timestamp)
-    /// They have ever followed the topic, as far as that is remembered.
+    /// The user has ever followed the topic. Deleted rows are not considered.
     case knowsTopic(Topic)
-    /// They follow the topic.
+    /// The user follows the topic.
     case follows(Topic)
-    /// They have ever had a device with this token, as far as that is remembered.
+    /// The user has ever had a device with this token. Deleted rows are not considered.
     case knowsToken(DeviceToken)
-    /// They have had fewer devices than this beside those of the token.
+    /// The user has had fewer than `than` devices, not counting those of the token.
     case hasFewerDevices(than: Int, beside: DeviceToken)
 
     var question: (statement: Statement, parameters: [Parameter]) {
@@ -39,7 +39,8 @@ package enum ReaderCondition: Hashable, Sendable {
         }
     }
 
-    /// Rows of what has ended that a user may have for each that stands: they stay for as long as an older word could come.
+    /// The number of ended rows that a user may have per active one. They are kept as long as an older update may
+    /// arrive.
     private static let ended = 4
 
     private static let known = Statement(
@@ -105,21 +106,20 @@ package enum ReaderCondition: Hashable, Sendable {
     )
 }
 
-/// What has become of a user's word.
+/// The result of a user's update.
 package enum Hearing: Hashable, Sendable {
     case heard
     /// The condition does not hold, and nothing was written.
     case unmet
-    /// The user was erased by a source whose clock is ahead: until then nothing can be written of them.
+    /// The user was erased by a source whose clock is ahead. Until that time nothing can be written for the user.
     case erased
 }
 
 extension ReaderDesk {
-    /// Writes what a user says of themselves, by the statements that write what is fed; nothing where `condition` does not
-    /// hold.
+    /// Writes a user's update with the statements for feed messages, or nothing if `condition` does not hold.
     ///
-    /// Said here and now, it is newer than whatever a source has said of the same thing, even one whose clock is ahead of
-    /// ours. Of that thing alone: a clock that is ahead shall not spread to what else the user has.
+    /// The update is newer than all updates of the same object by a source, even if the source's clock is ahead. This
+    /// applies to that object only, so that a wrong clock does not affect the user's other data.
     package func say(
         _ update: FeedUpdate,
         as reader: RecipientKey,
@@ -138,7 +138,7 @@ extension ReaderDesk {
             let moment: [Parameter] = [.instant(now.microseconds), .bytes(person.bytes)]
             let answer = try connection.run(latest, Self.who(reader) + moment + key)
             guard try !answer.boolean(0, 1) else { return .erased }
-            // A token that was issued after an erasure is the word of the app's servers that the user is back.
+            // A token issued after an erasure proves that the app's servers have created the user again.
             let erasedAt = try answer.timestamp(0, 2)
             let vouchedAt = erasedAt.flatMap { erased in issuedAt.flatMap { $0 > erased ? $0 : nil } }
             let said = FeedEntry(client: update, saidAt: try answer.moment(0, 0), vouchedAt: vouchedAt)
@@ -147,7 +147,7 @@ extension ReaderDesk {
         }
     }
 
-    /// The question after the time of what was said last of what a word is about, and what names that.
+    /// Returns the statement that reads the latest timestamp of the updated object, and the object's key.
     private static func latest(_ change: FeedChange) -> (statement: Statement, key: [Parameter]) {
         switch change {
         case .recipientUpserted, .recipientDeleted, .notificationRead: (latestOfSettings, [])
@@ -161,7 +161,8 @@ extension ReaderDesk {
         }
     }
 
-    /// The time that a word gets, whether the user is erased by then, and when they were last erased.
+    /// Returns a statement for the update's timestamp, whether the user is erased at that time, and the time of the
+    /// last erasure.
     private static func latest(_ words: String) -> Statement {
         Statement(
             """

@@ -1,10 +1,10 @@
 package import BellhopRules
 package import Postgres
 
-/// What a signed-in user sees and does, with no more rights than their own.
+/// A signed-in user's queries and actions, with the user's own rights only.
 ///
-/// The pool has the rights of `bellhop_api`: who is signed in is said for each transaction, and row-level security shows
-/// and takes nothing but theirs. The statements name the user all the same.
+/// The pool has the rights of `bellhop_api`. Each transaction states the signed-in user, and row-level security
+/// restricts it to that user's rows. The statements name the user as well.
 package struct ReaderDesk: Sendable {
     private let pool: PostgresPool
     private var token = Token.none
@@ -13,31 +13,31 @@ package struct ReaderDesk: Sendable {
         self.pool = pool
     }
 
-    /// What the user signed in with.
+    /// The user's proof of identity.
     enum Token: Hashable, Sendable {
-        /// Nothing that an erasure ends, such as a link that proves whom it is for.
+        /// A proof that an erasure does not end, such as a link that proves its user.
         case none
-        /// A token, and when it was issued; `nil` if it does not tell.
+        /// A token with its time of issue; `nil` if the token does not state it.
         case issued(Timestamp?)
     }
 
-    /// The desk for a token that was issued at that time: every call fails with ``SQLState/erasedReader`` if the user has
-    /// been erased since.
+    /// Returns a copy for a token with this time of issue. Every call of it fails with ``SQLState/erasedReader`` if the
+    /// user has been erased since.
     ///
-    /// `nil` stands for a token that does not tell its age: it may be older than any erasure.
+    /// `nil` means that the token does not state its age, so that it may be older than any erasure.
     package func admitting(tokenIssuedAt time: Timestamp?) -> ReaderDesk {
         var desk = self
         desk.token = .issued(time)
         return desk
     }
 
-    /// When the token was issued, if it tells.
+    /// The token's time of issue, if it states one.
     var issuedAt: Timestamp? {
         guard case .issued(let time) = token else { return nil }
         return time
     }
 
-    /// Fails if the user has been erased since the token was issued.
+    /// Throws an error if the user has been erased since the token was issued.
     package func admit(_ reader: RecipientKey) async throws(PostgresError) {
         _ = try await ask(reader, [])
     }
@@ -54,7 +54,7 @@ package struct ReaderDesk: Sendable {
         return Array(answers.dropFirst())
     }
 
-    /// Runs a body in a transaction of the user's.
+    /// Runs a body in a transaction with the user's rights.
     func act<Value: Sendable>(
         as reader: RecipientKey,
         _ body: @escaping @Sendable (PostgresConnection) throws(PostgresError) -> Value
@@ -65,7 +65,7 @@ package struct ReaderDesk: Sendable {
         }
     }
 
-    /// App and user, `$1` and `$2` of most statements.
+    /// Returns app and user, the parameters `$1` and `$2` of most statements.
     static func who(_ reader: RecipientKey) -> [Parameter] {
         [.text(reader.app.text), .text(reader.user.text)]
     }
@@ -80,6 +80,6 @@ package struct ReaderDesk: Sendable {
 }
 
 extension SQLState {
-    /// What `sign_in` answers for a token that was issued before its user was erased.
+    /// The error of `sign_in` for a token that was issued before its user was erased.
     package static let erasedReader = SQLState("BH401")
 }

@@ -1,18 +1,18 @@
 package import BellhopRules
 package import Postgres
 
-/// What a user has set, beside what they want of each type.
+/// A user's settings other than the preferences per type.
 package struct ReaderSettings: Hashable, Sendable {
     package let pushEnabled: Bool
-    /// Whether the user is mailed: not if the address has opted out.
+    /// Whether the user receives mails. It is false if the address has opted out.
     package let emailEnabled: Bool
-    /// Whether the user wants mails, whatever was said of the address.
+    /// Whether the user wants mails, regardless of an opt-out of the address.
     package let wantsEmail: Bool
     package let locale: LanguageTag?
     package let timezone: TimeZoneName?
     package let email: EmailAddress?
 
-    /// What holds of somebody who has set nothing.
+    /// The settings of a user who has stored none.
     package static let usual = ReaderSettings(
         pushEnabled: true,
         emailEnabled: true,
@@ -57,7 +57,7 @@ package struct ReaderFollow: Hashable, Sendable {
     package let role: FollowRole?
 }
 
-/// A device of a user that stands.
+/// An active device of a user.
 package struct ReaderDevice: Hashable, Sendable {
     package let id: String
     package let platform: DevicePlatform
@@ -68,11 +68,11 @@ package struct ReaderDevice: Hashable, Sendable {
 
 /// A reminder of a user.
 package struct ReaderReminder: Sendable {
-    /// With the zone whose clock counts: its own, or else the user's.
+    /// The reminder with its effective time zone: its own or, if it has none, the user's.
     package let reminder: Reminder
-    /// Its own zone.
+    /// The reminder's own time zone.
     package let timezone: TimeZoneName?
-    /// When it was last spoken of.
+    /// The timestamp of its last update.
     package let saidAt: Timestamp
 }
 
@@ -82,13 +82,13 @@ extension ReaderDesk {
         return rows.isEmpty ? .usual : try ReaderSettings(rows, 0)
     }
 
-    /// The stored document, as JSON; nil where there is none.
+    /// Returns the stored document as JSON; `nil` if there is none.
     package func preferences(of reader: RecipientKey) async throws(PostgresError) -> [UInt8]? {
         let rows = try await ask(reader, [(Self.preferences, Self.who(reader))])[0]
         return rows.isEmpty ? nil : try rows.optionalJSON(0, 0)
     }
 
-    /// The topics that a user follows, in the order of their names.
+    /// Returns the topics that a user follows, in the order of their names.
     package func follows(of reader: RecipientKey) async throws(PostgresError) -> [ReaderFollow] {
         let rows = try await ask(reader, [(Self.follows, Self.who(reader))])[0]
         return try rows.compactMap { (rows, row) throws(PostgresError) -> ReaderFollow? in
@@ -98,7 +98,7 @@ extension ReaderDesk {
         }
     }
 
-    /// The reminders of a user, the earliest in the day first.
+    /// Returns a user's reminders, the earliest time of day first.
     package func reminders(of reader: RecipientKey) async throws(PostgresError) -> [ReaderReminder] {
         let rows = try await ask(reader, [(Self.reminders, Self.who(reader))])[0]
         return try rows.compactMap { (rows, row) throws(PostgresError) -> ReaderReminder? in
@@ -108,7 +108,7 @@ extension ReaderDesk {
         }
     }
 
-    /// The device of a token; nil where the user has none that stands.
+    /// Returns the device with this token; `nil` if the user has no such active device.
     package func device(_ token: DeviceToken, of reader: RecipientKey) async throws(PostgresError) -> ReaderDevice? {
         let rows = try await ask(reader, [(Self.device, Self.who(reader) + [.text(token.text)])])[0]
         guard !rows.isEmpty, let platform = DevicePlatform(rawValue: try rows.text(0, 1)),
@@ -123,7 +123,8 @@ extension ReaderDesk {
         )
     }
 
-    /// What the user has answered the system on a device; false where they have none with this token.
+    /// Stores the user's answer to the permission prompt of a device; returns false if the user has no device with this
+    /// token.
     package func note(
         _ permission: PushPermission?,
         on token: DeviceToken,
@@ -137,14 +138,14 @@ extension ReaderDesk {
         return try await ask(reader, [(Self.notePermission, parameters)])[0].affectedCount > 0
     }
 
-    /// Ends the mails to an address, whoever names it: of the user's present one if no hash is given.
+    /// Ends the mails to an address, for all users with it. Without a hash, it is the user's current address.
     package func optOut(of reader: RecipientKey, addressHash: [UInt8]) async throws(PostgresError) {
         _ = try await ask(reader, [(Self.optOut, Self.who(reader) + [.bytes(addressHash)])])
     }
 
     private static let optOut = Statement("SELECT opt_out_of_mail($1, $2, $3)")
 
-    /// Mails are off, too, if the address has opted out by a link.
+    /// Mails are also off if the address has opted out by a link.
     private static let settings = Statement(
         """
         SELECT r.push_enabled, r.email_enabled AND coalesce(p.email_enabled, true), r.locale, r.timezone, r.email,

@@ -1,11 +1,11 @@
 import BellhopRules
 import Postgres
 
-/// Asks of messages that were under way whether somebody whom they are for has been erased meanwhile.
+/// Finds users who were erased while messages for them were in flight.
 enum ErasedPeople {
-    /// Somebody whom a message is for, and when it says that it was said.
+    /// A user that a message is for, with the message's timestamp.
     struct Question {
-        /// Which message it is.
+        /// The index of the message.
         let message: Int
         let person: RecipientKey
         let saidAt: Timestamp?
@@ -19,7 +19,7 @@ enum ErasedPeople {
         ]
     }
 
-    /// For each message the people that it must not name any more.
+    /// Returns for each message the users that it must no longer name.
     static func read(_ rows: Rows, _ questions: [Question]) throws(PostgresError) -> [Int: Set<RecipientKey>] {
         var erased: [Int: Set<RecipientKey>] = [:]
         for row in rows.indices {
@@ -29,12 +29,14 @@ enum ErasedPeople {
         return erased
     }
 
-    /// Whether what `r` says is older than the tombstone `t`: what says no time is, unless the person has been fed anew since.
+    /// The condition that `r` is older than the tombstone `t`. A message without a timestamp is older unless the user
+    /// has been created again since.
     static let isOlder = """
         CASE WHEN r.said_at IS NULL THEN t.returned_at IS NULL ELSE r.said_at <= t.deleted_at END
         """
 
-    /// Whether the app's servers have not vouched for the user of `r` since the deletion: its tombstone knows.
+    /// The condition that the app's servers have not vouched for the user of `r` since the deletion, according to the
+    /// tombstone.
     static let isGone = """
         NOT EXISTS (
             SELECT FROM tombstones x

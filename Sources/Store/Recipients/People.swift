@@ -1,19 +1,19 @@
 import BellhopRules
 import Postgres
 
-/// The numbers by which inbox and ledger name users.
+/// The users' numbers in inbox and ledger.
 enum People {
-    /// The number of the user whom `key` names by `app` and `user_id`.
+    /// Selects the number of the user that `key` names by `app` and `user_id`.
     static func number(of key: String) -> String { columns("number", of: key) }
 
-    /// All that is known of the user whom `key` names so.
+    /// Selects the complete row of the user that `key` names by `app` and `user_id`.
     static func row(of key: String) -> String { columns("*", of: key) }
 
     private static func columns(_ columns: String, of key: String) -> String {
         "(SELECT \(columns) FROM people WHERE user_id = \(key).user_id AND app = \(key).app OFFSET 0)"
     }
 
-    /// Locks the rows of users by the parameters of ``RecipientKey``, in the order that everybody keeps.
+    /// Locks the rows of users by the parameters of ``RecipientKey``, in the order that all statements use.
     static func hold(_ strength: String) -> Statement {
         Statement(
             """
@@ -27,9 +27,10 @@ enum People {
         )
     }
 
-    /// Gives a number to those who have none, unless they were erased and have not been fed since; and tells all of them.
+    /// Assigns numbers to users without one, and returns the numbers of all users. Users who were erased and not
+    /// created again since get none.
     ///
-    /// Most users are fed before anything is sent to them, and have a number: this is for the others.
+    /// Most users are fed before anything is sent to them and therefore have a number. This is for the others.
     static func enrol(
         _ keys: [RecipientKey],
         saidAt: [Timestamp?],
@@ -41,7 +42,7 @@ enum People {
         return try numbers(of: keys, on: connection)
     }
 
-    /// Those who have none are left out.
+    /// Returns the numbers of users; users without a number are omitted.
     static func numbers(
         of keys: [RecipientKey],
         on connection: PostgresConnection

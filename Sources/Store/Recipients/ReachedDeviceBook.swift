@@ -1,7 +1,7 @@
 package import BellhopRules
 package import Postgres
 
-/// A device to which a push was taken.
+/// A device that has accepted a push.
 package struct ReachedDevice: Sendable {
     package let recipient: RecipientKey
     package let subscription: String
@@ -14,9 +14,9 @@ package struct ReachedDevice: Sendable {
     }
 }
 
-/// Which devices are known to be real, since their provider has taken a push for them.
+/// Records reached devices: those for which the provider has accepted a push.
 ///
-/// Anybody may register made-up tokens; what a provider says of those says nothing about the others.
+/// Any client may register invented tokens, so a provider's answers about those prove nothing about other devices.
 package struct ReachedDeviceBook: Sendable {
     private let pool: PostgresPool
 
@@ -24,9 +24,9 @@ package struct ReachedDeviceBook: Sendable {
         self.pool = pool
     }
 
-    /// Notes devices that were reached for the first time; returns how many.
+    /// Records devices that were reached for the first time, and returns their number.
     ///
-    /// A row that another statement holds right now is left alone: the next push notes it.
+    /// Rows that another statement has locked are skipped: the next push records them.
     package func note(_ devices: [ReachedDevice]) async throws(PostgresError) -> Int {
         guard !devices.isEmpty else { return 0 }
         return try await pool.run(
@@ -37,7 +37,7 @@ package struct ReachedDeviceBook: Sendable {
         ).affectedCount
     }
 
-    /// On which platforms a provider reaches devices of an app.
+    /// Returns the platforms on which a provider has reached devices of an app.
     package func platforms(app: AppID, provider: String) async throws(PostgresError) -> Set<DevicePlatform> {
         let platforms = DevicePlatform.allCases.map(\.rawValue)
         let rows = try await pool.run(

@@ -1,7 +1,7 @@
 package import BellhopRules
 package import Postgres
 
-/// What is known of users, looked up for a whole batch at once.
+/// Looks up stored users for a whole batch.
 package struct RecipientBook: Sendable {
     private let pool: PostgresPool
 
@@ -9,10 +9,9 @@ package struct RecipientBook: Sendable {
         self.pool = pool
     }
 
-    /// One row each, in one round trip, whatever the size.
+    /// Returns one value per user, in one round trip for any number of users.
     ///
-    /// The keys of the answer know the numbers of their users. A user of whom nothing is stored gets the defaults, and has
-    /// no number.
+    /// The returned keys contain the users' numbers. A user without stored data has the defaults and no number.
     package func recipients(of keys: Set<RecipientKey>) async throws(PostgresError) -> [RecipientKey: Recipient] {
         guard !keys.isEmpty else { return [:] }
         let order = Array(keys)

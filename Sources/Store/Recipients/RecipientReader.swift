@@ -2,7 +2,7 @@ import BellhopRules
 import Glibc
 import Postgres
 
-/// Reads users out of one answer, row by row, wherever a statement brings them.
+/// Reads users from the rows of one result, for any statement that selects their columns.
 struct RecipientReader {
     private var documents = PreferenceTexts()
 
@@ -10,17 +10,17 @@ struct RecipientReader {
         "number", "locale", "timezone", "push_enabled", "email_enabled", "email", "preferences", "devices",
     ]
 
-    /// How many columns of an answer are a user's.
+    /// The number of columns of a user.
     static let width = names.count
 
-    /// What ``read(_:_:from:numbering:)`` reads, of a row of `people` under this name.
+    /// The columns that ``read(_:_:from:numbering:)`` reads, from a row of `people` with this name.
     static func columns(of row: String) -> String {
         names.map { "\(row).\($0)" }.joined(separator: ", ")
     }
 
-    /// From ``columns(of:)``, the first of which stands at `column`; gives the key its number.
+    /// Reads a user from ``columns(of:)``, beginning at `column`, and sets the number in the key.
     ///
-    /// The defaults hold where nothing is stored.
+    /// Missing values have their defaults.
     mutating func read(
         _ rows: Rows,
         _ row: Int,
@@ -32,9 +32,9 @@ struct RecipientReader {
     }
 }
 
-/// The preference documents of one look-up, each text read once: most users of an app have said what many others said.
+/// The preference documents of one result, each text parsed once, since many users of an app have the same document.
 private struct PreferenceTexts {
-    /// By the hashes of the texts: of two with one hash, the second is read each time.
+    /// The parsed documents by the hashes of their texts. If two texts have one hash, the second is parsed each time.
     private var known: [Int: (text: [UInt8], preferences: Preferences?)] = [:]
 
     mutating func preferences(_ json: UnsafeRawBufferPointer) -> Preferences? {
@@ -56,7 +56,7 @@ private struct PreferenceTexts {
         return memcmp(start, other, text.count) == 0
     }
 
-    /// A document that cannot be read says nothing: the defaults hold.
+    /// Parses a document. An unreadable document is ignored, so that the defaults apply.
     private static func read(_ json: UnsafeRawBufferPointer) -> Preferences? {
         guard case .success(.object(let document)) = JSONParser(limits: .event).parse(json) else { return nil }
         return Preferences(document)
@@ -64,7 +64,7 @@ private struct PreferenceTexts {
 }
 
 extension Recipient {
-    /// From the columns behind the number.
+    /// Creates a user from the columns after the number.
     fileprivate init(
         _ rows: Rows,
         _ row: Int,
@@ -81,9 +81,10 @@ extension Recipient {
         devices = try rows.withBytes(row, .index(column + 6), Self.devices) ?? []
     }
 
-    /// What is no device of ours is left out.
+    /// Reads the devices; invalid entries are skipped.
     ///
-    /// Twenty devices stand at most, of some kilobytes each; whatever else got in beside the feeds hides none of them.
+    /// At most twenty devices are active, with a few kilobytes each. The larger limit ensures that rows from other
+    /// sources do not hide them.
     private static func devices(_ json: UnsafeRawBufferPointer) -> [Device] {
         let parser = JSONParser(limits: JSONParser.Limits(bytes: 8 << 20, depth: 64))
         guard case .success(.array(let entries)) = parser.parse(json) else { return [] }
@@ -92,7 +93,7 @@ extension Recipient {
 }
 
 extension Device {
-    /// From an entry of `people.devices`; nil for one that no program of ours wrote.
+    /// Creates a device from an entry of `people.devices`; `nil` if no Bellhop process can have written it.
     fileprivate init?(sheet entry: JSONValue) {
         guard let columns = entry.array, columns.count == 8, let subscription = columns[0].string,
             let token = columns[1].string.flatMap(DeviceToken.init(validating:)),

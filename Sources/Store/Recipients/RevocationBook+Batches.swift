@@ -1,15 +1,15 @@
 package import BellhopRules
 package import Postgres
 
-/// What concerns masses of devices: page by page, each page a transaction with its rows locked in the order of their keys,
-/// so that feeds and revocations of single devices go on beside it.
+/// Changes to large numbers of devices, page by page. Each page is a transaction that locks its rows in the order of
+/// their keys, so that feeds and single revocations continue concurrently.
 extension RevocationBook {
-    /// Lets the devices of a provider live again that its answers have ended since that instant, since the fault was ours;
-    /// returns how many.
+    /// Restores the devices that a provider's answers have revoked since `since`, because of a configuration error;
+    /// returns their number.
     ///
-    /// What the user ended, and what has been replaced since, stays ended; so does a device that another registered
-    /// later, even where that one has logged out: the token is no longer its former owner's. Nor does one live again whose
-    /// token was forgotten meanwhile. Safe to repeat.
+    /// Devices that the user revoked or that were replaced since stay revoked. A device whose token another user
+    /// registered later also stays revoked, even if that user has logged out: the token no longer belongs to its former
+    /// user. A device whose token was deleted meanwhile is not restored. The call is safe to repeat.
     package func takeBack(
         app: AppID,
         provider: String,

@@ -1,13 +1,14 @@
 package import BellhopRules
 package import Postgres
 
-/// A device that its provider calls dead.
+/// A device that its provider reports as gone.
 package struct DeadDevice: Sendable {
     package let recipient: RecipientKey
     package let subscription: String
     package let token: DeviceToken
     package let reason: String
-    /// A registration after this instant lives: it is newer than the answer, or than the send that was answered.
+    /// A registration after this instant prevents the revocation: it is newer than the answer, or than the send that
+    /// was answered.
     package let deadSince: Timestamp
 
     package init(
@@ -25,7 +26,7 @@ package struct DeadDevice: Sendable {
     }
 }
 
-/// Ends subscriptions whose device is gone.
+/// Revokes subscriptions whose device is gone.
 package struct RevocationBook: Sendable {
     let pool: PostgresPool
 
@@ -33,9 +34,11 @@ package struct RevocationBook: Sendable {
         self.pool = pool
     }
 
-    /// Revokes each device once, unless its token has changed or was registered again since; returns how many.
+    /// Revokes each device once, unless its token has changed or was registered again since; returns the number of
+    /// revoked devices.
     ///
-    /// None is revoked while its provider is held back because it calls devices dead in masses, whichever worker noticed.
+    /// No device is revoked while its provider's breaker is open because of a mass failure, whichever worker detected
+    /// it.
     package func revoke(_ devices: [DeadDevice]) async throws(PostgresError) -> Int {
         guard !devices.isEmpty else { return 0 }
         return try await pool.run(
@@ -47,7 +50,7 @@ package struct RevocationBook: Sendable {
         ).affectedCount
     }
 
-    /// In the order in which feeds lock them, so that neither waits for the other in a circle.
+    /// Locks the rows in the same order as feeds, so that the two cannot deadlock.
     private static let statement = Statement(
         """
         WITH dead AS MATERIALIZED (
@@ -75,6 +78,6 @@ package struct RevocationBook: Sendable {
     /// The row of `d`, by its key.
     static let isSubscription = "s.app || '' = d.app AND s.profile_id = ANY (ARRAY[d.profile_id]) AND s.id = d.id"
 
-    /// The reason of a breaker that is open since devices died in masses.
+    /// The reason of a breaker that is open because many devices were reported as gone.
     package static let massDeath = "mass-death"
 }

@@ -1,20 +1,20 @@
-/// Why we end a subscription ourselves; any other reason is a provider's word.
+/// Bellhop's reasons to revoke a subscription; any other reason is a provider's answer.
 package enum RevokeReason: String, CaseIterable, Sendable {
     /// Another user has registered the token.
     case tokenMoved = "token-moved"
-    /// The device has another token, which has a subscription of its own.
+    /// The device has a new token with a separate subscription.
     case replaced
-    /// The app has logged out or been told to be silent.
+    /// The app has logged out or disabled notifications.
     case unsubscribed
-    /// Nothing has been heard of the device for too long.
+    /// The device was inactive for too long.
     case stale
-    /// The user has more devices than anybody uses: the one that was seen least lately gives way.
+    /// The user has more than the maximum number of devices, and this device was seen least recently.
     case tooMany = "too-many"
 
-    /// For an SQL list.
+    /// All reasons, for an SQL list.
     static var list: String { allCases.map(\.literal).joined(separator: ", ") }
 
-    /// Those that come of words of the source, and so carry the time of its clock; for an SQL list.
+    /// The reasons from updates of the source, whose times are by the source's clock, for an SQL list.
     static var saidBySource: String { [tokenMoved, replaced, unsubscribed].map(\.literal).joined(separator: ", ") }
 
     var literal: String { "'\(rawValue)'" }

@@ -2,24 +2,24 @@ package import BellhopRules
 package import Postgres
 package import ServiceRuntime
 
-/// Ends devices that nobody has heard of for so many days, page by page.
+/// Revokes devices that were inactive for a number of days, page by page.
 ///
-/// Each page is a transaction of its own with its rows locked in the order of their keys, so that feeds and revocations
-/// of single devices go on beside it. What was ended stays ended where it is broken off, and after a step that failed it
-/// goes on where it was.
+/// Each page is a separate transaction that locks its rows in the order of their keys, so that feeds and single
+/// revocations continue concurrently. If the walk is aborted, revoked devices stay revoked. After a failed step it
+/// continues at the same place.
 package struct StaleDeviceWalk: Sendable {
-    /// Whose devices of which provider.
+    /// The devices of one app and provider.
     package struct Group: Hashable, Sendable {
         package let app: String
         package let provider: String
     }
 
-    /// What a walk is after.
+    /// The parameters of a walk.
     package struct Search: Sendable {
         package var days: Int
-        /// Nil for all.
+        /// The app; `nil` for all.
         package var app: AppID?
-        /// Whether it only counts what it would end.
+        /// Whether the walk only counts the devices that it would revoke.
         package var isRehearsal = false
         package var pageSize = 1000
 
@@ -28,28 +28,28 @@ package struct StaleDeviceWalk: Sendable {
         }
     }
 
-    /// Devices looked at.
+    /// The number of devices checked.
     package private(set) var looked = 0
-    /// Those that were ended, or would be.
+    /// The number of devices that were revoked, or would be.
     package private(set) var found: [Group: Int] = [:]
-    /// Those that had not ended when they were looked at.
+    /// The number of devices that were active when they were checked.
     package private(set) var living: [Group: Int] = [:]
     private let pool: PostgresPool
     private let search: Search
     private let time: any TimeSource
     private var last: (user: String, app: String, id: String) = ("", "", "")
 
-    /// A device is silent only if it is so by the database's clock and by that of `time`.
+    /// Creates a walk in which a device is inactive only if it is so by the database clock and by that of `time`.
     package init(pool: PostgresPool, search: Search, time: any TimeSource = SystemTime()) {
         self.pool = pool
         self.search = search
         self.time = time
     }
 
-    /// Of all groups.
+    /// The number of devices found in all groups.
     package var total: Int { found.values.reduce(0, +) }
 
-    /// Takes a page; false where there was none any more.
+    /// Processes a page; returns false after the last one.
     package mutating func step() async throws(PostgresError) -> Bool {
         let rows = try await pool.run(
             Self.page,
@@ -76,7 +76,7 @@ package struct StaleDeviceWalk: Sendable {
 
     private static let limit = "least(now(), $8::timestamptz) - $4::bigint * interval '1 day'"
 
-    /// Where the page ended and how long it was, beside each group that it found something of; no row at the end of the
+    /// Returns the end of the page and its size, with each group in which devices were found; no row at the end of the
     /// table.
     private static let page = Statement(
         """

@@ -2,29 +2,30 @@ package import BellhopRules
 package import Postgres
 package import ServiceRuntime
 
-/// A reminder as it stands.
+/// A reminder as stored.
 package struct Reminder: Sendable {
     package let key: RecipientKey
     package let id: ReminderID
     package let localTime: LocalTime
     package let days: Set<Weekday>
-    /// Its own zone, or else the user's; nil where neither is known.
+    /// The reminder's own time zone, or else the user's; `nil` if neither is set.
     package let timezone: TimeZoneName?
     package let title: String
     package let body: String
-    /// What its notifications are; nil for the app's usual type.
+    /// The type of its notifications; `nil` for the app's default type.
     package let type: EventType?
     /// When it was set or changed.
     package let plannedFrom: Timestamp
     package let lastFiredOn: LocalDate?
-    /// Until when it is in hand: what has been changed meanwhile no longer is, and whoever takes it next has another time.
+    /// The end of the caller's lock on the reminder. A changed reminder loses the lock, and the next caller's lock has
+    /// a different time.
     let heldUntil: Int64
 }
 
-/// When a reminder is looked at again.
+/// When a reminder is checked again.
 package struct ReminderPlan: Sendable {
     let reminder: Reminder
-    /// Nil for never.
+    /// The time of the next check; `nil` for never.
     let next: Timestamp?
     let firedOn: LocalDate?
 
@@ -35,7 +36,7 @@ package struct ReminderPlan: Sendable {
     }
 }
 
-/// The table `reminders`, from the side of the clock.
+/// The table `reminders`, as used by the scheduler.
 package struct ReminderBook: Sendable {
     private let pool: PostgresPool
 
@@ -43,12 +44,13 @@ package struct ReminderBook: Sendable {
         self.pool = pool
     }
 
-    /// Takes reminders in hand that have to be looked at: those that came due within `span`, the longest overdue first, and
-    /// those that are new or changed.
+    /// Locks reminders that must be checked: due reminders that became due within `span`, the longest overdue first,
+    /// and new or changed ones.
     ///
-    /// Nobody else is given them for half a minute; what is neither kept nor released by then is anybody's again.
+    /// No other caller gets them for half a minute. After that, reminders that were neither kept nor released are
+    /// available again.
     ///
-    /// Nothing is due that lies beyond `latest`, whatever the database's clock shows.
+    /// A reminder after `latest` is not due, whatever the database clock shows.
     package func open(
         atMost limit: Int,
         within span: Duration = DueLook.whole,
@@ -67,15 +69,16 @@ package struct ReminderBook: Sendable {
                 for place in keys.indices { keys[place].append(try taken.text(row, .index(place))) }
                 holds.append(try taken.instant(row, 3))
             }
-            // Looked up by a statement of its own: one that waited for no lock may still see the zone of a while ago.
+            // Read by a separate statement: a statement that did not wait for a lock may still see an outdated time
+            // zone.
             return (try connection.run(Self.look, keys.map { .textArray($0) } + [.instantArray(holds)]), left)
         }
         return DueItems(try rows.compactMap(Reminder.init), left: left)
     }
 
-    /// Keeps when each is looked at again, unless it or its zone has changed since it was taken in hand.
+    /// Stores the next check of each reminder, unless the reminder or its time zone has changed since it was locked.
     ///
-    /// That it rang is kept in any case: there is one ring for each date.
+    /// The date of its last event is stored in any case: there is one event per date.
     package func keep(_ plans: [ReminderPlan]) async throws(PostgresError) {
         guard !plans.isEmpty else { return }
         _ = try await pool.run(
@@ -86,7 +89,7 @@ package struct ReminderBook: Sendable {
         )
     }
 
-    /// Lets go of what could not be done now, so that it is looked at again at once.
+    /// Releases reminders that could not be processed, so that they are checked again immediately.
     package func release(_ reminders: [Reminder]) async throws(PostgresError) {
         guard !reminders.isEmpty else { return }
         _ = try await pool.run(Self.release, Self.hands(reminders))
@@ -135,7 +138,7 @@ package struct ReminderBook: Sendable {
         effect: .reads
     )
 
-    /// The rows in the order in which feeds lock them.
+    /// Locks the rows in the same order as feeds.
     private static let keep = Statement(
         """
         WITH plans AS MATERIALIZED (
@@ -175,7 +178,7 @@ package struct ReminderBook: Sendable {
 }
 
 extension Reminder {
-    /// Nil for a row that no program of ours wrote.
+    /// Creates a reminder from a row; `nil` if no Bellhop process can have written the row.
     init?(_ rows: Rows, _ row: Int) throws(PostgresError) {
         guard let app = AppID(validating: try rows.text(row, 0)), let user = UserID(validating: try rows.text(row, 1)),
             let id = ReminderID(validating: try rows.text(row, 2)),

@@ -5,7 +5,7 @@ package import Postgres
 package struct Correction: Sendable {
     package let copy: DeadLetterItem
     package let original: String
-    /// Which places of the body differ, without their values.
+    /// The changed places of the body, without their values.
     package let changes: String
 
     package init(_ copy: DeadLetterItem, of original: String, changes: String) {
@@ -15,19 +15,19 @@ package struct Correction: Sendable {
     }
 }
 
-/// What came of handing in corrected copies.
+/// The result of submitting corrected copies.
 package enum EditOutcome: Sendable, Equatable {
-    /// A replay of this number sends so many of them; of the others the original was not open any more.
+    /// The replay with this number sends the copies. Copies whose original was no longer open are not included.
     case sent(replay: Int64, items: Int)
-    /// No original is open any more: somebody else was faster.
+    /// No original is open: another operator was faster.
     case notOpen
 }
 
 extension DeadLetterDesk {
-    /// Files the corrected copies of items, has one replay send them, and marks the originals as resolved by them, all at
-    /// once.
+    /// Stores the corrected copies of items, starts one replay that sends them, and marks the originals as resolved by
+    /// them, in one transaction.
     ///
-    /// Each copy is an item of its own with the history of its own deaths.
+    /// Each copy is a separate item whose history contains only the copy's deaths.
     package func hand(
         in corrections: [Correction],
         by desk: DeskOperator
@@ -79,7 +79,7 @@ extension DeadLetterDesk {
         """
     )
 
-    /// The first failure of each is that of its original, so that the horizon of replays counts from there.
+    /// The first failure of each copy is that of its original, so that the replay horizon starts there.
     private static let sendCopies = Statement(
         """
         WITH copies AS MATERIALIZED (

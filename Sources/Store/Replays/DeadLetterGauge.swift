@@ -1,30 +1,30 @@
 package import BellhopRules
 package import Postgres
 
-/// What dashboards want to know of the desk.
+/// The values of the dead-letter metrics.
 ///
-/// However many items are open, it reads a bounded number of them: of each reason of an app so many, and for all that
-/// belongs to no app that it was told of, so many between the names of two apps.
+/// It reads a bounded number of items, however many are open: a limit for each reason of an app, and a limit between
+/// the names of two known apps for all items that belong to no known app.
 package struct DeadLetterGauge: Sendable {
-    /// Open items of one app and reason.
+    /// The open items of one app and reason.
     package struct Open: Sendable {
-        /// Nil for whatever else there is.
+        /// The app; `nil` for all items of unknown apps.
         package let app: AppID?
         package let reason: String
-        /// As many as were counted at most.
+        /// The number of items, up to the limit of the count.
         package let items: Int
     }
 
     package let open: [Open]
-    /// Seconds since the oldest open item failed first, of those that were counted where they belong to no known app; nil
-    /// where none is open.
+    /// The seconds since the first failure of the oldest open item; `nil` if none is open. Of items of unknown apps,
+    /// only the counted ones are included.
     package let oldestAge: Double?
     package let replaysRunning: Int
     package let replaysPaused: Int
-    /// Of the replays that began within the last day.
+    /// The outcomes of the replays that began within the last day.
     package let outcomes: [ReplayOutcome: Int]
 
-    /// Reads all of it, and counts no further than to `most`.
+    /// Reads all values and counts up to `most` items.
     package init(
         of pool: PostgresPool,
         apps: Set<AppID>,
@@ -61,12 +61,13 @@ package struct DeadLetterGauge: Sendable {
         self.outcomes = outcomes
     }
 
-    /// No name of an app comes after it.
+    /// A text after all app names.
     private static let behindAll = "\u{10FFFF}"
 
-    /// From one reason of an app to the next one, without what lies between them: reasons are few.
+    /// Steps from one reason of an app to the next without reading the items in between, since there are few reasons.
     ///
-    /// The first item of each in the index is its oldest. The pair is compared as a whole, so that no index that begins with the reason will do.
+    /// The first item of each reason in the index is its oldest. The pair is compared as a whole, so that an index that
+    /// begins with the reason cannot be used.
     private static let known = Statement(
         """
         WITH RECURSIVE groups AS (
@@ -96,7 +97,7 @@ package struct DeadLetterGauge: Sendable {
         """
     }
 
-    /// Producers make up apps that nobody knows, so that those are not told apart.
+    /// Producers may invent any number of unknown apps, so that these are not distinguished.
     private static let others = Statement(
         """
         SELECT NULL::text, o.reason, count(*), extract(epoch FROM now() - min(o.first_failed_at))::double precision

@@ -1,9 +1,9 @@
 import BellhopRules
 package import Postgres
 
-/// Where single lines of the ledger stand, for whoever foresees a replay.
+/// The states of single deliveries, for a dry run.
 extension ReplayBook {
-    /// The states of these lines; none for those that are no more.
+    /// Returns the states of these deliveries; deleted ones are omitted.
     package func states(of keys: [DeliveryKey]) async throws(PostgresError) -> [DeliveryKey: DeliveryState] {
         guard !keys.isEmpty else { return [:] }
         let rows = try await pool.run(Self.states, DeliveryKey.parameters(keys))

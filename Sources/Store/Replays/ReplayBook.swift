@@ -1,16 +1,16 @@
 import BellhopRules
 package import Postgres
 
-/// The tables `replays` and `replay_items` as operators use them: starting, watching, pausing, cancelling.
+/// The tables `replays` and `replay_items`, as used by operators to start, watch, pause and cancel replays.
 package struct ReplayBook: Sendable {
     let pool: PostgresPool
 
-    /// - Parameter pool: with the rights of an admin.
+    /// - Parameter pool: A pool with the rights of an admin.
     package init(pool: PostgresPool) {
         self.pool = pool
     }
 
-    /// What an order would take.
+    /// Returns the items that an order would take.
     package func survey(_ order: ReplayOrder) async throws(PostgresError) -> ReplaySurvey {
         let eligible = try await DeadLetterDesk(pool: pool).count(order.eligible)
         var left = order.filter.condition
@@ -37,10 +37,10 @@ package struct ReplayBook: Sendable {
         )
     }
 
-    /// Freezes the set of items and begins: from then on a scheduler carries it on, whatever becomes of the caller.
+    /// Fixes the set of items and starts the replay. From then on a scheduler runs it, independently of the caller.
     ///
-    /// One at a time begins, so that no two hold the same item; and one that asks for items that another holds is told so
-    /// instead of getting the rest of them.
+    /// Replays start one at a time, so that no two contain the same item. If another replay contains some of the items,
+    /// it is reported, and the remaining items are not replayed.
     package func start(
         _ order: ReplayOrder,
         agreed: Int,
@@ -53,7 +53,7 @@ package struct ReplayBook: Sendable {
         }
     }
 
-    /// A replay that holds some of the items that are meant; nil where none does.
+    /// Returns a replay that contains some of the matching items; `nil` if there is none.
     package func holder(of filter: DeadLetterFilter) async throws(PostgresError) -> Int64? {
         try await pool.withConnection { (connection) throws(PostgresError) in
             try Self.holder(of: filter, connection)
@@ -117,7 +117,7 @@ package struct ReplayBook: Sendable {
         return .started(id: id, items: items)
     }
 
-    /// How far it has come; nil where there is none of this number.
+    /// Returns a replay's progress; `nil` if the number is unknown.
     package func progress(of id: Int64) async throws(PostgresError) -> ReplayProgress? {
         try await pool.transaction { (connection) throws(PostgresError) in
             try connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
@@ -125,17 +125,17 @@ package struct ReplayBook: Sendable {
         }
     }
 
-    /// The latest items of a replay that died again or were refused, at most so many.
+    /// Returns the latest items of a replay that failed again or were rejected, at most `limit`.
     package func failures(of id: Int64, atMost limit: Int) async throws(PostgresError) -> [ReplayFailure] {
         try await pool.run(Self.failures, [.integer(id), .integer(Int64(limit))]).map(ReplayFailure.init)
     }
 
-    /// The replays that have not ended, and then the latest others.
+    /// Returns the replays that have not ended, then the latest others.
     package func latest(atMost limit: Int) async throws(PostgresError) -> [ReplayRecord] {
         try await pool.run(Self.latest, [.integer(Int64(limit))]).map(ReplayRecord.init)
     }
 
-    /// What an operator can do to a replay that has begun.
+    /// An operator's action on a replay that has begun.
     package enum Control: String, Sendable {
         case pause, resume, cancel
 
@@ -156,11 +156,11 @@ package struct ReplayBook: Sendable {
         }
     }
 
-    /// Does it, and writes it down; false where the replay is not in a state for it.
+    /// Applies the action and records it in the audit; false if the replay's state does not permit it.
     ///
-    /// What has not gone out of a cancelled replay is open again at once, and so is a message that nobody has reported of:
-    /// where its queue was purged nobody will. Should a report come all the same, it still resolves the open item.
-    /// Deliveries that have gone out come to their end in the ledger.
+    /// When a replay is cancelled, its unsent items are open again immediately. So are messages without a report, since
+    /// a purged queue returns none; a later report still resolves the open item. Deliveries that were sent complete in
+    /// the ledger.
     package func control(
         _ id: Int64,
         _ control: Control,
@@ -195,7 +195,7 @@ package struct ReplayBook: Sendable {
         "SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || ' replays', 0)) IS NULL"
     )
 
-    /// The detail of what died again is its reason, and the item itself has the words to it.
+    /// The detail of a repeated failure is its reason; the error text is stored with the item.
     private static let failures = Statement(
         """
         SELECT i.dead_id, i.outcome, coalesce(nullif(i.detail, d.reason), d.error), d.reason, i.settled_at

@@ -1,22 +1,22 @@
 import BellhopRules
 package import Postgres
 
-/// How a replay went over time, from its beginning until now or its end, in parts of the same length.
+/// The outcomes of a replay over time, from its beginning until now or its end, in intervals of equal length.
 package struct ReplayCourse: Sendable {
-    /// Items that were settled in each part; what was cancelled before its turn is none.
+    /// The number of items settled in each interval, without items that were cancelled before they were sent.
     package internal(set) var settled = Array(repeating: 0, count: Self.parts)
-    /// Those of them that failed.
+    /// The number of them that failed.
     package internal(set) var failed = Array(repeating: 0, count: Self.parts)
 
-    /// As many as in a day of a group.
+    /// The number of intervals, the same as the hours in a group's last day.
     package static let parts = 24
 
-    /// Nothing is settled yet.
+    /// Creates a course without outcomes.
     package init() {}
 }
 
 extension ReplayBook {
-    /// Its outcomes over time.
+    /// Returns a replay's outcomes over time.
     package func course(of id: Int64) async throws(PostgresError) -> ReplayCourse {
         let rows = try await pool.run(Self.course, [.integer(id)])
         var course = ReplayCourse()
@@ -29,7 +29,7 @@ extension ReplayBook {
         return course
     }
 
-    /// What is settled at the very end belongs to the last part.
+    /// Items that are settled exactly at the end belong to the last interval.
     private static let course = Statement(
         """
         SELECT least(floor(extract(epoch FROM i.settled_at - r.started_at) * \(ReplayCourse.parts)

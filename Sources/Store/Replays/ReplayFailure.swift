@@ -1,12 +1,12 @@
 package import BellhopRules
 import Postgres
 
-/// An item for which a replay was of no use.
+/// An item that a replay could not resolve.
 package struct ReplayFailure: Sendable {
     package let deadID: String
     package let outcome: ReplayOutcome
     package let reason: String
-    /// What came back of it, or what its item says now.
+    /// The outcome's detail, or the item's current error.
     package let error: String
     package let at: Timestamp
 

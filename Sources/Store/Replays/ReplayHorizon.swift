@@ -2,15 +2,15 @@ package import BellhopRules
 package import Postgres
 import ServiceRuntime
 
-/// How old the first failure of a letter may be for it to go out, or come in, once more.
+/// The maximum age of a dead letter's first failure for a replay or an import.
 ///
-/// The settings of whoever asks say one thing, what retention has let go of another: a scheduler may run with shorter ones.
-/// The stricter of both holds.
+/// The caller's settings give one limit and the rows deleted by retention another, since a scheduler may run with a
+/// shorter retention period. The stricter limit applies.
 package struct ReplayHorizon: Sendable, Equatable {
-    /// From the first failure on.
+    /// The maximum time since the first failure.
     package let span: Duration
-    /// How long before its first failure a letter's event may have been recorded: so much more of what guards against doubles
-    /// has to be there.
+    /// The time before its first failure at which a dead letter's event may have been recorded. Records that detect
+    /// duplicates must exist for that much longer.
     package let lead: Duration
 
     package init(span: Duration, lead: Duration) {
@@ -18,32 +18,32 @@ package struct ReplayHorizon: Sendable, Equatable {
         self.lead = lead
     }
 
-    /// For ``earliest(_:_:)``.
+    /// The parameters for ``earliest(_:_:)``.
     var parameters: [Parameter] { [.integer(span.milliseconds), .integer(lead.milliseconds)] }
 
-    /// The earliest first failure that is within it, in SQL; two names of ``parameters``.
+    /// Returns the SQL for the earliest first failure within the horizon, with two names of ``parameters``.
     static func earliest(_ span: String, _ lead: String) -> String {
         "greatest(\(bySetting(span)), \(byRetention(lead)))"
     }
 
     static func bySetting(_ span: String) -> String { "now() - \(span)::bigint * interval '1 ms'" }
 
-    /// Null where retention has never let go of anything.
+    /// Null if retention has never deleted anything.
     static func byRetention(_ lead: String) -> String {
         "(SELECT max(up_to) FROM retired) + \(lead)::bigint * interval '1 ms'"
     }
 }
 
-/// Where a ``ReplayHorizon`` lies at this moment.
+/// The current limit of a ``ReplayHorizon``.
 package struct ReplayCutoff: Sendable, Equatable {
-    /// What failed first before it stays where it is.
+    /// Items with an earlier first failure are not replayed.
     package let earliest: Timestamp
-    /// Whether retention has let go of more than the settings would have it.
+    /// Whether retention has deleted more than the settings imply.
     package let isByRetention: Bool
 }
 
 extension DeadLetterDesk {
-    /// What is too old now, by the settings and by what retention has let go of, as the database's clock goes.
+    /// Returns the current limit by the settings and by retention, according to the database clock.
     package func cutoff(_ horizon: ReplayHorizon) async throws(PostgresError) -> ReplayCutoff {
         let sql = "SELECT \(ReplayHorizon.bySetting("$1")), \(ReplayHorizon.byRetention("$2"))"
         let rows = try await pool.run(Statement(sql, effect: .reads), horizon.parameters)

@@ -1,6 +1,6 @@
 package import BellhopRules
 
-/// What an operator wants to be replayed, and how fast.
+/// An operator's order for a replay: the items and the rate.
 package struct ReplayOrder: Sendable {
     package var filter: DeadLetterFilter
     package var limits: ReplayLimits
@@ -12,15 +12,16 @@ package struct ReplayOrder: Sendable {
         self.pace = pace
     }
 
-    /// How fast it goes, and when it stops by itself.
+    /// The rate of a replay, and the conditions under which it pauses automatically.
     package struct Pace: Sendable, Equatable {
-        /// Items a second; nil for as many as the replay lane takes.
+        /// Items per second; `nil` for as many as the replay lane accepts.
         package var rate: Int?
-        /// One item, then two, five, ten, …, each time only once the ones before have an outcome.
+        /// Whether it begins with one item, then two, five, ten and so on, each step only after the previous items have
+        /// an outcome.
         package var isRamped: Bool
-        /// It pauses when this share of its latest outcomes were failures, in per cent.
+        /// The share of failures among the latest outcomes, in per cent, at which the replay pauses.
         package var pauseShare: Int
-        /// When it begins to send; nil for at once.
+        /// When it begins to send; `nil` for immediately.
         package var notBefore: Timestamp?
 
         package init(
@@ -36,7 +37,7 @@ package struct ReplayOrder: Sendable {
         }
     }
 
-    /// The filter, less what a replay may not take.
+    /// The filter without items that a replay may not take.
     package var eligible: DeadLetterFilter {
         var eligible = filter
         eligible.replayable = limits
@@ -44,21 +45,21 @@ package struct ReplayOrder: Sendable {
     }
 }
 
-/// What a replay would take, and what it would leave behind.
+/// The numbers of items that a replay would take and would omit.
 package struct ReplaySurvey: Sendable, Equatable {
     package let eligible: DeadLetterCount
     package let tooOften: Int
     package let tooOld: Int
-    /// Of their bodies only the beginning is left.
+    /// The number of items of which only the beginning of the body is stored.
     package let cut: Int
 }
 
-/// What became of an order.
+/// The result of an order.
 package enum ReplayStart: Sendable, Equatable {
     case started(id: Int64, items: Int)
-    /// Another replay holds some of these items.
+    /// Another replay contains some of these items.
     case overlaps(id: Int64)
-    /// More items are meant than the operator has agreed to; nothing has begun.
+    /// More items match than the operator has confirmed. Nothing has begun.
     case moreThanAgreed(items: Int)
     case nothingToDo
 }

@@ -1,51 +1,51 @@
 package import BellhopRules
 import Postgres
 
-/// Where a replay stands.
+/// The state of a replay.
 package enum ReplayState: String, CaseIterable, Sendable {
     case running
-    /// By an operator, or by itself because too much failed.
+    /// Paused by an operator, or automatically because too many items failed.
     case paused
-    /// Nothing more goes out; what had gone out comes to its end.
+    /// No further items are sent; items already sent still complete.
     case cancelled
     case done
 }
 
-/// What became of one item of a replay; the table keeps the raw words.
+/// The outcome of one item of a replay, as stored in the table.
 package enum ReplayOutcome: String, CaseIterable, Sendable {
-    /// The push went out, or its provider took it.
+    /// The push was sent, or its provider accepted it.
     case delivered
-    /// The message was taken in: notifications recorded, settings changed, or an event kept for its time.
+    /// The message was processed: notifications recorded, settings changed, or an event stored until it is due.
     case recorded
-    /// All of it was there already.
+    /// All of it was stored already.
     case alreadyRecorded = "already-recorded"
-    /// The ledger shows it as sent; nothing was repeated.
+    /// The ledger shows it as sent, so nothing was repeated.
     case alreadyDelivered = "already-delivered"
-    /// It waits in the ledger by a rule, for the end of quiet hours or a digest.
+    /// It waits in the ledger because of a rule, for the end of quiet hours or a digest.
     case deferred
-    /// It failed once more, and the ledger tries again by itself.
+    /// It failed again, and the ledger retries it automatically.
     case retrying
-    /// The provider's settings are wrong; the ledger tries again by itself.
+    /// The provider's settings are wrong, and the ledger retries it automatically.
     case refused
-    /// A rule says that it does not go out.
+    /// A rule suppresses it.
     case suppressed
     case expired
     case deviceGone = "device-gone"
-    /// It died again, and is open again.
+    /// It failed again and is open again.
     case failed
-    /// Somebody was about to send it anyway.
+    /// It was already open work and will be sent anyway.
     case stillOwed = "still-owed"
-    /// Its notification or its line in the ledger is no more.
+    /// Its notification or its delivery has been deleted.
     case gone
-    /// It fell out of the horizon before its turn, and is open again.
+    /// It left the horizon before it was sent, and is open again.
     case tooOld = "too-old"
-    /// The answer never came, and policy forbids a repeat; or the replay was cancelled before anybody reported of the
-    /// message, which is open again.
+    /// The answer was lost, and the policy forbids a repeat; or the replay was cancelled before the message's outcome
+    /// was reported, and the message is open again.
     case unknown
-    /// The replay was cancelled before its turn.
+    /// The replay was cancelled before the item was sent.
     case cancelled
 
-    /// Whether it speaks against going on.
+    /// Whether the outcome counts as a failure, which may pause the replay.
     package var isFailure: Bool {
         switch self {
         case .failed, .refused, .retrying: true
@@ -53,7 +53,7 @@ package enum ReplayOutcome: String, CaseIterable, Sendable {
         }
     }
 
-    /// Whether the item waits for somebody again.
+    /// Whether the item is open again.
     var reopens: Bool {
         switch self {
         case .failed, .stillOwed, .tooOld, .cancelled: true
@@ -61,13 +61,13 @@ package enum ReplayOutcome: String, CaseIterable, Sendable {
         }
     }
 
-    /// As a list in SQL.
+    /// Returns the matching outcomes as an SQL list.
     static func list(where isWanted: (ReplayOutcome) -> Bool) -> String {
         allCases.filter(isWanted).map { "'\($0.rawValue)'" }.joined(separator: ", ")
     }
 }
 
-/// A replay as it stands.
+/// A replay as stored.
 package struct ReplayRecord: Sendable {
     package let id: Int64
     package let state: ReplayState
@@ -76,12 +76,12 @@ package struct ReplayRecord: Sendable {
     package let because: String
     package let items: Int
     package let pace: ReplayOrder.Pace
-    /// Items that may go out next, for a ramp.
+    /// The number of items that may be sent next in a ramp.
     package let ramp: Int?
     package let pauseReason: String?
     package let startedAt: Timestamp
     package let finishedAt: Timestamp?
-    /// Whether a scheduler carries it on at the moment.
+    /// Whether a scheduler currently runs it.
     package let isCarried: Bool
 
     static let columns = """
@@ -89,7 +89,7 @@ package struct ReplayRecord: Sendable {
         r.pause_reason, r.started_at, r.finished_at, coalesce(r.runner_until > now(), false), r.not_before
         """
 
-    /// From ``columns``.
+    /// Creates a replay from ``columns``.
     init(_ rows: Rows, _ row: Int) throws(PostgresError) {
         id = try rows.integer(row, 0)
         state = ReplayState(rawValue: try rows.text(row, 1)) ?? .done
@@ -111,11 +111,11 @@ package struct ReplayRecord: Sendable {
     }
 }
 
-/// How far a replay has come.
+/// The progress of a replay.
 package struct ReplayProgress: Sendable {
     package let replay: ReplayRecord
     package let waiting: Int
-    /// Sent, and nobody knows yet what became of them.
+    /// The number of sent items without an outcome.
     package let underWay: Int
     package let outcomes: [ReplayOutcome: Int]
 

@@ -1,6 +1,6 @@
 package import Postgres
 
-/// What workers report of messages that came through the replay queue and are done with.
+/// The workers' reports of processed messages from the replay queue.
 package struct ReplayReportBook: Sendable {
     private let pool: PostgresPool
 
@@ -8,7 +8,7 @@ package struct ReplayReportBook: Sendable {
         self.pool = pool
     }
 
-    /// A message that has been taken in for good.
+    /// A message that has been processed completely.
     package struct Report: Sendable {
         package let mark: DeadLetterItem.ReplayMark
         package let outcome: ReplayOutcome
@@ -19,7 +19,7 @@ package struct ReplayReportBook: Sendable {
         }
     }
 
-    /// Resolves their items; safe to repeat.
+    /// Resolves the items; safe to repeat.
     package func settle(_ reports: [Report]) async throws(PostgresError) {
         guard !reports.isEmpty else { return }
         _ = try await pool.run(

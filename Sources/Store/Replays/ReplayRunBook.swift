@@ -2,7 +2,8 @@ package import BellhopRules
 package import Postgres
 import ServiceRuntime
 
-/// The same tables as the scheduler uses them: taking replays into its hands, sending, and finding out what became of it.
+/// The tables `replays` and `replay_items`, as used by the scheduler to take replays, send their items and collect the
+/// outcomes.
 package struct ReplayRunBook: Sendable {
     private let pool: PostgresPool
     /// A name that no other runner has.
@@ -15,25 +16,27 @@ package struct ReplayRunBook: Sendable {
         self.horizon = horizon
     }
 
-    /// Takes every replay that nobody carries on, and keeps its own for so long.
+    /// Takes every replay that no scheduler runs, and extends the lease of the replays that this runner has.
     package func take(for lease: Duration) async throws(PostgresError) -> [ReplayRecord] {
         try await pool.run(Self.take, [.text(runner), .integer(lease.milliseconds)]).map(ReplayRecord.init)
     }
 
-    /// Gives its replays out of its hands, so that another need not wait for the end of the lease.
+    /// Releases its replays, so that another scheduler need not wait for the end of the lease.
     package func release() async throws(PostgresError) {
         _ = try await pool.run("UPDATE replays SET runner_until = NULL WHERE runner = $1", [.text(runner)])
     }
 
-    /// How many items are under way and how many wait.
+    /// Returns the number of items in flight and whether items wait.
     package func load(of id: Int64) async throws(PostgresError) -> (underWay: Int, waiting: Bool) {
         let rows = try await pool.run(Self.load, [.integer(id)])
         return (try rows.number(0, 0), try rows.boolean(0, 1))
     }
 
-    /// The next items that wait, in the order of the replay; none where it was paused or taken over meanwhile.
+    /// Returns the next waiting items, in the order of the replay; none if the replay was paused or taken over
+    /// meanwhile.
     ///
-    /// At most so many, and no more of them than `DeadLetterBook.pageBytes` of bodies unless the first alone has more.
+    /// It returns at most `limit` items, and at most `DeadLetterBook.pageBytes` of bodies unless the first one alone is
+    /// larger.
     package func next(of id: Int64, atMost limit: Int) async throws(PostgresError) -> [ReplayPiece] {
         let bytes = Int64(DeadLetterBook.pageBytes)
         return try await pool.run(
@@ -42,10 +45,10 @@ package struct ReplayRunBook: Sendable {
         ).map(ReplayPiece.init)
     }
 
-    /// Puts given-up deliveries back into the ledger, each by compare-and-set, and returns the notifications to resume.
+    /// Returns dead deliveries to the ledger, each by compare-and-set, and returns the notifications to resume.
     ///
-    /// The ledger then owes them, and hands them over in ten minutes by itself where their resume is lost. What is no
-    /// longer given up is settled at once: nothing that went out is sent again.
+    /// They are open work again, and the ledger releases them after ten minutes if their resume is lost. A delivery
+    /// that is no longer dead is settled immediately: a sent delivery is not sent again.
     package func send(
         deliveries positions: [Int64],
         of id: Int64
@@ -58,19 +61,20 @@ package struct ReplayRunBook: Sendable {
         return Array(Set(try rows.compactMap { (rows, row) throws(PostgresError) in try rows.notificationKey(row) }))
     }
 
-    /// Deliveries under way that nobody has claimed: their resume may have been lost with the runner before.
+    /// Returns deliveries in flight that are not claimed, since their resume may have been lost with the previous
+    /// runner.
     package func unclaimed(of id: Int64) async throws(PostgresError) -> [NotificationKey] {
         let rows = try await pool.run(ReplayStatements.unclaimed, [.integer(id)])
         return Array(Set(try rows.compactMap { (rows, row) throws(PostgresError) in try rows.notificationKey(row) }))
     }
 
-    /// Notes that messages have been published.
+    /// Records that messages have been published.
     package func markSent(_ positions: [Int64], of id: Int64) async throws(PostgresError) {
         guard !positions.isEmpty else { return }
         _ = try await pool.run(ReplayStatements.markSent, [.integer(id), .integerArray(positions)])
     }
 
-    /// Settles what cannot be sent: the items open again, with the reason in the replay's own list.
+    /// Settles items that cannot be sent: they are open again, with the reason in the replay's list.
     package func settle(
         unsendable positions: [Int64],
         of id: Int64,
@@ -84,7 +88,7 @@ package struct ReplayRunBook: Sendable {
         )
     }
 
-    /// Looks at the ledger for what became of deliveries that are under way, and settles their items.
+    /// Reads the outcomes of deliveries in flight from the ledger, and settles their items.
     package func collect(of id: Int64, atMost limit: Int) async throws(PostgresError) -> [ReplayOutcome: Int] {
         let rows = try await pool.run(ReplayStatements.collect, [.integer(id), .integer(Int64(limit))])
         var outcomes: [ReplayOutcome: Int] = [:]
@@ -95,15 +99,16 @@ package struct ReplayRunBook: Sendable {
         return outcomes
     }
 
-    /// Pauses a replay when too large a share of its latest outcomes were failures; the reason if it did.
+    /// Pauses a replay if the share of failures among its latest outcomes is too large, and returns the reason if it
+    /// did.
     ///
-    /// Fewer outcomes than `least` say nothing.
+    /// With fewer than `least` outcomes it does nothing.
     package func pauseIfFailing(_ id: Int64, least: Int) async throws(PostgresError) -> String? {
         let rows = try await pool.run(ReplayStatements.pauseIfFailing, [.integer(id), .integer(Int64(least))])
         return rows.isEmpty ? nil : try rows.text(0, 0)
     }
 
-    /// Says how many items may go out next in a ramp.
+    /// Sets the number of items that may be sent next in a ramp.
     package func setRamp(_ size: Int, of id: Int64) async throws(PostgresError) {
         _ = try await pool.run(
             "UPDATE replays SET ramp = $2::integer WHERE id = $1 AND runner = $3",
@@ -111,7 +116,7 @@ package struct ReplayRunBook: Sendable {
         )
     }
 
-    /// Ends a replay of which nothing waits and nothing is under way; whether that was so.
+    /// Ends a replay without waiting items and items in flight, and returns whether it ended.
     package func finish(_ id: Int64) async throws(PostgresError) -> Bool {
         try await pool.run(ReplayStatements.finish, [.integer(id)]).affectedCount > 0
     }
@@ -158,17 +163,17 @@ package struct ReplayRunBook: Sendable {
     )
 }
 
-/// One item of a replay, ready to go out.
+/// One item of a replay that is ready to be sent.
 package struct ReplayPiece: Sendable {
     package let position: Int64
     package let deadID: String
-    /// Which replay of the item this is, from 1.
+    /// The number of replays of the item, including this one, from 1.
     package let round: Int
-    /// When it failed first, which was about when it came.
+    /// When it first failed, approximately when it arrived.
     package let arrivedAt: Timestamp
-    /// Whether it has fallen out of the horizon since the replay began.
+    /// Whether it has left the horizon since the replay began.
     package let isTooOld: Bool
-    /// The message as it came in; nil for a delivery, of which everything is in the database.
+    /// The original message; `nil` for a delivery, whose data is in the database.
     package let message: DeadLetterItem.Origin?
 
     init(_ rows: Rows, _ row: Int) throws(PostgresError) {

@@ -1,18 +1,20 @@
 import BellhopRules
 import Postgres
 
-/// The SQL of carrying replays on.
+/// The SQL for running replays.
 ///
-/// Runners, workers, clerks and operators change the same rows at once. Whoever needs both tables locks `replay_items`
-/// first, by position, and `dead_letters` afterwards: then they wait for one another instead of deadlocking.
+/// Runners, workers, filers and operators change the same rows concurrently. A statement that needs both tables locks
+/// `replay_items` first, by position, and `dead_letters` afterwards, so that statements wait for each other instead of
+/// deadlocking.
 ///
-/// A replay's list is minutes old, and the planner knows nothing of it: what belongs to an item is looked up by LATERAL
-/// with a limit of one, which leaves it no choice but the key.
+/// A replay's list is minutes old, and the planner has no statistics of it. The rows of an item are therefore looked up
+/// by LATERAL with a limit of one, so that only the key can be used.
 enum ReplayStatements {
-    /// `$3` must still hold the replay, and the replay must still run: a runner that was away for longer than its lease
-    /// sends nothing.
+    /// `$3` must still be the runner, and the replay must still run: a runner that was stopped for longer than its
+    /// lease sends nothing.
     ///
-    /// The attempts never fall below what the letter said, so that the next death is known for a later one.
+    /// The number of attempts is never lower than in the dead letter, so that the next death is recognised as a later
+    /// one.
     static let sendDeliveries = Statement(
         """
         WITH item AS MATERIALIZED (
@@ -77,7 +79,7 @@ enum ReplayStatements {
         effect: .reads
     )
 
-    /// What the worker was faster to settle stays settled.
+    /// An item that the worker settled first stays settled.
     static let markSent = Statement(
         """
         WITH waiting AS MATERIALIZED (
@@ -107,12 +109,13 @@ enum ReplayStatements {
         """
     )
 
-    /// Reasons of lines that wait for something else than their provider.
+    /// The reasons of deliveries that wait for something other than their provider.
     private static let waits =
         (Wait.Reason.allCases.map(\.rawValue) + ["unknown-type", Settlement.lookUpFailed, HoldBook.reason])
         .map { "'\($0)'" }.joined(separator: ", ")
 
-    /// A line that waits in a backlog only because its provider had no room, or wanted silence, has not been tried yet.
+    /// A delivery that waits in a backlog only because its provider lacked capacity or required a pause has not been
+    /// attempted yet.
     static let collect = Statement(
         """
         WITH sent AS MATERIALIZED (
@@ -158,7 +161,7 @@ enum ReplayStatements {
         """
     )
 
-    /// Of the latest hundred outcomes since it was started or resumed.
+    /// Evaluates the latest hundred outcomes since the start or the last resume.
     static let pauseIfFailing = Statement(
         """
         WITH latest AS (
@@ -194,9 +197,9 @@ enum ReplayStatements {
         """
     )
 
-    /// What workers report of messages that came through the replay queue.
+    /// Settles items by the workers' reports of messages from the replay queue.
     ///
-    /// An item that has died again since is left alone, and so is one that somebody has discarded.
+    /// Items that failed again since, and items that an operator has discarded, are not changed.
     static let settleMessages = Statement(
         """
         WITH word AS (
@@ -227,7 +230,7 @@ enum ReplayStatements {
         """
     )
 
-    /// Where the line of the ledger stands that `d` is about, in words.
+    /// Joins the state of the ledger row for `d`, as a word.
     private static let standing = """
         LEFT JOIN LATERAL (
             SELECT g.person, g.id, g.target AS goes, delivery_state(g.state) AS state, g.reason

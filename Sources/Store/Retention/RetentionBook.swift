@@ -1,11 +1,11 @@
 package import Postgres
 package import ServiceRuntime
 
-/// Deletes what has been kept for long enough, and nothing that somebody still waits for.
+/// Deletes rows after their retention period, except rows with open work.
 ///
-/// No index knows how old a row is: one more on the tables that grow with every event would cost every event. So each
-/// table is walked, a bounded number of pages at a time, each a transaction. What somebody else has in hand is left for
-/// the next walk, so that any number may walk at once and nobody waits for them. How far it has gone stands in `retired`,
+/// No index contains the age of rows, since another index on the fastest-growing tables would cost every event. Each
+/// table is therefore scanned, a bounded number of pages per transaction. Locked rows are left for the next scan, so
+/// that any number of scans may run concurrently and no statement waits for them. The progress is stored in `retired`,
 /// for a ``ReplayHorizon``.
 package struct RetentionBook: Sendable {
     private let pool: PostgresPool
@@ -16,35 +16,36 @@ package struct RetentionBook: Sendable {
         self.retention = retention
     }
 
-    /// What is to be looked through; what never goes is not.
+    /// The kinds to scan. Kinds that are kept indefinitely are not included.
     package var kinds: [RetiredKind] {
         RetiredKind.allCases.filter { $0.age(in: retention) != nil }
     }
 
-    /// What one step of a walk came to.
+    /// The result of one step of a scan.
     package struct Step: Sendable {
         package var retired: [RetiredKind: Int] = [:]
-        /// The page at which the next step begins; nil behind the last one.
+        /// The page at which the next step begins; `nil` after the last page.
         package var next: Int64?
-        /// Why the step has deleted nothing.
+        /// The reason why the step has deleted nothing.
         package var doubt: Doubt?
     }
 
-    /// What keeps a step from deleting.
+    /// A reason not to delete.
     package enum Doubt: Sendable, Equatable {
-        /// The database's clock and that of the caller differ by more than a minute.
+        /// The database clock and the caller's clock differ by more than a minute.
         case clocks
-        /// The limit would rise by more than a day: somebody was away for long, keeps less from now on, or a clock is wrong.
+        /// The limit would rise by more than a day: no scheduler ran for long, the retention period was shortened, or a
+        /// clock is wrong.
         ///
-        /// How many rows that concerns is found by ``count(_:from:pages:upTo:)``.
+        /// ``count(_:from:pages:upTo:)`` returns the number of affected rows.
         case leap(from: Instant?, to: Instant)
     }
 
-    /// What a step checks before it deletes.
+    /// The checks of a step before it deletes.
     package struct Caution: Sendable {
         /// The caller's clock.
         package let time: any TimeSource
-        /// The limit up to which a count has shown nothing odd; nil if there was none.
+        /// The limit up to which a count was plausible; `nil` if there was no count.
         package var believed: Instant?
 
         package init(time: any TimeSource, believed: Instant? = nil) {
@@ -52,14 +53,14 @@ package struct RetentionBook: Sendable {
             self.believed = believed
         }
 
-        /// By how much the clocks may differ.
+        /// The permitted difference of the clocks.
         static let tolerance = Duration.seconds(60)
     }
 
-    /// By how much the limit may rise from one step to the next.
+    /// The maximum rise of the limit from one step to the next.
     package static let leap = Duration.seconds(86_400)
 
-    /// Looks through so many pages from this one on; without `caution` nothing is checked before.
+    /// Scans `pages` pages, beginning at `page`. Without `caution` nothing is checked before.
     package func look(
         for kind: RetiredKind,
         from page: Int64,
@@ -73,7 +74,7 @@ package struct RetentionBook: Sendable {
                 return Step()
             }
             let age = Parameter.integer(age.milliseconds)
-            // By the same clock as what is deleted: that of the transaction.
+            // Uses the clock that the deletion uses: the transaction's.
             _ = try connection.run(RetentionStatements.note, [.text(kind.rawValue), age])
             let rows = try connection.run(Self.statement(kind), piece.bounds + [age])
             guard kind == .notifications else { return Step(retired: [kind: rows.affectedCount], next: piece.next) }
@@ -82,16 +83,16 @@ package struct RetentionBook: Sendable {
         }
     }
 
-    /// What a count of a part of a table has found.
+    /// The result of a count in a part of a table.
     package struct Count: Sendable {
         package var looked = 0
-        /// Rows that are older than the limit, some of which stay for other reasons.
+        /// The number of rows that are older than the limit. Some of them are kept for other reasons.
         package var old = 0
-        /// The page at which the next part begins; nil behind the last one.
+        /// The page at which the next part begins; `nil` after the last page.
         package var next: Int64?
     }
 
-    /// Counts in so many pages from this one on what is older than a limit.
+    /// Counts rows that are older than a limit, in `pages` pages beginning at `page`.
     package func count(
         _ kind: RetiredKind,
         from page: Int64,
@@ -108,7 +109,7 @@ package struct RetentionBook: Sendable {
         }
     }
 
-    /// Raises the noted limit of a table in which nothing is old by a day, unless somebody else has done so.
+    /// Raises the stored limit of a table without old rows by a day, unless another process has done so.
     package func raise(_ kind: RetiredKind, from former: Instant) async throws(PostgresError) {
         _ = try await pool.run(RetentionStatements.raise, [.text(kind.rawValue), .instant(former.microseconds)])
     }
@@ -128,7 +129,7 @@ package struct RetentionBook: Sendable {
 }
 
 extension RetentionBook.Caution {
-    /// By the clock of the transaction, which is the one that rows are compared with.
+    /// Uses the transaction's clock, with which rows are compared.
     fileprivate func doubt(
         about kind: RetiredKind,
         olderThan age: Duration,

@@ -1,12 +1,14 @@
 import Postgres
 
-/// The SQL of ``RetentionBook``: `$1` and `$2` are the bounds of a ``TablePiece``, `$3` the age in milliseconds.
+/// The SQL of ``RetentionBook``: `$1` and `$2` are the bounds of a ``TablePiece``, `$3` is the age in milliseconds.
 ///
-/// What was found by its place is deleted by place and key: in a table with partitions a place alone is that of several.
+/// Rows found by `ctid` are deleted by `ctid` and key, since in a partitioned table several rows may have the same
+/// `ctid`.
 enum RetentionStatements {
     private static let before = "now() - $3::bigint * interval '1 ms'"
 
-    /// Says up to when `$1` may be let go of at the age `$2`: a minute ahead, so that not every step writes it.
+    /// Stores the time up to which rows of `$1` may be deleted at the age `$2`. One minute is added, so that not every
+    /// step writes it.
     static let note = Statement(
         """
         INSERT INTO retired (kind, up_to)
@@ -21,7 +23,7 @@ enum RetentionStatements {
         "UPDATE retired SET up_to = up_to + interval '1 day' WHERE kind = $1 AND up_to = $2::timestamptz"
     )
 
-    /// The transaction's time, the limit of `$1` at the age `$2`, and the one that was noted last.
+    /// Returns the transaction's time, the limit of `$1` at the age `$2`, and the limit that was stored last.
     static let limits = Statement(
         """
         SELECT now(), now() - $2::bigint * interval '1 ms', (SELECT up_to FROM retired r WHERE r.kind = $1::text OFFSET 0)
@@ -29,7 +31,7 @@ enum RetentionStatements {
         effect: .reads
     )
 
-    /// How many rows there are, and how many of them are older than `$3`.
+    /// Returns the number of rows and the number of rows older than `$3`.
     static func count(_ kind: RetiredKind) -> Statement {
         Statement(
             """
@@ -40,7 +42,7 @@ enum RetentionStatements {
         )
     }
 
-    /// When what a row of `t` is about has ended; no earlier than what the statement of the kind compares.
+    /// The end of the object of a row `t`. It is not earlier than the time that the kind's statement compares.
     private static func end(_ kind: RetiredKind) -> String {
         switch kind {
         case .notifications: "greatest(t.created_at, t.snoozed_until)"
@@ -55,10 +57,11 @@ enum RetentionStatements {
         }
     }
 
-    /// Not while it sleeps, a line of it is owed, or waits for its provider's receipt, or died and may be replayed.
+    /// Deletes notifications unless they are snoozed, or a delivery is open, waits for its receipt, or is dead and may
+    /// be replayed.
     ///
-    /// The time is hidden in an expression, or all of the list's index could be read for it; the key of what is deleted, too,
-    /// or all that its user has.
+    /// The time is within an expression, since otherwise the server could read the whole index of the list. The key of
+    /// the deleted rows is, too, since otherwise it could read all rows of a user.
     static let notifications = Statement(
         """
         WITH old AS MATERIALIZED (
@@ -105,10 +108,9 @@ enum RetentionStatements {
         """
     )
 
-    /// What was neither expanded nor cancelled still has to go out, however old it is.
+    /// An event that was neither expanded nor cancelled must still be sent, however old it is.
     ///
-    /// What was cancelled before its time is
-    /// remembered beyond that: its producer may plan it again.
+    /// An event that was cancelled before it was due is kept for longer: its producer may plan it again.
     static let events = Statement(
         """
         WITH old AS MATERIALIZED (
@@ -127,7 +129,7 @@ enum RetentionStatements {
         """
     )
 
-    /// By our clock and by the source's: one of them may be ahead.
+    /// Compares both the server's time and the source's timestamp, since either may be ahead.
     static let tombstones = Statement(
         """
         WITH old AS MATERIALIZED (
@@ -144,9 +146,10 @@ enum RetentionStatements {
     static let follows = ending(of: "follows", "topic")
     static let reminders = ending(of: "reminders", "id")
 
-    /// What has ended so long ago, by its own clock and by that of whoever spoke of it last.
+    /// Deletes rows that ended before the limit, both by the server's time and by the timestamp of the last update.
     ///
-    /// That it has ended is hidden in an expression, or an index of what stands could be read instead.
+    /// The condition on the end is within an expression, since otherwise the server could read an index of the active
+    /// rows.
     private static func ending(of table: String, _ name: String) -> Statement {
         Statement(
             """
@@ -165,10 +168,12 @@ enum RetentionStatements {
         )
     }
 
-    /// Devices that ended so long ago, with or without their tokens, and with their owners, whom the triggers lock.
+    /// Selects devices that ended before the limit, with or without tokens, and locks them and their users, which the
+    /// triggers lock.
     ///
-    /// Feeds lock the devices first and then the owner; nothing here waits for either, so they cannot meet in a circle.
-    /// That the device has ended is hidden in an expression, or the index of the ended ones would be read instead.
+    /// Feeds lock the devices first and then the user. This statement waits for neither, so the two cannot deadlock.
+    /// The condition on the end is within an expression, since otherwise the server would read the index of ended
+    /// devices.
     private static func ended(_ which: String) -> String {
         let isOld = "coalesce(greatest(s.revoked_at, s.ended_at), 'infinity') < \(before) AND \(which)"
         return """
@@ -186,14 +191,14 @@ enum RetentionStatements {
             """
     }
 
-    /// While a breaker doubts that its provider's devices are dead, they may live again when it closes.
+    /// While a breaker doubts revocations by its provider, the devices may be restored when it closes.
     private static let isNotDoubted = """
         NOT EXISTS (
             SELECT FROM breakers b
             WHERE b.app = s.app AND b.provider = s.provider AND b.deaths_since IS NOT NULL OFFSET 0)
         """
 
-    /// The row stays: it says what the lines of the ledger that name it were.
+    /// The row is kept, since it describes the target of deliveries in the ledger.
     static let tokens = Statement(
         """
         WITH \(ended("s.device_token <> '' AND \(isNotDoubted)"))

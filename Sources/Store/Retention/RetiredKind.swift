@@ -1,20 +1,20 @@
 package import ServiceRuntime
 
-/// What is looked through, one after the other, for what has been kept for long enough.
+/// The kinds of rows that are scanned in turn for expired retention periods.
 package enum RetiredKind: String, CaseIterable, Sendable {
-    /// Notifications go with their lines.
+    /// Notifications, with their deliveries.
     case notifications
-    /// Lines whose notification has gone without them.
+    /// Deliveries whose notification was deleted without them.
     case deliveries
     case events
     case tombstones
-    /// Addresses of ended devices: the device stays known, without them.
+    /// Tokens of ended devices. The device itself is kept.
     case tokens
-    /// Ended devices that no notification can name any more.
+    /// Ended devices that no notification can name.
     case devices
-    /// Follows that have ended, when no older word about them can come any more.
+    /// Ended follows, after the time in which an older update of them may arrive.
     case follows
-    /// Reminders that have ended, likewise.
+    /// Ended reminders, after the same time.
     case reminders
 
     var table: String {
@@ -29,9 +29,10 @@ package enum RetiredKind: String, CaseIterable, Sendable {
         }
     }
 
-    /// Nil for what never goes.
+    /// Returns the retention period; `nil` for kinds that are kept indefinitely.
     ///
-    /// An ended device says in explanations where something went, so it outlives what went there.
+    /// An ended device appears in explanations as the destination of deliveries, so it is kept for longer than they
+    /// are.
     package func age(in retention: Retention) -> Duration? {
         switch self {
         case .notifications, .deliveries: return retention[.notifications]

@@ -1,20 +1,21 @@
 import Postgres
 
-/// A piece of a table by the places of its rows, which no index has to know of.
+/// A piece of a table by the positions of its rows, without an index.
 ///
-/// Of a table with partitions it is a piece of each: they are about equally large.
+/// In a partitioned table it is a piece of each partition, since they have about the same size.
 struct TablePiece: Sendable {
-    /// `$1` and `$2` of a statement that looks through it: from the first place on, and up to the second.
+    /// The parameters `$1` and `$2` of a statement that scans the piece: the first position, and the end, which is
+    /// excluded.
     let bounds: [Parameter]
-    /// The page at which the next piece begins; nil behind the last one.
+    /// The page at which the next piece begins; `nil` after the last page.
     let next: Int64?
 
-    /// For a statement whose table is called by that letter.
+    /// Returns the condition for a statement in which the table has this alias.
     static func condition(_ table: String) -> String {
         "\(table).ctid >= $1::text::tid AND \(table).ctid < $2::text::tid"
     }
 
-    /// Of so many pages from this one on; nil behind the table's end.
+    /// Creates a piece of `pages` pages, beginning at `page`; `nil` after the table's end.
     init?(
         of table: String,
         from page: Int64,
@@ -29,7 +30,7 @@ struct TablePiece: Sendable {
         next = end < size ? end : nil
     }
 
-    /// The pages of the table, or of its largest partition; and how many partitions it has.
+    /// Returns the number of pages of the table or of its largest partition, and the number of partitions.
     private static let shape = Statement(
         """
         SELECT greatest(pg_relation_size($1::text::regclass), max(pg_relation_size(t.relid)))

@@ -1,13 +1,14 @@
 package import Postgres
 
-/// What the lock table of the server must have room for.
+/// The required size of the server's lock table.
 ///
-/// A statement that names a table with partitions may lock all of them and their indexes: several hundred entries with 64.
-/// The table has room for `max_locks_per_transaction` entries for each connection that the server admits.
+/// A statement on a partitioned table may lock all partitions and their indexes: several hundred entries with 64
+/// partitions. The lock table has room for `max_locks_per_transaction` entries for each connection that the server
+/// admits.
 package struct LockTable: Sendable, Equatable {
-    /// Over how many tables inbox and ledger are spread; 0 if they are one each.
+    /// The number of partitions of inbox and ledger; 0 if they are not partitioned.
     package let partitions: Int
-    /// `max_locks_per_transaction` of the server.
+    /// The server's `max_locks_per_transaction`.
     package let entries: Int
 
     package init(partitions: Int, entries: Int) {
@@ -15,10 +16,10 @@ package struct LockTable: Sendable, Equatable {
         self.entries = entries
     }
 
-    /// Entries for each connection that so many partitions need.
+    /// Returns the entries per connection that this number of partitions requires.
     package static func needed(for partitions: Int) -> Int { 4 * partitions }
 
-    /// What to set `max_locks_per_transaction` to; `nil` if it is large enough.
+    /// The required value of `max_locks_per_transaction`; `nil` if the current one is large enough.
     package var lacking: Int? {
         let needed = Self.needed(for: partitions)
         return entries < needed ? needed : nil
@@ -26,7 +27,7 @@ package struct LockTable: Sendable, Equatable {
 }
 
 extension Migrator {
-    /// Reads what the server has, and what the tables of the namespace need.
+    /// Reads the server's setting and the requirement of the namespace's tables.
     package func lockTable() async throws(PostgresError) -> LockTable {
         let rows = try await pool.run(
             """

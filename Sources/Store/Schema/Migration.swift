@@ -3,22 +3,24 @@ import Foundation
 
 /// One numbered step of the schema, compiled into the program from `sql/`.
 ///
-/// A program therefore knows exactly the schema it was built for, and no file can go missing beside it.
+/// A program therefore always contains the exact schema for which it was built, without separate files that may be
+/// missing.
 package struct Migration: Sendable, Equatable {
     package let name: String
     package let sql: String
-    /// Detects a file that was edited after it had been applied somewhere: migrations go forward only.
+    /// Detects a file that was changed after it had been applied: migrations are never edited.
     package let checksum: String
-    /// The schema's number once it is applied: that in front of its name.
+    /// The schema's number after the migration: the prefix of its name.
     package let number: Int
-    /// The oldest schema whose programs go on working beside this one: what the file says as `-- admits 6`.
+    /// The oldest schema whose programs work with this one, from the line `-- admits 6` in the file.
     ///
-    /// A file without a word on it takes something away that others may need, and admits its own programs alone.
+    /// A file without this line removes something that other programs may need, and admits only programs that contain
+    /// it.
     package let admits: Int
-    /// Whether it runs statement by statement and outside a transaction, as an index that is built beside running workers
-    /// has to be: `-- without a transaction`.
+    /// Whether it runs statement by statement and outside a transaction, as is required for building an index while
+    /// workers run: `-- without a transaction`.
     ///
-    /// It may end half-way, so each of its statements must be one that may be repeated.
+    /// It may end half-way, so each of its statements must be repeatable.
     package let isGradual: Bool
 
     package init(_ name: String, _ bytes: [UInt8]) {
@@ -37,14 +39,14 @@ package struct Migration: Sendable, Equatable {
 
     private static let admission = "-- admits "
 
-    /// Each by itself, where they do not run together: a line ends with the semicolon of each.
+    /// The single statements, if they do not run together. A statement ends with a semicolon at the end of a line.
     var statements: [String] {
         sql.components(separatedBy: ";\n").filter { statement in
             statement.split(separator: "\n").contains { !$0.hasPrefix("--") && !$0.allSatisfy(\.isWhitespace) }
         }
     }
 
-    /// Every migration in the order in which they apply.
+    /// All migrations in the order of their application.
     package static let all: [Migration] = [
         Migration("0001_roles", PackageResources._001_roles_sql),
         Migration("0002_people", PackageResources._002_people_sql),

@@ -29,7 +29,8 @@ struct MigrationRun {
         return try mismatch(partitions).map(Migrator.Outcome.refused) ?? .applied(applied)
     }
 
-    /// Where it has begun before, nothing of it is asked for again: an owner of what is there need not be allowed to make more.
+    /// Creates the schema and the table of migrations. If the table exists, it does nothing, since the owner of a
+    /// schema may lack the right to create another.
     private func begin() throws(PostgresError) {
         let known = try connection.run(
             "SELECT to_regclass($1) IS NOT NULL",
@@ -47,9 +48,9 @@ struct MigrationRun {
         )
     }
 
-    // MARK: - What is in the way
+    // MARK: - Obstacles
 
-    /// Processes that the new schema would not admit; nil where there are none.
+    /// Returns the processes that the new schema would not admit; `nil` if there are none.
     private func obstacle(_ pending: [Migration]) throws(PostgresError) -> String? {
         let table = try connection.run(
             "SELECT to_regclass($1) IS NOT NULL",
@@ -86,7 +87,8 @@ struct MigrationRun {
 
     private static let named = 5
 
-    /// What is in the way of so many partitions; nil where the tables have as many, or nobody asked.
+    /// Returns why the tables cannot have this number of partitions; `nil` if they have it, or if no number was
+    /// requested.
     private func mismatch(_ partitions: Int?) throws(PostgresError) -> String? {
         guard let partitions else { return nil }
         let rows = try connection.run(
@@ -100,8 +102,8 @@ struct MigrationRun {
 
     // MARK: - Applying
 
-    /// Whether it could be applied: a table that somebody holds is asked for again and again, briefly each time, since
-    /// behind one who waits for a whole table everybody else waits.
+    /// Applies a migration and returns whether it could be applied. If a table is locked, it tries repeatedly with a
+    /// short timeout, since all other statements wait behind one that waits for a whole table.
     private func applyInTime(_ migration: Migration, partitions: Int) throws(PostgresError) -> Bool {
         for _ in 0..<Self.tries {
             do throws(PostgresError) {
@@ -118,7 +120,7 @@ struct MigrationRun {
     private static let tries = 20
 
     private func apply(_ migration: Migration, partitions: Int) throws(PostgresError) {
-        // The name and the checksum are ours, not a user's.
+        // The name and the checksum are constants of the program, not input.
         let remember = """
             INSERT INTO \(namespace).schema_migrations (name, checksum, admits)
             VALUES ('\(migration.name)', '\(migration.checksum)', \(migration.admits));

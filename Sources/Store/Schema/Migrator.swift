@@ -1,30 +1,30 @@
 package import Postgres
 package import ServiceRuntime
 
-/// Brings a namespace's schema up to date, or says what is missing.
+/// Migrates a namespace's schema, or reports the missing migrations.
 ///
-/// Safe to run twice and from two machines at once: one advisory lock serves the whole database, because the roles that
-/// the first migration creates belong to every namespace. Safe beside running workers, too, as far as a migration admits
-/// their programs: it waits for no lock for longer than they can wait behind it.
+/// It is safe to run twice and on two machines concurrently. One advisory lock covers the whole database, because the
+/// roles that the first migration creates belong to every namespace. It is also safe while workers run if a migration
+/// admits their programs: it waits for no lock for longer than they can wait behind it.
 package struct Migrator: Sendable {
     let pool: PostgresPool
     let namespace: Namespace
     private let migrations: [Migration]
 
-    /// `pool` connects with the rights of the schema's owner, not of a worker; `migrations` are those of the program.
+    /// `pool` connects with the rights of the schema's owner, not of a worker; `migrations` are the program's.
     package init(pool: PostgresPool, namespace: Namespace, migrations: [Migration] = Migration.all) {
         self.pool = pool
         self.namespace = namespace
         self.migrations = migrations
     }
 
-    /// What the database lacks of this program's schema.
+    /// The difference between the database and the program's schema.
     package enum Status: Sendable, Equatable {
         case current
-        /// A newer program has migrated, and what it has applied admits this one.
+        /// A newer program has migrated, and its migrations admit this one.
         case ahead([String])
         case pending([String])
-        /// The database was migrated by a program beside which this one cannot run, or a migration's text was changed after
+        /// The database was migrated by a program that does not admit this one, or a migration's text was changed after
         /// it was applied.
         case diverged(String)
 
@@ -37,7 +37,7 @@ package struct Migrator: Sendable {
         }
     }
 
-    /// Compares without changing anything.
+    /// Compares the schema without changing anything.
     package func check() async throws(PostgresError) -> Status {
         let (namespace, migrations) = (namespace, migrations)
         return try await pool.withConnection { (connection) throws(PostgresError) in
@@ -45,7 +45,7 @@ package struct Migrator: Sendable {
         }
     }
 
-    /// Which programs the database admits; nil where nothing was ever applied.
+    /// Returns the programs that the database admits; `nil` if no migration was applied.
     package func version() async throws(PostgresError) -> SchemaVersion? {
         let (namespace, migrations) = (namespace, migrations)
         return try await pool.withConnection { (connection) throws(PostgresError) in
@@ -53,19 +53,19 @@ package struct Migrator: Sendable {
         }
     }
 
-    /// What a run of ``migrate(partitions:)`` did.
+    /// The result of ``migrate(partitions:)``.
     package enum Outcome: Sendable, Equatable {
         case applied([String])
-        /// Nothing was changed, and will not be however often it is tried.
+        /// Nothing was changed, and a repetition will not help.
         case refused(String)
-        /// Nothing, or not all, was changed: something is in the way that will pass.
+        /// Nothing, or only a part, was changed because of a temporary obstacle.
         case postponed(String)
     }
 
-    /// Applies what is pending, each migration in one transaction, and returns their names.
+    /// Applies the pending migrations, each in one transaction, and returns their names.
     ///
-    /// `partitions` says over how many tables inbox and ledger are spread; nil leaves them as they are, or makes one of each.
-    /// They are laid out when they are made: another number than theirs is refused.
+    /// `partitions` is the number of partitions of inbox and ledger; `nil` keeps the existing number, or creates
+    /// unpartitioned tables. The number is fixed when the tables are created: a different number is rejected.
     package func migrate(partitions: Int? = nil) async throws(PostgresError) -> Outcome {
         let (namespace, migrations) = (namespace, migrations)
         return try await pool.withConnection { (connection) throws(PostgresError) in
@@ -85,12 +85,12 @@ package struct Migrator: Sendable {
         }
     }
 
-    /// "bellhop" in ASCII.
+    /// The ASCII codes of "bellhop".
     static let lockKey: Int64 = 0x62_65_6c_6c_68_6f_70
     private static let longestWait = 1_200
 
-    /// Asks again and again: who waits inside one statement has a snapshot, for whose end an index that is built beside
-    /// others would wait, and each for the other.
+    /// Takes the lock by repeated attempts. A statement that waits has a snapshot, and an index that is built
+    /// concurrently waits for the end of that snapshot, so the two would wait for each other.
     private static func lock(_ connection: PostgresConnection) throws(PostgresError) -> Bool {
         for _ in 0..<longestWait {
             let rows = try connection.run(Statement("SELECT pg_try_advisory_lock(\(lockKey))"), [])

@@ -1,17 +1,18 @@
 package import ServiceRuntime
 
-/// With whose rights a process works on the schema.
+/// The database role of a process.
 package enum Rights: String, Sendable {
-    /// Records notifications, applies feeds, files dead letters.
+    /// Records notifications, applies feeds, stores dead letters.
     case worker = "bellhop_worker"
     /// Serves signed-in users their own rows.
     case api = "bellhop_api"
-    /// The operators' desk: everything, the topology's records too.
+    /// For operators: all rights, including the topology's records.
     case admin = "bellhop_admin"
 }
 
 extension Namespace {
-    /// What every connection of a pool runs first: this schema only, and no more rights than the role has.
+    /// Returns the first statements of every connection of a pool: they select this schema and restrict the rights to
+    /// the role's.
     package func setUp(as rights: Rights) -> [String] {
         ["SET search_path TO \(name)", "SET ROLE \(rights.rawValue)"] + planning(for: rights)
     }
@@ -19,23 +20,23 @@ extension Namespace {
     private func planning(for rights: Rights) -> [String] {
         switch rights {
         case .worker: Self.planning
-        // A user's list comes from an index that has its order: sorting it would read all of it.
-        // And whoever calls many times at once shall not hold as many connections while one call waits for the other.
+        // A user's list is read from an index in its order, since sorting would read all rows. The lock timeout
+        // prevents many concurrent calls of one user from occupying as many connections.
         case .api: Self.planning + ["SET enable_sort TO off", "SET lock_timeout TO '2s'"]
         case .admin: []
         }
     }
 
-    /// Workers look up by key, a batch at once, and so does the API for one user: the one plan for that needs no statistics
-    /// and suits every batch.
+    /// Workers look up rows by key for a whole batch, and the API for one user. The generic plan for this requires no
+    /// statistics and suits every batch.
     ///
-    /// Left to itself, the server plans the first batches of each connection anew and reads whole tables while it takes
-    /// them for small; on tables that grow faster than its statistics they are not small.
+    /// By default, the server would plan the first batches of each connection separately and scan tables that it
+    /// considers small. Tables that grow faster than their statistics are not small.
     private static let planning = [
         "SET plan_cache_mode TO force_generic_plan", "SET enable_seqscan TO off", "SET enable_memoize TO off",
-        // What is due is read in the order of its index, and no further than it takes: a bitmap would gather all of it.
+        // Due rows are read in the order of their index, up to the limit. A bitmap scan would read all of them.
         "SET enable_bitmapscan TO off",
-        // Where there is no way but a whole table, the price of having chosen it must not look worth compiling for.
+        // If only a full table scan is possible, its estimated cost must not trigger JIT compilation.
         "SET jit TO off",
     ]
 }

@@ -1,21 +1,22 @@
 import Postgres
 import ServiceRuntime
 
-/// What is applied in a database, beside what a program was built with.
+/// The applied migrations of a database, compared with those of a program.
 ///
-/// A program states one number, that of its newest migration. The database states which numbers it admits: each migration
-/// says the oldest whose statements still work, and the strictest of them holds.
+/// A program has one number, that of its newest migration. The database has a range of admitted numbers: each migration
+/// names the oldest program whose statements still work, and the strictest one applies.
 struct SchemaState: Sendable {
-    /// A migration as the database remembers it.
+    /// A migration as recorded in the database.
     struct Applied: Sendable {
         let checksum: String
-        /// Nil where it was applied before the database kept this: then it admits nobody who does not know it.
+        /// The oldest admitted number; `nil` if it was applied before the database recorded this. It then admits only
+        /// programs that contain it.
         let admits: Int?
     }
 
     let applied: [String: Applied]
 
-    /// What this means to a program that was built with these migrations.
+    /// Returns the status for a program with these migrations.
     func status(for known: [Migration]) -> Migrator.Status {
         for migration in known {
             if let found = applied[migration.name], found.checksum != migration.checksum {
@@ -42,7 +43,7 @@ struct SchemaState: Sendable {
         return .ahead(foreign)
     }
 
-    /// The numbers that the database admits; nil where nothing is applied.
+    /// Returns the numbers that the database admits; `nil` if no migration was applied.
     func version(knowing known: [Migration]) -> SchemaVersion? {
         let own = Dictionary(known.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         let numbers = applied.keys.map { name in own[name]?.number ?? Int(name.prefix { $0.isNumber }) ?? 0 }
@@ -52,31 +53,31 @@ struct SchemaState: Sendable {
     }
 }
 
-/// Which programs may run on a database.
+/// The programs that may run on a database.
 package struct SchemaVersion: Sendable, Equatable {
-    /// That of the newest migration.
+    /// The number of the newest migration.
     package let number: Int
-    /// The oldest program's, of those that may run.
+    /// The number of the oldest admitted program.
     package let admits: Int
 
-    /// The same once these migrations are applied to it, too.
+    /// Returns the version after these migrations have also been applied.
     package func after(_ migrations: [Migration]) -> SchemaVersion {
         let later = migrations.filter { $0.number > number }
         let least = later.map(\.admits).max() ?? admits
         return SchemaVersion(number: Swift.max(number, migrations.schemaNumber), admits: Swift.max(admits, least))
     }
 
-    /// `6`, or `6 to 8`.
+    /// The range as text: `6`, or `6 to 8`.
     package var admitted: String { admits == number ? "\(number)" : "\(admits) to \(number)" }
 }
 
 extension [Migration] {
-    /// What a program that was built with them states.
+    /// The number of a program that was built with these migrations.
     package var schemaNumber: Int { map(\.number).max() ?? 0 }
 }
 
 extension SchemaState {
-    /// Reads what is applied; the table may be one from before a column of it.
+    /// Reads the applied migrations. The table may be older than one of its columns.
     static func read(_ connection: PostgresConnection, _ namespace: Namespace) throws(PostgresError) -> SchemaState {
         let rows = try connection.run(
             Statement(

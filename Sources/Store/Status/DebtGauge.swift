@@ -1,19 +1,19 @@
 package import BellhopRules
 package import Postgres
 
-/// What dashboards want to know of work that waits in the ledger: how old the oldest of it is.
+/// The values of the metrics for open work in the ledger: the age of its oldest deliveries.
 ///
-/// Each answer is the first entry of an index, so that it costs the same however much waits.
+/// Each value is the first entry of an index, so that the cost does not depend on the amount of work.
 package struct DebtGauge: Sendable {
-    /// Deliveries that wait for one outlet, or for a platform or a type of it.
+    /// The deliveries that wait for one outlet, or for one platform or type of it.
     package struct Backlog: Sendable, Equatable {
         package let name: String
-        /// Seconds since the first of them was recorded.
+        /// The seconds since the first of them was recorded.
         package let age: Double
     }
 
-    /// Seconds since the first delivery of each priority was due that nobody has handed over; none is due where there is no
-    /// entry.
+    /// For each priority, the seconds since its first due and unreleased delivery became due. A priority without due
+    /// deliveries has no entry.
     package let overdue: [Priority: Double]
     package let backlogs: [Backlog]
 

@@ -1,7 +1,7 @@
 package import Postgres
 
 extension HoldDesk {
-    /// How many deliveries wait in each backlog in which something of a scope may wait; no further than to
+    /// Returns the number of deliveries in each backlog that may contain held deliveries of a scope, counted up to
     /// ``StoreStatus/most`` each.
     package func backlogs(of scope: HoldScope) async throws(PostgresError) -> [StoreStatus.Backlog] {
         try await StoreStatus.backlogs(pool).filter { backlog in

@@ -1,94 +1,94 @@
 package import BellhopRules
 package import Postgres
 
-/// What the tables say of work that waits and of work that failed, for whoever asks how things stand.
+/// A summary of open and failed work in the tables, for the status overview.
 ///
-/// Each count stops at ``most``, so that asking costs little however bad things are.
+/// Each count stops at ``most``, so that the cost is small even in an incident.
 package struct StoreStatus: Sendable {
-    /// Deliveries that are owed at a known time, the same state and reason together.
+    /// Open deliveries with a due time, grouped by state and reason.
     package struct Owed: Sendable, Equatable {
         package let state: String
-        /// Why it waits; nil where none is written down.
+        /// The reason for the wait; `nil` if none is stored.
         package let reason: String?
         package let count: Int
-        /// The earliest time at which one of them is due, in microseconds since 1970.
+        /// The earliest due time in the group, in microseconds since 1970.
         package let oldestDue: Int64
     }
 
-    /// Deliveries that wait for their outlet to have room.
+    /// The deliveries that wait for capacity of one outlet.
     package struct Backlog: Sendable, Equatable {
-        /// The app, the provider, and the platform or the type where only that is held up, such as `drop/fcm`.
+        /// The app, the provider, and the platform or type if only that waits, such as `drop/fcm`.
         package let name: String
         package let count: Int
         /// When the first was recorded, in microseconds since 1970.
         package let oldest: Int64
     }
 
-    /// Open dead letters of one kind.
+    /// Open dead letters with one stage and reason.
     package struct DeadLetters: Sendable, Equatable {
         package let stage: String
         package let reason: String
         package let count: Int
-        /// When one of them failed last, in microseconds since 1970.
+        /// The time of the latest failure, in microseconds since 1970.
         package let latest: Int64
     }
 
-    /// Events that are kept until their time comes or until they are expanded.
+    /// Events that are stored until they are due or expanded.
     package struct Planned: Sendable, Equatable {
         package let count: Int
-        /// The earliest `deliverAt`, in microseconds since 1970; nil where none has one.
+        /// The earliest `deliverAt`, in microseconds since 1970; `nil` if there is none.
         package let next: Int64?
-        /// How many should have been published more than a minute ago.
+        /// The number of events that should have been published more than a minute ago.
         package let overdue: Int
     }
 
-    /// Events on their way to wide audiences.
+    /// Fan-outs that have not ended.
     package struct Fanouts: Sendable {
         package let running: Int
         package let paused: Int
-        /// The latest of them, at most so many as an overview shows.
+        /// The latest fan-outs, at most as many as an overview shows.
         package let latest: [FanoutProgress]
     }
 
-    /// A replay that somebody has paused, or that paused by itself.
+    /// A replay that an operator has paused, or that was paused automatically.
     package struct PausedReplay: Sendable, Equatable {
         package let id: Int64
-        /// Items that have not gone out.
+        /// The number of unsent items.
         package let waiting: Int
         package let reason: String?
     }
 
-    /// What retention has noted that cannot be: see ``RetiredKind``.
+    /// An impossible time that retention has stored: see ``RetiredKind``.
     package struct RetiredAhead: Sendable, Equatable {
         package let kind: String
         package let upTo: Timestamp
     }
 
-    /// Above this nothing is counted.
+    /// The limit of each count.
     package static let most = 100_000
 
-    /// The largest groups first, without what is being sent at this moment.
+    /// The largest groups first, without deliveries that are being sent.
     package let owed: [Owed]
-    /// How many of those should have gone out so long ago that nobody seems to hand them over.
+    /// The number of open deliveries that are overdue for so long that apparently no scheduler releases them.
     package let overdue: Int
-    /// By their names.
+    /// The backlogs, by name.
     package let backlogs: [Backlog]
     package let planned: Planned
     package let fanouts: Fanouts
     /// The largest groups first.
     package let deadLetters: [DeadLetters]
-    /// Providers that refuse us, in the order of their apps.
+    /// The open breakers, ordered by app.
     package let breakers: [OpenBreaker]
-    /// What operators keep from being sent, the first one first.
+    /// The operators' holds, the oldest first.
     package let holds: [OperatorHold]
-    /// Replays that wait for a person.
+    /// Replays that wait for an operator.
     package let pausedReplays: [PausedReplay]
-    /// Who was seen within half a minute.
+    /// The processes with a heartbeat in the last half minute.
     package let processes: [SeenProcess]
-    /// Notes of the retention that lie ahead of the clock, as one that was wrong for a while leaves them.
+    /// Retention times that are in the future, as a wrong clock leaves them behind.
     package let retiredAhead: [RetiredAhead]
 
-    /// Reads all of it; each part is a statement of its own.
+    /// Reads all parts, each with a separate statement.
     package init(of pool: PostgresPool) async throws(PostgresError) {
         let owedRows = try await pool.run(Self.owedStatement, [])
         let plannedRows = try await pool.run(Self.plannedStatement, [])
@@ -132,7 +132,7 @@ package struct StoreStatus: Sendable {
         }
     }
 
-    /// What waits for outlets to have room, by the names of the backlogs.
+    /// Returns the deliveries that wait for capacity of their outlets, by backlog name.
     package static func backlogs(_ pool: PostgresPool) async throws(PostgresError) -> [Backlog] {
         try await pool.run(backlogStatement, []).map { (rows, row) throws(PostgresError) in
             Backlog(name: try rows.text(row, 0), count: try rows.number(row, 1), oldest: try rows.instant(row, 2))
@@ -148,7 +148,8 @@ package struct StoreStatus: Sendable {
         return Fanouts(running: count(.running), paused: count(.paused), latest: latest)
     }
 
-    /// A sweep hands over within seconds what is due, and after five minutes what was stranded: ten are too many.
+    /// The sweeper releases due deliveries within seconds, and stranded ones after five minutes. After ten minutes, a
+    /// delivery is overdue.
     private static let owedStatement = Statement(
         """
         SELECT state, reason, count(*), min(due_at), count(*) FILTER (WHERE due_at < now() - interval '10 min')

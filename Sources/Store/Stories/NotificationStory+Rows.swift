@@ -2,14 +2,14 @@ import BellhopRules
 import Postgres
 
 extension Rows {
-    /// As our own programs write it into JSON.
+    /// Reads a time that Bellhop has written into JSON.
     fileprivate func writtenInstant(_ row: Int, _ column: Column) throws(PostgresError) -> Timestamp? {
         try optionalText(row, column).flatMap(Timestamp.init(validating:))
     }
 }
 
 extension LedgerLine {
-    /// From the columns of `StoryStatements.lines`.
+    /// Creates a delivery from the columns of `StoryStatements.lines`.
     init(_ rows: Rows, _ row: Int) throws(PostgresError) {
         channel = try rows.text(row, 0)
         target = try rows.text(row, 1)
@@ -32,7 +32,7 @@ extension LedgerLine {
 }
 
 extension KnownDevice {
-    /// From the columns of `StoryStatements.devices`.
+    /// Creates a device from the columns of `StoryStatements.devices`.
     init(_ rows: Rows, _ row: Int) throws(PostgresError) {
         subscription = try rows.text(row, 0)
         platform = try rows.text(row, 1)
@@ -46,7 +46,7 @@ extension KnownDevice {
 }
 
 extension NotificationStory.Plan {
-    /// From the columns of `StoryStatements.plan`.
+    /// Creates a plan from the columns of `StoryStatements.plan`.
     init(_ rows: Rows, _ row: Int) throws(PostgresError) {
         type = try rows.optionalText(row, 0)
         sentAt = try rows.writtenInstant(row, 1)
@@ -74,7 +74,7 @@ extension NotificationStory.Plan {
 }
 
 extension NotificationStory.Erasure {
-    /// From the columns of `StoryStatements.erasure`.
+    /// Creates an erasure from the columns of `StoryStatements.erasure`.
     init(_ rows: Rows, _ row: Int) throws(PostgresError) {
         erasedAt = try rows.moment(row, 0)
         returnedAt = try rows.timestamp(row, 1)

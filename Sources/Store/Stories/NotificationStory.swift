@@ -1,37 +1,37 @@
 package import BellhopRules
 
-/// Everything that the tables know of one event for one user: for whoever asks why they did, or did not, get it.
+/// All stored data of one event for one user, to explain why the user did or did not receive it.
 package struct NotificationStory: Sendable {
-    /// What is asked for.
+    /// The subject of the explanation.
     package enum Subject: Sendable {
         case notification(NotificationID)
         case event(EventID)
     }
 
     package let key: NotificationKey
-    /// Nil where a notification is asked for that is not there: an id does not tell its event.
+    /// The event; `nil` if the requested notification does not exist, since an id does not reveal its event.
     package let event: EventID?
-    /// Nil where the user has none of this event.
+    /// The notification; `nil` if the user has none of this event.
     package let record: Record?
-    /// Its lines in the ledger, by channel and target.
+    /// The deliveries in the ledger, by channel and target.
     package let lines: [LedgerLine]
-    /// The user's devices, those that stand first.
+    /// The user's devices, the active ones first.
     package let devices: [KnownDevice]
     package let settings: Settings
-    /// How the user follows the topic that it came of; nil where it came of none.
+    /// The user's follow of the event's topic; `nil` if the event was not for a topic.
     package let following: Following?
-    /// The event itself where it is, or was, kept for later or for its expansion.
+    /// The stored event, if it is or was stored until it was due or expanded.
     package let plan: Plan?
-    /// Of this event, for this user or for all of its users, oldest first.
+    /// The event's dead letters for this user or for all of its users, the oldest first.
     package let deadLetters: [DeadLetterSummary]
-    /// Nil for a user who was never erased.
+    /// The user's erasure; `nil` if the user was never erased.
     package let erasure: Erasure?
 
-    /// What stands in the app.
+    /// The notification in the inbox.
     package struct Record: Sendable {
         package let notification: StoredNotification
         package let readAt: Timestamp?
-        /// The next later one with the same collapse key, which has taken its place.
+        /// The next later notification with the same collapse key, which has replaced it.
         package let successor: Successor?
     }
 
@@ -40,66 +40,66 @@ package struct NotificationStory: Sendable {
         package let createdAt: Timestamp
     }
 
-    /// The topic that a notification came of, and how its user follows it now.
+    /// The topic of a notification, and the user's current follow of it.
     package struct Following: Sendable {
         package let topic: Topic
-        /// Nil for somebody of whose follow nothing is known.
+        /// The follow; `nil` if none is stored.
         package let follow: Follow?
 
         /// A row of `follows`.
         package struct Follow: Sendable {
             package let said: StoredFollow
             package let since: Timestamp
-            /// Nil while it stands.
+            /// When the follow ended; `nil` while it exists.
             package let removedAt: Timestamp?
         }
 
-        /// As the rules ask for it.
+        /// Returns the follow as the rules require it.
         package func facts(for key: RecipientKey, with devices: [Device]) -> DecisionFacts.Follow {
             guard let follow, follow.removedAt == nil else { return .ended }
             return follow.said.facts(for: key, with: devices)
         }
     }
 
-    /// The user's settings as they are now.
+    /// The user's current settings.
     package struct Settings: Sendable {
-        /// As the rules see them; nothing stored means the defaults.
+        /// The settings as the rules read them; defaults if nothing is stored.
         package let recipient: Recipient
-        /// When the user's row was written last; nil where there is none.
+        /// When the user's row was last written; `nil` if there is none.
         package let changedAt: Timestamp?
         package let preferencesChangedAt: Timestamp?
     }
 
     /// A row of `events`.
     package struct Plan: Sendable {
-        /// Nil for a cancellation that overtook its event.
+        /// The event type; `nil` for a cancellation that arrived before its event.
         package let type: String?
         package let audience: Audience?
         package let sentAt: Timestamp?
-        /// Nil for an event that waits for its expansion alone.
+        /// The planned time; `nil` for an event that only waits for its expansion.
         package let deliverAt: Timestamp?
         package let keptAt: Timestamp
         package let handedOverAt: Timestamp?
         package let expandedAt: Timestamp?
         package let cancelledAt: Timestamp?
-        /// Nil for one that names its users, or that nobody has begun to expand.
+        /// The fan-out; `nil` if the event names its users or its expansion has not begun.
         package let fanout: Fanout?
-        /// Why we ended it, where its producer did not take it back.
+        /// Bellhop's reason for closing the event; `nil` if it was not closed.
         package let closing: DueEvent.Closing?
     }
 
-    /// How far an event for a wider audience has come.
+    /// The progress of an event for a topic or for everyone.
     package struct Fanout: Sendable, Equatable {
         package let state: FanoutState
-        /// Who followed then is meant.
+        /// When the snapshot was taken, which determines the audience.
         package let startedAt: Timestamp
         /// When it was finished or cancelled.
         package let endedAt: Timestamp?
     }
 
-    /// Whom a kept event is for.
+    /// The audience of a stored event.
     package enum Audience: Sendable, Equatable {
-        /// Users by name.
+        /// Named users.
         case named(count: Int, includesUser: Bool)
         case topic(String)
         case everyone
@@ -107,47 +107,47 @@ package struct NotificationStory: Sendable {
 
     package struct Erasure: Sendable {
         package let erasedAt: Timestamp
-        /// When the user was fed anew.
+        /// When the user was created again.
         package let returnedAt: Timestamp?
     }
 
-    /// Whether the tables have never heard of it.
+    /// Whether the tables contain nothing about it.
     package var isUnknown: Bool {
         record == nil && lines.isEmpty && plan == nil && deadLetters.isEmpty && erasure == nil
     }
 }
 
-/// A line of the ledger as a person asks for it.
+/// A delivery in the ledger, as shown in an explanation.
 package struct LedgerLine: Sendable {
     package let channel: String
     package let target: String
-    /// Nil where a newer program knows more states.
+    /// The state; `nil` if a newer version has added it.
     package let state: DeliveryState?
     package let reason: String?
     package let attempts: Int
     package let unknownSends: Int
     package let providerMessageID: String?
     package let dueAt: Timestamp?
-    /// Until when a rule made it wait, also when that is over.
+    /// The time until which a rule made it wait, even if that time has passed.
     package let waitedUntil: Timestamp?
-    /// The digest that it is, or was, gathered for.
+    /// The digest that contains or contained it.
     package let digest: Timestamp?
-    /// Other deliveries of that digest to the same device.
+    /// The number of other deliveries in that digest to the same device.
     package let digestCompanions: Int
     package let updatedAt: Timestamp
-    /// Where it waits for its outlet; nil where it waits for nothing, or for a time.
+    /// Its place in a backlog; `nil` if it does not wait for its outlet.
     package let backlog: Backlog?
 
     /// A place in the backlog of an outlet.
     package struct Backlog: Sendable {
-        /// Such as `drop/fcm`.
+        /// The name, such as `drop/fcm`.
         package let name: String
-        /// Its turn.
+        /// The delivery's turn.
         package let queuedAt: Timestamp
     }
 }
 
-/// A subscription as a person asks for it, without its token.
+/// A subscription as shown in an explanation, without its token.
 package struct KnownDevice: Sendable {
     package let subscription: String
     package let platform: String

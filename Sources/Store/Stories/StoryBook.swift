@@ -1,16 +1,16 @@
 import BellhopRules
 package import Postgres
 
-/// Finds what the tables know of one event for one user; reads and changes nothing.
+/// Reads the stored data of one event for one user. It changes nothing.
 package struct StoryBook: Sendable {
     private let pool: PostgresPool
 
-    /// - Parameter pool: with the rights of an admin or a worker.
+    /// - Parameter pool: A pool with the rights of an admin or a worker.
     package init(pool: PostgresPool) {
         self.pool = pool
     }
 
-    /// All of it from one snapshot, but for the user's settings, which are looked up as the worker does it.
+    /// Returns the data from one snapshot, except the user's settings, which are read as the worker reads them.
     package func story(
         of subject: NotificationStory.Subject,
         for recipient: RecipientKey
@@ -24,7 +24,7 @@ package struct StoryBook: Sendable {
     }
 }
 
-/// One story while it is read.
+/// Reads one story.
 private struct StoryPage: Sendable {
     let recipient: RecipientKey
     let subject: NotificationStory.Subject

@@ -6,7 +6,7 @@ enum StoryStatements {
     /// The number of the user.
     private static let person = "(SELECT number FROM people WHERE app = $1 AND user_id = $2)"
 
-    /// When it was read, and what has taken its place.
+    /// Returns when the notification was read, and its successor.
     static let fate = Statement(
         """
         SELECT n.read_at, notification_name(l.id), l.created_at
@@ -22,8 +22,8 @@ enum StoryStatements {
         effect: .reads
     )
 
-    /// With what was never to be sent; and with each line the number of lines of its digest, itself among them; what was
-    /// left out of it does not count.
+    /// Includes deliveries that were never to be sent. For each delivery it returns the number of deliveries in its
+    /// digest, including itself; deliveries that were removed from the digest are not counted.
     static let lines = Statement(
         """
         SELECT target_channel(d.target), target_name(d.target), delivery_state(d.state), d.reason, d.attempts::bigint,
@@ -66,7 +66,7 @@ enum StoryStatements {
         effect: .reads
     )
 
-    /// One row in any case.
+    /// Always returns one row.
     static let times = Statement(
         """
         SELECT (SELECT updated_at FROM recipients WHERE app = $1 AND user_id = $2),
@@ -90,7 +90,7 @@ enum StoryStatements {
         effect: .reads
     )
 
-    /// Those about another user of the same event are not this user's.
+    /// Excludes dead letters for other users of the same event.
     static let letters = Statement(
         """
         SELECT \(DeadLetterSummary.columns)
@@ -100,7 +100,7 @@ enum StoryStatements {
         effect: .reads
     )
 
-    /// `$2` is the hash that stands for the user.
+    /// `$2` is the hash that represents the user.
     static let erasure = Statement(
         "SELECT deleted_at, returned_at FROM tombstones WHERE app = $1 AND subject_hash = $2",
         effect: .reads

@@ -1,7 +1,7 @@
 package import BellhopRules
 package import Postgres
 
-/// What was bound on the broker: AMQP can bind and unbind but not list, so it is written down here.
+/// The queue bindings on the broker. AMQP can bind and unbind but not list, so they are recorded here.
 package struct BindingBook: Sendable {
     private let pool: PostgresPool
 
@@ -9,7 +9,7 @@ package struct BindingBook: Sendable {
         self.pool = pool
     }
 
-    /// Every routing key that may be bound, with its lane.
+    /// Returns every routing key that may be bound, with its lane.
     package func all() async throws(PostgresError) -> [String: Lane] {
         let rows = try await pool.run(Statement("SELECT routing_key, lane FROM topology_bindings"), [])
         var lanes: [String: Lane] = [:]
@@ -19,8 +19,8 @@ package struct BindingBook: Sendable {
         return lanes
     }
 
-    /// Written before the broker is told: a crash in between leaves a record too many, which the next run corrects,
-    /// never a binding that nobody knows of.
+    /// Records bindings before they are made. After a crash in between, an excess record remains, which the next run
+    /// corrects, but never an unrecorded binding.
     package func record(_ lanes: [String: Lane]) async throws(PostgresError) {
         _ = try await pool.run(
             Statement(
@@ -34,7 +34,7 @@ package struct BindingBook: Sendable {
         )
     }
 
-    /// Called after the broker has unbound them.
+    /// Deletes the records of bindings that were removed from the broker.
     package func forget(_ routingKeys: [String]) async throws(PostgresError) {
         _ = try await pool.run(
             Statement("DELETE FROM topology_bindings WHERE routing_key = ANY ($1::text[])"),
