@@ -67,6 +67,7 @@ package struct FeedEntry: Sendable {
         return rounds
     }
 
+    /// A user of an app, by which a batch is split.
     private struct User: Hashable {
         let app: AppID
         let user: UserID

@@ -58,6 +58,7 @@ struct FeedLocks: Sendable {
         if hasReminders { _ = try connection.run(Self.reminders, people) }
     }
 
+    /// A user or a token of an app.
     private struct Subject: Hashable {
         let app: AppID
         let name: String

@@ -47,8 +47,8 @@ package struct BreakerBook: Sendable {
         _ = try await pool.run(Self.open, key.parameters + [.text(reason), .integer(firstPause.milliseconds)])
     }
 
-    /// Records a rejected probe and schedules the next one. The interval doubles only if the answer was conclusive
-    /// (`isTelling`).
+    /// Records a rejected probe and schedules the next one. After a conclusive answer (`isTelling`) the interval
+    /// doubles with each rejection; after any other answer it is ``firstPause``.
     package func reopen(_ key: BreakerKey, reason: String, isTelling: Bool = true) async throws(PostgresError) {
         let pause: [Parameter] = [.integer(firstPause.milliseconds), .boolean(isTelling)]
         _ = try await pool.run(Self.reopen, key.parameters + [.text(reason)] + pause)

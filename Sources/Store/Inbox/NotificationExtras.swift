@@ -80,6 +80,7 @@ package struct NotificationExtras: Hashable, Sendable {
         return text
     }
 
+    /// The members of the JSON object.
     private enum Key {
         static let imageURL = "imageUrl"
         static let expiresAt = "expiresAt"

@@ -12,7 +12,7 @@ package struct ProcessBook: Sendable {
     /// The maximum number of processes shown.
     package static let most = 1_000
 
-    /// Stores a process's heartbeat and report, and deletes processes without a recent heartbeat.
+    /// Stores a process's heartbeat and report, and deletes processes without a heartbeat for five minutes.
     package func announce(_ report: ProcessReport) async throws(PostgresError) {
         let own = report.identity
         _ = try await pool.run(

@@ -44,8 +44,8 @@ package struct ReminderBook: Sendable {
         self.pool = pool
     }
 
-    /// Locks reminders that must be checked: due reminders that became due within `span`, the longest overdue first,
-    /// and new or changed ones.
+    /// Locks reminders that must be checked: reminders that became due within `span`, the longest overdue first, and
+    /// new or changed ones.
     ///
     /// No other caller gets them for half a minute. After that, reminders that were neither kept nor released are
     /// available again.

@@ -45,10 +45,10 @@ package struct ReplayRunBook: Sendable {
         ).map(ReplayPiece.init)
     }
 
-    /// Returns dead deliveries to the ledger, each by compare-and-set, and returns the notifications to resume.
+    /// Returns failed deliveries to the ledger, each by compare-and-set, and returns the notifications to resume.
     ///
-    /// They are open work again, and the ledger releases them after ten minutes if their resume is lost. A delivery
-    /// that is no longer dead is settled immediately: a sent delivery is not sent again.
+    /// They are open work again, and are released after ten minutes if their resume is lost. A delivery that is no
+    /// longer `failed` is settled immediately, so that a sent delivery is not sent again.
     package func send(
         deliveries positions: [Int64],
         of id: Int64

@@ -57,11 +57,11 @@ enum RetentionStatements {
         }
     }
 
-    /// Deletes notifications unless they are snoozed, or a delivery is open, waits for its receipt, or is dead and may
-    /// be replayed.
+    /// Deletes notifications unless they are snoozed, or a delivery is open, waits for its receipt, or became a dead
+    /// letter that may be replayed.
     ///
-    /// The time is within an expression, since otherwise the server could read the whole index of the list. The key of
-    /// the deleted rows is, too, since otherwise it could read all rows of a user.
+    /// The time is within an expression, since otherwise the server could read the whole index of the list. So is the
+    /// key of the deleted rows, since otherwise the server could read all rows of a user.
     static let notifications = Statement(
         """
         WITH old AS MATERIALIZED (

@@ -35,6 +35,7 @@ package struct NotificationStory: Sendable {
         package let successor: Successor?
     }
 
+    /// The notification that has replaced another one.
     package struct Successor: Sendable {
         package let id: String
         package let createdAt: Timestamp
@@ -105,6 +106,7 @@ package struct NotificationStory: Sendable {
         case everyone
     }
 
+    /// The erasure of a user, according to the tombstone.
     package struct Erasure: Sendable {
         package let erasedAt: Timestamp
         /// When the user was created again.
