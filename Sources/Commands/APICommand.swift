@@ -18,7 +18,7 @@ enum APICommand: Command {
     static func run(_ call: Call) async throws -> ExitCode {
         try call.words.expectNoOperands()
         let setup = try call.setup(requiring: [.databaseURL, .catalogs, .jwtKeys])
-        // One that is opened before the key set is read for the first time, so that no signal comes too early.
+        // Opened before the key set is read for the first time, so that no signal arrives before its handler.
         let hangups = ProcessSignal.arrivals(of: [.hangup])
         let process = try RoleProcess(setup, role: name, rights: .api, connections: 16)
         let catalogs = try setup.catalogs()
@@ -88,17 +88,17 @@ enum APICommand: Command {
         limits.connections = configuration.apiConnections.total
         limits.connectionsPerAddress = configuration.apiConnections.address
         limits.manyFrom = configuration.apiProxies
-        // A stream is a file, and a process may have few of them unless it asks.
+        // Each stream uses a file descriptor, and the process's default limit is low.
         OpenFiles.raiseLimit()
         return limits
     }
 
-    /// Where the API's endpoint for probes stands above the base that workers use.
+    /// Offset of the API's probe port from the base port that workers use.
     private static let portOffset = 101
 }
 
 extension RoleProcess {
-    /// The open streams, which hear of changes on a connection of their own.
+    /// Makes the hub of open streams, which receives change notifications on its own database connection.
     fileprivate func liveHub(
         _ desk: ReaderDesk,
         _ catalogs: CatalogSource,
@@ -124,7 +124,7 @@ extension RoleProcess {
 }
 
 extension Setup {
-    /// The key set, and whoever follows its file.
+    /// Makes the token key set, which follows changes of its file.
     fileprivate func tokenKeys(
         signals: AsyncStream<ProcessSignal>,
         _ process: RoleProcess

@@ -35,7 +35,9 @@ enum CheckConfigCommand: Command {
         return .done
     }
 
-    /// The configuration, and what is wrong with it: then it has what is right, so that its files are looked at all the same.
+    /// Returns the configuration and its faults.
+    ///
+    /// With faults, the configuration contains the valid settings, so that their files are checked as well.
     private static func look(_ call: Call) throws -> (Setup, ConfigurationFaults?) {
         let environment = call.shell.environment
         switch BellhopConfiguration.read(flags: call.words.settings, environment: environment) {
@@ -46,7 +48,7 @@ enum CheckConfigCommand: Command {
         }
     }
 
-    /// What works, and is less safe than whoever wrote it may think.
+    /// Warnings about settings that work but are less safe than an operator may expect.
     private static func warnings(_ configuration: BellhopConfiguration) throws -> [String] {
         guard let text = configuration.databaseURL?.revealed else { return [] }
         let url = try DatabaseURL(text)
@@ -56,7 +58,10 @@ enum CheckConfigCommand: Command {
         return ["\(name) goes to another machine with sslmode=\(mode), which proves nothing of it: write verify-full"]
     }
 
-    /// A request begins in the first half of its lease and may take thirty seconds: what is answered later may be repeated.
+    /// Warns of a lease that is too short for slow requests.
+    ///
+    /// A request begins in the first half of its lease and may take 30 seconds. Another worker may repeat a send whose
+    /// answer arrives after the lease.
     private static func leaseWarnings(_ configuration: BellhopConfiguration) -> [String] {
         guard configuration.providers != nil, configuration.lease < .seconds(60) else { return [] }
         let name = Setting.lease.environmentName
@@ -69,7 +74,7 @@ enum CheckConfigCommand: Command {
         }
     }
 
-    /// The files that secrets of the settings come from.
+    /// The files from which secrets of the settings are read.
     private static func secretFiles(_ call: Call) -> [String] {
         Setting.all.compactMap(\.inFile).compactMap {
             call.words.settings[$0.flagName] ?? call.shell.environment[$0.environmentName]
@@ -100,18 +105,21 @@ enum CheckConfigCommand: Command {
     }
 }
 
-/// The files that the configuration names, read as a worker would read them: their faults are faults of the
-/// configuration, since no worker would start with them.
+/// The files that the configuration names, read as a worker reads them.
+///
+/// Their faults count as configuration faults, since a worker does not start with them.
 private struct Files {
-    /// Nil where none are configured.
+    /// `nil` if no catalogues are configured.
     let catalogs: CatalogSet?
     let providers: ProviderConfiguration?
     let tokenKeys: TokenKeySet?
-    /// Where spans go.
+    /// The destination of spans.
     let traces: String?
     let operators: OperatorList?
 
-    /// Throws everything that is wrong at once, that with the settings first.
+    /// Reads all files.
+    ///
+    /// Throws all faults together, beginning with those of the settings.
     init(_ setup: Setup, beside faults: ConfigurationFaults?) throws {
         var failures: [any Error] = faults.map { [$0] } ?? []
         func attempt<Value>(_ read: () throws -> Value?) -> Value? {
@@ -132,7 +140,7 @@ private struct Files {
         }
     }
 
-    /// Through whom an app pushes.
+    /// Returns the names of the providers that an app uses.
     private static func names(of providers: ProviderConfiguration.Providers) -> [String] {
         let named = [
             ("apns", providers.apns != nil), ("fcm", providers.fcm != nil), ("expo", providers.expo != nil),
@@ -149,7 +157,9 @@ private struct Files {
             .joined(separator: ", ")
     }
 
-    /// Whoever signs with a key that names no apps can sign in as any user of every app.
+    /// Warns of keys that name no apps, if there are several apps.
+    ///
+    /// The owner of such a key can sign in as any user of every app.
     var warnings: [String] {
         guard let unbound = tokenKeys?.unbound, !unbound.isEmpty, (catalogs?.catalogs.count ?? 0) > 1 else { return [] }
         let keys = unbound.prefix(5).joined(separator: ", ") + (unbound.count > 5 ? ", …" : "")
@@ -157,7 +167,7 @@ private struct Files {
         return ["\(name) has keys that may sign for the users of every app (\(keys)): add \"apps\" to each of them"]
     }
 
-    /// Apps whose users may follow every topic.
+    /// The apps whose users may follow every topic.
     var anyTopicApps: [String] {
         (catalogs?.catalogs ?? []).filter(\.topics.anyMayBeFollowed).map(\.app.text)
     }

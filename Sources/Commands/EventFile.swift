@@ -2,11 +2,11 @@ import BellhopRules
 import Foundation
 import ServiceRuntime
 
-/// The events in a file: one JSON object, or one object a line.
+/// The events in a file: one JSON object, or one object per line.
 struct EventFile: Sendable {
-    /// One message of the file and what the rules say of it.
+    /// One message of the file and the result of its validation.
     struct Entry: Sendable {
-        /// The line on which it begins, from 1.
+        /// The line on which the message begins, counted from 1.
         let line: Int
         let body: [UInt8]
         let judgement: Result<Submission, Rejection>
@@ -21,7 +21,9 @@ struct EventFile: Sendable {
         }
     }
 
-    /// Reads and judges a file that must have an event in it; `attempted` is what for.
+    /// Reads and judges a file, which must contain an event.
+    ///
+    /// `attempted` names the purpose in error messages.
     init(reading path: String, for attempted: String, _ call: Call, _ catalogs: CatalogSet) throws(CommandFailure) {
         self.init(try Self.read(path, call.shell), catalogs: catalogs)
         guard entries.isEmpty else { return }
@@ -57,7 +59,7 @@ struct EventFile: Sendable {
         return bytes
     }
 
-    /// What a worker would say, short of what only the database knows.
+    /// Judges a message as a worker does, without the checks that need the database.
     private static func judge(
         _ body: [UInt8],
         _ catalogs: CatalogSet,
@@ -73,7 +75,10 @@ struct EventFile: Sendable {
         }
     }
 
-    /// A file that is one JSON document is one message, however many lines it has; any other is a message a line.
+    /// Splits a file into messages.
+    ///
+    /// A file that is one JSON document is one message, regardless of its number of lines. Any other file has one
+    /// message per line.
     private static func documents(_ bytes: [UInt8]) -> [(Int, [UInt8])] {
         let newline = UInt8(ascii: "\n")
         let isBlank = { (line: ArraySlice<UInt8>) in line.allSatisfy { [0x20, 0x09, 0x0D].contains($0) } }

@@ -6,8 +6,9 @@ import Foundation
 import Push
 import ServiceRuntime
 
-/// The command `bellhop keys`: a key pair for signing in at push services of browsers, or for tokens of the inbox API; a
-/// token for the console.
+/// The command `bellhop keys`.
+///
+/// It creates key pairs for browser push services and for tokens of the inbox API, and tokens for the console.
 enum KeysCommand: Command {
     static let name = "keys"
     static let summary =
@@ -38,13 +39,15 @@ enum KeysCommand: Command {
         }
     }
 
-    /// The token is shown once; the file keeps what it looks like from outside.
+    /// Creates an operator's token and prints it once.
+    ///
+    /// The file stores only the token's hash.
     private static func makeOperator(_ call: Call) throws -> ExitCode {
         let name = try call.words.required("name", Operator.nameRule) { Operator.isName($0) ? $0 : nil }
         let asked = try call.words.optional("role", "viewer or operator", OperatorRole.init(rawValue:))
         let path = try call.words.required("set", "the path of a file") { $0.isEmpty ? nil : $0 }
         let known = FileManager.default.fileExists(atPath: path) ? try OperatorList.read(file: path).get() : .init([])
-        // A new token for a name changes nobody's role by the way.
+        // A new token does not change the operator's role unless a role is given.
         let role = asked ?? known.operators.first { $0.name == name }?.role ?? .operator
         let (person, token) = try Operator.enlisted(as: name, role)
         try write(known.having(person).text, to: path, mode: 0o644, over: .replaced)
@@ -69,7 +72,7 @@ enum KeysCommand: Command {
         return .done
     }
 
-    /// The keys of a set, each as it is; none where there is no such file.
+    /// Returns the keys of a set, unchanged, or none if the file does not exist.
     private static func keys(of path: String) throws(CommandFailure) -> [JSONValue] {
         guard FileManager.default.fileExists(atPath: path) else { return [] }
         do {
@@ -112,7 +115,7 @@ enum KeysCommand: Command {
         }
     }
 
-    /// Made anew, so that no key in use is ever lost.
+    /// Writes to a new file by default, so that a key in use is never lost.
     private static func write(
         _ bytes: [UInt8],
         to path: String,

@@ -20,7 +20,9 @@ enum MigrateCommand: Command {
         ),
     ]
 
-    /// What is offered: nothing else was measured.
+    /// The accepted values of `--partitions`.
+    ///
+    /// Other values were not measured.
     private static let layouts = [0, 8, 64]
 
     static func run(_ call: Call) async throws -> ExitCode {
@@ -30,7 +32,7 @@ enum MigrateCommand: Command {
             throw call.words.misuse("--partitions takes 0, 8 or 64, not \(partitions)")
         }
         let setup = try call.setup(requiring: [.databaseURL])
-        // Another machine may be migrating: its lock is waited for.
+        // Another machine may be migrating. In that case the command waits for its lock.
         let isCheck = call.words.has("check")
         return try await reaching(
             for: isCheck ? "looking at the schema" : "migrating the schema",
@@ -79,7 +81,7 @@ enum MigrateCommand: Command {
         return status.isAdmitted ? .done : .answerIsNo
     }
 
-    /// What many partitions require of the server, whether or not it has it already.
+    /// Prints the lock table size that the partitions require of the server, whether or not the server has it already.
     private static func sayWhatLocksNeed(_ migrator: Migrator, _ shell: Shell) async throws {
         let locks = try await migrator.lockTable()
         guard locks.partitions > 0 else { return }
@@ -91,7 +93,8 @@ enum MigrateCommand: Command {
         )
     }
 
-    /// What an upgrade has to know: which programs may run beside one another on what there is, and on what will be.
+    /// Prints the information that an upgrade needs: the programs that may run together on the present schema, and on
+    /// the schema after the pending migrations.
     private static func sayWhoMayRun(_ migrator: Migrator, _ shell: Shell) async throws {
         let own = Migration.all.schemaNumber
         if let version = try await migrator.version() {

@@ -28,9 +28,9 @@ enum PublishCommand: Command {
         return try verdict(outcomes)
     }
 
-    /// Looks whether the broker lets us in and knows the exchange, since a publisher would try for as long as it may.
+    /// Checks that the broker accepts the log-in and has the exchange, since a publisher would retry until its timeout.
     ///
-    /// One that is away may come back within that time; it is said that it is waited for.
+    /// If the broker is unavailable, it may return within that time, so the function only reports the wait.
     private static func meet(_ options: PublisherOptions, _ exchange: String, _ shell: Shell) async throws {
         let isThere: Bool
         do {
@@ -64,14 +64,16 @@ enum PublishCommand: Command {
         )
     }
 
-    /// The routing key and the properties say again what the body says, for those who look at the broker.
+    /// Makes the message of an entry.
+    ///
+    /// The routing key and the properties repeat parts of the body, for operators who inspect messages at the broker.
     private static func message(_ entry: EventFile.Entry, to exchange: String) -> OutgoingMessage {
         var properties = MessageProperties(contentType: "application/json")
         var key = ""
         switch entry.judgement {
         case .success(.event(let event)):
             key = "\(event.app).\(event.type)"
-            // AMQP allows its short strings no more than 255 bytes; the body has the id in any case.
+            // AMQP limits short strings to 255 bytes. The body contains the id in any case.
             properties.messageID = event.id.text
         case .success(.feed(let update)): key = "\(update.app).\(update.change.type.rawValue)"
         case .success(.cancellation(let app, _)): key = "\(app).\(SubmissionParser.cancellationType)"

@@ -28,7 +28,9 @@ enum RevokeStaleCommand: Command {
         return .done
     }
 
-    /// Of an app that no catalogue describes "0" would be believed; one that was given up may have devices all the same.
+    /// Warns if no catalogue describes the app, since an operator would otherwise trust the result "0".
+    ///
+    /// It is not an error, because a discontinued app may still have devices.
     private static func doubt(_ app: AppID, _ call: Call) {
         guard let setup = try? call.setup(requiring: [.databaseURL]), setup.configuration.catalogs != nil,
             let catalogs = try? setup.catalogs(), catalogs[app] == nil
@@ -58,7 +60,7 @@ enum RevokeStaleCommand: Command {
         }
     }
 
-    /// Subscriptions between two words on how far it has come.
+    /// Number of checked subscriptions between two progress lines.
     private static let stride = 100_000
 
     private static func verb(_ search: StaleDeviceWalk.Search) -> String {

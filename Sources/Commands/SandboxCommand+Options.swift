@@ -1,7 +1,7 @@
 import Sandbox
 import ServiceRuntime
 
-/// What the words of a command line make of a sandbox.
+/// Parses the options of `bellhop sandbox`.
 extension SandboxCommand {
     static func order(_ words: Words) throws(CommandFailure) -> SandboxOptions {
         var options = SandboxOptions()

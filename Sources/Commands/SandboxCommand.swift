@@ -1,7 +1,7 @@
 import Sandbox
 import ServiceRuntime
 
-/// `bellhop sandbox`: runs the stand-ins until a signal ends them.
+/// The command `bellhop sandbox`, which runs emulators of the providers until a signal.
 enum SandboxCommand: Command {
     static let name = "sandbox"
     static let summary = "Emulates the push providers over TLS and HTTP/2, with injectable faults."

@@ -22,7 +22,10 @@ enum SchedulerCommand: Command {
         return try await serve(process, catalogs, untilInputEnds: call.words.has(Option.untilStdinEnds.name))
     }
 
-    /// A function of its own: in one with the checks before it, Swift 6.3.1 crashes when it optimises.
+    /// Runs the scheduler's services.
+    ///
+    /// This is a separate function because the optimiser of Swift 6.3.1 crashes if it also contains the checks before
+    /// it.
     private static func serve(
         _ process: RoleProcess,
         _ catalogs: CatalogSet,
@@ -74,6 +77,6 @@ enum SchedulerCommand: Command {
         return ending
     }
 
-    /// Where the scheduler's endpoint stands above the base that workers use.
+    /// Offset of the scheduler's probe port from the base port that workers use.
     private static let portOffset = 100
 }

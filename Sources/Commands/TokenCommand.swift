@@ -3,7 +3,7 @@ import BellhopRules
 import Cryptography
 import ServiceRuntime
 
-/// The command `bellhop token`: signs somebody in to the inbox API, where no app does.
+/// The command `bellhop token`, which signs in a user of the inbox API without an app's sign-in.
 enum TokenCommand: Command {
     static let name = "token"
     static let summary = "Issues a bearer token for the inbox API, for development."

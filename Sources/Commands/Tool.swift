@@ -5,7 +5,9 @@ import Pipeline
 package import ServiceRuntime
 import Store
 
-/// The program `bellhop`: finds the command, runs it, and turns its end into an exit code and one line.
+/// The program `bellhop`.
+///
+/// It finds the command, runs it, and reports the result as an exit code and one line.
 package enum Tool {
     static let commands: [any Command.Type] = [
         UpCommand.self, MigrateCommand.self, TopologyCommand.self, WorkerCommand.self, PoolCommand.self,
@@ -18,7 +20,7 @@ package enum Tool {
 
     /// Runs the command that the words name, as `main` does.
     package static func run(_ words: [String]) async -> ExitCode {
-        // A benchmark has keys of nobody, and people who measure it.
+        // A benchmark holds no real keys, and developers profile it.
         if words.first != BenchCommand.name { ProcessMemory.forbidDumps() }
         let shell = Shell(
             environment: ProcessInfo.processInfo.environment,
@@ -28,9 +30,10 @@ package enum Tool {
         return await run(words, shell)
     }
 
-    /// What could not be said makes of a success a failure: a script must not take half an answer for a whole one.
+    /// Runs a command and turns a success into a failure if its output could not be written, because a script must not
+    /// treat partial output as complete.
     ///
-    /// A reader that went away is none: it has had what it wanted.
+    /// A reader that closed the pipe does not count as a failure, since it had the output that it needed.
     static func run(_ words: [String], _ shell: Shell) async -> ExitCode {
         let ending = await perform(words, shell)
         guard let reason = shell.output.failure else { return ending }
@@ -74,7 +77,9 @@ package enum Tool {
         }
     }
 
-    /// The version that is being built; `CHANGELOG.md` says what is in it.
+    /// The version of this build.
+    ///
+    /// `CHANGELOG.md` lists its changes.
     package static let version = Release.version
 
     private static var overview: String {

@@ -29,14 +29,14 @@ enum ValidateCommand: Command {
         case .success(.feed(let update)): return "line \(entry.line): ok, \(update.app).\(update.change.type.rawValue)"
         case .success(.cancellation(let app, let event)): return "line \(entry.line): ok, \(app) takes back \(event)"
         case .failure(let rejection):
-            // The file is the caller's own, so what is in it may be shown.
+            // The file belongs to the caller, so its content may be shown.
             let found = found(entry, rejection).map { "; it is \($0)" } ?? ""
             let meant = meant(entry, rejection, catalogs).map { ", did you mean \($0)?" } ?? ""
             return "line \(entry.line): refused, \(rejection.summary)\(found)\(meant)"
         }
     }
 
-    /// The text or the number at the place of the fault.
+    /// Returns the text or number at the place of the fault.
     private static func found(_ entry: EventFile.Entry, _ rejection: Rejection) -> String? {
         guard !rejection.pointer.steps.isEmpty,
             let document = try? JSONParser(limits: .event).parse(entry.body).get(),
@@ -49,7 +49,7 @@ enum ValidateCommand: Command {
         }
     }
 
-    /// The app or type that is nearest to one that nobody knows.
+    /// Returns the known app or type that is nearest to an unknown one.
     private static func meant(_ entry: EventFile.Entry, _ rejection: Rejection, _ catalogs: CatalogSet) -> String? {
         let document = try? JSONParser(limits: .event).parse(entry.body).get()
         guard let app = document?["app"]?.string else { return nil }
@@ -74,7 +74,7 @@ enum ValidateCommand: Command {
 }
 
 extension Rejection {
-    /// Reason, place and words in one line.
+    /// Reason, place and message in one line.
     var summary: String {
         let place = pointer.description.isEmpty ? "" : " at \(pointer)"
         return "\(reason.rawValue)\(place): \(message)"

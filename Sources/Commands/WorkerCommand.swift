@@ -29,7 +29,10 @@ enum WorkerCommand: Command {
         return try await serve(lanes, process, catalogs, untilInputEnds: call.words.has(Option.untilStdinEnds.name))
     }
 
-    /// A function of its own: in one with the checks before it, Swift 6.3.1 crashes when it optimises.
+    /// Runs the worker's services.
+    ///
+    /// This is a separate function because the optimiser of Swift 6.3.1 crashes if it also contains the checks before
+    /// it.
     private static func serve(
         _ lanes: [Lane],
         _ process: RoleProcess,
@@ -43,7 +46,7 @@ enum WorkerCommand: Command {
         let source = CatalogSource(catalogs)
         let store = PostgresStore(pool: process.pool, lease: process.setup.policy.lease)
         let breakers = Breakers(store: store, time: process.time, logger: process.logger, metrics: process.metrics)
-        // What is held must be known before anything is sent.
+        // The holds must be loaded before anything is sent.
         try await breakers.brakes.load()
         let tools = WorkerTools(
             store: store,
@@ -118,7 +121,7 @@ enum WorkerCommand: Command {
         let cage = Canary.Cage(
             process: process.identity.id,
             book: ProcessBook(pool: process.pool),
-            // A canary that finds no queue is told by readiness; it is no message of ours that was lost.
+            // Readiness reports a canary that finds no queue. It does not count as a lost message.
             publisher: publisher.publisher,
             names: process.setup.names
         )
@@ -126,7 +129,9 @@ enum WorkerCommand: Command {
         return lanes.contains(.bulk) ? workers + [try replayWorker(process, intake, cage)] : workers
     }
 
-    /// Replays have a connection and batches of their own, one at a time, so that live traffic does not feel them; their
+    /// Makes the worker of replays.
+    ///
+    /// It has its own connection and processes one batch at a time, so that replays do not slow live traffic. Replayed
     /// pushes count as bulk.
     private static func replayWorker(
         _ process: RoleProcess,

@@ -1,8 +1,9 @@
 import ServiceRuntime
 
-/// Lines for a terminal of 80 columns: words that do not fit go on below where they began.
+/// Lays out lines for a terminal of 80 columns.
 ///
-/// Wherever a text came from, it cannot end a line, and its marks are escaped before lines are filled.
+/// Words that do not fit continue on the next line, indented. No text can end a line, whatever its source, and control
+/// characters are escaped before the lines are filled.
 struct AnswerText {
     private(set) var lines: [String] = []
 
@@ -10,13 +11,15 @@ struct AnswerText {
 
     var text: String { lines.joined(separator: "\n") }
 
-    /// A heading, with an empty line before it.
+    /// Adds a heading, with an empty line before it.
     mutating func section(_ heading: String) {
         lines.append("")
         add("", heading)
     }
 
-    /// Words behind a margin; further lines are set in as far as it is wide, and `hanging` more.
+    /// Adds words after a margin.
+    ///
+    /// Further lines are indented by the margin's width plus `hanging` columns.
     mutating func add(_ margin: String, _ words: String, hanging: Int = 0) {
         let indentation = String(repeating: " ", count: margin.count + hanging)
         var line = margin
@@ -34,19 +37,19 @@ struct AnswerText {
         lines.append(line)
     }
 
-    /// A sentence of a list.
+    /// Adds a sentence as a list item.
     mutating func item(_ words: String) {
         add("  ", words, hanging: 2)
     }
 
-    /// Words behind a label.
+    /// Adds words after a label.
     mutating func add(_ label: String, width: Int, _ words: String) {
         add("  " + label.filled(to: width), words)
     }
 }
 
 extension String {
-    /// With spaces up to a width, and two more.
+    /// Returns the text padded with spaces to a width, plus two more spaces.
     func filled(to width: Int) -> String {
         self + String(repeating: " ", count: Swift.max(0, width - count) + 2)
     }

@@ -2,7 +2,9 @@ import BellhopRules
 import Pipeline
 import ServiceRuntime
 
-/// The command `bellhop decide`: all rules for one event and one user, without servers.
+/// The command `bellhop decide`.
+///
+/// It applies all rules to one event and one user, without servers.
 enum DecideCommand: Command {
     static let name = "decide"
     static let summary = "Evaluates the rules for an event and a user, offline and without sending."
@@ -66,12 +68,15 @@ enum DecideCommand: Command {
     }
 }
 
-/// The event of a command line.
+/// The event that a command line names.
 private struct NamedEvent {
     let file: String
     let bytes: [UInt8]
 
-    /// The event, of the catalogue's app and addressed to the user where it says nothing of its own.
+    /// Returns the event.
+    ///
+    /// A missing app is the catalogue's, and a missing audience is the user or, if the user's file has a follow, a
+    /// topic.
     func event(
         _ catalogs: CatalogSet,
         _ document: RecipientDocument,
@@ -93,7 +98,9 @@ private struct NamedEvent {
         return event
     }
 
-    /// Bytes that are no object stay as they are: the parser says what is wrong.
+    /// Fills in the missing app and audience.
+    ///
+    /// Bytes that are not a JSON object stay unchanged, and the parser reports the fault.
     private func completed(_ document: RecipientDocument, app: AppID?) -> [UInt8] {
         guard case .success(.object(var object)) = JSONParser(limits: .event).parse(bytes) else { return bytes }
         func complete(_ field: EventField, _ value: JSONValue?) {

@@ -3,7 +3,9 @@ import Pipeline
 import ServiceRuntime
 import Store
 
-/// The command `bellhop explain`: why somebody got a notification, or did not.
+/// The command `bellhop explain`.
+///
+/// It shows why a user got or did not get a notification.
 enum ExplainCommand: Command {
     static let name = "explain"
     static let summary =

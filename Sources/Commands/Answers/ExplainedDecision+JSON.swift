@@ -1,7 +1,9 @@
 import BellhopRules
 
 extension ExplainedDecision {
-    /// For scripts; every member is always there, null where there is nothing to say.
+    /// Returns the decision for scripts.
+    ///
+    /// Every member is always present, and null if it has no value.
     func json(_ rendered: (words: RenderedContent, language: LanguageTag?)) -> JSONText {
         .object([
             ("at", .text(asked.description)), ("decidedAt", .text(facts.now.description)),

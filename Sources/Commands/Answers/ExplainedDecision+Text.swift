@@ -1,7 +1,7 @@
 import BellhopRules
 
 extension ExplainedDecision {
-    /// For people: the answer first, then every rule that was asked.
+    /// Returns the decision as text: the answer first, then every evaluated rule.
     func text(_ rendered: (words: RenderedContent, language: LanguageTag?)) -> String {
         var text = AnswerText()
         text.add("", "\(event.type) of \(event.app), priority \(type.priority.rawValue), event \(event.id)")
@@ -62,7 +62,7 @@ extension ExplainedDecision {
         }
     }
 
-    /// As `device 1, ios through expo`.
+    /// Returns a name such as `device 1, ios through expo`.
     private func name(_ subscription: String) -> String {
         guard let device = facts.recipient.devices.first(where: { $0.subscription == subscription }) else {
             return "device \(subscription)"

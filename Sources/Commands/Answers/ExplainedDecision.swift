@@ -1,13 +1,17 @@
 import BellhopRules
 import Pipeline
 
-/// An event, a user and an instant, and what the rules make of them: the worker's own decision, without servers.
+/// The rules' decision about an event and a user at an instant.
+///
+/// It is the worker's decision, made without servers.
 struct ExplainedDecision {
     let catalog: Catalog
     let event: Event
     let type: CatalogType
     let document: RecipientDocument
-    /// When it was asked for; an event that is for later is decided when its time has come.
+    /// The requested instant.
+    ///
+    /// An event with a later delivery time is decided at that time.
     let asked: Timestamp
     let facts: DecisionFacts
     let decision: Decision
@@ -37,14 +41,15 @@ struct ExplainedDecision {
 
     var clock: UserClock { UserClock(zone: facts.clock()) }
 
-    /// What becomes of a device, whether it was asked for itself or all of them together.
+    /// Returns the outcome for a device, whether it was decided for this device or for all devices together.
     func outcome(of device: Device) -> Outcome? {
         decision.push ?? decision.devices.first { $0.device.subscription == device.subscription }?.outcome
     }
 
-    /// The words as the user would read them, and their language; no language where the producer brought all of them.
+    /// Returns the texts as the user would see them, and their language.
     ///
-    /// As in the pipeline: the app's own language where a value is missing that another one needs.
+    /// The language is `nil` if the producer supplied all texts. As in the pipeline, the app's language replaces the
+    /// user's if a value that the text needs is missing.
     func words() -> Result<(words: RenderedContent, language: LanguageTag?), Rejection> {
         catalog.render(event, language: nil).map { plain in
             let isExplicit = event.content.title != nil && event.content.body != nil

@@ -2,7 +2,7 @@ import BellhopRules
 import Store
 
 extension Explanation {
-    /// The answer in as few sentences as there are things to say.
+    /// The answer, in as few sentences as possible.
     var answer: [String] {
         if story.isUnknown { return [unknown] }
         guard let record = story.record else {
@@ -18,7 +18,9 @@ extension Explanation {
         return sentences + [outlook, refused].compactMap { $0 }
     }
 
-    /// What is owed may not go out after all: what it waits for is not the last word.
+    /// The expected end of open deliveries, if the rules would suppress, expire or drop them now.
+    ///
+    /// An open delivery may still never be sent.
     private var outlook: String? {
         guard story.lines.contains(where: { $0.state?.isOwed == true }), case .decided(let decision, _) = today else {
             return nil
@@ -41,7 +43,7 @@ extension Explanation {
             + "muted and its type keeps nothing then" + (isUserUnknown ? "; the user is unknown, too" : "")
     }
 
-    /// Whether nothing at all was ever fed of the user.
+    /// Whether no feed message about the user has ever arrived.
     private var isUserUnknown: Bool {
         story.settings.changedAt == nil && story.settings.preferencesChangedAt == nil && story.devices.isEmpty
     }
@@ -110,7 +112,7 @@ extension Explanation {
         return "The user was erased at \(instant(erasure.erasedAt)), with everything of theirs\(returned)."
     }
 
-    /// As `2026-11-22 06:00:00 UTC (07:00)`.
+    /// Returns an instant such as `2026-11-22 06:00:00 UTC (07:00)`.
     func instant(_ instant: Timestamp) -> String {
         let brief = clock.brief(instant)
         return "\(instant.toTheSecond) UTC" + (brief.isEmpty ? "" : " \(brief)")
@@ -118,7 +120,7 @@ extension Explanation {
 }
 
 extension DueEvent.Closing {
-    /// Why, with the reason itself.
+    /// The cause in words, with the reason code.
     var words: String {
         switch self {
         case .expired: "it had expired before anybody expanded it (\(rawValue))"
@@ -128,7 +130,7 @@ extension DueEvent.Closing {
 }
 
 extension DeadLetterSummary {
-    /// Stage, reason, place, error and where to find it.
+    /// Stage, reason, place, error and id.
     var words: String {
         let times = copies > 1 ? ", seen \(copies) times" : ""
         return "\(cause.stage.rawValue), \(cause.words) (\(state.rawValue)\(times), \(deadID))"

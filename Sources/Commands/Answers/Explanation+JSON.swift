@@ -2,7 +2,9 @@ import BellhopRules
 import Store
 
 extension Explanation {
-    /// For scripts; every member is always there, null where there is nothing to say.
+    /// The explanation for scripts.
+    ///
+    /// Every member is always present, and null if it has no value.
     var json: JSONText {
         .object([
             ("found", .flag(!story.isUnknown)), ("app", .text(story.key.recipient.app.text)),

@@ -2,7 +2,7 @@ import BellhopRules
 import Store
 
 extension Explanation {
-    /// What a line of the ledger says, in words.
+    /// Describes one delivery of the ledger in a sentence.
     func sentence(of line: LedgerLine) -> String {
         var parts = [status(of: line)]
         if line.attempts > 1 { parts.append("\(line.attempts) attempts") }
@@ -29,7 +29,8 @@ extension Explanation {
         }
     }
 
-    /// Whether it was too late when it came, or would have been when its wait was over.
+    /// Returns the cause of an expiry: the notification had already expired when it was recorded, or it would have
+    /// expired by the end of its wait.
     private func lateness(_ line: LedgerLine) -> String {
         guard line.reason == Self.tooLate, let notification = story.record?.notification,
             let expiresAt = notification.content.extras.expiresAt, expiresAt > notification.createdAt
@@ -52,7 +53,7 @@ extension Explanation {
         }
     }
 
-    /// The word of a provider whose breaker is open.
+    /// Returns the reason that a provider with an open breaker gave.
     private func refusal(at backlog: String) -> String {
         guard let part = OutletPart(backlog) else { return "" }
         let open = breakers.first { breaker in
@@ -62,7 +63,8 @@ extension Explanation {
         return open.map { "; \($0.key.provider) says \($0.reason)" } ?? ""
     }
 
-    /// Who holds it at this moment, and why, whatever it was put there for.
+    /// Returns the holds on a delivery at this moment, with operator and reason, whatever reason put it into the
+    /// backlog.
     private func brake(on backlog: String) -> String {
         guard let part = OutletPart(backlog) else { return "" }
         let type = part.type ?? story.record?.notification.content.type
@@ -77,7 +79,7 @@ extension Explanation {
         line.dueAt.map(instant) ?? "an unknown time"
     }
 
-    /// Whether its device was ended since, as it is by a provider's word that it is gone.
+    /// Returns the time at which the delivery's device was revoked, such as after the provider reported it gone.
     private func end(of line: LedgerLine) -> String {
         guard let device = story.devices.first(where: { $0.subscription == line.target }),
             let revokedAt = device.revokedAt
@@ -109,7 +111,9 @@ extension Explanation {
         line.reason.map { ": \(Self.words(of: $0))" } ?? ""
     }
 
-    /// A reason of the ledger in words, with the reason itself; a provider's word stays as it is.
+    /// Returns a ledger reason in words, with the reason itself.
+    ///
+    /// A provider's own reason stays unchanged.
     static func words(of reason: String?) -> String {
         guard let reason else { return "no reason is written down" }
         guard let sentence = SuppressionReason(rawValue: reason)?.sentence ?? ledgerReasons[reason] else {
@@ -120,7 +124,7 @@ extension Explanation {
 
     private static let tooLate = "expired-before-sending"
 
-    /// What the ledger says beside the rules and the providers.
+    /// The ledger's reasons that come neither from a rule nor from a provider.
     private static let ledgerReasons = [
         tooLate: "it was too late already when it came",
         "expired-while-waiting": "it became too late while it waited",

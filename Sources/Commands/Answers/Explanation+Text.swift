@@ -2,7 +2,7 @@ import BellhopRules
 import Store
 
 extension Explanation {
-    /// For people: the answer, what happened in order, the settings, and what the rules would say now.
+    /// The explanation as text: the answer, the events in order, the settings, and what the rules would decide now.
     var text: String {
         var text = AnswerText()
         guard !story.isUnknown else { return answer.joined() }
@@ -75,7 +75,8 @@ extension Explanation {
         for device in devices.sorted() { text.item("with \(name(ofDevice: device))") }
     }
 
-    /// Whether a setting can have had a part in what happened.
+    /// Returns a note if the setting was changed after the notification was recorded, so that it cannot have affected
+    /// the decision.
     private func since(_ changedAt: Timestamp) -> String {
         guard let recordedAt = story.record?.notification.createdAt, changedAt > recordedAt else { return "" }
         return ": after the notification was recorded"
@@ -111,7 +112,7 @@ extension Explanation {
 }
 
 extension QuietHours {
-    /// As `22 to 7`, or `off`.
+    /// The hours as `22 to 7`, or `off`.
     fileprivate var words: String {
         enabled && startHour != endHour ? "\(startHour) to \(endHour)" : "off"
     }

@@ -2,13 +2,15 @@ import BellhopRules
 import Store
 
 extension Explanation {
-    /// Something that has happened, or will.
+    /// A past or future event.
     struct Moment {
         let instant: Timestamp
         let words: String
     }
 
-    /// Everything that has a time, in its order; what is still ahead comes last by itself.
+    /// Everything with a time, in order.
+    ///
+    /// Future moments therefore come last.
     var timeline: [Moment] {
         let moments = eventMoments + letterMoments + recordMoments + lineMoments + erasureMoments
         return moments.enumerated().sorted { ($0.element.instant, $0.offset) < ($1.element.instant, $1.offset) }
@@ -61,17 +63,21 @@ extension Explanation {
         return moments
     }
 
-    /// Whether expiry has ended something, or still can; what was delivered it does not concern.
+    /// Whether expiry has ended a delivery or still can.
+    ///
+    /// It does not affect deliveries that have succeeded.
     private func expiryMatters(_ expiresAt: Timestamp) -> Bool {
         story.lines.contains { $0.state?.isOwed == true || ($0.state == .expired && expiresAt <= now) }
     }
 
-    /// When a line was written last, and when it comes up again; the answer has its words.
+    /// The time of each delivery's last update, and the time at which it is due again.
+    ///
+    /// The answer describes them in words.
     private var lineMoments: [Moment] {
         story.lines.flatMap { line in
             let state = [line.state?.rawValue ?? "unknown state", line.reason].compactMap { $0 }
             let words = "\(name(of: line)): \(state.joined(separator: ", "))"
-            // Record and lines are written in one statement, which does not give both the very same microsecond.
+            // Record and deliveries are written in one statement, but their timestamps may differ by a microsecond.
             let instant = max(line.updatedAt, story.record?.notification.createdAt ?? line.updatedAt)
             let written = Moment(instant: instant, words: words)
             guard let dueAt = line.dueAt, line.state?.isOwed == true else { return [written] }

@@ -2,29 +2,33 @@ import BellhopRules
 import Pipeline
 import Store
 
-/// A story with what the rules say of it today.
+/// A notification's story with the rules' present decision about it.
 struct Explanation {
     let story: NotificationStory
     let now: Timestamp
     let clock: UserClock
     let today: Today
-    /// What operators hold of the app.
+    /// The operators' holds on the app.
     let holds: [OperatorHold]
-    /// The app's providers that refuse us.
+    /// Open breakers: the app's providers that reject our credentials or settings.
     let breakers: [OpenBreaker]
-    /// The user's quiet hours; nil where they never set any and the app's own are not known.
+    /// The user's quiet hours.
+    ///
+    /// They are `nil` if the user never set any and the app's own are unknown.
     let quietHours: QuietHours?
 
-    /// Whether there are catalogues, and none of them is the app's.
+    /// Whether catalogues are configured, but none of them describes the app.
     let isStranger: Bool
 
-    /// What the rules would decide if they were asked now.
+    /// The decision that the rules would make now.
     enum Today {
         case decided(Decision, steps: [RuleStep])
         case notAsked(because: String)
     }
 
-    /// `catalogs` is nil where none are configured, so that the rules cannot be asked.
+    /// Creates an explanation.
+    ///
+    /// `catalogs` is `nil` if none are configured, so that the rules cannot be evaluated.
     init(
         _ story: NotificationStory,
         holds: [OperatorHold] = [],
@@ -59,7 +63,7 @@ struct Explanation {
             today = .notAsked(because: "the catalogue does not know \(notification.content.type)")
             return
         }
-        // As the worker does it for what comes back.
+        // The same facts that the worker uses when a delivery is due again.
         var facts = DecisionFacts(catalog: catalog, type: type, recipient: recipient, now: now) { zones[$0] }
         facts.expiresAt = notification.content.extras.expiresAt
         facts.isNeverMailed = notification.content.extras.isNeverMailed
@@ -71,13 +75,14 @@ struct Explanation {
         today = .decided(decision, steps: steps)
     }
 
-    /// As `ios through expo (sub_…)`; the bare id of one that is not there any more.
+    /// Returns a name such as `ios through expo (sub_…)`, or the bare id if the device no longer exists.
     func name(ofDevice subscription: String) -> String {
         guard let device = story.devices.first(where: { $0.subscription == subscription }) else { return subscription }
         return "\(device.platform) through \(device.provider) (\(subscription))"
     }
 
-    /// Where a line goes: `push to ios through expo (sub_…)`, `e-mail`, or `push` where no device was eligible.
+    /// Returns the destination of a delivery: `push to ios through expo (sub_…)`, `e-mail`, or `push` if no device was
+    /// eligible.
     func name(of line: LedgerLine) -> String {
         guard line.channel == Channel.push.rawValue else { return "e-mail" }
         return line.target == OpeningDelivery.nobody ? "push" : "push to \(name(ofDevice: line.target))"

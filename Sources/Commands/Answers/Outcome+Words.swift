@@ -1,7 +1,7 @@
 import BellhopRules
 
 extension Outcome {
-    /// The outcome in a word, for scripts and tables.
+    /// The outcome in one word, for scripts and tables.
     var word: String {
         switch self {
         case .send: "send"
@@ -12,7 +12,7 @@ extension Outcome {
         }
     }
 
-    /// The reason as the ledger has it; nil where nothing holds it back.
+    /// The reason as stored in the ledger, or `nil` if nothing prevents the send.
     var reason: String? {
         switch self {
         case .send: nil
@@ -23,13 +23,13 @@ extension Outcome {
         }
     }
 
-    /// Until when it waits.
+    /// The instant until which the delivery waits.
     var until: Timestamp? {
         guard case .wait(let wait) = self else { return nil }
         return wait.until
     }
 
-    /// The outcome in a sentence.
+    /// Returns the outcome in a sentence.
     func sentence(_ clock: UserClock) -> String {
         switch self {
         case .send: "goes out immediately"
@@ -45,7 +45,7 @@ extension Outcome {
         }
     }
 
-    /// The members that say it to a script.
+    /// Returns the outcome's JSON members.
     func json(_ clock: UserClock) -> [(String, JSONText)] {
         [
             ("outcome", .text(word)), ("reason", .optional(reason)), ("until", .optional(until?.description)),
@@ -55,7 +55,7 @@ extension Outcome {
 }
 
 extension SuppressionReason {
-    /// The reason in words for somebody who has never read the rules.
+    /// The reason in words, for readers who do not know the rules.
     var sentence: String {
         switch self {
         case .muted: "the user muted everything"

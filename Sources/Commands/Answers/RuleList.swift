@@ -1,10 +1,10 @@
 import BellhopRules
 
-/// What the rules found, one after the other, for people and for scripts.
+/// The findings of the rules in their order, for people and for scripts.
 struct RuleList {
     let steps: [RuleStep]
     let clock: UserClock
-    /// How a device is called, by its subscription.
+    /// Returns a device's display name, by subscription.
     let name: (String) -> String
 
     func write(into text: inout AnswerText) {

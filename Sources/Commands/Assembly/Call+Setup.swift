@@ -1,7 +1,9 @@
 import ServiceRuntime
 
 extension Call {
-    /// What the command stands on, under these flags and this environment; faults end it with exit code 78.
+    /// Returns the command's setup, made from its flags and the environment.
+    ///
+    /// Faults end the command with exit code 78.
     func setup(requiring required: Set<Setting> = []) throws -> Setup {
         if let ground = shell.ground {
             return try Setup(configuration: ground.configuration, deskPool: ground.pool).having(required)

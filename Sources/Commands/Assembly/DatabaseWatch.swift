@@ -2,11 +2,12 @@ import Postgres
 import ServiceRuntime
 import Synchronization
 
-/// Says when the database goes and when it comes back, once each, however many connections notice; and counts what it
-/// refuses, by its reason.
+/// Logs when the database becomes unavailable and available again, and counts its errors by reason.
 ///
-/// A server that takes no writes, that has no disk left or lets nobody else in, is not away: it answers and refuses. That is
-/// said as what it is, and once a minute while it lasts, since no connection tells its end.
+/// Each change is logged once, regardless of the number of connections that detect it.
+///
+/// A server that is read-only, has no disk space or has no free connections is not unavailable: it answers with an
+/// error. This error is logged as such, at most once per minute while it lasts, since no connection reports its end.
 final class DatabaseWatch: Sendable {
     private struct State {
         var isAway = false
@@ -73,7 +74,7 @@ final class DatabaseWatch: Sendable {
     private static let pause = Duration.seconds(60)
 }
 
-/// Why the database does not do what it is asked, in the words of the metric.
+/// The cause of a database error, as labelled in the metric.
 enum DatabaseTrouble: String {
     case away, connections, disk, locks, resources, rights, slow, other
     case readOnly = "read-only"
@@ -95,7 +96,7 @@ enum DatabaseTrouble: String {
             }
     }
 
-    /// What is said of it, and what to do; nil where the statement's own trouble says it better.
+    /// Message and advice for the log, or `nil` if the failed statement reports the error better.
     var words: (what: String, advice: String)? {
         switch self {
         case .readOnly:

@@ -4,7 +4,7 @@ import Postgres
 import Push
 import ServiceRuntime
 
-/// An error as it ends the program: an exit code, and the text for stderr.
+/// An error that ends the program: an exit code, and the text for stderr.
 struct Failure {
     let exitCode: ExitCode
     let text: String
@@ -25,18 +25,21 @@ struct Failure {
 }
 
 extension CommandFailure {
-    /// What a person reads where a server is away: what they wanted of it, and what they can do meanwhile.
+    /// Creates the failure that reports an unreachable server: the operation that needed it, and what the operator can
+    /// do meanwhile.
     ///
-    /// Nil for every other error.
+    /// It is `nil` for every other error.
     init?(unreachable error: any Error, attempted: String, whatToDo: String) {
         guard error is PostgresError || error is AMQPError, Failure(error).exitCode == .unavailable else { return nil }
-        // Who is refused the log-in has reached the broker.
+        // The broker was reached if it rejected the log-in.
         if let refusal = error as? AMQPError, refusal.code == .accessRefused { return nil }
         self.init(.unavailable, attempted: attempted, cameBack: "\(error)", whatToDo: whatToDo)
     }
 }
 
-/// Runs a body; of a server that is away it is said what was wanted of it, and what to do.
+/// Runs a body.
+///
+/// If a server is unreachable, it throws a failure with the attempted operation and advice.
 func reaching<Value>(
     for attempted: String,
     whatToDo: String,
@@ -60,7 +63,9 @@ extension AMQPError {
 }
 
 extension PostgresError {
-    /// A server that refuses the log-in, or its rights, does so until somebody configures something.
+    /// The exit code.
+    ///
+    /// A rejected log-in or missing privilege persists until the configuration is changed.
     fileprivate var exitCode: ExitCode {
         if isTransient { return .unavailable }
         switch code {

@@ -1,4 +1,6 @@
-/// Catalogues that cannot be used: each fault on a line of its own.
+/// Catalogues that cannot be used.
+///
+/// Each fault is on a separate line.
 struct CatalogFailure: Error, CustomStringConvertible {
     let folder: String
     let faults: [String]
@@ -9,7 +11,7 @@ struct CatalogFailure: Error, CustomStringConvertible {
     }
 }
 
-/// Everything that is wrong in the files that the configuration names, at once.
+/// All faults of the files that the configuration names, together.
 struct FileFaults: Error, CustomStringConvertible {
     let failures: [any Error]
 

@@ -1,17 +1,19 @@
 import Foundation
 import ServiceRuntime
 
-/// How a role says in its log that it cannot go on, before it has a logger, or after.
+/// Writes the fault that ends a role as log lines, before the role has a logger or after.
 ///
-/// Who asked for a log of JSON reads every line as JSON, and who runs several workers on one stream has to see which of
-/// them said a line. Any other fault is a plain line, as of every command.
+/// A collector of JSON logs parses every line as JSON, and a reader of several workers' output has to see which worker
+/// wrote a line. In all other cases the fault is a plain line, as for every other command.
 struct RoleLog {
     private let settings: LogSettings
     private let role: String
-    /// Its number among several.
+    /// The worker's number among several.
     private let number: Int?
 
-    /// Nil where the fault is a plain line; reads the words itself, since they may be the fault.
+    /// Parses the words independently, since they may be the fault.
+    ///
+    /// It is `nil` if the fault is written as a plain line.
     init?(_ command: any Command.Type, _ words: [String], _ environment: [String: String]) {
         guard command.isRole else { return nil }
         let parsed = try? Words(words, options: command.options, of: command.name)
@@ -21,7 +23,7 @@ struct RoleLog {
         if settings.form == .text, number == nil { return nil }
     }
 
-    /// One line of the log for each fault.
+    /// Returns one log line for each fault.
     func lines(_ failure: Failure, time: Instant = SystemTime().now()) -> [String] {
         failure.text.split(separator: "\n").map { fault in
             var fields = LogFields()

@@ -9,7 +9,8 @@ import ServiceRuntime
 import Store
 import Tracing
 
-/// What every long-running role has: a log, meters, a pool, an endpoint for probes, and an orderly end.
+/// The parts that every long-running role has: a log, metrics, a connection pool, an endpoint for probes, and an
+/// orderly end.
 struct RoleProcess: Sendable {
     let setup: Setup
     private let role: String
@@ -19,18 +20,21 @@ struct RoleProcess: Sendable {
     let time = SystemTime()
     /// Compares this host's clock with the database's.
     let clocks: ClockWatch
-    /// Shared by all connections to the broker: one that is back calls the others.
+    /// Shared by all connections to the broker, so that one that reconnects wakes the others.
     let presence = BrokerPresence()
     /// From here on a SIGHUP no longer ends the process.
     private let hangups = ProcessSignal.arrivals(of: [.hangup])
     let zones = ZoneLibrary(environment: ProcessInfo.processInfo.environment)
-    /// How it is called among all processes.
+    /// The process's identity among all processes.
     let identity: ProcessReport.Identity
-    /// Where it leaves spans; nil where nobody has asked for any.
+    /// The exporter of spans, or `nil` if tracing is not configured.
     let tracer: Tracer?
     private let spans: SpanExporter?
 
-    /// `size` bounds the connections to the database; `number`, where there are several, stands in every line of the log.
+    /// Creates the parts of a role.
+    ///
+    /// `size` limits the connections to the database. `number` is the process's number among several, and every log
+    /// line contains it.
     init(
         _ setup: Setup,
         role: String,
@@ -74,13 +78,15 @@ struct RoleProcess: Sendable {
         spans = try tracing.flatMap { [tracer] in try tracer?.exporter($0, of: process, logger: logger) }
     }
 
-    /// Ends the command with what to do where the schema or the broker is not what this program was built for.
+    /// Ends the command with advice if the machine, the schema or the broker does not match this program.
     func expectReady(_ catalogs: CatalogSet) async throws {
         try await setup.expectReady(catalogs, zones: zones, pool: pool)
         try await warnOfLocks()
     }
 
-    /// Too small a lock table fails under load alone, and then every statement.
+    /// Logs a warning if the server's lock table is too small.
+    ///
+    /// It would fail only under load, and then for every statement.
     func warnOfLocks() async throws {
         let locks = try await Migrator(pool: pool, namespace: setup.configuration.namespace).lockTable()
         guard let needed = locks.lacking else { return }
@@ -93,7 +99,9 @@ struct RoleProcess: Sendable {
         )
     }
 
-    /// The senders of the providers' file; without one nothing can be pushed, which the log says once.
+    /// Makes the senders that the providers' file configures.
+    ///
+    /// Without a file nothing can be pushed, which the log reports once.
     func pushSenders() throws -> PushSenders {
         let surroundings = PushSenders.Surroundings(time: time, logger: logger, metrics: PushMetrics(metrics))
         guard let file = setup.configuration.providers else {
@@ -106,7 +114,7 @@ struct RoleProcess: Sendable {
         return try PushSenders(try ProviderConfiguration.read(file: file), surroundings: surroundings)
     }
 
-    /// Reads the catalogues again at each SIGHUP, and shows which are in force.
+    /// Reloads the catalogues at each SIGHUP, and exposes the fingerprint of the active ones as a metric.
     func reload(of source: CatalogSource) -> CatalogReload {
         metrics.callback(
             "bellhop_build_info",
@@ -125,7 +133,7 @@ struct RoleProcess: Sendable {
         )
     }
 
-    /// What says to schedulers that this process may have claimed something, and that it lives.
+    /// Makes the heartbeat that tells schedulers that this process is alive and may hold claims.
     func claimantHeartbeat() async throws -> ClaimantHeartbeat {
         guard let url = setup.configuration.listenURL else { throw Setup.missing(.listenURL) }
         var session = ListenerOptions(url: try DatabaseURL(url.revealed), channels: [])
@@ -134,7 +142,7 @@ struct RoleProcess: Sendable {
         return try await ClaimantHeartbeat(book: ClaimantBook(pool: pool), session: session, logger: logger)
     }
 
-    /// What tells open pages that something has changed.
+    /// Makes the notifier that announces inbox changes to open pages.
     func herald() -> Herald {
         Herald(
             book: ListenerBook(pool: pool, namespace: setup.configuration.namespace),
@@ -143,7 +151,7 @@ struct RoleProcess: Sendable {
         )
     }
 
-    /// The role's publisher, at work.
+    /// Starts and returns the role's publisher.
     func startPublisher() throws -> WatchedPublisher {
         let publisher = Publisher(
             PublisherOptions(
@@ -157,7 +165,9 @@ struct RoleProcess: Sendable {
         return WatchedPublisher(publisher, metrics)
     }
 
-    /// Makes consumers with a connection of their own each, not yet started; `label` names them in the log.
+    /// Returns a factory of consumers, each with a separate connection and not yet started.
+    ///
+    /// `label` names them in the log.
     func consumer(
         _ name: String,
         _ subscriptions: [ConsumerOptions.Subscription],
@@ -173,7 +183,7 @@ struct RoleProcess: Sendable {
         return { Consumer(options) }
     }
 
-    /// What every role needs to be ready.
+    /// Returns the readiness checks that every role has.
     func checks(_ publisher: WatchedPublisher) -> [ReadinessCheck] {
         [
             ReadinessCheck("publisher") { publisher.obstacle }, databaseCheck, clockCheck,
@@ -189,9 +199,9 @@ struct RoleProcess: Sendable {
         ReadinessCheck("database") { [pool] in await pool.ping() ? nil : "it does not answer" }
     }
 
-    /// Runs the services beside the endpoint until a signal, and closes the pool behind them.
+    /// Runs the services and the endpoint until a signal, and closes the pool after them.
     ///
-    /// With `untilInputEnds` the end of stdin counts as a signal: it is the lifeline of a parent process.
+    /// With `untilInputEnds`, the end of stdin counts as a signal, since it means that the parent process has exited.
     func run(
         _ services: [any Service],
         listen: ListenAddress,
@@ -215,7 +225,8 @@ struct RoleProcess: Sendable {
             }
         }
         let ending = await running.value
-        // Backwards: the roll stands before all others that have last words, and whoever is off it writes nothing any more.
+        // In reverse order: the process's registration ends last, because other services still write during their last
+        // step and an unregistered process must not write.
         for case let service as any ServiceWithLastWords in all.reversed() {
             await service.sayLastWords(leavingNothing: ending.isComplete)
         }
@@ -224,12 +235,14 @@ struct RoleProcess: Sendable {
         return ending.exitCode
     }
 
-    /// The observer of a connection to the broker: changes of state are said once.
+    /// Returns the observer of a connection to the broker.
+    ///
+    /// It logs each change of state once.
     func observe(_ connection: String) -> @Sendable (ConnectionEvent) -> Void {
         let logger = logger.labelled(connection)
         return { event in
             switch event {
-            // Closing one's own connection is no cause for concern.
+            // A connection that this process closed is not a problem.
             case .disconnected(_, retryIn: nil): logger.info("\(event)")
             case .renewed: logger.debug("\(event)")
             case .disconnected, .blocked, .consumerCancelled, .subscriptionFailed, .unreadable, .channelClosed:

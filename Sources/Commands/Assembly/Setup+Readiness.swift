@@ -5,7 +5,7 @@ import ServiceRuntime
 import Store
 
 extension Setup {
-    /// Ends the command with what to do where the machine, the schema or the broker is not what this program was built for.
+    /// Ends the command with advice if the machine, the schema or the broker does not match this program.
     func expectReady(_ catalogs: CatalogSet, zones: ZoneLibrary, pool: PostgresPool) async throws {
         try await expectSchema(zones: zones, pool: pool)
         let applier = TopologyApplier(broker: try broker(), plan: plan(catalogs), records: BindingBook(pool: pool))
@@ -13,7 +13,7 @@ extension Setup {
         throw Self.notReady("the broker's topology", first, "bellhop topology apply")
     }
 
-    /// The same for a role that the broker does not concern.
+    /// Does the same for a role that does not use the broker.
     func expectSchema(zones: ZoneLibrary, pool: PostgresPool) async throws {
         guard zones.isThere else { throw zones.absence(attempted: "reading the time zones") }
         guard try await !pool.isLentAnew() else { throw Self.transactionsPooled }
@@ -25,9 +25,9 @@ extension Setup {
         }
     }
 
-    /// Says once, and before there is any process, what is wrong for all of them and what no restart can mend.
+    /// Reports, once and before any process starts, a fault that affects all processes and that no restart can correct.
     ///
-    /// A server that is away is nothing of the kind: they wait for it.
+    /// An unavailable server is not such a fault: the processes wait for it.
     func expectNothingHopeless(_ catalogs: CatalogSet, as name: String, _ shell: Shell) async throws {
         var options = try poolOptions(as: .worker, name: name, size: 1)
         options.waitsForServer = false
@@ -42,7 +42,9 @@ extension Setup {
         if let fault { throw fault }
     }
 
-    /// Roles set their rights and prepare their statements once for each session.
+    /// The failure for a pooler in transaction mode.
+    ///
+    /// Roles set their rights and prepare their statements once per session.
     private static var transactionsPooled: CommandFailure {
         CommandFailure(
             .configuration,

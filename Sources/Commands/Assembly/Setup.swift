@@ -6,12 +6,16 @@ import Postgres
 import ServiceRuntime
 import Store
 
-/// What commands stand on: made from a checked configuration, with faults told in the words of a setting.
+/// The base of commands, made from a validated configuration.
+///
+/// Its faults name the setting.
 struct Setup: Sendable {
     let configuration: BellhopConfiguration
-    /// What is said in it beside our own settings.
+    /// The environment, including variables that are not settings of Bellhop.
     var environment: [String: String] = [:]
-    /// With the rights of the desk, for commands that run inside a process that keeps one; it is not theirs to close.
+    /// A pool with the operators' rights, for commands that run inside a process that has one.
+    ///
+    /// The commands must not close it.
     var deskPool: PostgresPool?
 
     init(
@@ -24,17 +28,19 @@ struct Setup: Sendable {
         self.deskPool = deskPool
     }
 
-    /// Itself, where these settings are there.
+    /// Returns itself if these settings are present, and throws otherwise.
     func having(_ required: Set<Setting>) throws(CommandFailure) -> Setup {
         if required.contains(.databaseURL), configuration.databaseURL == nil { throw Self.missing(.databaseURL) }
         if required.contains(.amqpURL), configuration.amqpURL == nil { throw Self.missing(.amqpURL) }
         return self
     }
 
-    /// A pool with the rights of a role; nil stands for the log-in's own, as the schema's owner.
+    /// Makes a pool with the rights of a role.
     ///
-    /// Who has the rights of the desk sits before a terminal, and is told at once where the server refuses, and within
-    /// seconds where it does not answer.
+    /// `nil` keeps the log-in's own rights, those of the schema's owner.
+    ///
+    /// A pool with the operators' rights serves a person at a terminal, so it fails immediately if the server rejects
+    /// the connection, and within seconds if the server does not answer.
     func pool(
         as rights: Rights?,
         name: String,
@@ -48,7 +54,7 @@ struct Setup: Sendable {
         return PostgresPool(options)
     }
 
-    /// Runs a body with a pool, closed behind it.
+    /// Runs a body with a pool and closes the pool afterwards.
     func withPool<Value: Sendable>(
         as rights: Rights?,
         name: String,
@@ -64,7 +70,9 @@ struct Setup: Sendable {
         return try result.get()
     }
 
-    /// The same with the rights of the desk, for somebody who is told what they asked where the database is away.
+    /// Runs a body with a pool that has the operators' rights.
+    ///
+    /// If the database is unavailable, the failure names the attempted command.
     func withDesk<Value: Sendable>(
         _ attempted: String,
         _ body: (PostgresPool) async throws -> Value
@@ -75,7 +83,7 @@ struct Setup: Sendable {
         ) { try await withPool(as: .admin, name: attempted, patience: .seconds(120), body) }
     }
 
-    /// What such a pool begins with.
+    /// Returns the options that such a pool starts with.
     func poolOptions(as rights: Rights?, name: String, size: Int) throws -> PoolOptions {
         guard let url = configuration.databaseURL else { throw Self.missing(.databaseURL) }
         var options = PoolOptions(url: try DatabaseURL(url.revealed))
@@ -109,7 +117,9 @@ struct Setup: Sendable {
         )
     }
 
-    /// Reads every `*.json5` of the folder; all faults of all files end the command together.
+    /// Reads every `*.json5` of the folder.
+    ///
+    /// All faults of all files end the command together.
     func catalogs() throws -> CatalogSet {
         guard let folder = configuration.catalogs else { throw Self.missing(.catalogs) }
         guard let content = try? FileManager.default.contentsOfDirectory(atPath: folder) else {
@@ -135,10 +145,10 @@ struct Setup: Sendable {
         throw CatalogFailure(folder: folder, faults: faults)
     }
 
-    /// Whether this machine knows a zone.
+    /// Whether this machine has a zone.
     ///
-    /// A machine without any cannot tell a slip of the pen from a zone: workers do not start there, and what only
-    /// publishes may.
+    /// Without a tz database, a machine cannot distinguish a typo from a zone. Workers do not start there, but commands
+    /// that only publish may run.
     private var hasZone: (TimeZoneName) -> Bool {
         let zones = ZoneLibrary(environment: ProcessInfo.processInfo.environment)
         return { zones.isThere ? zones[$0] != nil : true }

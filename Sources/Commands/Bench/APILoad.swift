@@ -3,22 +3,23 @@ import Foundation
 import ServiceRuntime
 import Synchronization
 
-/// Calls a server from many connections at once, each on a thread of its own.
+/// Calls a server on many connections at the same time, each on a separate thread.
 struct APILoad: Sendable {
     let port: UInt16
     let connections: Int
     let seconds: Double
-    /// Calls a second over all connections; nil for as many as the server answers.
+    /// Calls per second over all connections, or `nil` for as many as the server answers.
     ///
-    /// Each call has its turn, and its delay counts from there, whether or not the one before was answered by then.
+    /// Each call has a scheduled time. Its delay counts from that time, even if the previous call was not answered by
+    /// then.
     var rate: Double?
 
-    /// What came of it.
+    /// The result of a load.
     struct Outcome: Sendable {
         var answered = 0
-        /// Other answers than 200, and connections that broke.
+        /// Answers other than 200, and broken connections.
         var failures = 0
-        /// What the answers' `updated` came to.
+        /// The sum of the answers' `updated` members.
         var changed = 0
         /// In milliseconds.
         var delays: [Double] = []
@@ -29,7 +30,9 @@ struct APILoad: Sendable {
         func p(_ share: Double) -> Double { Quantile.of(delays.sorted(), share) }
     }
 
-    /// Calls until the time is over; `request` says what the call of a number is.
+    /// Calls until the time is over.
+    ///
+    /// `request` returns the bytes of the call with a number.
     func run(_ request: @escaping @Sendable (Int) -> [UInt8]) async -> Outcome {
         let next = Counter()
         let start = SystemTime().steady()
@@ -109,7 +112,7 @@ struct APILoad: Sendable {
         return true
     }
 
-    /// The number of `{"updated":n}`; 0 for other answers.
+    /// Returns the number of `{"updated":n}`, or 0 for other answers.
     private static func updated(_ body: ArraySlice<UInt8>) -> Int {
         guard body.count < 64, case .success(.object(let object)) = JSONParser().parse(Array(body)) else { return 0 }
         return Int(clamping: object["updated"]?.number?.int64 ?? 0)

@@ -3,9 +3,9 @@ import BellhopRules
 import Cryptography
 import ServiceRuntime
 
-/// The calls of workload W5: which user, which notification, as bytes that only have to be sent.
+/// The calls of workload W5: users and notifications, as bytes that are ready to be sent.
 struct APIRequests: Sendable {
-    /// What is measured by itself.
+    /// The routes that are measured separately.
     enum Route: String, CaseIterable, Sendable {
         /// `GET /api/notifications`, the first twenty.
         case list
@@ -24,10 +24,10 @@ struct APIRequests: Sendable {
     }
 
     private let authorizations: [String]
-    /// The set that accepts the tokens.
+    /// The key set that accepts the tokens.
     let keySet: [UInt8]
 
-    /// Signs everybody in for a day.
+    /// Signs in all users for a day.
     init(_ workload: Workload) throws {
         let issuer = try TokenIssuer(key: .generateP256())
         keySet = issuer.keySet
@@ -47,8 +47,10 @@ struct APIRequests: Sendable {
         }
     }
 
-    /// The call of a number: users in a fixed order that jumps about; marks begin with the notification `first`, and no two
-    /// of as many as there are users and notifications are the same.
+    /// Returns the call with a number.
+    ///
+    /// Users follow in a fixed, scattered order. Calls that mark as read begin with the notification `first`. They
+    /// repeat only after every notification of every user was marked.
     func request(_ route: Route, _ number: Int, first: Int = 1) -> [UInt8] {
         let user = number &* 7919 % authorizations.count
         let head = " HTTP/1.1\r\nHost: localhost\r\n\(authorizations[user])"
@@ -63,7 +65,9 @@ struct APIRequests: Sendable {
         }
     }
 
-    /// The call that opens a stream; users take turns.
+    /// Returns the call that opens a stream.
+    ///
+    /// Users take turns.
     func stream(_ number: Int) -> [UInt8] {
         let authorization = authorizations[number % authorizations.count]
         return Array("GET /api/notifications/stream HTTP/1.1\r\nHost: localhost\r\n\(authorization)\r\n".utf8)

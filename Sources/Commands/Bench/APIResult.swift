@@ -1,11 +1,11 @@
-/// What one server made of one route.
+/// The results of one server for one route.
 struct APIResult: Sendable {
     let route: APIRequests.Route
     let server: String
     /// Of the turns at full load.
     private var rates: [Double] = []
     private var costs: [Double] = []
-    /// At half of what it answers at most.
+    /// At half of the server's maximum rate.
     var halfLoad: APILoad.Outcome?
 
     init(route: APIRequests.Route, server: String) {
@@ -13,16 +13,16 @@ struct APIResult: Sendable {
         self.server = server
     }
 
-    /// One turn at full load, for which the server used so many seconds of processor time.
+    /// Adds one turn at full load, for which the server used `processor` seconds of processor time.
     mutating func add(_ outcome: APILoad.Outcome, processor: Double) {
         rates.append(outcome.perSecond)
         costs.append(outcome.answered > 0 ? processor / Double(outcome.answered) * 1e6 : 0)
     }
 
-    /// The middle one of the turns.
+    /// The median of the turns.
     var perSecond: Double { Quantile.of(rates.sorted(), 0.5) }
 
-    /// Microseconds of the server's processor time for a call, the middle one of the turns.
+    /// Microseconds of the server's processor time per call, as the median of the turns.
     var cost: Double { Quantile.of(costs.sorted(), 0.5) }
 
     var text: String {
@@ -42,7 +42,7 @@ struct APIResult: Sendable {
         ])
     }
 
-    /// Ours against the peer's, of one route.
+    /// Our result divided by the peer's, for one route.
     struct Ratios: Sendable {
         let route: APIRequests.Route
         let requests: Double

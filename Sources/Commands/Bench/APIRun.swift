@@ -3,23 +3,26 @@ import Foundation
 import ServiceRuntime
 import Store
 
-/// Workload W5: the inbox API under load, route by route, and where there is one, a peer from the same tables in turns with
-/// it.
+/// Workload W5: the inbox API under load, route by route.
+///
+/// A peer, if given, reads the same tables and is measured in alternation.
 struct APIRun: Sendable {
-    /// Users with an inbox; each is signed in.
+    /// Users with an inbox.
+    ///
+    /// Each is signed in.
     let workload: Workload
-    /// Notifications of each.
+    /// Notifications per user.
     let stored: Int
     let connections: Int
-    /// Streams that are open at once at the end; of one user at most ten.
+    /// Streams that are open at the same time at the end, at most ten per user.
     let streams: Int
-    /// How long one turn of one server takes.
+    /// Duration of one server's turn.
     let seconds: Double
-    /// The program of the peer; nil for none.
+    /// The peer's program, or `nil` for none.
     let peer: String?
     let say: @Sendable (String) -> Void
 
-    /// Alone there is nothing to take turns with.
+    /// Without a peer there is nothing to alternate with.
     private var turns: Int { peer == nil ? 1 : 3 }
 
     func measure(on testbed: Testbed) async throws -> BenchReport {
@@ -81,7 +84,7 @@ struct APIRun: Sendable {
         }
         guard route == .read else { return outcome }
         let read = try await testbed.inboxes.read(from: 1, through: stored)
-        // Beyond as many as there are the calls begin again, and change nothing.
+        // After the last unread notification the calls start again and change nothing.
         let most = min(outcome.answered, workload.users * stored)
         if outcome.changed != most || read != most {
             faults.append("\(server.name) said \(outcome.changed) and marked \(read) of \(most) as read")
@@ -132,7 +135,7 @@ struct APIRun: Sendable {
 }
 
 extension Verification {
-    /// Of a run that delivers nothing: what is there, and what was found wrong.
+    /// Creates the verification of a run that delivers nothing: the stored notifications and the faults found.
     fileprivate init(of notifications: Int, _ faults: [String]) {
         self.init(
             expectedEvents: notifications,

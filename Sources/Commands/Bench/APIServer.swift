@@ -2,13 +2,14 @@ import BellhopRules
 import Foundation
 import ServiceRuntime
 
-/// A server under load: our own `bellhop api`, or a peer that is held against it.
+/// A server under load: our `bellhop api`, or a peer for comparison.
 struct APIServer: Sendable {
     let name: String
     let port: UInt16
     private let process: BenchChild
 
-    /// Our own, as it is started everywhere, but that nobody calls too often, and with room for so many streams.
+    /// Starts our API as in production, except that rate limits are off and that it allows the measured number of
+    /// streams.
     static func own(_ testbed: Testbed, keys: [UInt8], streams: Int) async throws -> APIServer {
         let file = testbed.folder + "/keys.json"
         try Data(keys).write(to: URL(fileURLWithPath: file))
@@ -18,7 +19,7 @@ struct APIServer: Sendable {
             with: [
                 Setting.jwtKeys.environmentName: file, Setting.apiListen.environmentName: "127.0.0.1:0",
                 Setting.apiRate.environmentName: "user=off,address=off", Setting.providers.environmentName: nil,
-                // A quarter is left to calls.
+                // A quarter of the connections is reserved for calls.
                 Setting.apiConnections.environmentName: "total=\(1_024 + streams * 4 / 3),address=off",
             ]
         )
@@ -29,8 +30,10 @@ struct APIServer: Sendable {
         }
     }
 
-    /// A program that serves the same routes from the same tables: it gets `DATABASE_URL`, `SCHEMA` and `KEYS` by its
-    /// environment, and says the port that it listens on in a line `listening PORT` on stderr.
+    /// Starts a program that serves the same routes from the same tables.
+    ///
+    /// It receives `DATABASE_URL`, `SCHEMA` and `KEYS` as environment variables, and reports its port in a line
+    /// `listening PORT` on stderr.
     static func peer(_ program: String, _ testbed: Testbed) async throws -> APIServer {
         let file = testbed.folder + "/keys.json"
         let process = try testbed.start(
@@ -51,10 +54,10 @@ struct APIServer: Sendable {
         }
     }
 
-    /// Processor seconds that it has used so far.
+    /// Processor seconds used so far.
     var processorTime: Double { ProcessTable.processorTime(of: Int(process.identifier)) ?? 0 }
 
-    /// Bytes that it has in memory now.
+    /// Returns the resident memory in bytes.
     func residentBytes() throws -> Int {
         try expectRunning()
         guard let memory = ProcessTable.memory(of: Int(process.identifier)) else {
@@ -65,7 +68,7 @@ struct APIServer: Sendable {
 
     func expectRunning() throws { try process.expectRunning() }
 
-    /// Where our own says that it listens.
+    /// Returns the port from the log of our API.
     private static func port(in log: String) -> UInt16? {
         for line in log.split(separator: "\n") {
             guard case .success(.object(let record)) = JSONParser(limits: .event).parse(Array(line.utf8)),

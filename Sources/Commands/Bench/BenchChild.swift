@@ -2,16 +2,22 @@ import Foundation
 import ServiceRuntime
 import Synchronization
 
-/// Another process, of this very program unless another is named, started for a measurement and ended with it.
+/// A child process that is started for a measurement and ended with it.
+///
+/// It runs this program unless another is named.
 final class BenchChild: Sendable {
     let identifier: pid_t
-    /// What it is called in complaints.
+    /// The name used in error messages.
     private let name: String
     private let logFile: String
-    /// The exit status once it has been collected; the identifier means nothing after that.
+    /// The exit status after it was collected.
+    ///
+    /// The identifier is invalid after that.
     private let status = Mutex<CInt?>(nil)
 
-    /// Starts this program with these words, or another one; what it writes on stderr goes to a file.
+    /// Starts this program, or another one, with these words.
+    ///
+    /// Its stderr goes to a file.
     init(
         _ words: [String],
         of program: String = "/proc/self/exe",
@@ -29,7 +35,8 @@ final class BenchChild: Sendable {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        // A group of its own: Ctrl-C is for us, and we end our children in order. What we do with signals is not theirs.
+        // A separate process group, since Ctrl-C is meant for this process, which ends its children in order. The
+        // children do not inherit this process's signal mask.
         var mask = sigset_t()
         sigemptyset(&mask)
         posix_spawnattr_setsigmask(&attributes, &mask)
@@ -50,14 +57,14 @@ final class BenchChild: Sendable {
         self.identifier = identifier
     }
 
-    /// Holds it up, or lets it go on.
+    /// Sends a signal, such as SIGSTOP or SIGCONT.
     func send(_ signal: CInt) {
         if isRunning { kill(identifier, signal) }
     }
 
     var isRunning: Bool { collect() == nil }
 
-    /// Ends the run with the child's own last words where it has ended by itself.
+    /// Ends the run with the child's last log line if the child has exited.
     func expectRunning() throws {
         guard let status = collect() else { return }
         let last = log.split(separator: "\n").last.map(String.init) ?? "it said nothing"
@@ -69,10 +76,10 @@ final class BenchChild: Sendable {
         )
     }
 
-    /// What it has written so far.
+    /// The log so far.
     var log: String { (try? String(contentsOfFile: logFile, encoding: .utf8)) ?? "" }
 
-    /// Asks it to end, and insists after half a minute.
+    /// Sends SIGTERM, and SIGKILL after 30 seconds.
     func end() async {
         guard isRunning else { return }
         kill(identifier, SIGTERM)
@@ -91,7 +98,7 @@ final class BenchChild: Sendable {
     }
 }
 
-/// Waiting that a cancelled task does too, since cleaning up has to wait for processes to end.
+/// Waits also in a cancelled task, since clean-up has to wait for processes to end.
 enum Pause {
     static func evenWhenCancelled(milliseconds: Int) async {
         await Task.detached { try? await Task.sleep(for: .milliseconds(milliseconds)) }.value

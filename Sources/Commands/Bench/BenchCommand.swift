@@ -2,8 +2,9 @@ import Foundation
 import Pipeline
 import ServiceRuntime
 
-/// `bellhop bench [fanout|urgent|api|latency|idle|decision|erasures]`: what a worker, or the inbox API, does in a second,
-/// takes, and makes one wait for.
+/// The command `bellhop bench [fanout|urgent|api|latency|idle|decision|erasures]`.
+///
+/// It measures rates, costs and latencies of workers and of the inbox API.
 enum BenchCommand: Command {
     static let name = "bench"
     static let summary =
@@ -47,11 +48,13 @@ enum BenchCommand: Command {
     }
 }
 
-/// What a command line asks to be measured.
+/// The measurement that a command line asks for.
 private struct BenchOrder: Sendable {
     enum Run: String {
         case throughput, fanout, urgent, api, latency, idle, erasures
-        /// In memory; all others have servers and workers.
+        /// In memory.
+        ///
+        /// All others use servers and workers.
         case decision
     }
 
@@ -110,7 +113,9 @@ private struct BenchOrder: Sendable {
         return try run.measure(catalogs, ZoneLibrary(environment: call.shell.environment))
     }
 
-    /// How it comes along is said on stderr, so that stdout holds the result alone.
+    /// Measures with servers.
+    ///
+    /// Progress goes to stderr, so that stdout contains only the result.
     func measure(_ call: Call) async throws -> BenchReport {
         let isKept = call.words.has("keep")
         return try await Interruption.watching {

@@ -1,26 +1,28 @@
-/// What a run came to: each figure with what people and what programs call it.
+/// The result of a run.
+///
+/// Each figure has a line for people and a member for programs.
 struct BenchReport: Sendable {
     let workload: String
     let title: String
     let machine: MachineDescription
     let figures: [Figure]
     var verification: Verification?
-    /// Whether it led to what the workload's own count says.
+    /// Whether the result matches the workload's own count.
     var isRight = true
 
     struct Figure: Sendable {
-        /// Its line for people; nil where they read it elsewhere.
+        /// The line for people, or `nil` if another line contains the figure.
         let line: String?
-        /// Its member for programs; nil where they read it elsewhere.
+        /// The member for programs, or `nil` if another member contains the figure.
         let member: (name: String, value: JSONText)?
 
-        /// For programs alone.
+        /// Makes a figure for programs only.
         static func told(_ name: String, _ value: JSONText) -> Figure { Figure(line: nil, member: (name, value)) }
 
-        /// For people alone.
+        /// Makes a figure for people only.
         static func shown(_ line: String) -> Figure { Figure(line: line, member: nil) }
 
-        /// For both.
+        /// Makes a figure for both.
         static func both(_ label: String, _ words: String, _ name: String, _ value: JSONText) -> Figure {
             Figure(line: label.padding(to: 26) + words, member: (name, value))
         }
@@ -47,7 +49,7 @@ struct BenchReport: Sendable {
 }
 
 extension BenchReport {
-    /// Of a run that is held against what the workload's own count says.
+    /// Creates the report of a run that is checked against the workload's own count.
     init(
         _ workload: String,
         _ title: String,
@@ -61,13 +63,13 @@ extension BenchReport {
 }
 
 extension String {
-    /// With blanks up to a column.
+    /// Returns the text padded with spaces up to a column.
     func padding(to width: Int) -> String {
         self + String(repeating: " ", count: max(1, width - count))
     }
 }
 
 extension Int {
-    /// `12.3 MB`.
+    /// The size as `12.3 MB`.
     var megabytes: String { (Double(self) / 1e6).text(digits: 1) + " MB" }
 }

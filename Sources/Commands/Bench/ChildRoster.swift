@@ -8,7 +8,7 @@ final class ChildRoster: Sendable {
         children.withLock { $0.append(child) }
     }
 
-    /// Ends them in the reverse order of their start: who uses a stand-in goes before it.
+    /// Ends the processes in the reverse order of their start, so that the clients of an emulator end before it.
     func endAll() async {
         for child in children.withLock({ Array($0.reversed()) }) { await child.end() }
     }

@@ -1,12 +1,12 @@
 import BellhopRules
 
-/// Holds what servers answer against one another, before anything is measured.
+/// Compares the answers of servers before anything is measured.
 struct Comparison: Sendable {
     let requests: APIRequests
 
     private static let samples = 20
 
-    /// Where they differ, or where an answer is no list and no number.
+    /// Returns the places where answers differ, or where an answer contains neither a list nor a number.
     func faults(of servers: [APIServer]) throws -> [String] {
         var faults: [String] = []
         for route in [APIRequests.Route.list, .unread] {

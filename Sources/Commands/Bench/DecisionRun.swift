@@ -4,13 +4,15 @@ import Pipeline
 import ServiceRuntime
 import Store
 
-/// Decides about pairs of an event and a user of workload W1, with everything in memory: what the rules alone cost.
+/// Decides about pairs of an event and a user of workload W1, in memory, to measure the cost of the rules alone.
 ///
-/// Preferences are read from their documents beforehand, as they come with the look-up of a batch. What is counted per
-/// pair is what a worker does: it finds the type in the app's catalogue, puts the facts together, and decides.
+/// Preferences are parsed before the measurement, since a worker gets them with the look-up of a batch. The measured
+/// time covers a worker's steps per pair: it finds the type in the app's catalogue, collects the facts, and decides.
 struct DecisionRun {
     let workload: Workload
-    /// How many pairs; users and types come round again.
+    /// Number of pairs.
+    ///
+    /// Users and types repeat.
     let pairs: Int
 
     func measure(_ catalogs: CatalogSet, _ zones: ZoneLibrary) throws -> BenchReport {
@@ -26,7 +28,7 @@ struct DecisionRun {
         let provider = catalog.providers?.first ?? .fcm
         let people = (0..<workload.users).map { Self.recipient(workload.person($0), provider) }
         let load = ProcessTable.load()
-        // The first look at a zone reads a file.
+        // The first use of a zone reads a file.
         for person in people { _ = person.timezone.flatMap { zones[$0] } }
         let now = SystemTime().timestamp
         var sends = 0
@@ -42,7 +44,7 @@ struct DecisionRun {
         return report(users: people.count, sends: sends, of: expectedSends(), seconds: spent, load: load)
     }
 
-    /// What the rules cost, and whether they let through what the workload's own count says.
+    /// Reports the cost of the rules, and whether the number of sends matches the workload's own count.
     func report(users: Int, sends: Int, of expected: Int, seconds: Double, load: Double?) -> BenchReport {
         let isRight = sends == expected
         let cost = seconds * 1e6 / Double(max(1, pairs))
@@ -72,7 +74,7 @@ struct DecisionRun {
         return report
     }
 
-    /// Counted from the traits alone, not by the rules that are measured.
+    /// Returns the number of sends, counted from the traits and not by the measured rules.
     private func expectedSends() -> Int {
         let sends = (0..<workload.users).map { user in
             let traits = workload.traits(of: user)
@@ -82,7 +84,7 @@ struct DecisionRun {
         return sends.reduce(0, +) * rounds + sends.prefix(rest).reduce(0, +)
     }
 
-    /// With devices of the provider that the app uses, so that every rule is asked.
+    /// Makes a recipient with devices of the app's provider, so that every rule is evaluated.
     private static func recipient(_ person: BenchmarkPerson, _ provider: PushProvider) -> Recipient {
         var recipient = Recipient()
         recipient.locale = LanguageTag(validating: "nb")
@@ -105,7 +107,7 @@ struct DecisionRun {
         return recipient
     }
 
-    /// Of all threads of this process, in seconds.
+    /// Returns the processor time of all threads of this process, in seconds.
     private static func processorTime() -> Double {
         var time = timespec()
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)

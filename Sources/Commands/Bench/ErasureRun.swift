@@ -2,20 +2,22 @@ import Foundation
 import ServiceRuntime
 import Store
 
-/// Measures the same workers before and after many users have been erased, while the server's statistics still say that
-/// nobody ever was.
+/// Measures the same workers before and after many users have been erased, while the server's statistics still report
+/// no tombstones.
 ///
-/// What a worker asks about tombstones must cost the same however many there are, also by a plan that was made while there
-/// were none.
+/// A worker's query for tombstones must cost the same for any number of them, even with a query plan that was made
+/// while there were none.
 struct ErasureRun: Sendable {
-    /// Of one half; the other half follows from the same seed.
+    /// The workload of one half.
+    ///
+    /// The other half follows from the same seed.
     let workload: Workload
     let workers: Int
     let erasures: Int
-    /// Says what is going on; nothing where JSON is wanted.
+    /// Reports progress.
     let say: @Sendable (String) -> Void
 
-    /// Events before the measured ones: every connection has its plans by then.
+    /// Events before the measured ones, so that every connection has its query plans.
     private static let warmUp = 2_000
 
     func measure(on testbed: Testbed) async throws -> BenchReport {
@@ -55,9 +57,9 @@ struct ErasureRun: Sendable {
         .both("events a second \(when)", rate.text(digits: 0), name, .decimal(rate, digits: 1))
     }
 
-    /// Fills the lane while the workers stand still, and says how many events a second they then take.
+    /// Fills the lane while the workers are stopped, and returns the events per second that they then process.
     ///
-    /// They keep their connections, and with them their plans.
+    /// The stopped workers keep their connections, and with them their query plans.
     private func drain(
         _ events: Range<Int>,
         of whole: Workload,

@@ -3,13 +3,16 @@ import Foundation
 import ServiceRuntime
 import Store
 
-/// Workload W2: one event to a topic that every user of W1 follows, and beside it, in the same run, the plain
-/// `INSERT … SELECT` of the rows that came of it.
+/// Workload W2: one event to a topic that every user of W1 follows.
+///
+/// In the same run the resulting rows are also written with a plain `INSERT … SELECT`, for comparison.
 struct FanoutRun: Sendable {
-    /// Its users are the followers; it has no events beside the one.
+    /// Its users are the followers.
+    ///
+    /// It has no events apart from the one.
     let workload: Workload
     let workers: Int
-    /// Says what is going on.
+    /// Reports progress.
     let say: @Sendable (String) -> Void
 
     func measure(on testbed: Testbed) async throws -> BenchReport {
@@ -68,7 +71,9 @@ struct FanoutRun: Sendable {
     }
 }
 
-/// The one fan-out of a measurement: published, awaited, held against what its audience says.
+/// The one fan-out of a measurement.
+///
+/// It is published, awaited and compared with its audience.
 struct MeasuredFanout: Sendable {
     let testbed: Testbed
     let workload: Workload
@@ -92,7 +97,7 @@ struct MeasuredFanout: Sendable {
         self.app = app
     }
 
-    /// Workers of all lanes, as a pool has them.
+    /// Starts workers of all lanes, as a pool does.
     func startWorkers(_ count: Int) throws -> [BenchChild] {
         try (1...count).map { try testbed.start([WorkerCommand.name], log: "worker\($0)") }
     }
@@ -105,7 +110,9 @@ struct MeasuredFanout: Sendable {
         )
     }
 
-    /// Waits until its last page is finished and nothing of it is owed any more; says so however that comes to an end.
+    /// Waits until the last page is finished and no delivery is open.
+    ///
+    /// Calls `ended` in any case, also after an error.
     func awaitEnd(
         since mark: BenchmarkBook.Mark,
         _ children: [BenchChild],
@@ -116,7 +123,7 @@ struct MeasuredFanout: Sendable {
         try await testbed.wait(children, for: "\(workload.users) followers") {
             last = try await standing()
             guard last?.finishedAt != nil else { return (last?.users ?? 0, false) }
-            // From here on what waits for its push moves things.
+            // From here on progress is measured by the pushes that remain.
             let owed = try await testbed.ledger.owed(since: mark)
             return (workload.users - owed, owed == 0)
         }
@@ -135,7 +142,9 @@ struct MeasuredFanout: Sendable {
         try await book.standing(of: workload.id(ofEvent: 0), app: app)
     }
 
-    /// Rows and pushes as the audience says, with so many of `others` for named users beside it, each with one push.
+    /// Compares rows and pushes with the audience.
+    ///
+    /// `others` is the number of further events to single users, each with one push.
     func verification(
         since mark: BenchmarkBook.Mark,
         _ stub: PushStub,

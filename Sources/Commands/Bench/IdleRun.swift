@@ -1,14 +1,14 @@
 import ServiceRuntime
 import Store
 
-/// Looks at a worker of all lanes that is connected and has nothing to do.
+/// Measures a worker of all lanes that is connected and has nothing to do.
 struct IdleRun: Sendable {
-    /// How long it is watched.
+    /// Duration of the measurement.
     let watch: Duration
 
     func measure(on testbed: Testbed) async throws -> BenchReport {
         _ = try await PushStub.start(testbed, at: nil)
-        // One event proves that it consumes and has opened what it keeps open.
+        // One event proves that the worker consumes and has opened its permanent connections.
         let workload = Workload(seed: 1, events: 1, users: 1, utcHour: 0)
         try await testbed.seed(workload)
         let worker = try testbed.start([WorkerCommand.name], log: "worker1")
@@ -44,7 +44,7 @@ struct IdleRun: Sendable {
 }
 
 extension CommandFailure {
-    /// What a process takes cannot be read.
+    /// Makes the failure for a process whose memory or processor time cannot be read.
     static func kernelTellsNothing(of process: String) -> CommandFailure {
         CommandFailure(
             .tryAgain,

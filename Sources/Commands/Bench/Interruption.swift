@@ -1,6 +1,6 @@
 import ServiceRuntime
 
-/// Ctrl-C during a measurement: what was begun is cancelled, and cleaned up before the program ends.
+/// Handles Ctrl-C during a measurement: the body is cancelled and cleaned up before the program ends.
 enum Interruption {
     static func watching<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
         let arrivals = ProcessSignal.arrivals(of: [.interrupt, .terminate])
@@ -12,7 +12,7 @@ enum Interruption {
             }
             guard let first = try await group.next(), let value = first else {
                 group.cancelAll()
-                // The body cleans up behind itself; its error is our own doing.
+                // The body cleans up. Its error results from our cancellation.
                 while await group.nextResult() != nil {}
                 throw CommandFailure(
                     .tryAgain,

@@ -2,13 +2,13 @@ import BellhopRules
 import ServiceRuntime
 import Store
 
-/// Publishes single events to a system that has nothing else to do, and watches for their rows.
+/// Publishes single events to an otherwise idle system, and polls for their rows.
 struct LatencyRun: Sendable {
     let workload: Workload
-    /// Events a second; slower where one takes longer than its turn.
+    /// Events per second, or fewer if an event takes longer than its interval.
     let rate: Int
 
-    /// Events before the measured ones: connections, plans and caches as in a system that has been running.
+    /// Events before the measured ones, so that connections, query plans and caches are warm.
     private static let warmUp = 50
 
     func measure(on testbed: Testbed) async throws -> BenchReport {
@@ -46,8 +46,9 @@ struct LatencyRun: Sendable {
         )
     }
 
-    /// From before the publication until the row can be seen by another connection: the commit is in it, and so is a
-    /// question to the database, which makes the figure larger than the truth by a fraction of a millisecond.
+    /// Measures from before the publication until another connection can see the row.
+    ///
+    /// The time includes the commit and one query, so the result is a fraction of a millisecond too high.
     private func time(_ event: Int, _ testbed: Testbed, _ worker: BenchChild) async throws -> Duration {
         let clock = ContinuousClock()
         guard let key = key(of: event) else { return .zero }
@@ -82,7 +83,7 @@ struct LatencyRun: Sendable {
 }
 
 enum Quantile {
-    /// The value that so large a share of the sorted samples does not exceed.
+    /// Returns the value that the given share of the sorted samples does not exceed.
     static func of(_ sorted: [Double], _ share: Double) -> Double {
         guard !sorted.isEmpty else { return 0 }
         let position = Int((Double(sorted.count) * share).rounded(.up)) - 1

@@ -1,10 +1,12 @@
 import Foundation
 
-/// One connection to an HTTP/1.1 server on this machine, for one thread: a request, and then its answer.
+/// One connection to an HTTP/1.1 server on this machine, for one thread.
 ///
-/// No more than a measurement needs: answers say their length, and bodies are looked at for one number alone.
+/// It sends a request and then reads the answer.
+///
+/// It supports only what a measurement needs: answers must have a length, and a body is searched for one number only.
 struct LoadConnection: ~Copyable {
-    /// What came back.
+    /// The server's answer.
     struct Answer {
         let status: Int
         let body: ArraySlice<UInt8>
@@ -13,14 +15,16 @@ struct LoadConnection: ~Copyable {
     private let socket: LoopbackSocket
     private var buffer: [UInt8]
 
-    /// Nil where nobody listens.
+    /// Connects, or returns `nil` if nothing listens on the port.
     init?(port: UInt16) {
         guard let socket = LoopbackSocket(port: port) else { return nil }
         self.socket = socket
         buffer = [UInt8](repeating: 0, count: 1 << 20)
     }
 
-    /// Sends a request and takes its answer; nil where the connection is no good any more.
+    /// Sends a request and reads its answer.
+    ///
+    /// Returns `nil` if the connection is broken.
     mutating func exchange(_ request: [UInt8]) -> Answer? {
         guard socket.send(request) else { return nil }
         return receive()
@@ -41,7 +45,7 @@ struct LoadConnection: ~Copyable {
         }
     }
 
-    /// Status, where the body begins and how long it is; nil as long as the head is not whole, or says no length.
+    /// Returns the status, the start of the body and its length, or `nil` if the head is incomplete or has no length.
     private static func head(_ bytes: ArraySlice<UInt8>) -> (status: Int, start: Int, length: Int)? {
         bytes.withUnsafeBytes { bytes in
             guard let end = place(of: "\r\n\r\n", in: bytes) else { return nil }
@@ -53,7 +57,7 @@ struct LoadConnection: ~Copyable {
         }
     }
 
-    /// What comes behind a word.
+    /// Returns the position after a word.
     private static func place(of word: StaticString, in bytes: UnsafeRawBufferPointer) -> Int? {
         let length = word.utf8CodeUnitCount
         guard let base = bytes.baseAddress, bytes.count >= length else { return nil }

@@ -1,10 +1,12 @@
 import Foundation
 
-/// A TCP connection to a server on this machine that waits no longer than ten seconds for an answer.
+/// A TCP connection to a server on this machine.
+///
+/// It waits for an answer for at most 120 seconds.
 final class LoopbackSocket: Sendable {
     private let descriptor: CInt
 
-    /// Nil where nobody listens, or this process may have no more files.
+    /// Connects, or returns `nil` if nothing listens on the port or this process has no file descriptors left.
     init?(port: UInt16) {
         descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
         guard descriptor >= 0 else { return nil }
@@ -18,7 +20,7 @@ final class LoopbackSocket: Sendable {
             }
         }
         guard result == 0 else { return nil }
-        // A server that shares its processors with other work answers late, and is measured all the same.
+        // A server that shares its processors with other work answers late, and that is part of the measurement.
         var patience = timeval(tv_sec: 120, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
         var yes: CInt = 1
@@ -29,7 +31,9 @@ final class LoopbackSocket: Sendable {
         if descriptor >= 0 { close(descriptor) }
     }
 
-    /// False where the connection is no good any more.
+    /// Sends bytes.
+    ///
+    /// Returns false if the connection is broken.
     func send(_ bytes: [UInt8]) -> Bool {
         var sent = 0
         while sent < bytes.count {
@@ -42,7 +46,9 @@ final class LoopbackSocket: Sendable {
         return true
     }
 
-    /// How many bytes have come, put behind the first `start`; none where the connection is no good any more.
+    /// Reads bytes into the buffer after the first `start` bytes, and returns their number.
+    ///
+    /// It is 0 if the connection is broken.
     func receive(into buffer: inout [UInt8], from start: Int) -> Int {
         buffer.withUnsafeMutableBytes { bytes in
             guard let base = bytes.baseAddress, start < bytes.count else { return 0 }

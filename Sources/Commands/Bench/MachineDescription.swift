@@ -1,11 +1,13 @@
 import Foundation
 import ServiceRuntime
 
-/// Without which a figure means nothing.
+/// The machine and servers of a measurement, without which its figures cannot be interpreted.
 struct MachineDescription: Sendable {
-    /// The load average before the run; above a few tenths, something else was at work.
+    /// The load average before the run.
+    ///
+    /// Above a few tenths, other work was running.
     let load: Double?
-    /// Nil for a run without servers.
+    /// `nil` for a run without servers.
     private var server: (version: String, isDurable: Bool)?
 
     private let cores = ProcessInfo.processInfo.activeProcessorCount

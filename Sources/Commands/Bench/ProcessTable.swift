@@ -1,8 +1,8 @@
 import Foundation
 
-/// What the kernel tells of the processes of this machine, as far as this user may see.
+/// The kernel's data about the processes of this machine, if this user may read them.
 enum ProcessTable {
-    /// Processor time that a process and its ended children have used, in seconds.
+    /// Returns the processor time that a process and its ended children have used, in seconds.
     static func processorTime(of process: Int) -> Double? {
         guard let fields = status(of: process), fields.count > 14 else { return nil }
         let ticks = fields[11...14].compactMap { Double($0) }
@@ -11,7 +11,7 @@ enum ProcessTable {
         return ticks.reduce(0, +) / Double(perSecond)
     }
 
-    /// The same of a process and everything that descends from it.
+    /// Returns the processor time of a process and all its descendants, in seconds.
     static func processorTime(ofTree root: Int, without excluded: Int? = nil) -> Double? {
         guard let own = processorTime(of: root) else { return nil }
         let parents = parents()
@@ -31,12 +31,12 @@ enum ProcessTable {
         status(of: process).flatMap { $0.count > 1 ? Int($0[1]) : nil }
     }
 
-    /// The program's short name.
+    /// Returns the program's short name.
     static func name(of process: Int) -> String? {
         text("/proc/\(process)/comm")?.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    /// Resident memory in bytes: now, and at its highest.
+    /// Returns the resident memory in bytes: the present value and the peak.
     static func memory(of process: Int) -> (now: Int, peak: Int)? {
         guard let text = text("/proc/\(process)/status") else { return nil }
         func kilobytes(_ name: String) -> Int? {
@@ -47,15 +47,15 @@ enum ProcessTable {
         return (now * 1024, peak * 1024)
     }
 
-    /// The load average of the last minute.
+    /// Returns the load average of the last minute.
     static func load() -> Double? {
         text("/proc/loadavg").flatMap { $0.split(separator: " ").first }.flatMap { Double($0) }
     }
 
-    /// The process that listens on a TCP port of this machine; nil where it is another user's.
+    /// Returns the process that listens on a TCP port of this machine, or `nil` if another user owns it.
     ///
-    /// A child holds its parent's socket too, for as long as it has not become its own program: of all that hold it,
-    /// the one whose parent does not is meant.
+    /// A child also holds its parent's socket until it runs its own program. The result is therefore the process whose
+    /// parent does not hold the socket.
     static func listener(onPort port: Int) -> Int? {
         let sockets = Set(["tcp", "tcp6"].flatMap { listeningSockets("/proc/net/\($0)", port) })
         guard !sockets.isEmpty else { return nil }
@@ -93,13 +93,15 @@ enum ProcessTable {
         ((try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []).compactMap { Int($0) }
     }
 
-    /// The fields of `/proc/<pid>/stat` behind the name, which may itself hold spaces and brackets.
+    /// Returns the fields of `/proc/<pid>/stat` after the name, which may contain spaces and brackets.
     private static func status(of process: Int) -> [Substring]? {
         guard let text = text("/proc/\(process)/stat"), let bracket = text.lastIndex(of: ")") else { return nil }
         return text[text.index(after: bracket)...].split(separator: " ")
     }
 
-    /// Read to its end: the kernel makes these files up as they are read, and says that they are empty.
+    /// Reads a file to its end.
+    ///
+    /// The kernel generates these files when they are read, and reports their size as 0.
     private static func text(_ file: String) -> String? {
         guard let handle = FileHandle(forReadingAtPath: file) else { return nil }
         defer { try? handle.close() }

@@ -2,14 +2,14 @@ import AMQP
 import Postgres
 import ServiceRuntime
 
-/// Processor time of everything that takes part in a run, as far as it is on this machine and may be seen.
+/// The processor time of broker, database and stub during a run, if they are on this machine and visible.
 struct ProcessorMeter: Sendable {
     private let broker: Int?
-    /// The postmaster, whose descendants are counted, without the one that answers our own questions.
+    /// The postmaster, whose descendants are counted, and the server process of our own queries, which is not counted.
     private let database: (root: Int, ours: Int)?
     private let stub: Int?
 
-    /// Seconds used so far; nil for what cannot be seen.
+    /// Seconds used so far, or `nil` for a process that is not visible.
     struct Reading: Sendable {
         var broker: Double?
         var database: Double?

@@ -3,9 +3,9 @@ import Foundation
 import HTTPTransfer
 import ServiceRuntime
 
-/// Who answers the pushes of a benchmark, and who hands out its access tokens.
+/// The emulators that answer a benchmark's pushes and issue its access tokens.
 ///
-/// Tokens come from a strict sandbox of their own, so that the stub sees pushes and nothing else: its count is exact.
+/// Tokens come from a separate, strict sandbox, so that the stub receives only pushes and its count is exact.
 struct PushStub: Sendable {
     /// An HTTP/2 server that answers every request with 200 and `{"name": "…"}`.
     struct Place: Sendable, Equatable {
@@ -13,13 +13,15 @@ struct PushStub: Sendable {
         let authorityFile: String
     }
 
-    /// Our own, or nil where another one was named.
+    /// Our own stub, or `nil` if another one was named.
     let process: BenchChild?
     private let control: String?
-    /// The port, where it is on this machine.
+    /// The port, if the stub is on this machine.
     let localPort: Int?
 
-    /// Starts what is needed and writes the providers' file; our own notes when pushes came that hold the word.
+    /// Starts the emulators and writes the providers' file.
+    ///
+    /// Our own stub records the arrival of pushes that contain the word.
     static func start(_ testbed: Testbed, at place: Place?, noting word: String? = nil) async throws -> PushStub {
         let tokens = try await Stand(
             testbed,
@@ -41,12 +43,14 @@ struct PushStub: Sendable {
         return stub
     }
 
-    /// Requests that our own stub has answered.
+    /// Returns the number of requests that our own stub has answered.
     func answered() async throws -> Int? {
         try await told("summary")?["unchecked"]?.number?.int64.flatMap { Int(exactly: $0) }
     }
 
-    /// When pushes came that hold the word, by what stands behind it; microseconds since 1970.
+    /// Returns the arrivals of pushes that contain the word, in microseconds since 1970.
+    ///
+    /// `mark` is the text after the word.
     func noted() async throws -> [(mark: String, at: Int64)] {
         guard let list = try await told("noted")?.array else { return [] }
         return list.compactMap { item in
@@ -72,7 +76,7 @@ struct PushStub: Sendable {
     private static let longestAnswer = 64 << 20
 
     private static func writeProviders(_ folder: String, _ stub: Place, _ tokens: Stand) throws {
-        // One file of authorities holds both, since the two need not be signed by the same.
+        // One file contains both authorities, since the two certificates may have different ones.
         let authorities = try [stub.authorityFile, tokens.authorityFile].map {
             try String(contentsOfFile: $0, encoding: .utf8)
         }
@@ -104,7 +108,7 @@ struct PushStub: Sendable {
     }
 }
 
-/// One sandbox process, listening.
+/// One sandbox process that is listening.
 private struct Stand {
     let process: BenchChild
     let providers: String
@@ -128,7 +132,7 @@ private struct Stand {
         control = addresses["control"] ?? ""
     }
 
-    /// Where it says that it listens.
+    /// Returns the addresses on which the process listens, from its log.
     private static func addresses(in log: String) -> [String: String] {
         log.split(separator: "\n").reduce(into: [:]) { found, line in
             guard case .success(.object(let record)) = JSONParser(limits: .event).parse(Array(line.utf8)),
@@ -139,7 +143,7 @@ private struct Stand {
     }
 }
 
-/// Whether a server's processes can be seen from here.
+/// Detects whether a server runs on this machine.
 enum LocalHost {
     static func isLocal(_ host: String) -> Bool {
         ["localhost", "127.0.0.1", "::1", "[::1]"].contains(host) || host.hasPrefix("/") || host.isEmpty

@@ -1,13 +1,13 @@
 import Foundation
 import ServiceRuntime
 
-/// Many live streams that are open at once, and what they take of the server.
+/// Opens many live streams at the same time and measures the server's memory.
 struct StreamCrowd: Sendable {
-    /// What came of it.
+    /// The result of the measurement.
     struct Outcome: Sendable {
         let open: Int
         let seconds: Double
-        /// Bytes that the server had in memory before the first, and after each had been told what it has to be told.
+        /// The server's resident memory in bytes, before the first stream and after the first event of every stream.
         let before: Int
         let after: Int
 
@@ -28,7 +28,7 @@ struct StreamCrowd: Sendable {
     let server: APIServer
     let count: Int
 
-    /// Opens them one after the other, and waits until each has been told how many are unread.
+    /// Opens the streams, and waits until each has received its unread count.
     func open(_ requests: APIRequests) async throws -> Outcome {
         let before = try server.residentBytes()
         let start = SystemTime().steady()
@@ -40,9 +40,12 @@ struct StreamCrowd: Sendable {
         return Outcome(open: streams.count, seconds: seconds, before: before, after: after)
     }
 
-    /// The streams that are open and have received their first event; each is closed when it is released.
+    /// Returns the open streams that have received their first event.
     ///
-    /// A few of each user at a time: the API rejects a user's seventh concurrent request.
+    /// Each is closed when it is released.
+    ///
+    /// At most four streams per user are opened at the same time, since the API rejects a user's seventh concurrent
+    /// request.
     private func begin(_ requests: APIRequests) -> [LoopbackSocket] {
         let step = 4 * max(1, requests.users)
         return stride(from: 0, to: count, by: step).flatMap { start in
@@ -55,7 +58,7 @@ struct StreamCrowd: Sendable {
         return socket
     }
 
-    /// Reads until the first event is there.
+    /// Reads until the first event has arrived.
     private static func hears(_ socket: LoopbackSocket) -> Bool {
         var bytes = [UInt8](repeating: 0, count: 8 * 1_024)
         var filled = 0

@@ -4,12 +4,12 @@ import Foundation
 import ServiceRuntime
 import Store
 
-/// Waiting for the workers, and looking at what they have done.
+/// Waits for the workers and reads their results.
 extension Testbed {
-    /// Nothing moves for so long only when something is broken.
+    /// Without progress for this time, something is broken.
     private static let patience = Duration.seconds(60)
 
-    /// Waits until so many events are recorded and nothing is owed any more.
+    /// Waits until the number of events is recorded and no delivery is open.
     func awaitEnd(
         of events: Int,
         since mark: BenchmarkBook.Mark = .beginning,
@@ -29,7 +29,7 @@ extension Testbed {
         }
     }
 
-    /// Four questions a second, on a connection whose costs are not counted.
+    /// Polls four times per second, on a connection whose costs are not counted.
     func wait(
         _ children: [BenchChild],
         for goal: String,
@@ -55,7 +55,7 @@ extension Testbed {
         }
     }
 
-    /// Has users erased that nobody knows, as an app does it.
+    /// Publishes the erasure of unknown users, as an app does.
     func erase(_ count: Int) async throws {
         for start in stride(from: 0, to: count, by: 5_000) {
             try Task.checkCancellation()
@@ -71,7 +71,7 @@ extension Testbed {
         }
     }
 
-    /// Fills the tables with notifications of before.
+    /// Fills the tables with older notifications.
     func store(_ notifications: Int) async throws {
         for start in stride(from: 0, to: notifications, by: 100_000) {
             try Task.checkCancellation()

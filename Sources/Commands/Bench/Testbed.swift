@@ -6,22 +6,24 @@ import Postgres
 import ServiceRuntime
 import Store
 
-/// A namespace for one measurement: schema, topology, files, and the processes that work in it.
+/// A namespace for one measurement: schema, topology, files, and the processes that use it.
 final class Testbed: Sendable {
     let setup: Setup
     let publisher: Publisher
     let ledger: BenchmarkBook
     let fanouts: BenchmarkFanoutBook
     let inboxes: BenchmarkInboxBook
-    /// Where the logs and the providers' file are; gone with the testbed.
+    /// The folder of the logs and the providers' file.
+    ///
+    /// It is removed with the testbed.
     let folder: String
     private let catalogs: CatalogSet
-    /// With the rights of the schema's owner.
+    /// A pool with the rights of the schema's owner.
     private let owner: PostgresPool
     private let children = ChildRoster()
     private let environment: [String: String]
 
-    /// Makes everything, runs the body, and leaves nothing behind unless `keeping` the schema and the queues.
+    /// Creates everything, runs the body, and removes everything unless `keeping` the schema and the queues.
     static func with<Value>(
         _ call: Call,
         keeping: Bool,
@@ -35,7 +37,7 @@ final class Testbed: Sendable {
         } catch {
             result = .failure(error)
         }
-        // A task of its own: a cancelled one could not speak to the servers any more.
+        // A detached task, since a cancelled task can no longer talk to the servers.
         await Task.detached { await testbed.remove(keeping: keeping) }.value
         return try result.get()
     }
@@ -57,7 +59,7 @@ final class Testbed: Sendable {
         publisher.start()
     }
 
-    /// What the children read: our own settings, in this namespace, through stand-ins.
+    /// Returns the children's environment: our settings, with this namespace and the emulators.
     private static func environment(
         _ call: Call,
         name: String,
@@ -76,7 +78,7 @@ final class Testbed: Sendable {
 
     private static func configuration(_ environment: [String: String]) throws -> BellhopConfiguration {
         var environment = environment
-        // Ours reads no providers: the file comes later.
+        // This process needs no providers. Their file is written later.
         environment[Setting.providers.environmentName] = nil
         return try BellhopConfiguration.read(
             environment: environment,
@@ -112,7 +114,7 @@ final class Testbed: Sendable {
         _ = try await applier.apply()
     }
 
-    /// Goes on where a part of it fails: what can be removed is.
+    /// Removes as much as possible and continues after an error.
     private func remove(keeping: Bool) async {
         await children.endAll()
         await publisher.close()
@@ -135,21 +137,21 @@ final class Testbed: Sendable {
         }
     }
 
-    // MARK: - What measurements do
+    // MARK: - Steps of a measurement
 
     /// Starts another process of this program, which ends with the testbed.
     ///
-    /// `settings` are of its environment; nil takes one away.
+    /// `settings` are environment variables. `nil` removes one.
     func start(_ words: [String], log: String, with settings: [String: String?] = [:]) throws -> BenchChild {
         var environment = environment.merging(settings)
-        // The sandbox makes what the providers' file will name.
+        // The sandbox creates the files that the providers' file will name.
         if words.first == SandboxCommand.name { environment[Setting.providers.environmentName] = nil }
         let child = try BenchChild(words, environment: environment, logFile: "\(folder)/\(log).log")
         children.add(child)
         return child
     }
 
-    /// Starts a program of somebody else's, which ends with the testbed, too.
+    /// Starts an external program, which also ends with the testbed.
     func start(program: String, log: String, with settings: [String: String?]) throws -> BenchChild {
         let child = try BenchChild(
             [],
@@ -173,7 +175,7 @@ final class Testbed: Sendable {
         try await ledger.analyze()
     }
 
-    /// Publishes events as a producer does, and insists on the broker's confirm for each.
+    /// Publishes events as a producer does, and requires the broker's confirm for each.
     func publish(_ events: Range<Int>, of workload: Workload) async throws {
         for start in stride(from: events.lowerBound, to: events.upperBound, by: 5_000) {
             try Task.checkCancellation()
@@ -200,7 +202,7 @@ final class Testbed: Sendable {
         try await insist([message(id, type, body)])
     }
 
-    /// Publishes and wants every confirm.
+    /// Publishes messages and requires every confirm.
     func insist(_ messages: [OutgoingMessage]) async throws {
         guard let failure = await publisher.publish(messages).first(where: { $0 != .confirmed }) else { return }
         throw CommandFailure(
@@ -211,7 +213,9 @@ final class Testbed: Sendable {
         )
     }
 
-    /// Messages in the dead-letter queue, counted by looking rather than by the broker's late statistics.
+    /// Returns whether the dead-letter queue contains a message.
+    ///
+    /// It reads the queue, because the broker's statistics are late.
     func hasDeadLetters() async throws -> Bool {
         let queue = names.dead
         return try await BrokerSession.with(try setup.broker(), name: "bellhop bench, looking") { session in
@@ -221,7 +225,7 @@ final class Testbed: Sendable {
 }
 
 extension [String: String] {
-    /// With these in place of its own; without those that are nil.
+    /// Returns the dictionary with these values in place of its own, and without those that are `nil`.
     fileprivate func merging(_ settings: [String: String?]) -> [String: String] {
         settings.reduce(into: self) { $0[$1.key] = $1.value }
     }

@@ -6,10 +6,10 @@ import Store
 struct ThroughputRun: Sendable {
     let workload: Workload
     let workers: Int
-    /// Notifications of before that lie in the tables.
+    /// Number of older notifications in the tables.
     let stored: Int
     let stub: PushStub.Place?
-    /// Says what is going on; nothing where JSON is wanted.
+    /// Reports progress.
     let say: @Sendable (String) -> Void
 
     func measure(on testbed: Testbed) async throws -> BenchReport {
@@ -76,7 +76,7 @@ struct ThroughputRun: Sendable {
         return BenchReport("W1", title, machine, figures + costs + room + memory, verification)
     }
 
-    /// What an event leaves on disk and in the log, and the pages that it takes to write it.
+    /// Returns the bytes per event on disk and in the write-ahead log, and the pages touched per event.
     private func rooms(_ before: BenchmarkBook.Footprint, _ after: BenchmarkBook.Footprint) -> [BenchReport.Figure] {
         let events = Double(max(1, workload.events))
         return [
@@ -94,7 +94,9 @@ struct ThroughputRun: Sendable {
         return .both(label, rate.text(digits: 0), name, .decimal(rate, digits: 1))
     }
 
-    /// Processor time an event, of all that took part; `worker` is that of all workers, their start included.
+    /// Returns the processor time per event, for all processes of the run.
+    ///
+    /// `worker` is the time of all workers, including their start.
     private func costs(_ worker: Double, _ others: ProcessorMeter.Reading) -> [BenchReport.Figure] {
         let parts = [
             ("worker", worker), ("broker", others.broker), ("database", others.database), ("stub", others.stub),

@@ -1,15 +1,17 @@
 import ServiceRuntime
 import Synchronization
 
-/// Urgent events to users with one device each, whose pushes can be told apart at the stub.
+/// Publishes urgent events to users with one device each.
+///
+/// The stub can tell their pushes apart.
 final class UrgentEvents: Sendable {
-    /// What stands before an event's number in its push.
+    /// The text before an event's number in its push.
     static let word = "bench-urgent-"
     private static let type = "security"
 
     private let workload: Workload
     private let testbed: Testbed
-    /// When each was published, by the wall clock: the stub is another process on this machine.
+    /// The publication time of each event, by the wall clock, since the stub is another process on this machine.
     private let published = Mutex<[Int64]>([])
     private let time = SystemTime()
 
@@ -18,10 +20,14 @@ final class UrgentEvents: Sendable {
         self.testbed = testbed
     }
 
-    /// How many there were so far; they are numbered from zero.
+    /// The number of events so far.
+    ///
+    /// They are numbered from zero.
     var count: Int { published.withLock(\.count) }
 
-    /// Begins with the next one: from here on its time counts, the broker's confirm included.
+    /// Starts the next event and returns its number.
+    ///
+    /// Its time counts from here and includes the broker's confirm.
     func next() -> Int {
         let now = time.now().microseconds
         return published.withLock { published in
@@ -39,7 +45,8 @@ final class UrgentEvents: Sendable {
         try await testbed.publish("evt_urgent_\(event)", type: Self.type, body: body)
     }
 
-    /// The next user, from a place of the event's own, whose push leads to exactly one request.
+    /// Returns the event's user: the next one, from a start that depends on the event, whose push leads to exactly one
+    /// request.
     private func receiver(of event: Int) -> Int {
         let start = event &* 7_919
         for step in 0..<workload.users {
@@ -50,7 +57,7 @@ final class UrgentEvents: Sendable {
         return 0
     }
 
-    /// Milliseconds from its publication to its first arrival, by number; nil for what has not arrived.
+    /// Returns the milliseconds from publication to first arrival, by number, or `nil` for a push that has not arrived.
     func delays(_ arrivals: [(mark: String, at: Int64)]) -> [Double?] {
         let published = published.withLock { $0 }
         var delays: [Double?] = Array(repeating: nil, count: published.count)
@@ -63,7 +70,7 @@ final class UrgentEvents: Sendable {
         return delays
     }
 
-    /// What is wrong with what arrived, in words.
+    /// Returns the faults among the arrivals, in words.
     func faults(_ arrivals: [(mark: String, at: Int64)]) -> [String] {
         let counts = Dictionary(arrivals.map { ($0.mark, 1) }, uniquingKeysWith: +)
         let (lost, doubled) = (count - counts.count, counts.values.count { $0 > 1 })

@@ -4,21 +4,21 @@ import ServiceRuntime
 import Store
 import Synchronization
 
-/// Workload W3: urgent events at a steady pace, published → received at the stub, on an idle system and then for the
-/// length of W2.
+/// Workload W3: urgent events at a constant rate, from publication to arrival at the stub, first on an idle system and
+/// then during W2.
 ///
-/// They go to followers of W2's topic, of the same app and through the same provider: what a fan-out takes away from
-/// somebody who is to hear of a theft at once.
+/// The events go to followers of W2's topic, in the same app and through the same provider. The run therefore shows how
+/// much a fan-out delays an urgent message, such as a theft warning.
 struct UrgentRun: Sendable {
     let workload: Workload
     let workers: Int
-    /// Urgent events a second.
+    /// Urgent events per second.
     let rate: Int
-    /// For how many seconds the idle system is looked at.
+    /// Duration of the measurement on the idle system, in seconds.
     let idleSeconds: Int
     let say: @Sendable (String) -> Void
 
-    /// Before the measured ones: connections, plans and caches as in a system that has been running.
+    /// Events before the measured ones, so that connections, query plans and caches are warm.
     private static let warmUp = 100
     func measure(on testbed: Testbed) async throws -> BenchReport {
         let stub = try await PushStub.start(testbed, at: nil, noting: UrgentEvents.word)
@@ -58,7 +58,9 @@ struct UrgentRun: Sendable {
         )
     }
 
-    /// One after the other at the pace, however long a confirm takes, while the number of the next fits.
+    /// Publishes at the rate while `isWanted` accepts the next number.
+    ///
+    /// An event does not wait for the confirm of the event before it.
     private func publish(_ events: UrgentEvents, while isWanted: (Int) -> Bool) async throws {
         let clock = ContinuousClock()
         var turn = clock.now
@@ -81,7 +83,7 @@ struct UrgentRun: Sendable {
         }
     }
 
-    /// How long urgent events took, in milliseconds.
+    /// The delays of urgent events, in milliseconds.
     private struct Delays {
         let count: Int
         let p50: Double

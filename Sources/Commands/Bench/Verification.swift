@@ -1,6 +1,6 @@
 import Store
 
-/// Whether a run led to exactly what the workload's own count says: nothing lost, nothing doubled.
+/// Compares a run's result with the workload's own count: nothing is lost and nothing is duplicated.
 struct Verification: Sendable {
     let expectedEvents: Int
     let notifications: Int
@@ -9,12 +9,14 @@ struct Verification: Sendable {
     let endings: [BenchmarkBook.Ending: Int]
     let hasDeadLetters: Bool
     let expectedPushes: Int
-    /// What the stub has counted; nil where it is not ours.
+    /// The pushes that the stub has counted, or `nil` if the stub is not ours.
     let pushes: Int?
-    /// What else was found wrong, in words.
+    /// Further faults, in words.
     var others: [String] = []
 
-    /// What is wrong, in words; empty where all is as it should be.
+    /// The faults in words.
+    ///
+    /// It is empty if everything is correct.
     var faults: [String] {
         var faults: [String] = []
         if notifications != expectedEvents {

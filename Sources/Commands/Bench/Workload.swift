@@ -2,27 +2,32 @@ import BellhopRules
 import ServiceRuntime
 import Store
 
-/// Workload W1: events of a payments app to one user each, out of many; all of it follows from the seed.
+/// Workload W1: events of a payments app, each to one of many users.
 ///
-/// Of the users a tenth has pushes switched off, a tenth has muted these types, a fifth has set quiet hours (never in
-/// force during the run: they are there to be read), and the devices are 1.2 on average.
+/// The seed determines everything.
+///
+/// A tenth of the users has pushes switched off, a tenth has muted these types, and a fifth has set quiet hours. The
+/// quiet hours are never in effect during the run, so that they only have to be read. Users have 1.2 devices on
+/// average.
 struct Workload: Sendable {
     let seed: UInt64
     let events: Int
     let users: Int
-    /// The hour of the day in UTC: quiet hours are laid far from it, so that it does not change the result.
+    /// The hour of the day in UTC.
+    ///
+    /// Quiet hours lie far from it, so that it does not change the result.
     let utcHour: Int
-    /// Everybody has muted these types: then rows alone are written.
+    /// Whether all users have muted these types, so that only rows are written.
     var isMuted = false
 
     static let appName = "drop"
     static let types = ["qr_payment", "transaction_complete"]
-    /// Zones with the hours that they are ahead of UTC in winter.
+    /// Zones with their offset from UTC in winter, in hours.
     private static let zones = [
         ("Europe/Oslo", 1), ("UTC", 0), ("America/New_York", -5), ("Asia/Karachi", 5), ("Africa/Nairobi", 3),
     ]
 
-    /// What a run must have led to.
+    /// The result that a run must have.
     struct Expectation: Sendable, Equatable {
         var pushes = 0
         var endings: [BenchmarkBook.Ending: Int] = [:]
@@ -30,7 +35,7 @@ struct Workload: Sendable {
 
     // MARK: - Users
 
-    /// What decides about a push, apart from how it is stored.
+    /// The user's properties that decide about a push, independent of their stored form.
     struct Traits: Sendable {
         let hasPushOff: Bool
         let hasMutedTypes: Bool
@@ -75,7 +80,7 @@ struct Workload: Sendable {
         return "{\"enabled\":true,\"eventToggles\":{\(toggles.joined(separator: ","))},\"quietHours\":{\(quiet)}}"
     }
 
-    /// As long as a real registration token: 142 characters.
+    /// Returns a token as long as a real registration token: 142 characters.
     private func token(_ user: Int, device: Int) -> String {
         var chance = WorkloadChance(seed: seed, stream: 0xDE71_CE00_0000_0000 | UInt64(user * 2 + device))
         let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
@@ -94,25 +99,27 @@ struct Workload: Sendable {
 
     func id(ofEvent event: Int) -> String { "evt_bench_\(Self.padded(event, 10))" }
 
-    /// What is published in the place of an event: itself, and at every two-hundredth the copy of one that came shortly
-    /// before, as from a producer that repeats what it is not sure of.
+    /// Returns the events to publish at an event's place.
+    ///
+    /// This is the event, and at every 200th place also a copy of an event from shortly before, as from a producer that
+    /// repeats an event without a confirm.
     func publications(atEvent event: Int) -> [Int] {
         event % Self.repeatEvery == Self.repeatEvery - 1 ? [event, event - Self.repeatEvery / 2] : [event]
     }
 
     private static let repeatEvery = 200
 
-    /// The same with another number of events.
+    /// Returns the same workload with another number of events.
     func lasting(_ events: Int) -> Workload {
         Workload(seed: seed, events: events, users: users, utcHour: utcHour, isMuted: isMuted)
     }
 
-    /// About 300 bytes, words from the catalogue's template.
+    /// Returns an event of about 300 bytes, with texts from the catalogue's template.
     func body(ofEvent event: Int) -> String {
         body(ofEvent: event, to: "{\"user\":\"\(Self.name(of: user(ofEvent: event)))\"}")
     }
 
-    /// The same for an audience, as JSON.
+    /// Returns the same event for an audience, given as JSON.
     func body(ofEvent event: Int, to audience: String) -> String {
         var chance = WorkloadChance(seed: seed, stream: 0xE4E7_0000_0000_0000 | UInt64(event))
         let amount = 20 + chance.index(below: 4_000)
@@ -127,12 +134,12 @@ struct Workload: Sendable {
             + "\"sentAtIso\":\"2026-02-15T13:45:00.000Z\"}"
     }
 
-    // MARK: - What must come of it
+    // MARK: - Expected result
 
-    /// Counted from the traits alone, not by the rules that are measured.
+    /// Returns the expected result, counted from the traits and not by the measured rules.
     func expectation() -> Expectation { expectation(for: (0..<events).lazy.map(user(ofEvent:))) }
 
-    /// What one event for each of these users leads to.
+    /// Returns the expected result of one event for each of these users.
     func expectation(for receivers: some Sequence<Int>) -> Expectation {
         var expected = Expectation()
         for user in receivers {
@@ -156,7 +163,9 @@ struct Workload: Sendable {
 }
 
 extension Workload {
-    /// The types must be known and share the normal lane, or the run would measure something else.
+    /// Checks that the types are known and share the normal lane.
+    ///
+    /// Otherwise the run would measure something else.
     static func verify(_ catalogs: CatalogSet) throws(CommandFailure) {
         let known = catalogs.catalogs.first { $0.app.text == appName }?.types ?? []
         let isComplete = types.allSatisfy { name in

@@ -1,10 +1,14 @@
 import ServiceRuntime
 
-/// Chance that repeats itself: the same seed gives the same users and events on every machine.
+/// A reproducible random source.
+///
+/// The same seed gives the same users and events on every machine.
 struct WorkloadChance: RandomNumberGenerator {
     private var numbers: SplitMix
 
-    /// Numbers of one stream do not depend on how many were drawn from another of the same seed.
+    /// Creates one stream of a seed.
+    ///
+    /// Its numbers do not depend on the draws from another stream of the same seed.
     init(seed: UInt64, stream: UInt64) {
         numbers = SplitMix(seed: seed &+ stream &* 0xD129_0E4B_C6F5_2B4D)
     }
@@ -13,7 +17,7 @@ struct WorkloadChance: RandomNumberGenerator {
         numbers.next()
     }
 
-    /// True in so many cases of a hundred.
+    /// Returns true in `percent` of 100 cases.
     mutating func happens(percent: UInt64) -> Bool {
         next() % 100 < percent
     }

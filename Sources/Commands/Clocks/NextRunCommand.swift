@@ -2,7 +2,9 @@ import BellhopRules
 import Pipeline
 import ServiceRuntime
 
-/// The command `bellhop next-run`: the rule of reminders and digests alone, without servers.
+/// The command `bellhop next-run`.
+///
+/// It evaluates only the schedule rule of reminders and digests, without servers.
 enum NextRunCommand: Command {
     static let name = "next-run"
     static let summary = "Computes the next occurrences of a local time, across clock changes."
@@ -45,7 +47,7 @@ enum NextRunCommand: Command {
         return runs
     }
 
-    /// Weekday, local reading, UTC, and a word where the clocks did something to that time.
+    /// Returns weekday, local time and UTC, with a note if a clock change affects that time.
     private static func line(_ run: LocalSchedule.Slot, _ zone: Zone) -> String {
         let local = zone.local(at: run.instant)
         let line = "\(local.date.weekday.rawValue) \(local)  \(run.instant)"

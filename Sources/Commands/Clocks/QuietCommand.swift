@@ -2,7 +2,9 @@ import BellhopRules
 import Pipeline
 import ServiceRuntime
 
-/// The command `bellhop quiet`: the rule of quiet hours alone, without servers.
+/// The command `bellhop quiet`.
+///
+/// It evaluates only the rule of quiet hours, without servers.
 enum QuietCommand: Command {
     static let name = "quiet"
     static let summary = "Checks whether an instant falls in quiet hours, and when they end."

@@ -10,7 +10,7 @@ extension Words {
         return hour
     }
 
-    /// The days of `--days`, none without it.
+    /// Returns the days of `--days`, or none if the option is absent.
     func days() throws(CommandFailure) -> Set<Weekday> {
         guard let named = value("days") else { return [] }
         var days: Set<Weekday> = []
@@ -25,7 +25,7 @@ extension Words {
 }
 
 extension ZoneLibrary {
-    /// The zone that a command line names.
+    /// Returns the zone that a command line names.
     func zone(_ name: TimeZoneName, for words: Words) throws(CommandFailure) -> Zone {
         if let zone = self[name] { return zone }
         guard !isThere else {
@@ -34,7 +34,7 @@ extension ZoneLibrary {
         throw absence(attempted: "reading the zone \(name)")
     }
 
-    /// What to say of a machine without a tz database.
+    /// Returns the failure for a machine without a tz database.
     func absence(attempted: String) -> CommandFailure {
         CommandFailure(
             .configuration,
@@ -46,7 +46,7 @@ extension ZoneLibrary {
 }
 
 extension Zone.Transition {
-    /// `the clocks go forward 1 h`.
+    /// A text such as `the clocks go forward 1 h`.
     var text: String {
         let span = Duration.seconds(Swift.abs(after - before))
         return "the clocks go \(after > before ? "forward" : "back") \(span.shortText)"
