@@ -2,9 +2,9 @@ import BellhopRules
 import ServiceRuntime
 import Store
 
-/// What every act of an operator asks for before it changes anything.
+/// The questions before every operator's act that changes data.
 extension Call {
-    /// Who acts, and why: from the command line, the system and the terminal.
+    /// Returns the operator's name and reason, from the command line, the system and the terminal.
     func deskOperator() throws(CommandFailure) -> DeskOperator {
         let name = words.value("by") ?? shell.user
         let answer = words.value("because") ?? shell.terminal?.ask("Why? (for the audit) ")
@@ -14,9 +14,10 @@ extension Call {
         return DeskOperator(name: name, because: because)
     }
 
-    /// Has the count typed, unless `--yes` or somebody's consent speaks for it; whether to go on.
+    /// Asks the operator to type the count, unless `--yes` or a given consent replaces the answer, and returns whether
+    /// to continue.
     ///
-    /// `deed` stands after "This"; `asOf` is when they were counted, where what comes later is left out.
+    /// `deed` follows "This". `asOf` is the time of the count, if items that arrived later are excluded.
     func confirm(_ count: Int, asOf: Timestamp? = nil, _ deed: String) throws(CommandFailure) -> Bool {
         if words.has("yes") { return true }
         if let consent = shell.consent { return consent(count, asOf, deed) }

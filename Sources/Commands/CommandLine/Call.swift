@@ -4,20 +4,22 @@ import ServiceRuntime
 struct Call: Sendable {
     let words: Words
     let shell: Shell
-    /// All commands of the program, for those that speak of the others.
+    /// All commands of the program, for commands that describe the others.
     var commands: [any Command.Type] = []
-    /// Runs another command in another shell, for those that stand in for somebody at a terminal.
+    /// Runs another command in another shell, for a command that replaces a person at a terminal.
     var run: @Sendable (_ words: [String], _ shell: Shell) async -> ExitCode = { _, _ in .bug }
 
-    /// Whether a program asks.
+    /// Whether the caller is a program.
     var isJSON: Bool { words.has("json") }
 
-    /// Prints an answer: one value for a program, a text of our own layout for people.
+    /// Prints an answer: one JSON value for a program, or a text that Bellhop laid out for people.
     func answer(_ json: @autoclosure () -> JSONText, _ text: @autoclosure () -> String) {
         shell.print(isJSON ? json().description : text())
     }
 
-    /// Prints an answer: one value for a program, lines for people, none of which anything in it can end.
+    /// Prints an answer: one JSON value for a program, or lines for people.
+    ///
+    /// No content can end a line.
     func answer(
         _ json: @autoclosure () -> JSONText,
         lines: @autoclosure () -> [String],
@@ -27,7 +29,7 @@ struct Call: Sendable {
         for (index, line) in lines().enumerated() { shell.output.print(line: line, emphasis(index, line)) }
     }
 
-    /// Shows lines that are read anew every two seconds, until Ctrl-C.
+    /// Shows lines that are read again every two seconds, until Ctrl-C.
     func watch(
         _ lines: () async throws -> [String],
         emphasis: (_ index: Int, _ line: String) -> Emphasis

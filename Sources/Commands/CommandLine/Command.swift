@@ -1,19 +1,23 @@
 import ServiceRuntime
 
-/// One subcommand: what it is called, what it takes, what it does.
+/// One subcommand: its name, its options and its action.
 protocol Command: Sendable {
     static var name: String { get }
-    /// A shorter name that does as well.
+    /// A shorter name with the same meaning.
     static var alias: String? { get }
     /// One line for the list of commands.
     static var summary: String { get }
-    /// The ways to call it, each without `bellhop`; a long one is broken before a bracket.
+    /// The ways to call the command, each without `bellhop`.
+    ///
+    /// A long one is broken before a bracket.
     static var synopsis: [String] { get }
     static var options: [Option] { get }
-    /// Whether it runs until a signal ends it, and its stderr is a log.
+    /// Whether the command runs until a signal ends it, and writes a log to stderr.
     static var isRole: Bool { get }
 
-    /// What `--help` says among these words; of a verb, where the command has verbs and one is named.
+    /// Returns the text of `--help`.
+    ///
+    /// If the words name a verb of the command, the text describes this verb.
     static func help(for words: [String]) -> String
 
     static func run(_ call: Call) async throws -> ExitCode
@@ -28,7 +32,7 @@ extension Command {
 
     static var help: String { help(synopsis: synopsis, summary, options: options, example: nil) }
 
-    /// What `--help` says behind one of its verbs, which takes these of its options.
+    /// Returns the help text of a verb, which takes the options in `known`.
     static func help(verb usage: String, _ purpose: String, options known: Set<String>, example: String) -> String {
         let options = options.filter { known.contains($0.name) }
         return help(synopsis: ["\(name) \(usage)"], purpose, options: options, example: "\(name) \(example)")

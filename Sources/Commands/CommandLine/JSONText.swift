@@ -1,13 +1,15 @@
 import BellhopRules
 import Foundation
 
-/// JSON that a command prints, members in the order in which they are given.
+/// JSON that a command prints.
+///
+/// Members keep the given order.
 enum JSONText: Sendable, CustomStringConvertible {
     case text(String)
     case number(Int)
-    /// A number as somebody else has written it, in JSON's grammar.
+    /// A number that is already written in JSON's grammar.
     case digits(String)
-    /// With so many digits as a reader can use.
+    /// A number with a limited count of digits after the decimal point.
     case decimal(Double, digits: Int)
     case flag(Bool)
     case null
@@ -35,7 +37,7 @@ enum JSONText: Sendable, CustomStringConvertible {
 }
 
 extension JSONText {
-    /// Any JSON, as it is.
+    /// Creates the text of any JSON value, unchanged.
     init(_ value: JSONValue) {
         switch value {
         case .null: self = .null
@@ -49,7 +51,7 @@ extension JSONText {
 }
 
 extension Double {
-    /// Rounded to a number of digits behind the point, all of them shown.
+    /// Returns the number rounded to `digits` digits after the decimal point, all of them shown.
     func text(digits: Int) -> String {
         String(format: "%.\(digits)f", self)
     }

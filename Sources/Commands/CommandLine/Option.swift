@@ -1,10 +1,12 @@
-/// A `--name` that one command understands, beside the settings that all of them do.
+/// A `--name` that one command accepts, in addition to the settings that all commands accept.
 struct Option: Sendable {
     let name: String
-    /// What stands for the value in the usage text; nil for a switch.
+    /// The placeholder of the value in the usage text, or `nil` for a switch.
     let value: String?
     let help: String
-    /// Whether it may be given more than once; else the second one is a misunderstanding.
+    /// Whether the option may be given more than once.
+    ///
+    /// Otherwise a second one is a usage error.
     var isRepeatable = false
 
     static func taking(_ name: String, _ value: String, _ help: String, isRepeatable: Bool = false) -> Option {

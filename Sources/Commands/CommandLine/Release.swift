@@ -1,4 +1,4 @@
-/// Which Bellhop this is.
+/// The release of this program.
 enum Release {
     static let version = "0.1.0"
 }

@@ -1,8 +1,9 @@
 extension Sequence where Element: StringProtocol {
-    /// These words in lines of at most so many characters, for a terminal: the first behind `lead`, the others behind as
-    /// many blanks as `indent` says, or as the lead has characters.
+    /// Fills the words into lines of at most `width` characters for a terminal.
     ///
-    /// A word is never cut: one that is too long stands in a line of its own.
+    /// The first line begins with `lead`. The others begin with `indent` spaces, or as many as the lead has characters.
+    ///
+    /// A word is never cut. One that is too long has a separate line.
     func lines(of width: Int = 100, behind lead: String, indent: Int? = nil) -> [String] {
         var lines: [String] = []
         var line = lead

@@ -2,34 +2,42 @@ import BellhopRules
 import Postgres
 import ServiceRuntime
 
-/// What a command takes from the process around it; tests bring their own.
+/// The command's access to the process around it.
+///
+/// Tests supply replacements.
 struct Shell: Sendable {
     var environment: [String: String]
-    /// Where answers go.
+    /// The stream for answers.
     var output = PrintedOutput.standardOutput
-    /// Where everything else goes: what went wrong, how things come along.
+    /// The stream for everything else, such as errors and progress.
     var complaints = PrintedOutput.standardError
-    /// Reads all of stdin; nil where it cannot be read.
+    /// Reads all of stdin, or returns `nil` if stdin cannot be read.
     var readInput: @Sendable () -> [UInt8]? = StandardDescriptor.readInput
-    /// Who sits at the keyboard; nil where no person does.
+    /// The operator's terminal, or `nil` if no person is present.
     var terminal: Terminal?
-    /// Who agrees to an act in a terminal's place: hears how many it is about, by the database's clock when, and what it does
-    /// to them.
+    /// Replaces the terminal's confirmation of an act.
+    ///
+    /// It receives the number of items, the time of the count by the database's clock, and the effect of the act.
     var consent: (@Sendable (_ count: Int, _ asOf: Timestamp?, _ deed: String) -> Bool)?
-    /// When they saw what they have agreed to: what has come since is not meant.
+    /// The time at which the operator saw the items.
+    ///
+    /// Items that arrived later are excluded from the consent.
     var agreedAsOf: Timestamp?
-    /// The configuration and a pool with the rights of the desk, where the process around the commands has them ready; they
-    /// read and open none of their own then.
+    /// The configuration and a pool with the operators' rights, if the surrounding process has them.
+    ///
+    /// The commands then do not read or open their own.
     var ground: (configuration: BellhopConfiguration, pool: PostgresPool)?
-    /// Under which name the process runs.
+    /// The user name of the process.
     var user = "unknown"
 
-    /// Prints a text of our own layout on stdout.
+    /// Prints a text that Bellhop laid out on stdout.
     func print(_ text: String) {
         output.print(text)
     }
 
-    /// Prints one line on stdout, which nothing in it can end.
+    /// Prints one line on stdout.
+    ///
+    /// No content can end it.
     func print(line: String) {
         output.print(line: line)
     }

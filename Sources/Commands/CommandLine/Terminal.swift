@@ -1,14 +1,16 @@
 import Foundation
 import ServiceRuntime
 
-/// A person at a terminal, who can be asked.
+/// A person at a terminal who can answer questions.
 struct Terminal: Sendable {
-    /// Shows a question and reads one line; nil at the end of the input.
+    /// Shows a question and reads one line.
+    ///
+    /// Returns `nil` at the end of the input.
     var ask: @Sendable (String) -> String?
-    /// Shows a line in the place of the one that it showed before.
+    /// Replaces the line that it showed before.
     var show: @Sendable (String) -> Void
 
-    /// This process's terminal; nil where stdin or stderr is none.
+    /// This process's terminal, or `nil` if stdin or stderr is not a terminal.
     static var standard: Terminal? {
         let output = PrintedOutput.standardError
         guard isatty(STDIN_FILENO) == 1, output.isTerminal else { return nil }

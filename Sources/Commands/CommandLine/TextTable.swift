@@ -1,8 +1,9 @@
 import ServiceRuntime
 
-/// A table for people: the first column and texts to the left, numbers to the right, two spaces between.
+/// A table for people.
 ///
-/// A cell is one line, whatever is in it.
+/// The first column and texts are left-aligned, numbers are right-aligned, with two spaces between columns. A cell is
+/// always one line, whatever its content.
 struct TextTable {
     private let header: [String]
     private let texts: Set<Int>
@@ -10,10 +11,12 @@ struct TextTable {
     private let optional: [Int]
     private var rows: [[String]]
 
-    /// A table of `rows`, in which the columns of `texts` go to the left, as the first does in any case.
+    /// Creates a table of `rows`.
     ///
-    /// Where a terminal is too narrow, the columns that are `optional` are left out first, then those that are `flexible`
-    /// are cut, both in their order.
+    /// The columns in `texts` and the first column are left-aligned.
+    ///
+    /// If the terminal is too narrow, the `optional` columns are left out first. Then the `flexible` columns are cut.
+    /// Both happen in the given order.
     init(
         _ header: [String],
         texts: Set<Int> = [],
@@ -32,16 +35,16 @@ struct TextTable {
         rows.append(cells.map(\.onOneLine))
     }
 
-    /// As wide as a flexible column is where nobody knows how wide the reader's lines are.
+    /// The width limit of a flexible column if the terminal's width is unknown.
     private static let usualWidth = 60
-    /// Nothing is cut to less.
+    /// No column is cut to fewer characters.
     private static let leastWidth = 8
     private static let gap = 2
 
-    /// The lines, without spaces at their ends.
+    /// Returns the lines without trailing spaces.
     ///
-    /// `firstColumn` is the least width of the first column, so that tables under one another line up; `width` that of the
-    /// terminal.
+    /// `firstColumn` is the minimum width of the first column, so that consecutive tables line up. `width` is the
+    /// terminal's width.
     func lines(firstColumn: Int = 0, fitting width: Int? = nil) -> [String] {
         let all = [header] + rows
         var widths = header.indices.map { column in
@@ -61,7 +64,7 @@ struct TextTable {
         }
     }
 
-    /// The columns that are shown; the widths become those that they are shown in.
+    /// Returns the columns to show, and sets their widths.
     private func fit(_ widths: inout [Int], _ width: Int?) -> [Int] {
         var shown = Array(header.indices)
         guard let width else {

@@ -2,7 +2,7 @@ import BellhopRules
 import ServiceRuntime
 
 extension Words {
-    /// What an option says, in a form that reads its text; nil where it is not given.
+    /// Returns the value of an option, converted from its text, or `nil` if the option is absent.
     func optional<Value>(
         _ option: String,
         _ rule: String,
@@ -13,7 +13,7 @@ extension Words {
         return value
     }
 
-    /// The same of an option that must be given.
+    /// Returns the value of a required option, converted from its text.
     func required<Value>(
         _ option: String,
         _ rule: String,
@@ -23,12 +23,12 @@ extension Words {
         return value
     }
 
-    /// An option that must be given, and names something by the rule of its kind.
+    /// Returns the value of a required option as an identifier, by the identifier's rule.
     func required<Value: TextIdentifier>(_ option: String) throws(CommandFailure) -> Value {
         try required(option, Value.rule, Value.init(validating:))
     }
 
-    /// The whole number of an option, with its unit or without; nil where it is not given.
+    /// Returns the whole number of an option, given with or without its unit, or `nil` if the option is absent.
     func number(
         _ option: String,
         in range: ClosedRange<Int>,
@@ -41,7 +41,7 @@ extension Words {
         }
     }
 
-    /// The lanes of `--lanes`, all three without it.
+    /// Returns the lanes of `--lanes`, or all three if it is absent.
     func lanes() throws(CommandFailure) -> [Lane] {
         guard let named = value("lanes") else { return Lane.allCases }
         var lanes: [Lane] = []

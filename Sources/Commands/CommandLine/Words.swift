@@ -1,17 +1,21 @@
 import BellhopJSON
 import ServiceRuntime
 
-/// The words behind a command's name, sorted into operands, options and settings.
+/// The words after a command's name, sorted into operands, options and settings.
 struct Words: Sendable {
-    /// The command that they are for, as `--help` is asked for more about it.
+    /// The command for which `--help` gives more information.
     var command: String
     private(set) var operands: [String] = []
     private var values: [String: [String]] = [:]
     private var switches: Set<String> = []
-    /// Settings given as flags, by name without dashes: they win over the environment.
+    /// Settings given as flags, by name without dashes.
+    ///
+    /// They take precedence over the environment.
     private(set) var settings: [String: String] = [:]
 
-    /// Reads `--name value`, `--name=value`, `--switch` and operands; behind `--` everything is an operand.
+    /// Parses `--name value`, `--name=value`, `--switch` and operands.
+    ///
+    /// After `--` every word is an operand.
     init(_ words: [String], options: [Option], of command: String) throws(CommandFailure) {
         self.command = command
         var rest = words[...]
@@ -41,7 +45,7 @@ struct Words: Sendable {
             guard let value = attached ?? rest.popFirst() else {
                 throw misuse("--\(name) needs a value")
             }
-            // An empty variable of a script must not become a filter that everything passes; a setting may be emptied.
+            // An empty variable of a script must not become a filter that matches everything. A setting may be empty.
             guard isSetting || !value.isEmpty else { throw misuse("--\(name) needs a value, and has an empty one") }
             let isRepeatable = isSetting || options.contains { $0.name == name && $0.isRepeatable }
             guard isRepeatable || values[name] == nil else { throw misuse("--\(name) is given more than once") }
@@ -49,13 +53,13 @@ struct Words: Sendable {
         }
     }
 
-    /// The names of all options that are given; settings are none.
+    /// The names of all given options, without settings.
     var given: Set<String> { switches.union(values.keys) }
 
-    /// The value of an option.
+    /// Returns the value of an option.
     func value(_ name: String) -> String? { values[name]?.last }
 
-    /// All values of an option that may be given more than once, in their order.
+    /// Returns all values of a repeatable option, in their order.
     func allValues(_ name: String) -> [String] { values[name] ?? [] }
 
     func has(_ name: String) -> Bool { switches.contains(name) }
@@ -66,7 +70,7 @@ struct Words: Sendable {
         return misuse("there is no option --\(name)\(hint)")
     }
 
-    /// Says that they cannot be understood, and why.
+    /// Makes the usage error with its cause.
     func misuse(_ why: String) -> CommandFailure { .usage(of: command, why) }
 
     func expectNoOperands() throws(CommandFailure) {
@@ -74,7 +78,7 @@ struct Words: Sendable {
         throw misuse("it takes no operand, found \(first)")
     }
 
-    /// The one file that it takes, or `-` for stdin.
+    /// Returns the one file operand, or `-` for stdin.
     func file() throws(CommandFailure) -> String {
         guard operands.count == 1 else { throw misuse("expected one file, or - for stdin") }
         return operands[0]
@@ -82,7 +86,7 @@ struct Words: Sendable {
 }
 
 extension CommandFailure {
-    /// A command line that cannot be understood.
+    /// Makes the failure for an invalid command line.
     static func usage(of command: String, _ why: String) -> CommandFailure {
         CommandFailure(
             .usage,

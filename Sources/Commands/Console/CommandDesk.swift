@@ -5,15 +5,15 @@ import Postgres
 import ServiceRuntime
 import Synchronization
 
-/// The desk of the console: the program's own commands, run inside the process as at a terminal.
+/// Runs the program's commands for the console, inside the process, as at a terminal.
 ///
-/// So a page shows what the command line prints, an act asks what it asks there, and neither can do what the other
-/// cannot.
+/// A page therefore shows the same as the command line, an act asks the same questions, and neither can do more than
+/// the other.
 struct CommandDesk: Sendable {
     let environment: [String: String]
-    /// With the pool that all of them share.
+    /// The configuration and the pool that all commands share.
     let ground: (configuration: BellhopConfiguration, pool: PostgresPool)
-    /// Runs a command, as the program does.
+    /// Runs a command as the program does.
     let run: @Sendable (_ words: [String], _ shell: Shell) async -> ExitCode
 
     func answer(_ question: DeskQuestion) async -> DeskAnswer {
@@ -24,7 +24,7 @@ struct CommandDesk: Sendable {
         shell.ground = ground
         shell.agreedAsOf = question.agreedAsOf.flatMap(Timestamp.init(validating:))
         shell.consent = { [agreedAsOf = shell.agreedAsOf] count, asOf, deed in
-            // Of what somebody has seen some may be gone; nothing has come to it.
+            // With `agreedAsOf`, new items are excluded, but some of the items that the operator saw may be gone.
             if let agreed = question.agreed, agreedAsOf == nil ? count == agreed : count <= agreed { return true }
             refused.withLock { $0 = DeskAnswer.Consent(count: count, deed: deed, asOf: asOf?.description) }
             return false
@@ -39,9 +39,9 @@ struct CommandDesk: Sendable {
     }
 }
 
-/// What a command says, kept for whoever asked, up to a bound.
+/// Collects a command's output up to a limit.
 ///
-/// Beyond it the command hears that its words do not arrive.
+/// Beyond the limit the command gets a write error.
 private final class KeptWords: Sendable {
     private let bytes = Mutex<[UInt8]>([])
     private let limit: Int
@@ -58,7 +58,7 @@ private final class KeptWords: Sendable {
         }
     }
 
-    /// Without the newline at its end.
+    /// The output without the newline at its end.
     var text: String {
         let bytes = bytes.withLock { $0 }
         return String(decoding: bytes.last == UInt8(ascii: "\n") ? bytes.dropLast() : bytes[...], as: UTF8.self)

@@ -22,7 +22,8 @@ enum ConsoleCommand: Command {
         )
         guard let file = setup.configuration.operators else { throw Setup.missing(.operators) }
         let operators = try OperatorSource(file: file, time: process.time, logger: process.logger)
-        // No look at the schema: a console that does not start while the database is away could not say that it is.
+        // The schema is not checked, because a console that does not start without the database could not report that
+        // the database is unavailable.
         let ground = (configuration: setup.configuration, pool: process.pool)
         let desk = CommandDesk(environment: call.shell.environment, ground: ground, run: call.run)
         return await serve(
@@ -69,6 +70,6 @@ enum ConsoleCommand: Command {
         )
     }
 
-    /// Where the console's endpoint for probes stands above the base that workers use.
+    /// Offset of the console's probe port from the base port that workers use.
     private static let portOffset = 102
 }

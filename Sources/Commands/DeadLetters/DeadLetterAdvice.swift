@@ -1,17 +1,19 @@
 import Store
 
-/// What to do about an item, by its reason; the runbook has the same lines.
+/// The advice for an item, by its reason.
+///
+/// The runbook contains the same lines.
 enum DeadLetterAdvice {
     static func words(for cause: DeadLetterCause) -> String {
         byReason[cause.reason] ?? (cause.stage == .broker ? broker : unknown)
     }
 
-    /// Where the runbook says it at length.
+    /// Returns the runbook page that explains the cause.
     static func runbook(for cause: DeadLetterCause) -> String {
         "docs/runbooks/dead-letters.md#" + (byReason[cause.reason] == nil ? "what-to-do-by-reason" : cause.reason)
     }
 
-    /// Every reason that the pipeline gives.
+    /// The advice for every reason that the pipeline gives.
     static let byReason = [
         "malformed-json":
             "the producer sent no valid JSON: have it corrected; edit what must go out tonight, discard the rest",

@@ -2,9 +2,9 @@ import BellhopRules
 import Foundation
 import Store
 
-/// One item as `show` tells of it.
+/// One item in the form that `show` prints.
 struct DeadLetterDetailView: Sendable {
-    /// What the database holds of a delivery.
+    /// The notification and the ledger row of a delivery.
     struct Event: Sendable {
         let notification: StoredNotification?
         let line: LedgerLine?
@@ -38,7 +38,7 @@ struct DeadLetterDetailView: Sendable {
         var text = AnswerText()
         text.add("", item.deadID)
         for (label, words) in facts { text.add(label, width: Self.label, words) }
-        // Of what is settled nobody has anything to do.
+        // A settled item needs no action.
         if [.open, .replaying].contains(item.state) {
             text.add("what to do", width: Self.label, DeadLetterAdvice.words(for: item.cause))
             text.add("runbook", width: Self.label, DeadLetterAdvice.runbook(for: item.cause))
@@ -112,7 +112,9 @@ struct DeadLetterDetailView: Sendable {
         return lines + PrettyJSON.lines(isRevealed ? body : MaskedJSON.body(body), indentation: "  ").indented
     }
 
-    /// What is personal is masked on both sides: that they differ is seen all the same.
+    /// The lines that show how two events with the same id differ.
+    ///
+    /// Personal values are masked on both sides, but the difference remains visible.
     private var conflictLines: [String] {
         func text(_ value: JSONValue) -> String { Self.oneLine(isRevealed ? value : MaskedJSON.part(value)) }
         let more = isRevealed ? "" : "; --reveal shows the values"
@@ -140,7 +142,7 @@ struct DeadLetterDetailView: Sendable {
             let who = entry.operator.map { " by \($0)" } ?? ""
             events.append((entry.at, "\(entry.kind)\(who): \(entry.words)"))
         }
-        // Of what happened in the same moment the first comes first, as it stands here.
+        // Entries with the same time keep the order of this list.
         let order = events.enumerated().sorted { ($0.element.0, $0.offset) < ($1.element.0, $1.offset) }
         for (_, (moment, words)) in order { text.add("  \(DeskText.instant(moment))  ", words) }
         return text.lines
@@ -187,7 +189,7 @@ struct DeadLetterDetailView: Sendable {
 }
 
 extension [String] {
-    /// The first line set in as the others are.
+    /// The lines with the first line indented like the others.
     fileprivate var indented: [String] {
         first.map { ["  " + $0] + dropFirst() } ?? []
     }

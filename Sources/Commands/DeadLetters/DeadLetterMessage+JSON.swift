@@ -9,7 +9,7 @@ extension DeadLetterCause {
 }
 
 extension DeadLetterSummary {
-    /// What every command says of an item.
+    /// The members that every command prints for an item.
     var members: [(String, JSONText)] {
         [("id", .text(deadID)), ("state", .text(state.rawValue)), ("fingerprint", .text(fingerprint))] + cause.members
             + [
@@ -23,11 +23,13 @@ extension DeadLetterSummary {
     }
 }
 
-/// One line of an export: an item with everything that a replay needs, personal data included.
+/// One line of an export: an item with everything that a replay needs, including personal data.
 ///
-/// Bodies are Base64, since a rejected one may be anything.
+/// Bodies are Base64, since a rejected body may contain any bytes.
 extension DeadLetterMessage {
-    /// What a list shows: no message, and so nothing personal in it.
+    /// The members that a list shows.
+    ///
+    /// They exclude the message and therefore all personal data.
     var listed: [(String, JSONText)] {
         summary.members + [("exchange", .text(origin.exchange)), ("routingKey", .text(origin.routingKey))]
     }
@@ -41,7 +43,9 @@ extension DeadLetterMessage {
         )
     }
 
-    /// Nil where the line is none of an export.
+    /// Parses a line of an export.
+    ///
+    /// Returns `nil` if the line does not come from an export.
     init?(parsing line: [UInt8]) {
         guard case .success(.object(let object)) = JSONParser(limits: Self.limits).parse(line),
             let id = object["id"]?.string, object["stage"]?.string != nil, object["reason"]?.string != nil,
@@ -76,7 +80,7 @@ extension DeadLetterMessage {
         summary.resolution = object["resolution"]?.string
     }
 
-    /// The largest body that is filed whole and its headers, in Base64 and JSON.
+    /// Enough for the largest body that is stored whole and its headers, in Base64 and JSON.
     private static let limits = JSONParser.Limits(bytes: 32 << 20, depth: 128)
 
     private static func json(_ bytes: [UInt8]) -> JSONText {

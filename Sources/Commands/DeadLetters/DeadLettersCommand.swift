@@ -1,7 +1,7 @@
 import BellhopJSON
 import ServiceRuntime
 
-/// The command `bellhop dead-letters`: the desk of the on-call engineer.
+/// The command `bellhop dead-letters`, the on-call engineer's tool for dead letters.
 enum DeadLettersCommand: Command {
     static let name = "dead-letters"
     static let alias: String? = "dlq"
@@ -16,7 +16,7 @@ enum DeadLettersCommand: Command {
     static func run(_ call: Call) async throws -> ExitCode {
         var words = call.words
         let verb = try verb(words)
-        // From here on what is misunderstood is the verb's.
+        // From here on usage errors name the verb.
         words.command = "\(name) \(verb.rawValue)"
         let call = Call(words: words, shell: call.shell, commands: call.commands)
         let required: Set<Setting> = words.has("from-queue") ? [.amqpURL] : [.databaseURL]
@@ -63,7 +63,7 @@ enum DeadLettersCommand: Command {
         guard let verb = DeskVerb(rawValue: name) else {
             throw words.misuse("it cannot \(name)" + NearestName.hint(name, among: DeskVerb.allCases.map(\.rawValue)))
         }
-        // An option that a verb would ignore is a misunderstanding, and may be a costly one.
+        // An option that the verb would ignore is an error, since it may be a costly mistake.
         if let stray = words.given.subtracting(verb.options(words)).min() {
             let place = words.has("from-queue") && stray != "from-queue" ? "with --from-queue \(name)" : name
             throw words.misuse("\(place) has no option --\(stray)")

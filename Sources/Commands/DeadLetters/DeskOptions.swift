@@ -2,7 +2,7 @@ import BellhopRules
 import ServiceRuntime
 import Store
 
-/// The options of the desk.
+/// The options of the dead-letter commands.
 enum DeskOptions {
     private static let filterOptions = [
         Option.taking("app", "A", "of this app"),
@@ -60,7 +60,9 @@ enum DeskOptions {
 }
 
 extension DeadLetterFilter {
-    /// The filter of a command line; `now` is what `2h` counts from.
+    /// Creates the filter of a command line.
+    ///
+    /// A span such as `2h` counts back from `now`.
     init(_ words: Words, now: Timestamp) throws(CommandFailure) {
         self.init()
         app = words.value("app")
@@ -83,7 +85,9 @@ extension DeadLetterFilter {
 }
 
 extension Words {
-    /// An instant, or a span from now on; nil where the option is not given.
+    /// Returns an instant, or the end of a span that begins now.
+    ///
+    /// Returns `nil` if the option is absent.
     func time(ahead option: String, _ now: Timestamp) throws(CommandFailure) -> Timestamp? {
         try optional(option, "a future instant such as 2026-02-15T03:00:00Z, or a span such as 2h") { text in
             let span = Duration(text: text).map {
@@ -93,7 +97,7 @@ extension Words {
         }
     }
 
-    /// An instant, or a span before now.
+    /// Returns an instant, or the beginning of a span that ends now.
     fileprivate func moment(_ option: String, _ now: Timestamp) throws(CommandFailure) -> Timestamp? {
         try optional(option, "an instant such as 2026-02-15T13:45:00Z, or a span before now such as 2h") { text in
             if let instant = Timestamp(validating: text) { return instant }

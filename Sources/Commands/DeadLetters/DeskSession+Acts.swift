@@ -3,7 +3,7 @@ import ServiceRuntime
 import Store
 
 extension DeskSession {
-    /// `note`, `discard` and `restore`: to everything that the filter means.
+    /// Performs `note`, `discard` and `restore` on all items that match the filter.
     func act() async throws -> ExitCode {
         let act = meantAct
         let filter = narrowed(try await filterOfAct(), for: act)
@@ -18,7 +18,9 @@ extension DeskSession {
         }
     }
 
-    /// To what an act accepts; a note goes to items in whatever state where they are named.
+    /// Limits the filter to the states that an act accepts.
+    ///
+    /// A note applies to named items in every state.
     private func narrowed(_ filter: DeadLetterFilter, for act: DeskAct) -> DeadLetterFilter {
         var filter = filter
         if let state = act.acceptedState { filter = filter.with(state: state) }
@@ -28,7 +30,7 @@ extension DeskSession {
         return filter
     }
 
-    /// `undo ACT`: takes back what one act did, as far as nobody has touched it since.
+    /// Performs `undo ACT`: it reverses one act for the items that were not changed since.
     func undo() async throws -> ExitCode {
         guard let text = operands.first, operands.count == 1, let number = Int64(text) else {
             throw words.misuse("undo takes the number of one act; audit has them")
@@ -71,12 +73,12 @@ extension DeskSession {
         }
     }
 
-    /// Where a terminal is narrower, why something was done is worth more than the second in which it was.
+    /// In a narrower terminal, the column of reasons is more important than exact times.
     private static let roomForInstants = 120
 
     private static func result(_ items: Int) -> JSONText { .object([("items", .number(items))]) }
 
-    /// `audit`: who did what, the latest first.
+    /// Performs `audit`: it lists operators' acts, the most recent first.
     func audit() async throws -> ExitCode {
         try expectNoItems()
         let limit = try words.number("limit", in: 1...100_000) ?? 50
@@ -103,7 +105,7 @@ extension DeskSession {
 }
 
 extension DeskAct {
-    /// After "This".
+    /// The text after "This".
     fileprivate var words: String {
         switch self {
         case .discard: "discards"
@@ -122,7 +124,7 @@ extension DeskAct {
 }
 
 extension AuditEntry {
-    /// What takes it back; nil for what no act takes back.
+    /// The act that reverses this one, or `nil` if none does.
     fileprivate var reverse: DeskAct? {
         switch DeskAct(rawValue: act) {
         case .discard: .restore
@@ -131,7 +133,7 @@ extension AuditEntry {
         }
     }
 
-    /// What there is instead.
+    /// The alternative to an undo.
     fileprivate var remedy: String {
         switch act {
         case "replay", "resume", "edit":
@@ -142,7 +144,7 @@ extension AuditEntry {
         }
     }
 
-    /// `app drop, reason malformed-json`.
+    /// The filter as `app drop, reason malformed-json`.
     fileprivate var filterWords: String {
         let words = filter.members.filter { $0.key != "itemCount" }.map { member in
             if member.key == "items" { return "items \(itemWords)" }
@@ -152,12 +154,12 @@ extension AuditEntry {
                 ?? String(decoding: JSONWriter.canonicalBytes(of: member.value), as: UTF8.self)
             return "\(member.key) \(value)"
         }
-        // A file has its own say in what is imported.
+        // The file determines which items are imported.
         let nothing = act == "import" ? "-" : "all open items"
         return words.isEmpty ? nothing : words.joined(separator: ", ")
     }
 
-    /// The first item that was named, and how many there were beside it.
+    /// The first named item, and the number of further named items.
     private var itemWords: String {
         let named = filter["items"]?.array?.compactMap(\.string) ?? []
         let count = filter["itemCount"]?.number?.int64.map { Int(clamping: $0) } ?? named.count

@@ -2,10 +2,10 @@ import AMQP
 import ServiceRuntime
 
 extension DeskSession {
-    /// Why a replay stands still, as far as it can be seen from here.
+    /// Explains why a replay does not progress, if the cause can be detected from here.
     ///
-    /// A scheduler that cannot publish lets go of it as one does that is gone; the consumers of its queue tell the two
-    /// apart, and only the broker knows those.
+    /// A replay is left both by a scheduler that cannot publish and by one that has ended. Only the number of consumers
+    /// of the schedulers' queue tells the two cases apart, and only the broker can report it.
     func whyNobodyCarries() async -> String {
         guard request.configuration.amqpURL != nil else {
             return "The replay is not running: no scheduler is running, or it cannot reach the broker; "

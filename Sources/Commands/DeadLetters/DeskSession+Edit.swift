@@ -4,7 +4,8 @@ import ServiceRuntime
 import Store
 
 extension DeskSession {
-    /// `edit`: sends a corrected copy of a message that was never taken in, and marks the original as resolved by it.
+    /// Performs `edit`: it sends a corrected copy of a message that was never recorded, and marks the original as
+    /// resolved by the copy.
     func edit() async throws -> ExitCode {
         if operands.isEmpty { return try await editMany() }
         let detail = try await detail()
@@ -13,7 +14,7 @@ extension DeskSession {
         try await refuseRecorded(detail, forecast)
         try await refuseTooOld(detail.summary)
         let original = DeskText.document(detail.origin.body)
-        // Whoever sees a body in an editor is written down first; everybody else is asked for the reason last.
+        // An operator who sees a body in an editor is recorded first. In all other cases the reason is asked last.
         let desk = needsEditor ? try deskOperator() : nil
         let body = try await newBody(of: detail, original, desk)
         var draft = desk == nil ? nil : EditedDraft.keep(body, of: id)
@@ -40,7 +41,7 @@ extension DeskSession {
         } catch let failure as CommandFailure {
             throw draft?.telling(failure) ?? failure
         } catch {
-            // A database that goes away names itself; where the text is, only this knows.
+            // A database error names the database, but only this code can report the path of the draft.
             if let draft { request.shell.complaints.print(line: draft.words) }
             throw error
         }
@@ -52,12 +53,12 @@ extension DeskSession {
         ])
     }
 
-    /// Whether a person writes the text now.
+    /// Whether an operator writes the text in an editor.
     private var needsEditor: Bool {
         words.value("file") == nil && words.allValues("set").isEmpty && words.value("routing-key") == nil
     }
 
-    /// The copy with this body, once it is known that it can be taken in; shows what has changed.
+    /// Returns the copy with this body after checking that it can be recorded, and shows the changes.
     private func correction(
         _ body: [UInt8],
         for detail: DeadLetterDetail,
@@ -83,7 +84,7 @@ extension DeskSession {
         return Correction(copy, of: id, changes: Self.places(changes, copy, detail.origin))
     }
 
-    /// Which places differ, for the history.
+    /// Returns the places that differ, for the history.
     static func places(
         _ changes: [JSONEdits.Difference],
         _ copy: DeadLetterItem,
@@ -95,7 +96,7 @@ extension DeskSession {
         )
     }
 
-    // MARK: - What may be edited
+    // MARK: - Items that may be edited
 
     private func refuseRecorded(_ detail: DeadLetterDetail, _ forecast: ReplayForecast) async throws {
         let summary = detail.summary
@@ -187,7 +188,9 @@ extension DeskSession {
         return try await TextEditor(request.shell.environment).edit(text ?? detail.origin.body)
     }
 
-    /// The body with these values in their places; `item` names it where that cannot be.
+    /// Returns the body with these values in their places.
+    ///
+    /// `item` names the item in errors.
     func edited(_ original: JSONValue?, _ settings: [PlacedValue], _ item: String) throws(CommandFailure) -> [UInt8] {
         guard var document = original else {
             throw failure(
@@ -212,7 +215,7 @@ extension DeskSession {
         return JSONWriter.canonicalBytes(of: document)
     }
 
-    /// What `--set` says, one after the other.
+    /// The values of `--set`, in order.
     var settings: [PlacedValue] {
         get throws(CommandFailure) {
             try words.allValues("set").map { (word) throws(CommandFailure) in
@@ -224,7 +227,9 @@ extension DeskSession {
         }
     }
 
-    /// The old side stays masked: it is a person's.
+    /// Shows the changes.
+    ///
+    /// The old values stay masked, since they are personal data.
     func show(_ changes: [JSONEdits.Difference], _ copy: DeadLetterItem, _ before: DeadLetterItem.Origin) {
         func text(_ value: JSONValue) -> String {
             DeskText.cut(String(decoding: JSONWriter.canonicalBytes(of: value), as: UTF8.self), to: 200)
@@ -244,7 +249,9 @@ extension DeskSession {
 }
 
 extension DeadLetterItem {
-    /// The item of a corrected copy: headers and properties are locked, body and routing key are new.
+    /// Creates the item of a corrected copy.
+    ///
+    /// Headers and properties are unchanged, body and routing key are new.
     init(
         correcting summary: DeadLetterSummary,
         _ original: Origin,

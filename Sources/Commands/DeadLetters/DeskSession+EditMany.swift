@@ -3,18 +3,19 @@ import Pipeline
 import ServiceRuntime
 import Store
 
-/// One change for many items: what of them may go out with it, and why the others may not.
+/// One change for many items: the corrections that can be sent, and the reasons why other items are left out.
 private struct ManyCorrections {
     var corrections: [Correction] = []
-    /// How many stay, by the reason.
+    /// The number of items that are left out, by reason.
     var left: [String: Int] = [:]
     var bytes = 0
 }
 
 extension DeskSession {
-    /// `edit FILTER --set …`: one change, applied to everything that the filter means.
+    /// Performs `edit FILTER --set …`: it applies one change to all items that match the filter.
     ///
-    /// Shows the difference of the first, and how many would be taken in with it; what would not stays as it is.
+    /// Shows the difference of the first item, and how many items would be recorded with the change. The others stay
+    /// unchanged.
     func editMany() async throws -> ExitCode {
         guard words.value("file") == nil, !words.allValues("set").isEmpty || words.value("routing-key") != nil else {
             throw words.misuse(
@@ -49,7 +50,9 @@ extension DeskSession {
         }
     }
 
-    /// One id for many would make one event of them: whoever is in two of them would get the first alone.
+    /// Rejects one id for several items, since they would become one event.
+    ///
+    /// A user of two of them would get only the first.
     private func expectIDsOfTheirOwn(_ items: Int) throws(CommandFailure) {
         for setting in try settings where setting.isOfID {
             guard setting.value.string?.contains(JSONValue.itemMark) != true else { continue }
@@ -61,7 +64,7 @@ extension DeskSession {
         }
     }
 
-    /// `--dry-run`: what an edit would send, of one item or many.
+    /// Reports what an edit would send, for `--dry-run`, of one item or many.
     func foresee(_ items: Int, _ left: [String: Int] = [:]) -> ExitCode {
         answer(
             .object([("wouldSend", .number(items)), ("left", Self.json(left))]),
@@ -109,7 +112,7 @@ extension DeskSession {
         }
     }
 
-    /// Why an item cannot be corrected at all.
+    /// Returns the reason why an item cannot be corrected at all.
     private func obstacle(
         _ item: DeadLetterMessage,
         _ cutoff: ReplayCutoff,
@@ -124,7 +127,7 @@ extension DeskSession {
         return now.kind == .alreadyRecorded ? "recorded already for its users" : nil
     }
 
-    /// Nil where there can be nothing at a place of the change.
+    /// Returns the changed body, or `nil` if the body cannot have a value at a place of the change.
     private func changedBody(_ original: JSONValue?, _ item: DeadLetterMessage) throws -> [UInt8]? {
         let settings = try settings
         guard !settings.isEmpty else { return item.origin.body }

@@ -3,7 +3,9 @@ import ServiceRuntime
 import Store
 
 extension DeskSession {
-    /// `export`: everything of the items that the filter means, as JSON lines; personal data too, so the audit notes it.
+    /// Performs `export`: it writes all items that match the filter as JSON lines.
+    ///
+    /// They include personal data, so the export is recorded in the audit.
     func export() async throws -> ExitCode {
         var filter = try await filter()
         let count = try await desk.count(filter)
@@ -12,7 +14,7 @@ extension DeskSession {
         }
         filter.filedBy = count.asOf
         let file = try ExportFile(path: words.value("output"), else: request.shell.output)
-        // Before anything is written: an export that cannot be written down does not take place.
+        // Before anything is written, since an export that cannot be audited must not take place.
         try await desk.audit("export", filter, items: count.items, by: try deskOperator())
         var last = ""
         var written: [String] = []
@@ -25,7 +27,7 @@ extension DeskSession {
         }
         try file.close()
         if let path = words.value("output") {
-            // Only what is in a whole file counts as exported, since retention goes by that.
+            // Only items in a complete file count as exported, since retention depends on this mark.
             for start in stride(from: 0, to: written.count, by: 200) {
                 try await desk.markExported(Array(written[start..<min(start + 200, written.count)]))
             }
@@ -37,7 +39,7 @@ extension DeskSession {
         return .done
     }
 
-    /// `import`: brings back what an export has written out.
+    /// Performs `import`: it stores the items of an export again.
     func importLetters() async throws -> ExitCode {
         guard operands.count == 1 else {
             throw words.misuse("import takes one file, or - for stdin")
@@ -57,10 +59,10 @@ extension DeskSession {
             letters.append(parsed)
         }
         let `operator` = try deskOperator()
-        // Nobody may remember any more who of them was erased meanwhile.
+        // Older items are rejected, since the tombstones of users that were erased in the meantime may be deleted.
         let cutoff = try await cutoff()
         let young = letters.filter { $0.summary.firstFailedAt >= cutoff.earliest }
-        // Before anything is brought in: an import that cannot be written down does not take place.
+        // Before anything is stored, since an import that cannot be audited must not take place.
         try await desk.audit("import", DeadLetterFilter(), items: young.count, by: `operator`)
         var added = 0
         for start in stride(from: 0, to: young.count, by: 200) {

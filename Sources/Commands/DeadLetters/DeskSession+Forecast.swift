@@ -4,11 +4,11 @@ import Push
 import ServiceRuntime
 import Store
 
-/// `replay --dry-run`.
+/// The dry run of `replay`.
 extension DeskSession {
-    /// What would become of each item, counted; nothing is changed.
+    /// Counts the predicted outcomes of all items and changes nothing.
     ///
-    /// However many there are, only a page of them is held at a time, and the first are named.
+    /// Only one page of items is in memory at a time, and only the first items are listed.
     func foresee(
         _ order: ReplayOrder,
         _ survey: ReplaySurvey,
@@ -49,7 +49,7 @@ extension DeskSession {
         .object([("outlet", .text(backlog.name)), ("waiting", .number(backlog.count))])
     }
 
-    /// What waits already for the outlets that a replay may go through, as far as its filter tells.
+    /// Returns the backlogs of the outlets that a replay may use, as narrowed by its filter.
     private func waiting(before filter: DeadLetterFilter) async throws -> [StoreStatus.Backlog] {
         try await StoreStatus.backlogs(pool).filter { backlog in
             guard let part = OutletPart(backlog.name) else { return false }
@@ -57,7 +57,7 @@ extension DeskSession {
         }
     }
 
-    /// Foresees with the rules and the tables as they are.
+    /// Makes a forecast with the present rules and tables.
     func forecast() throws -> ReplayForecast {
         ReplayForecast(
             catalogs: try setup.catalogs(),

@@ -3,7 +3,7 @@ import ServiceRuntime
 import Store
 
 extension DeskSession {
-    /// `groups`: what is wrong, the largest first.
+    /// Performs `groups`: it lists the groups of dead letters, the largest first.
     func groups() async throws -> ExitCode {
         try expectNoItems()
         let filter = try await filter()
@@ -22,7 +22,7 @@ extension DeadLetterGroups {
         index == 2 ? .heading : line.hasPrefix("    ") ? .faint : .plain
     }
 
-    /// Each group in a line of a table, with its latest error below.
+    /// Returns each group as a line of a table, with its latest error below.
     func lines(fitting width: Int?) -> [String] {
         guard items > 0 else { return ["No items match."] }
         var table = TextTable(
@@ -49,7 +49,7 @@ extension DeadLetterGroups {
 }
 
 extension DeadLetterGroup {
-    /// Where the latest item was given up, and its error.
+    /// The stage at which the latest item was given up, and its error.
     fileprivate var latestWords: String {
         let place = [cause.provider, cause.app, cause.eventType].compactMap { $0 }.joined(separator: " ")
         return "\(cause.stage.rawValue)\(place.isEmpty ? "" : " " + place): \(cause.error)"

@@ -3,17 +3,17 @@ import ServiceRuntime
 import Store
 
 extension BellhopConfiguration {
-    /// How old what is replayed may be.
+    /// The maximum age of replayed items.
     var replays: ReplayHorizon { ReplayHorizon(span: replayHorizon, lead: replayLead) }
 }
 
 extension DeskSession {
-    /// Letters that failed first before this may neither go out nor come in again.
+    /// Returns the time before which an item must not have failed first, to be replayed or imported.
     func cutoff() async throws -> ReplayCutoff {
         try await desk.cutoff(request.configuration.replays)
     }
 
-    /// How many failed too early, and why that matters.
+    /// Returns the line about items that failed too early, with the reason.
     func tooOld(_ count: Int, _ cutoff: ReplayCutoff) -> String {
         "\(count.of("item")) failed first \(before(cutoff)) and stay: \(Self.reason(cutoff))."
     }

@@ -3,7 +3,7 @@ import ServiceRuntime
 import Store
 
 extension DeskSession {
-    /// `list`: single items, those that failed last first.
+    /// Performs `list`: it lists single items, the most recent failures first.
     func list() async throws -> ExitCode {
         let filter = try await filter()
         let order = try words.optional("sort", "newest, oldest or deaths", DeadLetterOrder.init) ?? .newest
@@ -27,7 +27,7 @@ extension DeskSession {
 extension DeadLetterPage {
     fileprivate func lines(fitting width: Int?) -> [String] {
         guard count > 0 else { return ["No items match."] }
-        // What is the same of all of them nobody needs to read.
+        // A column with the same value in every row is left out.
         let showsState = items.contains { $0.state != .open }
         let showsDeaths = items.contains { $0.deaths > 1 }
         var header = ["item", "failed", "app", "type", "user", "reason"]
@@ -51,7 +51,7 @@ extension DeadLetterPage {
         let bare = TextTable(header, texts: texts, flexible: flexible, rows: rows)
         let room = width.map { $0 - (bare.lines().map(\.count).max() ?? 0) - 2 }
         let rest = DeskText.rest(items.count, of: count)
-        // An error of which a few letters are left says nothing: then it has a line of its own.
+        // An error cut to a few characters is useless, so it gets a separate line.
         if let width, let room, room < min(Self.leastError, errors.map(\.count).max() ?? 0) {
             let below: [[String]] = [[]] + errors.map { ["    " + DeskText.cut($0, to: width - 4)] }
             return zip(bare.lines(fitting: width), below).flatMap { line, error in [line] + error } + rest

@@ -5,7 +5,8 @@ import Store
 extension DeskSession {
     var book: ReplayBook { ReplayBook(pool: pool) }
 
-    /// `replay`: freezes what the filter means now, and watches while a scheduler sends it.
+    /// Performs `replay`: it fixes the list of items that match the filter now, and watches while a scheduler sends
+    /// them.
     func replay() async throws -> ExitCode {
         let cutoff = try await cutoff()
         let limits = ReplayLimits(
@@ -70,7 +71,7 @@ extension DeskSession {
 }
 
 extension Words {
-    /// `--rate`, `--ramp` and `--pause-at`.
+    /// Returns the pace from `--at`, `--rate`, `--ramp` and `--pause-at`.
     fileprivate func pace(_ now: Timestamp) throws(CommandFailure) -> ReplayOrder.Pace {
         var pace = ReplayOrder.Pace(isRamped: has("ramp"))
         pace.rate = try number("rate", in: 1...100_000, unit: "/s")

@@ -3,13 +3,15 @@ import ServiceRuntime
 import Store
 
 extension DeskSession {
-    /// `show`: everything about one item; personal data only on request, which the audit notes.
+    /// Performs `show`: it prints one item with all details.
+    ///
+    /// Personal data is shown only on request, which is recorded in the audit.
     func show() async throws -> ExitCode {
         let detail = try await detail()
         if words.has("reveal") {
             var filter = DeadLetterFilter()
             filter.ids = [detail.summary.deadID]
-            // Before anything is seen: a look that cannot be written down does not take place.
+            // Before anything is shown, since a reveal that cannot be audited must not take place.
             try await desk.audit("reveal", filter, items: 1, by: try deskOperator())
         }
         let view = DeadLetterDetailView(
@@ -23,7 +25,7 @@ extension DeskSession {
         return .done
     }
 
-    /// Of an id that was used before, where what is stored under it differs from what came later.
+    /// Returns the differences between the stored event and a later one with the same id.
     private func conflict(of detail: DeadLetterDetail) async throws -> [JSONEdits.Difference] {
         let cause = detail.summary.cause
         guard cause.reason == RejectionReason.idConflict.rawValue,
@@ -38,13 +40,14 @@ extension DeskSession {
         let before: [(String, JSONValue)] = [
             ("title", .string(stored.title)), ("body", .string(stored.body)), ("data", .object(stored.data)),
         ]
-        // What the catalogue's template says in the producer's place is no difference of the producer's.
+        // A text from the catalogue's template, in place of a text that the producer left out, does not count as a
+        // difference.
         return before.filter { later[$0.0] != nil }.flatMap { name, value in
             JSONEdits.differences(value, later[name], at: JSONPointer.root.key(name))
         }
     }
 
-    /// Of a delivery, its notification and its line in the ledger as they stand.
+    /// Returns the notification and the ledger row of a delivery, in their present state.
     private func event(of detail: DeadLetterDetail) async throws -> DeadLetterDetailView.Event? {
         guard let delivery = detail.summary.delivery else { return nil }
         let key = delivery.notification

@@ -3,9 +3,9 @@ import ServiceRuntime
 import Store
 
 extension DeskSession {
-    /// Shows how a replay comes along until it ends or pauses.
+    /// Shows a replay's progress until it ends or pauses.
     ///
-    /// Ctrl-C ends the watching alone.
+    /// Ctrl-C ends only the display.
     func watch(_ id: Int64) async throws -> ExitCode {
         let terminal = isJSON ? nil : request.shell.terminal
         var still = ReplayStandstill()
@@ -26,7 +26,7 @@ extension DeskSession {
                 let why = await whyNobodyCarries()
                 isJSON ? say(why) : print(why)
             }
-            // Nobody sits there who could end it.
+            // Without a terminal, no operator can end the command.
             if request.shell.terminal == nil, still.isOver {
                 throw failure(.tryAgain, "it has not moved for two minutes", Self.goesOn, "replay \(id)")
             }
@@ -34,10 +34,10 @@ extension DeskSession {
         }
     }
 
-    /// What is no part of the answer.
+    /// Prints a line that does not belong to the answer.
     private func say(_ line: String) { request.shell.complaints.print(line: line) }
 
-    /// `replays [N]`: one replay, or all of them, those that have not ended first.
+    /// Performs `replays [N]`: it shows one replay, or all of them, active ones first.
     func replays() async throws -> ExitCode {
         let id = try replayNumber()
         let emphasis = { (index: Int, _: String) -> Emphasis in index == 0 ? .heading : .plain }
@@ -90,7 +90,9 @@ extension DeskSession {
         return progress
     }
 
-    /// `pause`, `resume` and `cancel`, from whichever terminal.
+    /// Performs `pause`, `resume` and `cancel`.
+    ///
+    /// They work from any terminal.
     func control() async throws -> ExitCode {
         guard let id = try replayNumber() else {
             throw words.misuse("\(request.verb.rawValue) takes a replay's number")
@@ -101,7 +103,7 @@ extension DeskSession {
         case .resume: control = .resume
         default: control = .cancel
         }
-        // Before anybody is asked why.
+        // Checks that the replay exists before the operator is asked for a reason.
         _ = try await self.progress(of: id)
         guard try await book.control(id, control, by: try deskOperator()) else {
             let state = try await book.progress(of: id).map { "it is \($0.replay.state.rawValue)" }
@@ -122,7 +124,9 @@ extension DeskSession {
         return id
     }
 
-    /// Prints how it stands; the code says whether all went well.
+    /// Prints the state of a replay.
+    ///
+    /// The exit code shows whether everything succeeded.
     private func report(_ progress: ReplayProgress) async throws -> ExitCode {
         let view = try await view(of: progress)
         answer(view.json, lines: view.lines)
@@ -136,7 +140,7 @@ extension DeskSession {
 
     private static let listing = "bellhop dead-letters replays lists them"
 
-    /// So many without a word are silence: ten seconds.
+    /// Polls between two progress lines if there is no terminal: ten seconds.
     private static let breath = 40
     private static let failuresShown = 10
     private static let goesOn =

@@ -3,7 +3,7 @@ import Postgres
 import ServiceRuntime
 import Store
 
-/// What somebody asks of the desk.
+/// An operator's call of a dead-letter command.
 struct DeskRequest: Sendable {
     let call: Call
     let verb: DeskVerb
@@ -14,14 +14,16 @@ struct DeskRequest: Sendable {
     var configuration: BellhopConfiguration { setup.configuration }
 }
 
-/// One command at the desk, with its connection to the database; the verbs are in extensions.
+/// One call of a dead-letter command, with its connection to the database.
+///
+/// The verbs are in extensions.
 struct DeskSession: Sendable {
     let request: DeskRequest
     let pool: PostgresPool
     let desk: DeadLetterDesk
     let now: Timestamp
 
-    /// Runs a body and closes the connection behind it.
+    /// Runs a body and closes the connection afterwards.
     static func with(
         _ request: DeskRequest,
         _ body: @Sendable (DeskSession) async throws -> ExitCode
@@ -37,15 +39,19 @@ struct DeskSession: Sendable {
     var words: Words { request.words }
     var isJSON: Bool { request.call.isJSON }
 
-    /// The words behind the verb.
+    /// The words after the verb.
     var operands: [String] { Array(words.operands.dropFirst()) }
 
-    /// Prints one line, whatever a letter brought into it.
+    /// Prints one line.
+    ///
+    /// No content of a dead letter can end it.
     func print(_ line: String) {
         request.shell.print(line: line)
     }
 
-    /// Prints an answer: one value for a program, lines for people, whatever a letter brought into them.
+    /// Prints an answer: one value for a program, or lines for people.
+    ///
+    /// No content of a dead letter can end a line.
     func answer(
         _ json: @autoclosure () -> JSONText,
         lines: @autoclosure () -> [String],
@@ -54,12 +60,12 @@ struct DeskSession: Sendable {
         request.call.answer(json(), lines: lines(), emphasis: emphasis)
     }
 
-    /// How wide the reader's terminal is; nil where nobody knows.
+    /// The width of the terminal, or `nil` if it is unknown.
     var width: Int? { request.shell.output.width }
 
-    // MARK: - Who, which, how many
+    // MARK: - Operator, items and counts
 
-    /// The filter of the command line, with the items that it names by the beginnings of their ids.
+    /// Returns the filter of the command line, with the items that it names by prefixes of their ids.
     func filter() async throws -> DeadLetterFilter {
         var filter = try DeadLetterFilter(words, now: now)
         try await expectKnown(filter)
@@ -68,7 +74,9 @@ struct DeskSession: Sendable {
         return filter
     }
 
-    /// The same for an act, which nobody wants to do to everything by forgetting a word.
+    /// Returns the filter of an act.
+    ///
+    /// It must be explicit, so that a forgotten word does not select everything.
     func filterOfAct() async throws -> DeadLetterFilter {
         var filter = try await filter()
         try filter.expectMeant(words, request.verb)
@@ -76,7 +84,9 @@ struct DeskSession: Sendable {
         return filter
     }
 
-    /// A word that nothing here or anywhere has ever had is a slip: "no items match" would be believed.
+    /// Rejects a reason, stage or provider that is unknown and that no item has.
+    ///
+    /// It is probably a typo, and an operator would trust the answer "no items match".
     private func expectKnown(_ filter: DeadLetterFilter) async throws {
         let known: [(DeadLetterCause.Member, String?, [String])] = [
             (.reason, filter.reason, DeadLetterAdvice.byReason.keys.sorted()),
@@ -89,7 +99,7 @@ struct DeskSession: Sendable {
         }
     }
 
-    /// The one group whose fingerprint begins like this.
+    /// Returns the fingerprint with this prefix, which must be unique.
     private func fingerprint(_ text: String) async throws -> String {
         let found = try await desk.fingerprints(beginningWith: text, atMost: 2)
         guard found.count > 1, !found.contains(text) else { return found.first ?? text }
@@ -106,7 +116,7 @@ struct DeskSession: Sendable {
         throw words.misuse("\(request.verb.rawValue) takes no operand; found \(first)")
     }
 
-    /// The one item whose id begins like this.
+    /// Returns the id with this prefix, which must be unique.
     func item(_ text: String) async throws -> String {
         let ids = try await desk.ids(beginningWith: text, atMost: 3)
         if ids.contains(text) { return text }
@@ -130,13 +140,13 @@ struct DeskSession: Sendable {
         return CommandFailure(code, attempted: attempted, cameBack: cameBack, whatToDo: whatToDo)
     }
 
-    /// What is said where there are more items now than somebody has agreed to.
+    /// Makes the failure for more items than the operator has confirmed.
     func moreThanAgreed(_ items: Int, _ agreed: Int, _ consequence: String) -> CommandFailure {
         let cameBack = "\(items.of("item")) match now, and \(agreed.grouped) were agreed to"
         return failure(.tryAgain, cameBack, "\(consequence); look again")
     }
 
-    /// The one item that a verb takes, with all that is known of it.
+    /// Returns the one item that a verb takes, with all its details.
     func detail() async throws -> DeadLetterDetail {
         guard operands.count == 1 else {
             throw words.misuse("\(request.verb.rawValue) takes one item; list has their names")
@@ -150,7 +160,7 @@ struct DeskSession: Sendable {
 }
 
 extension DeadLetterFilter {
-    /// Says what is missing where an act has neither items, nor a filter, nor the word for everything.
+    /// Reports the missing argument if an act has no items, no filter and no `--all`.
     func expectMeant(_ words: Words, _ verb: DeskVerb) throws(CommandFailure) {
         if isNarrow, words.has("all") { throw words.misuse("--all means everything, and there is a filter beside it") }
         guard isNarrow || words.has("all") else {

@@ -1,6 +1,6 @@
-/// What each verb says of itself.
+/// The help texts of the verbs.
 extension DeskVerb {
-    /// In a sentence or two.
+    /// The description, in one or two sentences.
     var purpose: String {
         switch self {
         case .groups: "Groups dead letters by cause, largest group first."
@@ -25,7 +25,7 @@ extension DeskVerb {
         }
     }
 
-    /// How it is called at night.
+    /// An example call.
     var example: String {
         switch self {
         case .groups: "groups --since 2h"
@@ -47,7 +47,7 @@ extension DeskVerb {
         }
     }
 
-    /// Everything that `--help` says behind the verb.
+    /// The complete text of `--help` for the verb.
     var help: String {
         let words = try? Words([rawValue], options: DeskOptions.all, of: DeadLettersCommand.name)
         let known = words.map(options) ?? []

@@ -1,4 +1,4 @@
-/// What can be done at the desk.
+/// The verbs of `bellhop dead-letters`.
 enum DeskVerb: String, CaseIterable, Sendable {
     case groups
     case list
@@ -17,7 +17,7 @@ enum DeskVerb: String, CaseIterable, Sendable {
     case `import`
     case audit
 
-    /// Its words on the command line.
+    /// The usage on the command line.
     var usage: String {
         switch self {
         case .groups: "groups [FILTER] [--watch] [--json]"
@@ -38,10 +38,10 @@ enum DeskVerb: String, CaseIterable, Sendable {
         }
     }
 
-    /// The options that mean something to it.
+    /// Returns the options that the verb accepts.
     func options(_ words: Words) -> Set<String> {
         let act: Set<String> = ["by", "because", "json"]
-        // What the broker's queue can answer by itself.
+        // The options that the broker's queue supports without the database.
         if words.has("from-queue") {
             let scan = DeskOptions.filters.subtracting(["state"]).union(["from-queue"])
             switch self {

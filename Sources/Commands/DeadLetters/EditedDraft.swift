@@ -1,13 +1,13 @@
 import Foundation
 import ServiceRuntime
 
-/// What somebody has written in an editor, kept until it is on its way: nobody shall write it twice.
+/// A text that an operator has written in an editor, kept until it is sent, so that it need not be written twice.
 ///
-/// It may hold personal data, so that only its writer can read it.
+/// It may contain personal data, so only its author can read the file.
 struct EditedDraft: Sendable {
     let path: String
 
-    /// Writes it down; nil where it cannot be written.
+    /// Writes the draft to a file, or returns `nil` if that fails.
     static func keep(_ text: [UInt8], of item: String) -> EditedDraft? {
         let folder = FileManager.default.temporaryDirectory
         let beginning = String(item.prefix(12).filter { $0.isLetter || $0.isNumber })
@@ -26,7 +26,7 @@ struct EditedDraft: Sendable {
 
     var words: String { "Your text is in \(path): hand it in with --file \(path)." }
 
-    /// The same failure, with where the text is.
+    /// Returns the same failure with the path of the draft.
     func telling(_ failure: CommandFailure) -> CommandFailure {
         CommandFailure(
             failure.exitCode,

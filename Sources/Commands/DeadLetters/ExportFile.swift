@@ -1,9 +1,9 @@
 import Foundation
 import ServiceRuntime
 
-/// Where an export goes: a new file that only its owner can read, or stdout.
+/// The destination of an export: a new file that only its owner can read, or stdout.
 ///
-/// A file appears under its name when it is whole; until then `.part` is appended.
+/// The file gets its name when it is complete. Until then its name ends with `.part`.
 struct ExportFile {
     private enum Place {
         case file(NewFile, name: String)
@@ -12,7 +12,9 @@ struct ExportFile {
 
     private let place: Place
 
-    /// No path means `output`.
+    /// Opens the destination.
+    ///
+    /// Without a path it is `output`.
     init(path: String?, else output: PrintedOutput) throws(CommandFailure) {
         guard let path else {
             place = .output(output)
@@ -29,12 +31,14 @@ struct ExportFile {
         }
     }
 
-    /// Whether somebody takes what is written: an export that is printed has no purpose without.
+    /// Whether the output is still read.
+    ///
+    /// A printed export is useless without a reader.
     var isWanted: Bool {
         if case .output(let output) = place { output.isOpen } else { true }
     }
 
-    /// Writes lines, and returns once they are on the disk.
+    /// Writes lines, and returns after they are on disk.
     func write(_ lines: [String]) throws(CommandFailure) {
         switch place {
         case .output(let output):
@@ -49,7 +53,7 @@ struct ExportFile {
         }
     }
 
-    /// Gives the file its name.
+    /// Gives the file its final name.
     func close() throws(CommandFailure) {
         guard case .file(let file, let name) = place else { return }
         do throws(OutputFile.Failure) {

@@ -1,16 +1,18 @@
 import Pipeline
 import ServiceRuntime
 
-/// What a dry run has foreseen: every item counted, the first ones named.
+/// The result of a dry run.
+///
+/// Every item is counted, and the first ones are listed.
 struct ForecastTally {
-    /// What is counted together.
+    /// Predictions that are counted together.
     private struct Foreseen: Hashable {
         let kind: String
         let detail: String?
 
         init(_ prediction: ReplayPrediction) {
             kind = prediction.kind.rawValue
-            // The instants until which things would wait differ from user to user.
+            // The instants until which deliveries would wait differ from user to user.
             let isInstant = prediction.kind == .quietUntil
             detail = isInstant ? prediction.detail?.split(separator: " ").first.map(String.init) : prediction.detail
         }
@@ -23,13 +25,15 @@ struct ForecastTally {
         var words: String { [kind, detail].compactMap { $0 }.joined(separator: ", ") }
     }
 
-    /// So many are named; whoever wants more narrows the filter.
+    /// The maximum number of listed items.
+    ///
+    /// An operator can narrow the filter to see others.
     static let mostNamed = 1_000
-    /// So many details are told apart.
+    /// The maximum number of details that are counted separately.
     private static let mostDetails = 200
 
     private var counts: [Foreseen: Int] = [:]
-    /// The first items, each with what would become of it.
+    /// The first items, each with its predicted outcome.
     private(set) var named: [JSONText] = []
     private(set) var unnamed = 0
 
@@ -64,7 +68,7 @@ struct ForecastTally {
         )
     }
 
-    /// For people.
+    /// The lines for people.
     var lines: [String] {
         let rows = sorted.map { ["  \($0.key.words)", $0.value.grouped] }
         return Array(TextTable(["prediction", "items"], rows: rows).lines().dropFirst())

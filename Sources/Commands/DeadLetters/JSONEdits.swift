@@ -1,13 +1,13 @@
 import BellhopRules
 
-/// Changes to a JSON document, and the difference between two.
+/// Changes a JSON document, and compares two.
 enum JSONEdits {
-    /// No event is deeper.
+    /// No event is nested deeper.
     private static let deepest = 64
 
-    /// The document with a value at a place; nil where the place cannot be.
+    /// Returns the document with a value at a place, or `nil` if the place is impossible.
     ///
-    /// Objects on the way are made where they are missing; `-` stands for the end of an array.
+    /// Missing objects on the path are created. `-` stands for the end of an array.
     static func setting(_ value: JSONValue, at steps: ArraySlice<String>, in document: JSONValue?) -> JSONValue? {
         guard steps.count <= deepest else { return nil }
         guard let step = steps.first else { return value }
@@ -31,14 +31,16 @@ enum JSONEdits {
         }
     }
 
-    /// One place where two documents differ.
+    /// One place at which two documents differ.
     struct Difference: Equatable {
         let place: JSONPointer
         let before: JSONValue?
         let after: JSONValue?
     }
 
-    /// The places that differ, the outermost where one side has nothing there.
+    /// Returns the places that differ.
+    ///
+    /// If one side has no value at a place, the outermost such place is returned.
     static func differences(
         _ before: JSONValue?,
         _ after: JSONValue?,

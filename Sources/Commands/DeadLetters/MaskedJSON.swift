@@ -1,24 +1,26 @@
 import BellhopRules
 
-/// JSON as somebody may see it who has no business with the person behind it: its structure, and what names things.
+/// Masks personal data in JSON.
+///
+/// It keeps the structure and the members that identify things.
 enum MaskedJSON {
-    /// Members of an event, a feed or a letter of ours that say what kind of thing it is and whose, and nothing of what
-    /// somebody did or wrote.
+    /// Members of events, feed messages and internal messages that identify a kind or an owner, and that contain
+    /// nothing that a user did or wrote.
     ///
-    /// Only where these stand: in data and metadata the same names are a producer's own.
+    /// They are shown only at the message's top level. In data and metadata the same names belong to the producer.
     private static let tellingFields: Set<String> = [
         "app", "channel", "collapseKey", "deliverAt", "environment", "eventType", "expiresAt", "id", "notificationId",
         "notifications", "permission", "platform", "provider", "sentAtIso", "target", "topic", "userId",
     ]
 
-    /// The context attributes of a CloudEvent that say as little.
+    /// The context attributes of a CloudEvent that contain no personal data either.
     private static let tellingAttributes: Set<String> = [
         "datacontenttype", "id", "source", "specversion", "time", "traceparent", "type",
     ]
 
     private static let audiences: Set<String> = ["user", "users", "topic", "everyone"]
 
-    /// A whole message.
+    /// Masks a whole message.
     static func body(_ value: JSONValue) -> JSONValue {
         guard let object = value.object else { return part(value) }
         guard object["specversion"] != nil else { return fields(object) }
@@ -28,7 +30,7 @@ enum MaskedJSON {
         }
     }
 
-    /// Something inside a message: all of it masked.
+    /// Masks a part of a message completely.
     static func part(_ value: JSONValue) -> JSONValue {
         switch value {
         case .null, .bool: value
@@ -47,7 +49,7 @@ enum MaskedJSON {
         }
     }
 
-    /// As it is, but for objects: nothing that tells is one.
+    /// Returns the value unchanged, but masks objects, since no identifying member is an object.
     private static func plain(_ value: JSONValue) -> JSONValue {
         switch value {
         case .object: part(value)
@@ -60,12 +62,12 @@ enum MaskedJSON {
         .object(JSONObject(unique: object.members.map { .init(key: $0.key, value: change($0.key, $0.value)) }))
     }
 
-    /// What stands for a text; nil for a number.
+    /// Returns the replacement for a text, or for a number if `text` is `nil`.
     private static func mask(_ text: String?) -> String {
         text.map { "••• \($0.count.of("character"))" } ?? "•••"
     }
 
-    /// Headers: what the broker writes and the telling attributes of CloudEvents stay, all others are masked.
+    /// Masks headers, except those that the broker writes and the identifying attributes of CloudEvents.
     static func headers(_ value: JSONValue) -> JSONValue {
         guard let object = value.object else { return part(value) }
         return mapped(object) { isTelling(header: $0.lowercased()) ? $1 : part($1) }
@@ -80,7 +82,7 @@ enum MaskedJSON {
     }
 }
 
-/// JSON over several lines, for people.
+/// Formats JSON over several lines, for people.
 enum PrettyJSON {
     static func lines(_ value: JSONValue, indentation: String = "") -> [String] {
         switch value {

@@ -1,17 +1,19 @@
 import BellhopRules
 
-/// A value and its place in a body, as `--set` has them.
+/// A value and its place in a body, as in `--set`.
 struct PlacedValue {
     let place: JSONPointer
     let value: JSONValue
 
-    /// `/data/amount=12`, and `data.amount=12` as well; nil for what is neither.
+    /// Parses `/data/amount=12` or `data.amount=12`.
+    ///
+    /// Returns `nil` for any other form.
     init?(_ word: String) {
         let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         let path = parts[0].hasPrefix("/") ? parts[0] : "/" + parts[0].replacing(".", with: "/")
         guard parts.count == 2, let place = JSONPointer(path), !place.steps.isEmpty else { return nil }
         self.place = place
-        // What is no JSON is a text: nobody wants to quote twice on a command line.
+        // A value that is not valid JSON counts as a text, so that nobody has to quote twice on a command line.
         value = (try? JSONParser().parse(Array(parts[1].utf8)).get()) ?? .string(parts[1])
     }
 
@@ -21,10 +23,10 @@ struct PlacedValue {
 }
 
 extension JSONValue {
-    /// What stands for the item's own id in an id that is given to many.
+    /// The placeholder of the item's own id, in an id that is set for many items.
     static let itemMark = "{item}"
 
-    /// With the item's id where the mark stands.
+    /// Returns the value with the item's id in place of the placeholder.
     func naming(_ item: String) -> JSONValue {
         guard let string else { return self }
         return .string(string.replacing(Self.itemMark, with: item))

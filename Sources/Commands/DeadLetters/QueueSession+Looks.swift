@@ -2,9 +2,9 @@ import BellhopRules
 import ServiceRuntime
 import Store
 
-/// What is looked at without the database.
+/// The commands that show dead letters without the database.
 extension QueueSession {
-    /// What is wrong, the largest trouble first.
+    /// Performs `groups`, the largest group first.
     func groups() async throws -> ExitCode {
         try expectNoItems()
         var gathering = DeadLetterGathering(at: SystemTime().timestamp)
@@ -20,7 +20,9 @@ extension QueueSession {
         return .done
     }
 
-    /// The items that failed last; older ones are counted and forgotten, so that memory stays bounded.
+    /// Performs `list`.
+    ///
+    /// It keeps only the most recent failures and counts the older ones, so that memory stays bounded.
     func list() async throws -> ExitCode {
         let limit = filter.limit ?? 50
         var latest: [DeadLetterItem] = []
@@ -56,7 +58,9 @@ extension QueueSession {
         return TextTable(header, texts: [1, 2, 3, 4, 5, 6], flexible: [6, 4, 3, 2], rows: rows)
     }
 
-    /// One item with its message, masked: without a database no look behind the mask can be written down.
+    /// Performs `show` for one item with its message.
+    ///
+    /// The message is masked, since without a database no reveal can be audited.
     func show() async throws -> ExitCode {
         guard filter.ids.count == 1 else { throw words.misuse("show takes one item; list has their names") }
         var found: [DeadLetterItem] = []

@@ -4,9 +4,11 @@ import Pipeline
 import ServiceRuntime
 import Store
 
-/// What is saved or moved on without the database.
+/// The commands that save or move dead letters without the database.
 extension QueueSession {
-    /// Everything stays in the queue.
+    /// Performs `export`.
+    ///
+    /// All messages stay in the queue.
     func export() async throws -> ExitCode {
         let file = try ExportFile(path: words.value("output"), else: request.shell.output)
         var count = 0
@@ -23,14 +25,14 @@ extension QueueSession {
         return count == 0 ? .answerIsNo : .done
     }
 
-    /// What a replay would move, and what would stay and why.
+    /// The number of messages that a replay would move, and of those that stay, by reason.
     private struct Survey {
         var rejected = 0
         var deliveries = 0
         var cut = 0
         var old = 0
 
-        /// Why some stay.
+        /// Returns the reasons why messages stay.
         func lines(_ horizon: Duration) -> [String] {
             var lines: [String] = []
             if cut > 0 { lines.append(DeskText.cutBodies(cut)) }
@@ -44,7 +46,9 @@ extension QueueSession {
         }
     }
 
-    /// Moves rejected messages to the replay queue, each only once the broker has confirmed it there.
+    /// Performs `replay`: it moves rejected messages to the replay queue.
+    ///
+    /// A message leaves the dead-letter queue only after the broker has confirmed the moved copy.
     func replay() async throws -> ExitCode {
         var survey = Survey()
         let short = try await forEach { items in
@@ -86,7 +90,7 @@ extension QueueSession {
         let result: Result<Void, any Error>
         do {
             _ = try await forEach { items in
-                // What has arrived since the count was agreed to stays.
+                // Messages that arrived after the confirmed count stay.
                 let chosen = items.indices.filter { isReplayable(items[$0]) }.prefix(most - sent)
                 let confirmed = await DeadLetterScan.republish(
                     chosen.map { items[$0] },
@@ -109,12 +113,14 @@ extension QueueSession {
 
     private var horizon: Duration { request.configuration.replayHorizon }
 
-    /// By the settings alone: how far retention has gone only the database knows.
+    /// Whether a message is too old by the settings.
+    ///
+    /// The actual limit of retention is known only to the database.
     private func isTooOld(_ item: DeadLetterItem) -> Bool {
         item.failedAt.microseconds < SystemTime().timestamp.microseconds - horizon.microseconds
     }
 
-    /// What needs no ledger, is whole, and young enough.
+    /// Whether a message needs no ledger, has a complete body and is not too old.
     private func isReplayable(_ item: DeadLetterItem) -> Bool {
         item.delivery == nil && item.origin.cutBody == nil && !isTooOld(item)
     }

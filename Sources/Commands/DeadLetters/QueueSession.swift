@@ -4,10 +4,12 @@ import Pipeline
 import ServiceRuntime
 import Store
 
-/// The desk without the database: `--from-queue` works on the broker's dead-letter queue alone.
+/// The dead-letter commands without the database.
 ///
-/// What it replays reaches the workers' replay queue, where it waits for the database like everything else. There is no
-/// audit in such a night; who did it, and why, travels in the messages' own headers.
+/// `--from-queue` uses only the broker's dead-letter queue.
+///
+/// Replayed messages go to the workers' replay queue, where they wait for the database like all other messages. Without
+/// the database there is no audit, so the operator's name and reason are stored in the messages' headers.
 struct QueueSession: Sendable {
     let request: DeskRequest
     let names: TopologyNames
@@ -41,9 +43,11 @@ struct QueueSession: Sendable {
 
     func say(_ line: String) { request.shell.print(line: line) }
 
-    /// Calls `body` with the items that match; the positions that it returns leave the queue.
+    /// Calls `body` with the matching items.
     ///
-    /// - Returns: what to say in the end where not all letters could be looked at.
+    /// The positions that it returns are removed from the queue.
+    ///
+    /// - Returns: a failure to report at the end, if not all messages could be read.
     func forEach(_ body: ([DeadLetterItem]) async throws -> Set<Int>) async throws -> CommandFailure? {
         let reach = try await scan.run { items in
             let matching = items.indices.filter { filter.matches(items[$0]) }
@@ -69,9 +73,11 @@ struct QueueSession: Sendable {
         }
     }
 
-    // MARK: - Where nothing was found
+    // MARK: - Empty results
 
-    /// Ends a command that has found nothing: a word that nobody ever uses is a slip, as it is with the database.
+    /// Ends a command that has found nothing.
+    ///
+    /// An unknown reason, stage or provider is an error, as with the database.
     func foundNothing(_ json: JSONText) async throws -> ExitCode {
         try filter.expectWordsOfOurs(words)
         request.call.answer(json, lines: ["No items match in \(names.dead)."])
@@ -79,7 +85,9 @@ struct QueueSession: Sendable {
         return .answerIsNo
     }
 
-    /// What a scheduler has taken and cannot file yet nobody else sees; it comes back as soon as it lets go.
+    /// Reports that schedulers hold messages that are not visible here.
+    ///
+    /// A scheduler that cannot store them returns them to the queue.
     func sayWhoHolds() async {
         guard !request.call.isJSON, let holders = await consumers(), holders > 0 else { return }
         let held = await heldElsewhere().map { "\($0.of("letter")) in hand" } ?? "letters in hand"
@@ -89,14 +97,16 @@ struct QueueSession: Sendable {
         )
     }
 
-    /// Who takes from the queue.
+    /// Returns the number of consumers of the queue.
     private func consumers() async -> Int? {
         let name = names.dead
         let queue = try? await BrokerSession.with(broker, name: "bellhop dead-letters") { try $0.checkQueue(name) }
         return queue.map { Int($0.consumers) }
     }
 
-    /// How many letters others hold, where the management API is there to ask; its figures are some seconds old.
+    /// Returns the number of messages that consumers hold, if the management API is configured.
+    ///
+    /// Its figures are some seconds old.
     private func heldElsewhere() async -> Int? {
         guard let url = request.configuration.managementURL,
             let management = try? ManagementAPI(url)
@@ -108,7 +118,7 @@ struct QueueSession: Sendable {
 }
 
 extension DeadLetterFilter {
-    /// Says where a reason, a stage or a provider is none that any program of ours gives.
+    /// Rejects a reason, stage or provider that no program of Bellhop uses.
     fileprivate func expectWordsOfOurs(_ words: Words) throws(CommandFailure) {
         let known: [(String, String?, [String])] = [
             ("reason", reason, DeadLetterAdvice.byReason.keys.sorted()),
@@ -121,7 +131,7 @@ extension DeadLetterFilter {
         }
     }
 
-    /// What may have been meant.
+    /// Returns a suggestion for an unknown word.
     static func hint(_ word: String, _ known: [String]) -> String {
         NearestName.find(word, among: known).map { ", did you mean \($0)?" }
             ?? "; there are \(known.joined(separator: ", "))"

@@ -3,20 +3,20 @@ import Push
 import ServiceRuntime
 import Store
 
-/// How long a replay's pushes take at least, by what their providers take from all workers together.
+/// Estimates the minimum duration of a replay's pushes, from the providers' rate limits for all workers together.
 ///
-/// Known as far as the providers' file is at hand, and of deliveries: through whom a message would be pushed only its
-/// recording tells.
+/// The estimate requires the providers' file and covers only deliveries, since the provider of any other message is
+/// known only after it is recorded.
 struct ReplayBudgets {
     private let providers: ProviderConfiguration?
     private var pushes: [String: (budget: PushBudget, count: Int)] = [:]
 
-    /// Nil where the providers' file is not at hand.
+    /// `providers` is `nil` if the providers' file is not available.
     init(_ providers: ProviderConfiguration?) {
         self.providers = providers
     }
 
-    /// Counts an item that would go out.
+    /// Counts an item that would be sent.
     mutating func add(_ cause: DeadLetterCause) {
         guard let app = cause.app.flatMap(AppID.init(validating:)), let provider = cause.provider,
             let budget = providers?.apps[app]?.budget(of: provider)
@@ -28,7 +28,7 @@ struct ReplayBudgets {
         pushes.values.sorted { $0.budget.name < $1.budget.name }
     }
 
-    /// Beyond what may go at once, in whole seconds.
+    /// Returns the time for the pushes beyond the burst, in whole seconds.
     private static func seconds(_ count: Int, _ budget: PushBudget) -> Int {
         let rest = Double(max(0, count - budget.pushes)) / budget.perSecond
         return Int(min(rest.rounded(.up), 1e9))
@@ -57,7 +57,7 @@ struct ReplayBudgets {
 }
 
 extension ProviderConfiguration.Providers {
-    /// What a provider takes, where it says so.
+    /// Returns the rate limit of a provider, if it has one.
     fileprivate func budget(of provider: String) -> PushBudget? {
         switch PushProvider(rawValue: provider) {
         case .fcm: fcm?.budget

@@ -1,13 +1,13 @@
-/// How long a replay has stood still, in looks at it, four a second.
+/// Detects a replay without progress, from polls at four per second.
 ///
-/// A scheduler that cannot reach the broker lets go of it and takes it up again, over and over: that it is carried at this
-/// moment says little, that something of it is settled says all.
+/// A scheduler that cannot reach the broker drops the replay and resumes it repeatedly. It is therefore not sufficient
+/// that a scheduler is running the replay now. Only a settled item proves progress.
 struct ReplayStandstill: Equatable {
-    /// Looks in a row at which nobody carried it.
+    /// Consecutive polls in which no scheduler ran the replay.
     private var uncarried = 0
-    /// Looks since something was settled.
+    /// Polls since an item was settled.
     private var still = 0
-    /// Whether nobody carried it for a while since then.
+    /// Whether no scheduler ran the replay for some time since then.
     private var wasLeft = false
     private var settled = 0
 
@@ -22,14 +22,14 @@ struct ReplayStandstill: Equatable {
         if uncarried >= Self.patience { wasLeft = true }
     }
 
-    /// Whether somebody who watches should hear why, which is once for each time that it is let go.
+    /// Whether the cause should be reported, which is once each time that the schedulers drop the replay.
     var isWorthAWord: Bool { uncarried == Self.patience }
 
-    /// Whether there is no use in watching any longer.
+    /// Whether watching should end.
     var isOver: Bool { wasLeft && still >= Self.endurance }
 
-    /// Five seconds.
+    /// Polls: five seconds.
     private static let patience = 20
-    /// Two minutes.
+    /// Polls: two minutes.
     private static let endurance = 480
 }

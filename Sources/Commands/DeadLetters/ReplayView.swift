@@ -2,7 +2,7 @@ import BellhopRules
 import ServiceRuntime
 import Store
 
-/// How a replay stands, for people and for programs.
+/// The state of a replay, for people and for programs.
 struct ReplayView: Sendable {
     private let progress: ReplayProgress
     private let failures: [ReplayFailure]
@@ -23,7 +23,7 @@ struct ReplayView: Sendable {
 
     private var replay: ReplayRecord { progress.replay }
 
-    /// One line that grows to the right.
+    /// A progress bar on one line.
     var bar: String {
         let width = 24
         let filled = replay.items > 0 ? min(width, progress.settled * width / replay.items) : width
@@ -39,7 +39,7 @@ struct ReplayView: Sendable {
         return parts.joined(separator: " · ")
     }
 
-    /// By what was settled so far; nil while there is too little to tell.
+    /// The estimated remaining time, or `nil` while too little is settled for an estimate.
     private var timeLeft: Duration? {
         let passed = now.microseconds - replay.startedAt.microseconds
         guard progress.settled >= 20, passed > 2_000_000, replay.state == .running else { return nil }
@@ -63,7 +63,7 @@ struct ReplayView: Sendable {
             table.add(["  \(outcome.words)", count.grouped])
         }
         lines += table.lines().dropFirst()
-        // Where nothing failed, or there is no time to speak of, the table says all.
+        // Without failures, or within a short time, the table is sufficient.
         if course.failed.contains(where: { $0 > 0 }), progress.settled > 1 {
             let end = replay.finishedAt ?? now
             let span = Duration.microseconds(max(0, end.microseconds - replay.startedAt.microseconds))
@@ -110,7 +110,7 @@ struct ReplayView: Sendable {
 }
 
 extension ReplayRecord {
-    /// What every command says of a replay.
+    /// The members that every command prints for a replay.
     var members: [(String, JSONText)] {
         [
             ("replay", .number(Int(clamping: id))), ("state", .text(state.rawValue)), ("by", .text(self.operator)),
@@ -125,7 +125,7 @@ extension ReplayRecord {
 }
 
 extension ReplayOutcome {
-    /// With what follows from it, where that is not plain.
+    /// The outcome, with its consequence if that is not obvious.
     fileprivate var words: String {
         switch self {
         case .retrying: "retrying: failed again, retried automatically"

@@ -1,12 +1,12 @@
 import Foundation
 import ServiceRuntime
 
-/// The operator's own editor, on a file that only the operator can read and that is gone afterwards.
+/// Runs the operator's own editor on a file that only the operator can read and that is deleted afterwards.
 struct TextEditor: Sendable {
     private let program: String
     private let environment: [String: String]
 
-    /// `VISUAL`, `EDITOR`, or vi.
+    /// Selects `VISUAL`, `EDITOR`, or vi.
     init(_ environment: [String: String]) {
         let named = [environment["VISUAL"], environment["EDITOR"]].compactMap { $0 }.first { !$0.isEmpty }
         program = named ?? "vi"
@@ -36,7 +36,9 @@ struct TextEditor: Sendable {
         return [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
     }
 
-    /// Through a shell, since people put options behind the name of their editor; Ctrl-C is the editor's meanwhile.
+    /// Runs the editor through a shell, since the variable may contain options after the program's name.
+    ///
+    /// Ctrl-C goes to the editor meanwhile.
     private func open(_ path: String) async throws(CommandFailure) -> ChildEnding {
         let former = [SIGINT, SIGQUIT].map { ($0, signal($0, SIG_IGN)) }
         defer { for (number, handler) in former { _ = signal(number, handler) } }
