@@ -14,7 +14,7 @@ struct FanoutSession: Sendable {
     private var words: Words { call.words }
     private var desk: FanoutDesk { FanoutDesk(pool: pool) }
 
-    /// `list`: those that can go on first, then the latest.
+    /// Performs `list`: fan-outs that can continue come first, then the most recent ones.
     func list() async throws -> ExitCode {
         let filter = try filter()
         guard filter.numbers.isEmpty else { throw words.misuse("list takes no number; show does") }
@@ -31,7 +31,7 @@ struct FanoutSession: Sendable {
         return found.isEmpty ? .answerIsNo : .done
     }
 
-    /// `show`: all that is known of one.
+    /// Performs `show`: it prints one fan-out with all details.
     func show() async throws -> ExitCode {
         let filter = try filter()
         guard filter.numbers.count == 1 || filter.numbers.isEmpty && filter.event != nil else {
@@ -55,7 +55,7 @@ struct FanoutSession: Sendable {
         return .done
     }
 
-    /// `pause`, `resume` and `cancel`, to everything that is meant.
+    /// Performs `pause`, `resume` and `cancel` on all fan-outs that match.
     func act() async throws -> ExitCode {
         guard let act = verb.act else { throw words.misuse("it cannot \(verb.rawValue)") }
         var filter = try filter()
@@ -65,7 +65,7 @@ struct FanoutSession: Sendable {
         guard count > 0 else {
             let states = act.acceptedStates.map(\.rawValue).sorted().joined(separator: " or ")
             filter.states = Set(FanoutState.allCases)
-            // Whoever named one by its number wants to know what it is instead.
+            // An operator who named a fan-out by its number needs to see its present state.
             let named = filter.numbers.isEmpty ? [] : try await desk.latest(filter, atMost: Self.shownBefore)
             let others = named.map { "Fan-out \($0.record.number) is \($0.record.state.rawValue)." }
             call.answer(Self.result(0), lines: ["No fan-outs match that are \(states)."] + others)
@@ -99,7 +99,7 @@ struct FanoutSession: Sendable {
 
     // MARK: - Holds
 
-    /// Those that may concern it, and what of it waits there.
+    /// Returns the holds that may affect the fan-out, with the number of its deliveries that wait behind each.
     private func holds(on record: FanoutRecord) async throws -> [HeldShare] {
         var shares: [HeldShare] = []
         for hold in try await HoldBook(pool: pool).all() where hold.scope.mayConcern(record) {
@@ -110,7 +110,7 @@ struct FanoutSession: Sendable {
         return shares
     }
 
-    /// App and event of each of which something waits behind a hold.
+    /// Returns app and event of each fan-out with deliveries behind a hold.
     private func heldEvents(of found: [FanoutProgress]) async throws -> Set<[String]> {
         var held: Set<[String]> = []
         for hold in try await HoldBook(pool: pool).all() {
@@ -121,7 +121,7 @@ struct FanoutSession: Sendable {
         return held
     }
 
-    // MARK: - Which
+    // MARK: - Selection
 
     private func filter() throws(CommandFailure) -> FanoutFilter {
         var filter = FanoutFilter()
@@ -151,7 +151,7 @@ struct FanoutSession: Sendable {
         )
     }
 
-    /// Workers at the queue that pages go through; nil where the broker cannot be asked.
+    /// Returns the number of workers that consume the queue of pages, or `nil` if the broker cannot be asked.
     private func consumers(_ lane: Lane) async -> Int? {
         guard setup.configuration.amqpURL != nil, let broker = try? setup.broker() else { return nil }
         let queue = setup.names.resume(lane)

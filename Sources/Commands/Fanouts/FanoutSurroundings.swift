@@ -2,33 +2,35 @@ import BellhopRules
 import ServiceRuntime
 import Store
 
-/// What lies around a fan-out and may hold it up.
+/// The conditions around a fan-out that may delay it.
 struct FanoutSurroundings: Sendable {
-    /// Nil for one that has ended.
+    /// `nil` for a fan-out that has ended.
     let status: StoreStatus?
-    /// What operators hold of it, or may come to hold.
+    /// The holds that affect the fan-out or may affect it later.
     let holds: [HeldShare]
-    /// Workers that take its pages; nil where nobody could be asked, or nobody had to.
+    /// The number of workers that consume its pages, or `nil` if the broker was not or could not be asked.
     let consumers: Int?
 }
 
-/// A hold, and how much of one fan-out waits behind it.
+/// A hold, and the number of deliveries of one fan-out that wait behind it.
 struct HeldShare: Sendable {
     let hold: OperatorHold
     let waiting: Int
 }
 
 extension FanoutProgress {
-    /// A page that waits for longer has no worker that is free for it.
+    /// A page that waits for longer has no free worker.
     private static let usualWait = Duration.seconds(60)
 
-    /// Whether nothing was taken for longer than usual.
+    /// Whether no page was taken for longer than usual.
     func isWaiting(_ detail: FanoutDetail) -> Bool {
         guard record.state == .running, !detail.pages.contains(where: { $0.takenAt != nil }) else { return false }
         return standstill.map { $0 > Self.usualWait } ?? false
     }
 
-    /// Why it does not get on, each a sentence; nothing where it does.
+    /// Returns the reasons why the fan-out does not progress, each as a sentence.
+    ///
+    /// The list is empty if it progresses.
     func obstacles(_ detail: FanoutDetail, _ surroundings: FanoutSurroundings) -> [String] {
         switch record.state {
         case .finished: return held(surroundings.holds)
@@ -42,7 +44,9 @@ extension FanoutProgress {
         }
     }
 
-    /// What is held is recorded all the same, and its pages come to their end: its pushes wait, maybe long after that.
+    /// Describes the holds.
+    ///
+    /// Held notifications are still recorded and their pages complete, but their pushes may wait much longer.
     private func held(_ holds: [HeldShare]) -> [String] {
         holds.filter { $0.waiting > 0 || record.finishedAt == nil }.map { share in
             let hold = share.hold
@@ -80,7 +84,9 @@ extension FanoutProgress {
         }
     }
 
-    /// Its pushes go on in the ledger, whatever becomes of its pages.
+    /// Describes obstacles at the outlets.
+    ///
+    /// Pushes continue in the ledger, independently of the pages.
     private func outlets(_ status: StoreStatus?) -> [String] {
         guard let status else { return [] }
         let breakers = status.breakers.filter { $0.key.app.text == record.app }.map { breaker in

@@ -2,15 +2,15 @@ import BellhopRules
 import ServiceRuntime
 import Store
 
-/// How a fan-out stands, for people and for programs.
+/// The state of a fan-out, for people and for programs.
 struct FanoutView: Sendable {
     private let progress: FanoutProgress
     private let detail: FanoutDetail?
     private let obstacles: [String]?
-    /// Whether deliveries of it wait behind a hold; nil where nobody has looked.
+    /// Whether deliveries of the fan-out wait behind a hold, or `nil` if this was not checked.
     private let isHeld: Bool?
 
-    /// As a list shows it.
+    /// Creates the view of a list entry.
     init(_ progress: FanoutProgress, isHeld: Bool? = nil) {
         self.progress = progress
         self.isHeld = isHeld
@@ -46,13 +46,13 @@ struct FanoutView: Sendable {
         ]
     }
 
-    /// One line that says how far it is, for an overview.
+    /// One line about the progress, for an overview.
     var line: String {
         let parts = [share, rate.map { "\($0)/s" }, timeLeft.map { "\($0) left" }].compactMap { $0 }
         return parts.joined(separator: ", ")
     }
 
-    /// Everything of one.
+    /// All details, as lines.
     var lines: [String] {
         var text = AnswerText()
         text.add("", "Fan-out \(record.number): event \(record.event) of \(record.app)")
@@ -98,7 +98,7 @@ struct FanoutView: Sendable {
 
     private var audience: String { record.topic ?? "everyone" }
 
-    /// `12,000 of about 40,000`.
+    /// The progress as `12,000 of about 40,000`.
     private var share: String {
         let users = record.progress.users.grouped
         guard record.finishedAt == nil else { return users }

@@ -2,7 +2,7 @@ import BellhopJSON
 import ServiceRuntime
 import Store
 
-/// What can be done about fan-outs.
+/// The verbs of `bellhop fanouts`.
 enum FanoutVerb: String, CaseIterable, Sendable {
     case list
     case show
@@ -10,7 +10,7 @@ enum FanoutVerb: String, CaseIterable, Sendable {
     case resume
     case cancel
 
-    /// Its words on the command line.
+    /// The usage on the command line.
     var usage: String {
         switch self {
         case .list: "[list] [FILTER] [--state S] [--limit N] [--json]"
@@ -20,7 +20,7 @@ enum FanoutVerb: String, CaseIterable, Sendable {
         }
     }
 
-    /// The options that mean something to it.
+    /// The options that the verb accepts.
     var options: Set<String> {
         switch self {
         case .list: FanoutsCommand.filters.union(["state", "limit", "json"])
@@ -29,7 +29,7 @@ enum FanoutVerb: String, CaseIterable, Sendable {
         }
     }
 
-    /// What it does, in a sentence or two.
+    /// The description, in one or two sentences.
     private var purpose: String {
         switch self {
         case .list: "Lists fan-outs, latest first: progress, rate and remaining work."
@@ -50,14 +50,16 @@ enum FanoutVerb: String, CaseIterable, Sendable {
         }
     }
 
-    /// Everything that `--help` says behind the verb.
+    /// The complete text of `--help` for the verb.
     var help: String { FanoutsCommand.help(verb: usage, purpose, options: options, example: example) }
 
-    /// What it does to a fan-out; nil for what only looks.
+    /// The act on a fan-out, or `nil` for a verb that changes nothing.
     var act: FanoutDesk.Act? { FanoutDesk.Act(rawValue: rawValue) }
 }
 
-/// The command `bellhop fanouts`: events on their way to wide audiences, watched and held up.
+/// The command `bellhop fanouts`.
+///
+/// It shows, pauses and cancels the delivery of events to large audiences.
 enum FanoutsCommand: Command {
     static let name = "fanouts"
     static let summary = "Shows the progress of fan-outs; pauses, resumes or cancels them."
@@ -104,7 +106,7 @@ enum FanoutsCommand: Command {
         guard let verb = FanoutVerb(rawValue: name) else {
             throw words.misuse("it cannot \(name)" + NearestName.hint(name, among: FanoutVerb.allCases.map(\.rawValue)))
         }
-        // An option that a verb would ignore is a misunderstanding, and may be a costly one.
+        // An option that the verb would ignore is an error, since it may be a costly mistake.
         if let stray = words.given.subtracting(verb.options).min() {
             throw words.misuse("\(name) has no option --\(stray)")
         }

@@ -3,14 +3,14 @@ import BellhopRules
 import ServiceRuntime
 import Store
 
-/// What can be done with the hand brake.
+/// The verbs of `bellhop hold`.
 enum HoldVerb: String, CaseIterable, Sendable {
     case list
     case add
     case release
     case discard
 
-    /// Its words on the command line.
+    /// The usage on the command line.
     var usage: String {
         switch self {
         case .list: "[list] [--app A] [--json]"
@@ -20,7 +20,7 @@ enum HoldVerb: String, CaseIterable, Sendable {
         }
     }
 
-    /// The options that mean something to it.
+    /// The options that the verb accepts.
     var options: Set<String> {
         let act: Set<String> = ["app", "type", "provider", "by", "because", "json"]
         return switch self {
@@ -32,7 +32,7 @@ enum HoldVerb: String, CaseIterable, Sendable {
 }
 
 extension HoldVerb {
-    /// What it does, in a sentence or two.
+    /// The description, in one or two sentences.
     private var purpose: String {
         switch self {
         case .list: "Lists holds with start, operator, reason and number of held deliveries."
@@ -51,11 +51,11 @@ extension HoldVerb {
         }
     }
 
-    /// Everything that `--help` says behind the verb.
+    /// The complete text of `--help` for the verb.
     var help: String { HoldCommand.help(verb: usage, purpose, options: options, example: example) }
 }
 
-/// The command `bellhop hold`: the hand brake for what should not go out.
+/// The command `bellhop hold`, which stops the sends of an app, an event type or a provider.
 enum HoldCommand: Command {
     static let name = "hold"
     static let summary = "Holds sends for an app, type or provider until released; order is kept."
@@ -95,7 +95,7 @@ enum HoldCommand: Command {
         guard let verb = HoldVerb(rawValue: name) else {
             throw words.misuse("it cannot \(name)" + NearestName.hint(name, among: HoldVerb.allCases.map(\.rawValue)))
         }
-        // An option that a verb would ignore is a misunderstanding, and may be a costly one.
+        // An option that the verb would ignore is an error, since it may be a costly mistake.
         if let stray = words.given.subtracting(verb.options).min() {
             throw words.misuse("\(name) has no option --\(stray)")
         }

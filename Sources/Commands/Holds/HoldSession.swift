@@ -14,7 +14,7 @@ struct HoldSession: Sendable {
     private var words: Words { call.words }
     private var desk: HoldDesk { HoldDesk(pool: pool) }
 
-    /// `list`: what is held, and how much waits for it.
+    /// Performs `list`: it shows the active holds and the number of deliveries behind each.
     func list() async throws -> ExitCode {
         guard words.operands.count <= 1 else { throw words.misuse("list takes no number") }
         let app = words.value("app")
@@ -27,7 +27,7 @@ struct HoldSession: Sendable {
         return views.isEmpty ? .answerIsNo : .done
     }
 
-    /// `add`: from now on nothing of it is sent.
+    /// Performs `add`: from now on nothing in the hold's scope is sent.
     func add() async throws -> ExitCode {
         guard words.operands.count == 1 else { throw words.misuse("add takes --app, and no operand") }
         let scope = try scope()
@@ -72,7 +72,7 @@ struct HoldSession: Sendable {
         )
     }
 
-    /// `release`: what waits goes out, at the pace of windows and budgets.
+    /// Performs `release`: the waiting deliveries are sent, within concurrency and rate limits.
     func release() async throws -> ExitCode {
         let hold = try await meant()
         let view = try await views([hold]).first
@@ -92,7 +92,7 @@ struct HoldSession: Sendable {
         return .done
     }
 
-    /// What a release sets going, and what other holds keep from it.
+    /// Describes the effect of a release, and the remaining effect of other holds.
     private static func consequence(_ waiting: String, of scope: HoldScope, _ others: [OperatorHold]) -> String {
         let names = others.map { "\($0.number) (\($0.scope.words))" }.joined(separator: "; ")
         if others.contains(where: { $0.scope.contains(scope) }) {
@@ -103,7 +103,9 @@ struct HoldSession: Sendable {
             + "follows in its time.\(rest)"
     }
 
-    /// `discard`: what waits behind a hold is never sent; what is in the app stays there.
+    /// Performs `discard`: deliveries behind a hold are never sent.
+    ///
+    /// The notifications stay in the app.
     func discard() async throws -> ExitCode {
         let hold = try await meant()
         let event: EventID? = try words.optional("event", EventID.rule, EventID.init(validating:))
@@ -146,7 +148,7 @@ struct HoldSession: Sendable {
         .object([("discarded", .number(count)), ("left", .number(left))])
     }
 
-    /// What a discard has not reached.
+    /// Describes the deliveries that a discard has not reached.
     private static func rest(_ left: Int) -> String {
         left > 0
             ? "\(left.grouped) wait still: discard again before you release."
@@ -163,9 +165,9 @@ struct HoldSession: Sendable {
         return holds.map { HoldView($0, backlogs, asOf: SystemTime().timestamp) }
     }
 
-    // MARK: - Which
+    // MARK: - Selection
 
-    /// What the options say.
+    /// Returns the scope that the options define.
     private func scope() throws(CommandFailure) -> HoldScope {
         let providers = CheckedProvider.allCases.map(\.rawValue)
         return HoldScope(
@@ -177,7 +179,7 @@ struct HoldSession: Sendable {
         )
     }
 
-    /// The one hold that is meant, by its number or by exactly what it holds.
+    /// Returns the selected hold, given by its number or by its exact scope.
     private func meant() async throws -> OperatorHold {
         let holds = try await desk.all()
         let operands = words.operands.dropFirst()
@@ -206,7 +208,10 @@ struct HoldSession: Sendable {
 
     private static let scopeOptions: Set<String> = ["app", "type", "provider"]
 
-    /// A name that nobody knows would hold nothing, and nobody would notice: refused; false where nobody can say.
+    /// Whether the names are known.
+    ///
+    /// An unknown name is rejected, since such a hold would stop nothing unnoticed. The result is false if no
+    /// catalogues are configured, so that the names cannot be checked.
     private func isKnown(_ scope: HoldScope) throws -> Bool {
         guard setup.configuration.catalogs != nil else { return false }
         let catalogs = try setup.catalogs()

@@ -2,15 +2,16 @@ import BellhopRules
 import ServiceRuntime
 import Store
 
-/// A hold with what waits behind it, for people and for programs.
+/// A hold with the deliveries behind it, for people and for programs.
 struct HoldView: Sendable {
     let hold: OperatorHold
-    /// Deliveries that wait for it; counted no further than to ``StoreStatus/most`` in each backlog.
+    /// The number of deliveries behind the hold, counted up to ``StoreStatus/most`` in each backlog.
     let waiting: Int
-    /// Whether there are more than were counted.
+    /// Whether there are more deliveries than were counted.
     let isCapped: Bool
-    /// Backlogs in which others wait, too, so that nobody has counted what is meant: what stood there when a type was held
-    /// is taken out in its turn.
+    /// Backlogs that also contain other deliveries, so that the held ones were not counted there.
+    ///
+    /// Deliveries that were queued before the type was held leave such a backlog in their turn.
     let mixed: [String]
     let asOf: Timestamp
 
@@ -26,33 +27,33 @@ struct HoldView: Sendable {
         }.map(\.name)
     }
 
-    /// All that are in force.
+    /// Returns all active holds.
     static func all(_ store: StoreStatus) -> [HoldView] {
         let now = SystemTime().timestamp
         return store.holds.map { HoldView($0, store.backlogs, asOf: now) }
     }
 
-    /// `12,431`, or `100,000 or more`.
+    /// The count as `12,431`, or `100,000 or more`.
     var count: String { waiting.grouped + (isCapped || !mixed.isEmpty ? " or more" : "") }
 
-    /// The same with where the others are: `0 or more (others stand among what waits in drop/expo)`.
+    /// The count with the mixed backlogs, as `0 or more (others may stand among what waits in drop/expo)`.
     var countAndWhere: String {
         mixed.isEmpty ? count : "\(count) (others may stand among what waits in \(names))"
     }
 
-    /// Of the backlogs in which others wait, too.
+    /// The names of the mixed backlogs.
     private var names: String {
         mixed.count > 3 ? "\(mixed[0]) and \(mixed.count - 1) others" : mixed.joined(separator: ", ")
     }
 
-    /// For whoever has just placed it, while workers take what it means out of backlogs in which others wait, too.
+    /// The count directly after the hold was placed, while workers still take its deliveries out of mixed backlogs.
     var countAtFirst: String {
         guard !mixed.isEmpty else { return "\(count) wait there now." }
         return "\(waiting.grouped) wait there now; what stands among others in \(names) is taken out of there within "
             + "seconds, and bellhop hold counts it then."
     }
 
-    /// For people who look at everything.
+    /// The line for the status, which lists all holds.
     var problem: String {
         "\(hold.scope.words) is held for \(since): \(hold.because) (\(hold.operator)); \(countAndWhere) wait: "
             + "bellhop hold release \(hold.number)"
@@ -89,7 +90,9 @@ struct HoldView: Sendable {
 }
 
 extension HoldScope {
-    /// Whether all that waits there is held by this: a hold on a type has backlogs of its own.
+    /// Whether this hold covers all deliveries of a backlog.
+    ///
+    /// A hold on a type has separate backlogs.
     fileprivate func owns(_ part: OutletPart) -> Bool {
         mayWait(in: part) && (type == nil || part.type == type)
     }

@@ -1,6 +1,8 @@
 import ServiceRuntime
 
-/// Completion for bash: two tables, of what follows a command and of what follows an option.
+/// Completion for bash.
+///
+/// It has two tables: the words after a command, and the words after an option.
 enum BashCompletion {
     static func script(_ commands: [CommandWords]) -> String {
         let names = commands.map { $0.command.name }.joined(separator: " ")
@@ -56,7 +58,9 @@ enum BashCompletion {
         return "            \(pattern(words)) words=\"\(options)\" ;;"
     }
 
-    /// What follows an option that takes a value; behind a switch, an operand.
+    /// Returns the cases for options with a value.
+    ///
+    /// After a switch, an operand follows.
     private static func values(of words: CommandWords) -> [String] {
         let settings = Setting.spellings.map { (name: $0.flagName, value: CommandWords.value(of: $0)) }
         let options = words.options.compactMap { option, value in value.map { (name: option.name, value: $0) } }
@@ -81,7 +85,7 @@ enum BashCompletion {
         return first + (words.takesFiles ? [line(words, " \"*", "_bellhop_files")] : [])
     }
 
-    /// One case of a `case`: a word behind the command's name, or behind its shorter one.
+    /// Returns one branch of a `case`: a word after the command's name or its alias.
     private static func line(_ words: CommandWords, _ rest: String, _ action: String) -> String {
         let patterns = names(of: words).map { "\"\($0)\(rest)" }
         return "            \(patterns.joined(separator: " | "))) \(action) ;;"

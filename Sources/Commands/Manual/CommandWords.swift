@@ -1,18 +1,18 @@
 import ServiceRuntime
 
-/// What may stand on a command's line, as far as its own usage text tells.
+/// The words that a command accepts, derived from its usage text.
 struct CommandWords {
-    /// What may stand behind an option.
+    /// The values that an option accepts.
     enum Value: Equatable {
         case file
         case words([String])
-        /// Something that nobody can guess: a number, a name.
+        /// A value that completion cannot suggest, such as a number or a name.
         case anything
     }
 
     let command: any Command.Type
 
-    /// The words one of which stands behind the command's name: `apply` and `check` of `topology`, and `[list]` of `hold`.
+    /// The words that may follow the command's name, such as `apply` and `check` of `topology`, and `[list]` of `hold`.
     var verbs: [String] {
         command.synopsis.reduce(into: []) { verbs, usage in
             let words = usage.split(separator: " ")
@@ -24,25 +24,25 @@ struct CommandWords {
         }
     }
 
-    /// Whether its operands are files.
+    /// Whether the command's operands are files.
     var takesFiles: Bool {
         command.synopsis.contains { usage in
             usage.split(separator: " ").contains { $0 == "FILE" || $0.hasPrefix("FILE|") }
         }
     }
 
-    /// Its options, each with what may stand behind it; nil behind a switch.
+    /// The command's options with the values that they accept, or `nil` for a switch.
     var options: [(option: Option, value: Value?)] {
         command.options.map { option in (option, option.value.map(Self.value)) }
     }
 
-    /// What may stand behind a setting that is given as a flag.
+    /// Returns the values of a setting that is given as a flag.
     static func value(of setting: Setting) -> Value {
         let files = [Setting.config, .catalogs, .providers, .jwtKeys, .operators]
         return files.contains(setting) || setting.name.hasSuffix("_FILE") ? .file : .anything
     }
 
-    /// What stands for a value in a usage text tells its kind: `FILE`, `apns|fcm`, `N`.
+    /// Returns the kind of value that a placeholder in a usage text stands for: `FILE`, `apns|fcm`, `N`.
     private static func value(_ placeholder: String) -> Value {
         if placeholder == "FILE" { return .file }
         let words = placeholder.split(separator: "|")

@@ -1,8 +1,8 @@
 import ServiceRuntime
 
-/// The command `bellhop completions`: what makes a shell complete command lines of Bellhop.
+/// The command `bellhop completions`, which prints a shell's completion script for Bellhop.
 ///
-/// Made of the table of commands in the program itself, as the pages of the manual are.
+/// Like the manual pages, the script is generated from the program's own table of commands.
 enum CompletionsCommand: Command {
     static let name = "completions"
     static let summary = "Prints a completion script for bash, zsh or fish."

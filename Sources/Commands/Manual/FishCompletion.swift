@@ -1,6 +1,6 @@
 import ServiceRuntime
 
-/// Completion for fish, a line for each thing that may stand somewhere.
+/// Completion for fish, with one line for each possible word.
 enum FishCompletion {
     static func script(_ commands: [CommandWords]) -> String {
         let lead = ["# fish completion for bellhop, made by: bellhop completions fish", "complete -c bellhop -f"]

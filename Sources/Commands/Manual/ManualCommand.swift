@@ -1,9 +1,9 @@
 import BellhopJSON
 import ServiceRuntime
 
-/// The command `bellhop manual`: the pages of the manual, for a package to install.
+/// The command `bellhop manual`, which writes the manual pages for a package to install.
 ///
-/// They are made of the table of commands in the program itself, so they never speak of another release.
+/// They are generated from the program's own table of commands, so they always describe the same release.
 enum ManualCommand: Command {
     static let name = "manual"
     static let summary = "Prints a manual page (man format) for bellhop or one command."

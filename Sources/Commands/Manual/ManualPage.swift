@@ -1,12 +1,12 @@
 import ServiceRuntime
 
-/// A page of the manual, in the language of `man`, made of what the commands say of themselves.
+/// A manual page in the language of `man`, generated from the commands' descriptions.
 struct ManualPage {
-    /// Under which `man` finds it: `bellhop-worker`.
+    /// The name by which `man` finds the page, such as `bellhop-worker`.
     let name: String
     private(set) var text: String
 
-    /// The page of the program: all commands, the settings, the exit codes.
+    /// Makes the program's page: all commands, the settings and the exit codes.
     static func overview(of commands: [any Command.Type]) -> ManualPage {
         var page = ManualPage("bellhop", "deliver notifications from RabbitMQ to apps and devices")
         page.section("synopsis", [".B bellhop", ".I COMMAND", "[\\fIOPTION\\fR]..."])
@@ -29,7 +29,7 @@ struct ManualPage {
         return page
     }
 
-    /// The page of one command.
+    /// Creates the page of one command.
     init(of command: any Command.Type) {
         self.init("bellhop-\(command.name)", command.summary)
         section("synopsis")
@@ -73,7 +73,7 @@ struct ManualPage {
         for code in ExitCode.allCases { item(String(code.rawValue), text: code.meaning) }
     }
 
-    /// A text as it is: no character of it is an order to `man`.
+    /// Escapes a text, so that `man` interprets no character of it as a request.
     static func escaped(_ text: String) -> String {
         var escaped = ""
         for character in text {
@@ -90,7 +90,7 @@ struct ManualPage {
 }
 
 extension ExitCode {
-    /// In a few words, for people.
+    /// A short description for people.
     var meaning: String {
         switch self {
         case .done: "It did what was asked."

@@ -1,6 +1,6 @@
 import ServiceRuntime
 
-/// Completion for zsh, each command and option with its word of explanation.
+/// Completion for zsh, with a description of each command and option.
 enum ZshCompletion {
     static func script(_ commands: [CommandWords]) -> String {
         let names = commands.map { "        \(quoted("\($0.command.name):\($0.command.summary)"))" }
@@ -58,7 +58,7 @@ enum ZshCompletion {
         }
     }
 
-    /// What `_arguments` would take for its own grammar is escaped.
+    /// Escapes the characters that belong to the grammar of `_arguments`.
     private static func described(_ text: String) -> String {
         text.reduce(into: "") { $0 += "[]:\\".contains($1) ? "\\\($1)" : String($1) }
     }

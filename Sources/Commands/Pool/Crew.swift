@@ -2,8 +2,9 @@ import BellhopRules
 import Foundation
 import ServiceRuntime
 
-/// Processes of this program that one command keeps on its machine: each is started again when it ends, a SIGHUP reaches
-/// them all, and they end together.
+/// The processes of this program that one command runs on its machine.
+///
+/// Each is restarted when it ends. All of them receive a SIGHUP, and they end together.
 struct Crew {
     private let call: Call
     private let logger: Logger
@@ -17,7 +18,9 @@ struct Crew {
         lifeline = try Lifeline()
     }
 
-    /// Each worker has its metrics one port above the last.
+    /// Adds workers.
+    ///
+    /// Each has its metrics port one above the last.
     mutating func add(workers: Int, for lanes: [Lane], metricsFrom base: ListenAddress) throws(CommandFailure) {
         var settings = call.words.settings
         settings[Setting.metricsListen.flagName] = nil
@@ -32,7 +35,9 @@ struct Crew {
         }
     }
 
-    /// One process of another role, under the flags of this command; `kind` is what the log calls it.
+    /// Adds one process of another role, with the flags of this command.
+    ///
+    /// `kind` is its name in the log.
     mutating func add(_ role: any Command.Type, as kind: String) {
         seats.append(seat(role, kind, [], call.words.settings))
     }
@@ -54,7 +59,7 @@ struct Crew {
         return RoleSeat(kind, number: number, program: program, lifeline: lifeline, logger: logger)
     }
 
-    /// Runs until a signal, or until somebody ends for what no restart can mend.
+    /// Runs until a signal, or until a process ends with an error that no restart can correct.
     func run(drainTimeout: Duration) async -> ExitCode {
         let group = ServiceGroup(
             seats + [HangupRelay(seats, logger: logger)],
@@ -70,12 +75,13 @@ struct Crew {
         return ending.exitCode
     }
 
-    /// What one of them may take beyond its drain timeout: the time of its cancellation, and a little for its last words.
+    /// The time that a process may take beyond its drain timeout: its cancellation, and a little for its final writes.
     private static let margin = ServiceGroup.cancelTimeout + .seconds(2)
 
-    /// The settings of this command line as a child gets them: secrets by its environment, the others as flags.
+    /// Returns this command's settings for a child: secrets as environment variables, the others as flags.
     ///
-    /// Every user of the machine may read the command lines of processes, and only their owner the environment.
+    /// Every user of the machine may read the command lines of processes, but only the owner of a process may read its
+    /// environment.
     static func handed(
         _ settings: [String: String],
         _ environment: [String: String]
@@ -85,14 +91,14 @@ struct Crew {
             guard let file = setting.inFile, let secret = settings.removeValue(forKey: setting.flagName) else {
                 continue
             }
-            // As on the command line, it takes precedence over a file that the environment names.
+            // As on the command line, the secret takes precedence over a file that the environment names.
             environment[file.environmentName] = nil
             environment[setting.environmentName] = secret
         }
         return (flags(settings), environment)
     }
 
-    /// Settings as the flags of another command.
+    /// Returns the settings as the flags of another command.
     static func flags(_ settings: [String: String]) -> [String] {
         settings.sorted { $0.key < $1.key }.map { "--\($0.key)=\($0.value)" }
     }

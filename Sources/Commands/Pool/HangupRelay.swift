@@ -1,6 +1,6 @@
 import ServiceRuntime
 
-/// Passes each SIGHUP on to the whole crew, which reads the catalogues again.
+/// Forwards each SIGHUP to all processes, which reload their catalogues.
 struct HangupRelay: Service {
     let name = "catalogues"
     private let seats: [RoleSeat]

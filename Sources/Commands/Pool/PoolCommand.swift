@@ -12,7 +12,9 @@ enum PoolCommand: Command {
         Option.switch("api", "also serve the inbox API, in a separate process"),
     ]
 
-    /// The port 100 above the base is the scheduler's.
+    /// The limit of workers per pool.
+    ///
+    /// The port 100 above the base belongs to the scheduler.
     static let mostWorkers = 100
 
     static func run(_ call: Call) async throws -> ExitCode {

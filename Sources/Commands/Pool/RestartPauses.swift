@@ -1,9 +1,9 @@
 import ServiceRuntime
 
-/// How long to wait before a worker that ended is started again.
+/// The pauses before a process is restarted.
 ///
-/// Pauses grow from half a second to half a minute, jittered; a worker that ran for a minute was a sound one, and they
-/// begin anew.
+/// They grow from half a second to 30 seconds, with jitter. After a process has run for at least 60 seconds, they start
+/// again from half a second.
 struct RestartPauses: Sendable {
     static let soundAfter = Duration.seconds(60)
 

@@ -1,19 +1,23 @@
 import ServiceRuntime
 import Synchronization
 
-/// One place in a crew: keeps a process of a role in it, and another one after that has ended.
+/// Keeps one process of a role running, and starts another one when it ends.
 final class RoleSeat: Service {
     let name: String
-    /// What the log calls whoever sits here.
+    /// The role's name in the log.
     private let kind: String
     private let program: ChildProgram
     private let lifeline: Lifeline
     private let logger: Logger
     private let current = Mutex<ChildProcess?>(nil)
-    /// What ends the pause before the next process; nil while there is none.
+    /// Ends the pause before the next process.
+    ///
+    /// It is `nil` while there is no pause.
     private let pause = Mutex<DrainSignal?>(nil)
 
-    /// `number` is its own among several of a kind, and stands in each of its lines.
+    /// Creates a seat.
+    ///
+    /// `number` identifies it among several seats of a kind, and each of its log lines contains it.
     init(_ kind: String, number: Int? = nil, program: ChildProgram, lifeline: Lifeline, logger: Logger) {
         self.kind = kind
         name = number.map { "\(kind) \($0)" } ?? kind
@@ -22,12 +26,12 @@ final class RoleSeat: Service {
         self.logger = number.map { logger.with([kind: .integer($0)]) } ?? logger
     }
 
-    /// Ends without a word when its process drained.
+    /// Runs the processes and returns after a drain.
     ///
-    /// A process that no restart can help ends the crew, as long as none has run in this seat. Once one has, what keeps the
-    /// next from starting has come since: catalogues that were saved half-way, a topology that is not applied yet, a port
-    /// that somebody else took. Those in the other seats run on with what they have, so this seat tries again, ever later,
-    /// until that is mended.
+    /// An error that no restart can correct ends all processes, but only as long as no process has run in this seat.
+    /// Otherwise the cause is recent: catalogues that were saved incompletely, a topology that is not applied yet, or a
+    /// port in use. The other seats' processes are not affected, so this seat retries with growing pauses until the
+    /// cause is corrected.
     func run(until drain: DrainSignal) async throws {
         var record = SeatRecord()
         var chance = SystemRandomNumberGenerator()
@@ -46,7 +50,8 @@ final class RoleSeat: Service {
                 record.note(ending, for: span)
                 await rest(
                     record.pause(afterRunning: span, using: &chance),
-                    // It drains where somebody has asked it to, past the crew: that is a wish, and no trouble.
+                    // An exit without an error means that an operator drained this process directly. That is not a
+                    // problem.
                     ending == .exited(0) ? .notice : .warning,
                     isHopeless ? "the \(kind) cannot start" : "the \(kind) ended, starting another",
                     isHopeless ? "\(ending.description), its last line names the fault" : ending.description,
@@ -56,20 +61,22 @@ final class RoleSeat: Service {
         }
     }
 
-    /// Has it read its catalogues again; where there is none, the next one is started at once and reads them.
+    /// Makes the process reload its catalogues.
     ///
-    /// One that has only just begun ends of it; the next one reads the new ones.
+    /// Without a process, the next one starts immediately and reads them.
+    ///
+    /// A process that has only just started may end because of the signal. The next one reads the new catalogues.
     func hangUp() {
         current.withLock { $0 }?.hangUp()
         pause.withLock { $0 }?.fire()
     }
 
-    /// Ends the process at once, if there is one.
+    /// Kills the process immediately, if there is one.
     func kill() {
         current.withLock { $0 }?.kill()
     }
 
-    /// Waits before the next process, unless a drain or a SIGHUP comes first.
+    /// Waits before the next process, unless a drain or a SIGHUP ends the pause.
     private func rest(
         _ span: Duration,
         _ level: LogLevel,

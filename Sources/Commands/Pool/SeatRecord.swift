@@ -1,14 +1,15 @@
 import ServiceRuntime
 
-/// What the workers of one seat have come to, and how long to wait before the next.
+/// The results of a seat's earlier processes, and the pause before the next one.
 ///
-/// Only a worker that has taken up its work proves that the configuration is good. It is known by its end, or by its age:
-/// what is wrong from the start ends a worker with its own exit code before it has begun.
+/// Only a process that has started its work proves that the configuration is valid. The exit code or the running time
+/// shows it: a fault that exists from the start ends a process with a specific exit code before it starts its work.
 struct SeatRecord: Sendable {
     private var pauses = RestartPauses()
     private var isProven = false
 
-    /// Whether it ended for what no restart can mend: its command line or its configuration, or what these lead to.
+    /// Whether a process ended with an error that no restart can correct: an invalid command line or configuration, or
+    /// a consequence of these.
     static func isHopeless(_ ending: ChildEnding) -> Bool {
         switch ending {
         case .exited(ExitCode.usage.rawValue), .exited(ExitCode.configuration.rawValue): true
@@ -16,7 +17,9 @@ struct SeatRecord: Sendable {
         }
     }
 
-    /// Whether a worker has taken up its work in this seat, the one that ended so after `span` among them.
+    /// Whether a process has started its work in this seat.
+    ///
+    /// The process that ended after `span` is included.
     func hasRun(_ ending: ChildEnding, for span: Duration) -> Bool {
         isProven || Self.hadBegun(ending, for: span)
     }
@@ -25,12 +28,14 @@ struct SeatRecord: Sendable {
         isProven = hasRun(ending, for: span)
     }
 
-    /// How long to wait before the next one.
+    /// Returns the pause before the next process.
     mutating func pause(afterRunning span: Duration, using chance: inout some RandomNumberGenerator) -> Duration {
         pauses.next(afterRunning: span, using: &chance)
     }
 
-    /// Without its servers a worker does not begin either.
+    /// Whether the process had started its work.
+    ///
+    /// It also cannot start without its servers.
     private static func hadBegun(_ ending: ChildEnding, for span: Duration) -> Bool {
         if span >= RestartPauses.soundAfter { return true }
         return !isHopeless(ending) && ending != .exited(ExitCode.unavailable.rawValue)

@@ -57,7 +57,7 @@ enum CheckProviderCommand: Command {
     }
 }
 
-/// The providers that can be asked.
+/// The providers that can be checked.
 enum CheckedProvider: String, CaseIterable, Sendable {
     case apns
     case fcm
@@ -65,10 +65,10 @@ enum CheckedProvider: String, CaseIterable, Sendable {
     case webpush
     case email
 
-    /// The provider of pushes; nil for mail.
+    /// The push provider, or `nil` for e-mail.
     var push: PushProvider? { PushProvider(rawValue: rawValue) }
 
-    /// A token of the right form that belongs to nobody; nil where there is none that would say anything.
+    /// A valid-looking token that belongs to no device, or `nil` if such a token would not give a useful answer.
     var madeUpToken: String? {
         switch self {
         case .apns: String(repeating: "b2", count: 32)

@@ -2,7 +2,7 @@ import BellhopRules
 import Push
 import ServiceRuntime
 
-/// A provider's verdict on a test message, explained.
+/// Explains a provider's verdict on a test message.
 struct ProviderAnswerText: Sendable {
     private let verdict: Verdict
     private let provider: CheckedProvider
@@ -16,7 +16,7 @@ struct ProviderAnswerText: Sendable {
         self.hasToken = hasToken
     }
 
-    /// 0 where the keys are right and the token, if there is one, is too; 75 where nobody could say.
+    /// 0 if the credentials and any given token are valid, 75 if the result is unknown.
     var exitCode: ExitCode {
         switch verdict {
         case .delivered, .accepted: .done
@@ -49,7 +49,8 @@ struct ProviderAnswerText: Sendable {
             return "nothing was sent: the subscription can reach no browser (\(reason))"
         case .deviceGone where !hasToken:
             return "the keys are right: it let us in and refused the made-up token (\(reason))"
-        // It may be the token, or the account, environment or topic that we sign in with: one answer cannot tell.
+        // The cause may be the token, or the account, environment or topic of our credentials. One answer cannot
+        // distinguish them.
         case .deviceGone where verdict.inMasses != nil: return "it let us in, and calls the token another's (\(reason))"
         case .deviceGone: return "the keys are right, and the token is dead (\(reason))"
         case .payloadError where verdict.reason == .mailboxUnknown: return "the relay knows no such mailbox"
@@ -59,7 +60,7 @@ struct ProviderAnswerText: Sendable {
         }
     }
 
-    /// What to do; nil where nothing is wrong or the reason speaks for itself.
+    /// The advice, or `nil` if there is no problem or the reason is sufficient.
     private var advice: String? {
         guard exitCode != .done, let reason = verdict.reason else { return nil }
         return Self.advice[reason]

@@ -12,7 +12,9 @@ struct ProviderTest: Sendable {
 
     private let cargo: Cargo
 
-    /// Reads the words; what cannot be tried is a fault of their form.
+    /// Creates the message from the command line.
+    ///
+    /// Values that cannot be tested are usage errors.
     init(_ words: Words, app: AppID, provider: CheckedProvider) throws(CommandFailure) {
         guard let token = words.value("token") ?? provider.madeUpToken else {
             let what = provider == .email ? "your own address" : "a file with a browser's subscription (JSON)"
@@ -25,7 +27,7 @@ struct ProviderTest: Sendable {
         cargo = .push(try Self.message(app, to: try Self.device(words, push, token)))
     }
 
-    /// What the provider made of it; nil where the app does not use the provider.
+    /// Sends the message and returns the provider's verdict, or `nil` if the app does not use the provider.
     func verdict(through senders: PushSenders) async -> Verdict? {
         switch cargo {
         case .mail(let message): return await senders.emailSenders[message.app]?.send([message]).first
@@ -64,7 +66,7 @@ struct ProviderTest: Sendable {
         return try browser(token)
     }
 
-    /// A browser's subscription from a file, as `JSON.stringify(subscription)` gives it.
+    /// Reads a browser's subscription from a file in the form of `JSON.stringify(subscription)`.
     private static func browser(_ file: String) throws(CommandFailure) -> Device {
         let object = FileManager.default.contents(atPath: file).flatMap {
             Self.object([UInt8]($0.prefix(64 * 1024)))
@@ -122,7 +124,9 @@ struct ProviderTest: Sendable {
         whatToDo: "report it"
     )
 
-    /// What the message is called; of today, so that a second check is not taken for a repeat of the first.
+    /// The names of the test message.
+    ///
+    /// The notification's id is random, so that a second check does not count as a repeat of the first.
     private struct Names {
         let user: UserID
         let notification: NotificationID

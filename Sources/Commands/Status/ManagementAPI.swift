@@ -3,19 +3,21 @@ import Foundation
 import HTTPTransfer
 import ServiceRuntime
 
-/// RabbitMQ's management API, asked for what AMQP cannot tell.
+/// A client of RabbitMQ's management API, for values that AMQP does not provide.
 struct ManagementAPI: Sendable {
-    /// What it says of one queue.
+    /// The values of one queue.
     struct Queue: Sendable, Equatable {
         let unacked: Int?
-        /// Microseconds since 1970; nil where the broker does not know or the message does not say.
+        /// Microseconds since 1970, or `nil` if the broker does not know the time or the message has none.
         let oldestSent: Int64?
     }
 
     private let base: URLComponents
     private static let longestAnswer = 4 << 20
 
-    /// The URL may hold user and password, and the path under which the API stands.
+    /// Creates a client.
+    ///
+    /// The URL may contain user and password, and the base path of the API.
     init(_ url: Secret) throws(CommandFailure) {
         guard let base = URLComponents(string: url.revealed), base.host != nil else {
             throw CommandFailure(
@@ -28,7 +30,7 @@ struct ManagementAPI: Sendable {
         self.base = base
     }
 
-    /// The queues of a namespace by name.
+    /// Returns the queues of a namespace by name.
     func queues(of namespace: Namespace, virtualHost: String) async throws(CommandFailure) -> [String: Queue] {
         let transport: CurlTransport
         do {
@@ -98,7 +100,7 @@ struct ManagementAPI: Sendable {
 }
 
 extension ManagementAPI.Queue {
-    /// Fields that its kind does not have are absent, null or an empty text.
+    /// Fields that a queue's type does not have are absent, null or an empty string.
     fileprivate init(_ item: JSONValue) {
         unacked = item["messages_unacknowledged"]?.number?.int64.flatMap(Int.init(exactly:))
         let seconds = item["head_message_timestamp"]?.number?.int64.flatMap { $0 > 0 ? $0 : nil }

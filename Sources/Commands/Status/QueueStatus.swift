@@ -1,9 +1,11 @@
 import BellhopRules
 import Pipeline
 
-/// One queue at one moment.
+/// The state of one queue at one moment.
 struct QueueStatus: Sendable, Equatable {
-    /// What a queue is for; decides its place in the table and whether somebody should consume it.
+    /// The purpose of a queue.
+    ///
+    /// It determines the order in the table, and whether the queue should have consumers.
     enum Purpose: Sendable, Equatable {
         case lane(Lane)
         case resume(Lane)
@@ -13,22 +15,22 @@ struct QueueStatus: Sendable, Equatable {
         case receipts
     }
 
-    /// What waits in it and who takes it.
+    /// The numbers of messages and consumers.
     struct Counts: Sendable, Equatable {
         let ready: Int
         let consumers: Int
-        /// Handed to a consumer and not settled; nil where AMQP alone was asked, which cannot tell.
+        /// Messages that consumers hold unacknowledged, or `nil` if only AMQP was asked, which cannot report it.
         var unacked: Int?
-        /// When the oldest message was sent; nil where nobody can tell.
+        /// The time at which the oldest message was sent, or `nil` if it is unknown.
         var oldestSent: Int64?
     }
 
     let name: String
     let purpose: Purpose
-    /// Nil where there is no such queue.
+    /// `nil` if the queue does not exist.
     var counts: Counts?
 
-    /// For people.
+    /// The title for people.
     var title: String {
         switch purpose {
         case .lane(let lane): "\(lane.rawValue) lane"
@@ -40,7 +42,7 @@ struct QueueStatus: Sendable, Equatable {
         }
     }
 
-    /// Every queue of a namespace, in the order in which people look.
+    /// Returns all queues of a namespace, in the order of the table.
     static func all(names: TopologyNames, tiers: [RetryTier]) -> [QueueStatus] {
         let lanes = Lane.allCases.map { QueueStatus(name: names.lane($0), purpose: .lane($0)) }
         let resumes = Lane.allCases.map { QueueStatus(name: names.resume($0), purpose: .resume($0)) }

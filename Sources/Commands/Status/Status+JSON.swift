@@ -3,7 +3,9 @@ import ServiceRuntime
 import Store
 
 extension Status {
-    /// One object; its names are stable, and what could not be seen is null.
+    /// The status as one object.
+    ///
+    /// Its names are stable, and unavailable values are null.
     var json: JSONText {
         .object(basics + traffic + tables(database.value?.store))
     }
@@ -65,7 +67,7 @@ extension Status {
         ]
     }
 
-    /// The schema in a word, for both forms.
+    /// The state of the schema in one word, for both forms.
     var schemaWord: String? {
         switch database.value?.schema {
         case .current: "current"
@@ -80,7 +82,7 @@ extension Status {
         .object([("reached", .flag(sight.obstacle == nil)), ("error", .optional(sight.obstacle))])
     }
 
-    /// The queues of one purpose, each with the member that tells them apart.
+    /// Returns the queues of one purpose, each with the member that identifies it.
     private func list(_ member: (QueueStatus.Purpose) -> (String, JSONText)?) -> JSONText {
         guard let queues = broker.value else { return .null }
         return .list(queues.compactMap { queue in member(queue.purpose).map { json(queue, [$0]) } })
@@ -97,7 +99,9 @@ extension Status {
         )
     }
 
-    /// How long the oldest message of a queue has been under way; never negative, whatever its sender's clock said.
+    /// Returns the age of a queue's oldest message.
+    ///
+    /// It is never negative, even if the sender's clock is ahead.
     func age(_ queue: QueueStatus) -> Duration? {
         queue.counts?.oldestSent.map { max(.zero, time - Instant(microseconds: $0)) }
     }
@@ -167,7 +171,7 @@ extension Status {
 extension JSONText {
     fileprivate static func optional(_ number: Int?) -> JSONText { number.map(JSONText.number) ?? .null }
 
-    /// From microseconds since 1970.
+    /// Converts microseconds since 1970.
     fileprivate static func instant(_ microseconds: Int64?) -> JSONText {
         microseconds.map { .text("\(Instant(microseconds: $0))") } ?? .null
     }

@@ -4,7 +4,7 @@ import ServiceRuntime
 import Store
 
 extension Status {
-    /// What somebody should do something about, the worst first; each a sentence.
+    /// The problems that require an action, the most serious first, each as a sentence.
     var problems: [String] {
         obstacles + clockProblems + setupProblems + idleProblems + processProblems + refusals + failures + brakes
             + leftovers
@@ -18,7 +18,10 @@ extension Status {
         ].compactMap { $0 }
     }
 
-    /// Nothing is deleted, planned or ended while clocks differ; what a wrong one has written stays.
+    /// Problems with clocks.
+    ///
+    /// While clocks differ, nothing is deleted, planned or expired, but rows that were written with a wrong clock
+    /// remain.
     private var clockProblems: [String] {
         var problems: [String] = []
         if let clock = database.value?.clock, clock.differs {
@@ -51,10 +54,10 @@ extension Status {
         return problems
     }
 
-    /// Queues that nobody takes from.
+    /// Queues without consumers.
     ///
-    /// Without the database no worker can start, and a scheduler leaves its queue alone: what is not seen then is said as
-    /// that, and not as somebody's absence.
+    /// Without the database no worker can start, and a scheduler does not consume its queue. In that case the status
+    /// reports that the state is unknown, and not that a process is missing.
     private var idleProblems: [String] {
         guard let queues = broker.value else { return [] }
         let idle = queues.filter { $0.counts?.consumers == 0 }
@@ -77,10 +80,10 @@ extension Status {
         return problems
     }
 
-    /// Nobody takes dead letters from their queue: no scheduler runs, or one has let go of it.
+    /// Explains why the dead-letter queue has no consumer: no scheduler runs, or a scheduler has stopped consuming it.
     ///
-    /// A scheduler lets go while the database is away, and takes up again after it is back; nor has anybody said then that they
-    /// run, though somebody serves the lanes.
+    /// A scheduler stops consuming while the database is unavailable and resumes afterwards. At that time no process
+    /// has written a heartbeat yet, although workers serve the lanes.
     private func whyNobodyFiles(_ waiting: String, worksSomebody: Bool) -> String {
         guard isDatabaseSeen else {
             return "dead letters are not stored\(waiting): schedulers leave them in the queue while they have no "
@@ -104,13 +107,15 @@ extension Status {
         count == 0 ? "" : ", \(counted(count, what, "waits", "wait"))"
     }
 
-    /// `1 message waits`, `2 messages wait`.
+    /// Returns `1 message waits` or `2 messages wait`.
     private static func counted(_ count: Int, _ noun: String, _ one: String, _ many: String) -> String {
         let shown = count >= StoreStatus.most ? "\(count.grouped) or more" : count.grouped
         return count == 1 ? "1 \(noun) \(one)" : "\(shown) \(noun)s \(many)"
     }
 
-    /// Work waits behind each of these until somebody mends it.
+    /// Open breakers.
+    ///
+    /// Deliveries wait behind each of them until the cause is corrected.
     private var refusals: [String] {
         (database.value?.store?.breakers ?? []).map { breaker in
             let platform = breaker.key.platform.map { " (\($0.rawValue))" } ?? ""
@@ -121,7 +126,7 @@ extension Status {
         }
     }
 
-    /// What somebody holds on purpose, and may have forgotten.
+    /// Active holds, which an operator may have forgotten.
     private var brakes: [String] {
         database.value?.store.map { store in HoldView.all(store).map(\.problem) } ?? []
     }

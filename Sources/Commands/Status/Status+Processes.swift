@@ -3,23 +3,24 @@ import Pipeline
 import ServiceRuntime
 import Store
 
-/// What the processes say of themselves, put side by side.
+/// Combines the reports of all processes.
 extension Status {
-    /// Those of one role, version and set of catalogues, at work or about to end.
+    /// The processes of one role, version and set of catalogues, either running or draining.
     struct Crew: Sendable, Equatable {
         let role: String
         let isDraining: Bool
         let version: String
         let catalogs: String
         let count: Int
-        /// Where they run, as far as a line has room for it.
+        /// Hosts and process ids, as many as fit on a line.
         let places: String
 
-        /// As a table calls it.
+        /// The title in the table.
         var title: String { isDraining ? "\(role), draining" : role }
     }
 
-    /// Where somebody of this role was seen within half a minute; nil where nobody was.
+    /// Returns host and process id of a process with this role that was seen in the last 30 seconds, or `nil` if there
+    /// is none.
     func place(of role: String) -> String? {
         processes.first { $0.report.identity.role == role }.map { seen in
             "\(seen.report.identity.host)[\(seen.report.identity.process)]"
@@ -28,7 +29,7 @@ extension Status {
 
     private var processes: [SeenProcess] { database.value?.store?.processes ?? [] }
 
-    /// The largest of each role first.
+    /// The groups of each role, the largest first.
     var crews: [Crew] {
         let groups = Dictionary(grouping: processes.map(\.report)) { report in
             [report.identity.role, report.identity.version, report.catalogs, report.isDraining ? "draining" : ""]
@@ -48,12 +49,14 @@ extension Status {
         .sorted { ($0.title, $1.count, $0.version, $0.catalogs) < ($1.title, $0.count, $1.version, $1.catalogs) }
     }
 
-    /// Those that take what comes; of those that end, nobody has to bring anything to the others.
+    /// The groups that are not draining.
+    ///
+    /// Draining processes need not match the others.
     private var standing: [Crew] { crews.filter { !$0.isDraining } }
 
-    /// What is to be done about a topology that is not what this shell's catalogues want.
+    /// The advice for a topology that differs from this shell's catalogues.
     ///
-    /// To apply it with older catalogues than the workers have would unbind their new types.
+    /// If the workers have newer catalogues, applying the topology from here would unbind their new types.
     var topologyAdvice: String {
         let others = standing.filter { $0.catalogs != catalogs }
         guard let catalogs, let first = others.first else { return "run bellhop topology apply" }
@@ -101,10 +104,12 @@ extension Status {
         return problems
     }
 
-    /// More of the same say nothing new.
+    /// The limit of reported obstacles.
+    ///
+    /// Further ones give no new information.
     private static let hindrances = 5
 
-    /// A provider that takes nothing; what a breaker tells is not told twice.
+    /// Providers that fail every send, except those with an open breaker, which is reported separately.
     var failures: [String] {
         let open = Set((database.value?.store?.breakers ?? []).map { [$0.key.app.text, $0.key.provider] })
         return troubles.filter { !open.contains([$0.app, $0.provider]) }.map { trouble in
@@ -123,13 +128,13 @@ extension Status {
         }
     }
 
-    /// Of what a provider said longer ago nobody can say that it says so still.
+    /// An older answer of a provider may no longer describe its present state.
     private static let fresh = Duration.seconds(60)
 
-    /// Those of all workers together: since when all of them hear nothing else.
+    /// The failures of all workers together, with the time since which no worker got another answer.
     ///
-    /// What another worker got through meanwhile ends a streak or makes it shorter, so that a provider that is back, or that
-    /// fails for some only, is not told here.
+    /// A success of any worker ends or shortens a streak. A provider that works again, or that fails for some workers
+    /// only, is therefore not listed.
     var troubles: [ProviderTrouble] {
         let takings = Dictionary(grouping: processes.flatMap(\.report.takings)) { [$0.app, $0.provider] }
         let grouped = Dictionary(grouping: processes.flatMap(\.report.troubles)) { [$0.app, $0.provider] }
@@ -153,10 +158,10 @@ extension Status {
         .sorted { ($0.app, $0.provider) < ($1.app, $1.provider) }
     }
 
-    /// What is over sooner is a hiccup.
+    /// Shorter failures are not reported.
     private static let worthAWord = Duration.seconds(10)
 
-    /// Deliveries a second that all workers pull from a backlog; nil where nobody says.
+    /// Returns the deliveries per second that all workers pull from a backlog, or `nil` if no process reports.
     func pace(of backlog: String) -> Int? {
         processes.isEmpty ? nil : processes.compactMap { $0.report.pulls[backlog] }.reduce(0, +)
     }

@@ -2,10 +2,12 @@ import ServiceRuntime
 import Store
 
 extension Status {
-    /// All of it in one text.
+    /// The status as one text.
     var text: String { lines().joined(separator: "\n") }
 
-    /// For people: what is wrong first, then the figures; `-` is what nobody can tell.
+    /// Returns the lines for people: problems first, then the figures.
+    ///
+    /// `-` marks an unknown value.
     func lines(fitting width: Int? = nil) -> [String] {
         var lines = [
             "Bellhop, namespace \(namespace), \(String("\(time)".prefix(19)).replacing("T", with: " ")) UTC", "",
@@ -27,7 +29,7 @@ extension Status {
         return lines
     }
 
-    /// What is wrong stands out, and so do the headings of the tables.
+    /// Emphasises problems and the headings of the tables.
     static let emphasis: @Sendable (Int, String) -> Emphasis = { index, line in
         if line.hasPrefix("!") || index > 1 && line.hasPrefix("   ") { return .bad }
         if line == "All is well." { return .good }
@@ -47,7 +49,7 @@ extension Status {
                 table.add([queue.title, "missing", "", "", ""])
                 continue
             }
-            // Nobody is meant to consume a queue that empties itself.
+            // A retry queue empties automatically and needs no consumers.
             let consumers = if case .retry = queue.purpose { "" } else { String(counts.consumers) }
             table.add([
                 queue.title, counts.ready.grouped, counts.unacked.map(\.grouped) ?? "-",
@@ -57,7 +59,9 @@ extension Status {
         return table.lines(firstColumn: Self.firstColumn)
     }
 
-    /// What stands empty for most of its life is shown only while it does not.
+    /// Whether a queue is hidden.
+    ///
+    /// A queue that is usually empty is shown only if it contains messages.
     private static func isQuiet(_ queue: QueueStatus) -> Bool {
         switch queue.purpose {
         case .lane, .resume, .dead: false
@@ -65,7 +69,7 @@ extension Status {
         }
     }
 
-    /// A problem in lines that fit a terminal.
+    /// Returns a problem in lines that fit the terminal.
     private static func item(_ text: String, _ width: Int?) -> [String] {
         text.onOneLine.split(separator: " ").lines(of: max(40, width ?? 100), behind: "!  ")
     }
@@ -92,7 +96,7 @@ extension Status {
 
     private func backlogs(_ store: StoreStatus) -> [String] {
         guard !store.backlogs.isEmpty else { return ["backlogs".filled(to: Self.firstColumn) + "none"] }
-        // Where no process says anything of itself, there is no pace to tell.
+        // Without reports from processes the pace is unknown.
         let hasPace = !store.processes.isEmpty
         var table = TextTable(["backlogs", "count", "oldest"] + (hasPace ? ["a second"] : []))
         for backlog in store.backlogs {
@@ -134,7 +138,7 @@ extension Status {
         count >= StoreStatus.most ? "\(count.grouped) or more" : count.grouped
     }
 
-    /// `in 3 h`, `2 min ago`, from microseconds since 1970.
+    /// Returns `in 3 h` or `2 min ago` for microseconds since 1970.
     private func distance(to microseconds: Int64) -> String {
         let span = Instant(microseconds: microseconds) - time
         return span > .zero ? "in \(span.roughly)" : "\((.zero - span).roughly) ago"

@@ -2,12 +2,12 @@ import Pipeline
 import ServiceRuntime
 import Store
 
-/// How things stand with one installation at one moment, as far as it could be seen.
+/// The state of one installation at one moment, if it could be read.
 struct Status: Sendable {
-    /// A part that was looked at.
+    /// A part of the installation that was read or could not be read.
     enum Sight<Value: Sendable>: Sendable {
         case seen(Value)
-        /// Why it could not be looked at.
+        /// With the reason why it could not be read.
         case unseen(because: String)
 
         var value: Value? {
@@ -19,12 +19,12 @@ struct Status: Sendable {
         }
     }
 
-    /// What the database tells.
+    /// The values from the database.
     struct Database: Sendable {
         let schema: Migrator.Status
-        /// Nil where the schema is not there or not ours.
+        /// `nil` if the schema is missing or does not match this program.
         let store: StoreStatus?
-        /// How far this shell's host is ahead of the database's clock; `nil` if that could not be compared.
+        /// The offset of this host's clock from the database's clock, or `nil` if it could not be measured.
         var clock: DatabaseClock.Comparison?
     }
 
@@ -32,26 +32,28 @@ struct Status: Sendable {
     let time: Instant
     let broker: Sight<[QueueStatus]>
     let database: Sight<Database>
-    /// How the topology differs from the catalogues; nil where it takes more than could be seen to say so.
+    /// The differences between topology and catalogues, or `nil` if they could not be determined.
     let topologyDifferences: [String]?
-    /// The fingerprint of this shell's catalogues; nil where it has none.
+    /// The fingerprint of this shell's catalogues, or `nil` if it has none.
     var catalogs: String?
-    /// Why this shell's catalogues cannot be read; nil where they can, or where it has none.
+    /// The reason why this shell's catalogues cannot be read, or `nil` if they can or if none are configured.
     var catalogObstacle: String?
-    /// Why the management API told nothing; nil also where none is configured.
+    /// The reason why the management API gave no data, or `nil` if it did or if none is configured.
     let managementObstacle: String?
 
     var isDatabaseSeen: Bool { database.obstacle == nil }
 
-    /// Schedulers at work; nil where it cannot be seen, since they leave their queue alone without the database.
+    /// The number of running schedulers.
+    ///
+    /// It is `nil` if it cannot be determined, since schedulers do not consume their queue without the database.
     var schedulers: Int? {
         queue(.dead)?.counts.flatMap { $0.consumers > 0 || isDatabaseSeen ? Int($0.consumers) : nil }
     }
 
-    /// Whether both halves could be looked at.
+    /// Whether both broker and database could be read.
     var isWhole: Bool { broker.obstacle == nil && database.obstacle == nil }
 
-    /// The queue for a purpose; nil where the broker could not be seen.
+    /// Returns the queue for a purpose, or `nil` if the broker could not be read.
     func queue(_ purpose: QueueStatus.Purpose) -> QueueStatus? {
         broker.value?.first { $0.purpose == purpose }
     }

@@ -33,14 +33,17 @@ enum StatusCommand: Command {
     }
 }
 
-/// Looks at broker and database; what one of them refuses does not hide what the other tells.
+/// Reads broker and database.
+///
+/// A failure of one does not hide the other's values.
 private struct Look: Sendable {
     let setup: Setup
     let broker: BrokerAddress
     let pool: PostgresPool
-    /// Nil where none are configured: then nothing can be said of the bindings, and neither where they have a fault.
+    /// `nil` if none are configured.
     ///
-    /// Whoever is woken by a fault in them wants to see all the rest.
+    /// Without catalogues, or with a fault in them, the bindings cannot be checked. A fault is stored and not thrown,
+    /// because an operator who handles it needs the rest of the status.
     let catalogs: Result<CatalogSet, any Error>?
     let management: ManagementAPI?
 
@@ -84,10 +87,14 @@ private struct Look: Sendable {
         }
     }
 
-    /// How long the broker may take to answer: its connections are as patient as a worker is.
+    /// The time limit for the broker's answer.
+    ///
+    /// It is shorter than its connections' timeout, which is that of a worker.
     private static let patience = Duration.seconds(6)
 
-    /// The same for a look that cannot be broken off: whoever asked is told, and it ends by itself.
+    /// Limits a read that cannot be cancelled.
+    ///
+    /// After the limit the caller gets a result, and the read ends later.
     private static func sight<Value: Sendable>(
         within limit: Duration,
         _ look: @escaping @Sendable () async throws -> Value
@@ -120,7 +127,7 @@ private struct Look: Sendable {
 
     private func lookAtDatabase() async throws -> Status.Database {
         let schema = try await Migrator(pool: pool, namespace: setup.configuration.namespace).check()
-        // Older or newer tables may lack what the statements ask for.
+        // Older or newer schemas may lack columns that the statements need.
         let clock = try await DatabaseClock(pool: pool, time: SystemTime()).compare()
         guard schema.isAdmitted else { return Status.Database(schema: schema, store: nil, clock: clock) }
         return Status.Database(schema: schema, store: try await StoreStatus(of: pool), clock: clock)
