@@ -1,6 +1,6 @@
 import ServiceRuntime
 
-/// What the API counts of its calls.
+/// The API's metrics about calls.
 struct APIMetrics: Sendable {
     private let calls: Labelled<Counter>
     private let seconds: Labelled<Histogram>
@@ -24,7 +24,9 @@ struct APIMetrics: Sendable {
         )
     }
 
-    /// HEAD is counted as what it asks about; other methods have no route.
+    /// Counts a call.
+    ///
+    /// HEAD is counted as GET. Other methods have no route.
     func count(_ route: String, _ method: String, _ status: Int, in span: Duration) {
         calls.with(route, method == "HEAD" ? "GET" : method, "\(status)").increment()
         seconds.with(route).observe(span)

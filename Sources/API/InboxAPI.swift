@@ -4,18 +4,17 @@ import Postgres
 package import ServiceRuntime
 import Store
 
-/// The users' half of the system: reads and changes what belongs to whoever is signed in.
+/// The users' API: it reads and changes the data of the signed-in user.
 ///
-/// Every call goes the same way: its address may call so often, its token says who it is, the user may call so often, and
-/// then its route answers.
+/// Every call passes the same steps: the address's rate limit, the token, the user's rate limit, and then its route.
 package struct InboxAPI: Sendable {
-    /// Who may call, and how often.
+    /// The rules by which calls are admitted.
     package struct Admission: Sendable {
         package var verifier: TokenVerifier
         package var keys: @Sendable () -> TokenKeySet
         package var origins: [WebOrigin]
         package var rates: CallRates
-        /// Whose word counts for whom a call comes from.
+        /// Proxies whose statement about a caller's address is trusted.
         package var proxies: [AddressRange]
 
         package init(
@@ -58,30 +57,32 @@ package struct InboxAPI: Sendable {
         addRoutes()
     }
 
-    /// Bodies of a few kilobytes; a browser's subscription is the largest.
+    /// Limits of requests.
+    ///
+    /// The longest body is a browser's subscription, of a few kilobytes.
     package static let limits = HTTPLimits(
         bodyBytes: RouteTable.longestBody,
-        // Room for the longest token and what browsers send beside it; ten thousand open streams have as much each.
+        // Room for the longest token and the browser's other headers. Ten thousand open streams use this amount each.
         headerBytes: 12 * 1_024,
         connections: ConnectionLimits.usual.total
     )
 
-    /// Methods and paths, as `docs/openapi.yaml` lists them.
+    /// Methods and paths, as listed in `docs/openapi.yaml`.
     package static let routes: [(method: String, path: String)] =
         RouteTable.signedIn.map { ($0.method, $0.path) } + [("GET", "/u/{token}"), ("POST", "/u/{token}")]
         + InboxPages.all.map { ("GET", $0.path) }
 
-    /// Paths of the notification centre, which nobody signs in for.
+    /// Paths of the notification centre, which need no sign-in.
     package static let pages: [String] = InboxPages.all.map(\.path)
 
     package func respond(to request: HTTPRequest) async -> HTTPResponse {
-        // A call with a body has passed this at its head.
+        // A call with a body was checked when its head arrived.
         if !request.isAdmitted, let limited = addressLimit(request) { return finished(limited, request) }
         if let preflight = crossOrigin.preflight(request) { return finished(preflight, request) }
         return finished(await router.respond(to: request), request)
     }
 
-    /// Decides by the head of a call whether its body is received: the address's limit, the route, the token.
+    /// Decides from a call's head whether its body is received: by the address's limit, the route and the token.
     package func admit(_ request: HTTPRequest) -> BodyAdmission {
         if let limited = addressLimit(request) { return .refuse(finished(limited, request)) }
         let decision = router.admit(request)
@@ -95,7 +96,7 @@ package struct InboxAPI: Sendable {
         return peer.flatMap { addresses?.wait(for: $0, at: tools.time.steady()) }.map { CallFault.tooMany($0).response }
     }
 
-    /// What every answer has.
+    /// Adds the headers that every answer has.
     private func finished(_ response: HTTPResponse, _ request: HTTPRequest) -> HTTPResponse {
         var response = response
         if response.headers["Cache-Control"] == nil { response.headers["Cache-Control"] = "no-store" }
@@ -146,7 +147,7 @@ package struct InboxAPI: Sendable {
         }
     }
 
-    /// The answer to a call without a valid token, in place of receiving its body.
+    /// Returns the answer to a call without a valid token, so that its body is not received.
     private func refusal(_ path: String, _ request: HTTPRequest) -> HTTPResponse? {
         let start = (tools.time.steady(), tools.tracer?.time.now())
         guard case .failure(let fault) = verified(request) else { return nil }
@@ -154,7 +155,7 @@ package struct InboxAPI: Sendable {
         return fault.response
     }
 
-    /// Turns whatever goes wrong into an answer, and counts.
+    /// Converts errors into answers, and counts the call.
     private func guarded(
         _ path: String,
         _ request: HTTPRequest,
@@ -195,11 +196,11 @@ package struct InboxAPI: Sendable {
     ) {
         metrics.count(path, request.method, status, in: tools.time.steady() - start.steady)
         guard let begun = start.begun else { return }
-        // A proxy hands on what strangers send, so its address makes nothing trustworthy.
+        // A proxy forwards untrusted requests, so its address is no reason for trust. Only a valid token is.
         tools.tracer?.record(request, path, status, since: begun, isTrusted: isSignedIn)
     }
 
-    /// The call of a user who may make it.
+    /// Returns the call of a signed-in user, or a fault if the token or the rate limit rejects it.
     private func admitted(_ request: HTTPRequest) -> Result<Call, CallFault> {
         verified(request).flatMap { caller in
             if let wait = users?.wait(for: caller.reader, at: tools.time.steady()) { return .failure(.tooMany(wait)) }
@@ -218,7 +219,7 @@ package struct InboxAPI: Sendable {
         }
     }
 
-    /// A user whose token is valid.
+    /// A user with a valid token.
     private struct Caller {
         let signedIn: SignedIn
         let catalog: Catalog
@@ -243,7 +244,9 @@ package struct InboxAPI: Sendable {
         }
     }
 
-    /// The one token of the header; one in the query is none.
+    /// Returns the token of the only `Authorization` header.
+    ///
+    /// A token in the query is ignored.
     private func bearer(_ request: HTTPRequest) -> Result<String, TokenFault> {
         let fields = request.headers.values(of: "Authorization")
         guard fields.count == 1, let field = fields.first else { return .failure(.missing) }

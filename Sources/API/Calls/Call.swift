@@ -3,24 +3,26 @@ import BellhopRules
 import HTTPServer
 import Store
 
-/// A request of a signed-in user, with what belongs to its answer.
+/// A request of a signed-in user, with the data for its answer.
 struct Call: Sendable {
     let request: HTTPRequest
     let reader: RecipientKey
     let catalog: Catalog
     let now: Timestamp
-    /// How long the token holds.
+    /// The instant until which the token is valid.
     let until: Timestamp
-    /// What the token was checked with.
+    /// Identifies the key set with which the token was checked.
     let keys: TokenKeySet.Mark
-    /// When the token was issued; `nil` if it does not tell.
+    /// When the token was issued, or `nil` if the token does not state it.
     let issuedAt: Timestamp?
     let tools: Tools
 
-    /// The database, as far as the token reaches.
+    /// Access to the database, limited by the token's time of issue.
     var desk: ReaderDesk { tools.desk.admitting(tokenIssuedAt: issuedAt) }
 
-    /// The values of a query, of which only these names may stand, each once.
+    /// Returns the values of a query.
+    ///
+    /// Only these names are allowed, each once.
     func query(_ names: [String] = []) throws(CallFault) -> [String: String] {
         try Self.query(of: request, names)
     }
@@ -38,7 +40,7 @@ struct Call: Sendable {
         return values
     }
 
-    /// What stands at a place of the path.
+    /// Returns the identifier at a place of the path.
     func place<ID: TextIdentifier>(_ name: String, as type: ID.Type = ID.self) throws(CallFault) -> ID {
         guard let id = request.parameters[name].flatMap(ID.init(validating:)) else {
             throw .field(name, "expected \(ID.rule)")
@@ -46,9 +48,9 @@ struct Call: Sendable {
         return id
     }
 
-    /// The object in the body; with other members than these it is refused.
+    /// Returns the object in the body.
     ///
-    /// Nil admits any.
+    /// Members other than these are rejected. `nil` allows any members.
     func body(_ members: [String]?, mayBeEmpty: Bool = false) throws(CallFault) -> JSONObject {
         _ = try query()
         if request.body.isEmpty, mayBeEmpty { return JSONObject() }
@@ -67,12 +69,16 @@ struct Call: Sendable {
         return object
     }
 
-    /// Writes what the user says; throws `unmet` where the condition does not hold.
+    /// Writes the user's update.
+    ///
+    /// Throws `unmet` if the condition is not met.
     func say(_ update: FeedUpdate, where condition: ReaderCondition, else unmet: CallFault) async throws {
         guard try await isHeard(update, where: condition) else { throw unmet }
     }
 
-    /// Writes what the user says; false where the condition does not hold.
+    /// Writes the user's update.
+    ///
+    /// Returns false if the condition is not met.
     @discardableResult
     func isHeard(_ update: FeedUpdate, where condition: ReaderCondition? = nil) async throws -> Bool {
         switch try await desk.say(update, as: reader, at: now, where: condition) {
@@ -83,7 +89,7 @@ struct Call: Sendable {
         }
     }
 
-    /// What the user says, by the rules of the feed message of that type.
+    /// Makes the user's update, by the rules of the feed message of that type.
     func said(_ type: FeedType, _ fields: JSONObject) throws(CallFault) -> FeedUpdate {
         switch FeedUpdate.said(by: reader.user, of: reader.app, type, fields) {
         case .success(let update):

@@ -1,7 +1,9 @@
 import HTTPServer
 import ServiceRuntime
 
-/// Which pages of other origins may call the API: those of an exact list, and without cookies, of which there are none.
+/// Allows pages of other origins to call the API, by an exact list.
+///
+/// Cookies are not allowed, and the API has none.
 struct CrossOrigin: Sendable {
     private let origins: Set<String>
     private let methods: String
@@ -11,7 +13,7 @@ struct CrossOrigin: Sendable {
         self.methods = methods.sorted().joined(separator: ", ")
     }
 
-    /// The answer to a browser that asks before it calls; nil for any other request.
+    /// Returns the answer to a browser's preflight request, or `nil` for any other request.
     func preflight(_ request: HTTPRequest) -> HTTPResponse? {
         guard request.method == "OPTIONS", request.headers["Access-Control-Request-Method"] != nil,
             allowed(request) != nil
@@ -26,7 +28,7 @@ struct CrossOrigin: Sendable {
         )
     }
 
-    /// Lets the page of an allowed origin read the answer.
+    /// Lets a page of an allowed origin read the answer.
     func mark(_ response: inout HTTPResponse, for request: HTTPRequest) {
         guard !origins.isEmpty else { return }
         response.headers.add("Vary", "Origin")

@@ -5,7 +5,7 @@ package import ServiceRuntime
 package import Store
 package import Tracing
 
-/// What the routes work with.
+/// The dependencies of the routes.
 package struct Tools: Sendable {
     let desk: ReaderDesk
     let catalogs: CatalogSource
@@ -14,16 +14,18 @@ package struct Tools: Sendable {
     let secrets: AppSecrets
     let live: LiveHub
     let preferenceFallbacks: Labelled<Counter>
-    /// Limits the changes of a user's whole inbox, each of which may rewrite tens of thousands of rows.
+    /// Limits changes of a user's whole inbox, each of which may rewrite tens of thousands of rows.
     let wholeInboxes = RateLimiter<RecipientKey>(burst: 5, every: .seconds(5))
-    /// Where calls leave their spans; nil where nobody keeps any.
+    /// Records the spans of calls, or `nil` if tracing is off.
     package var tracer: Tracer?
 
-    /// What apps have that the API speaks of: the public halves of their Web Push keys, and their unsubscribe links.
+    /// The parts of an app's secrets that the API uses: the public halves of Web Push keys, and unsubscribe links.
     package struct AppSecrets: Sendable {
         package var webPushKeys: [AppID: String]
         package var unsubscribe: [AppID: UnsubscribeLink]
-        /// Where browsers' endpoints may be; any endpoint is taken for an app that has none here.
+        /// The allowed hosts of browser endpoints.
+        ///
+        /// An app without an entry accepts any endpoint.
         package var endpointHosts: [AppID: PushServiceHosts]
 
         package init(
@@ -36,7 +38,7 @@ package struct Tools: Sendable {
             self.unsubscribe = unsubscribe
         }
 
-        /// From the file of the providers.
+        /// Creates the parts from the providers' file.
         package init(_ parts: [AppID: ProviderConfiguration.ClientPart]) {
             webPushKeys = parts.compactMapValues(\.webPushKey)
             unsubscribe = parts.compactMapValues(\.unsubscribe)

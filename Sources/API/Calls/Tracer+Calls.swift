@@ -4,10 +4,10 @@ import ServiceRuntime
 import Tracing
 
 extension Tracer {
-    /// The span of a call: which route it was and what was answered, and never who asked.
+    /// Records the span of a call: its route and its status, and never the user.
     ///
-    /// It is below the caller's span if the caller is trusted. Anybody else's `traceparent` is only a link: it must not
-    /// decide what is sampled, nor in whose trace.
+    /// The span is a child of the caller's span if the caller is trusted. The `traceparent` of any other caller is only
+    /// a link, because it must not decide about sampling or about the trace.
     func record(_ request: HTTPRequest, _ route: String, _ status: Int, since start: Instant, isTrusted: Bool) {
         let said = request.headers["traceparent"].flatMap {
             TraceParent(validating: $0, state: request.headers["tracestate"])

@@ -2,13 +2,15 @@ import BellhopRules
 package import HTTPServer
 import Postgres
 
-/// Why a call is not done, as its caller is told.
+/// The reason why a call fails, in the form that its caller receives.
 package struct CallFault: Error, Sendable {
     let status: Int
-    /// In kebab case; clients go by it.
+    /// In kebab case.
+    ///
+    /// Clients depend on it.
     let code: String
     let message: String
-    /// The member or parameter that is wrong.
+    /// The invalid member or parameter.
     var field: String?
     var headers: [(name: String, value: String)] = []
 
@@ -33,12 +35,14 @@ package struct CallFault: Error, Sendable {
 }
 
 extension CallFault {
-    /// A value that must not be, or one that is missing.
+    /// Makes a fault of an invalid or missing value.
     static func field(_ field: String, _ message: String) -> CallFault {
         CallFault(422, "invalid-field", message, field: field)
     }
 
-    /// In the words of the rules; a place is written without its first slash.
+    /// Creates a fault from a rejection by the rules.
+    ///
+    /// The place is written without its first slash.
     init(_ rejection: Rejection) {
         if rejection.reason == .malformedJSON {
             self.init(400, "malformed-json", rejection.message)
@@ -48,7 +52,7 @@ extension CallFault {
         }
     }
 
-    /// What the database had to say stays in the log.
+    /// Creates a fault without the database's message, which only the log contains.
     init(_ error: PostgresError) {
         let isTransient = error.isTransient || error.code == .cannotConnect || error.code == .cancelled
         self.init(
@@ -59,7 +63,7 @@ extension CallFault {
         if isTransient { headers.append(("Retry-After", "1")) }
     }
 
-    /// The caller has to wait.
+    /// Makes a fault for a caller that has to wait.
     static func tooMany(_ wait: Duration) -> CallFault {
         let seconds = max(1, (wait.microseconds + 999_999) / 1_000_000)
         return CallFault(429, "too-many-requests", "too many calls; wait a little").with("Retry-After", "\(seconds)")
@@ -69,7 +73,9 @@ extension CallFault {
     static let erased = CallFault(401, "erased", "the user was erased after the token was issued")
         .with("WWW-Authenticate", "Bearer")
 
-    /// One that says nothing of what is wrong with the token.
+    /// The fault for an invalid token.
+    ///
+    /// It does not tell the cause.
     static let unauthorized = CallFault(401, "unauthorized", "a valid bearer token is needed")
         .with("WWW-Authenticate", "Bearer")
 }

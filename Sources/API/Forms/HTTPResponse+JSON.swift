@@ -6,12 +6,12 @@ extension HTTPResponse {
         .json(JSONWriter.canonicalBytes(of: .object(object)), status: status)
     }
 
-    /// Done, and there is nothing to say about it.
+    /// Success without a body.
     static let done = HTTPResponse(status: 204)
 }
 
 extension JSONValue {
-    /// `null` for nothing.
+    /// Returns the text, or `null` for `nil`.
     static func optional(_ text: String?) -> JSONValue { text.map(JSONValue.string) ?? .null }
 
     static func number(_ number: Int) -> JSONValue { .number(JSONNumber(Int64(number))) }

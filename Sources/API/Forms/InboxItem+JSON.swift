@@ -3,7 +3,7 @@ import BellhopRules
 import Store
 
 extension InboxItem {
-    /// As clients get it, with how its type is to look.
+    /// Returns the item in the clients' form, with the appearance of its type.
     func json(_ catalog: Catalog) -> JSONValue {
         let look = catalog[type]
         let what: JSONObject = [

@@ -1,9 +1,9 @@
 import Store
 import Synchronization
 
-/// Lets each user have so many calls under way at once.
+/// Limits the concurrent calls of each user.
 ///
-/// Changes of one user wait for one another (`ChangeTurns`), and a user who sends many at once would have many waiting.
+/// A user's changes run in turn (`ChangeTurns`), so many concurrent calls would only fill the queue.
 final class CallsUnderWay: Sendable {
     private let most: Int
     private let counts = Mutex<[RecipientKey: Int]>([:])
@@ -12,7 +12,9 @@ final class CallsUnderWay: Sendable {
         self.most = most
     }
 
-    /// Runs a call; throws where as many are under way.
+    /// Runs a call.
+    ///
+    /// Throws if the user's limit is reached.
     func run<Value>(_ reader: RecipientKey, _ call: () async throws -> Value) async throws -> Value {
         let mayRun = counts.withLock { counts in
             guard counts[reader, default: 0] < most else { return false }

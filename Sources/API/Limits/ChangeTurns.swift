@@ -1,12 +1,13 @@
 import Store
 import Synchronization
 
-/// Runs the changes of one user one after the other, in the order in which they came.
+/// Runs each user's changes in turn, in the order of their arrival.
 ///
-/// The database makes them wait for one another anyway, but each on a connection. Here they wait without one, so that a few
-/// users cannot hold every connection of the process. `CallsUnderWay` limits how many of a user wait.
+/// The database would serialise them as well, but each would occupy a connection while it waits. Here they wait without
+/// one, so that a few users cannot occupy all connections of the process. `CallsUnderWay` limits the number of waiting
+/// changes per user.
 final class ChangeTurns: Sendable {
-    /// Those who wait, for each user who has a change running.
+    /// The waiting changes of each user who has a running one.
     private let waiting = Mutex<[RecipientKey: [CheckedContinuation<Void, Never>]]>([:])
 
     func run<Value>(_ reader: RecipientKey, _ change: () async throws -> Value) async throws -> Value {

@@ -1,7 +1,9 @@
 import ServiceRuntime
 import Synchronization
 
-/// Lets each caller through at a steady rate and with a burst; forgets a caller whose bucket is full again.
+/// Limits each caller to a steady rate with a burst.
+///
+/// It forgets a caller whose bucket is full again.
 package final class RateLimiter<Caller: Hashable & Sendable>: Sendable {
     private struct Bucket {
         var tokens: Double
@@ -14,21 +16,23 @@ package final class RateLimiter<Caller: Hashable & Sendable>: Sendable {
     private let capacity: Int
     private let buckets = Mutex<[Caller: Bucket]>([:])
 
-    /// `capacity` bounds the callers that are remembered; where there are more at once, all begin anew.
+    /// Creates a limiter of `rate` calls per second.
+    ///
+    /// `capacity` limits the number of remembered callers. If more are active at the same time, all buckets are reset.
     package init(perSecond rate: Int, capacity: Int = 50_000) {
         burst = Double(max(1, rate))
         self.rate = burst
         self.capacity = capacity
     }
 
-    /// `burst` calls at the same time, then one call per `pause`.
+    /// Creates a limiter of `burst` calls at the same time, then one call per `pause`.
     package init(burst: Int, every pause: Duration, capacity: Int = 50_000) {
         self.burst = Double(max(1, burst))
         rate = 1 / max(0.001, pause.secondsAsDouble)
         self.capacity = capacity
     }
 
-    /// Nil where the caller may go on; else how long until it may.
+    /// Returns the wait until the caller may continue, or `nil` if the call is allowed now.
     package func wait(for caller: Caller, at now: ContinuousClock.Instant) -> Duration? {
         buckets.withLock { buckets in
             var bucket = buckets[caller] ?? Bucket(tokens: burst, filledAt: now)
@@ -43,7 +47,7 @@ package final class RateLimiter<Caller: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// A bucket that nobody has touched for the time in which it fills is full.
+    /// Forgets callers that were inactive for so long that their buckets are full.
     private func forgetQuiet(_ buckets: inout [Caller: Bucket], _ now: ContinuousClock.Instant) {
         buckets = buckets.filter { (now - $0.value.filledAt).secondsAsDouble < burst / rate }
         if buckets.count >= capacity { buckets = [:] }

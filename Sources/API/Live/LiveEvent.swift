@@ -2,31 +2,35 @@ import BellhopJSON
 import BellhopRules
 import Store
 
-/// One thing that a stream tells, as it stands on the wire.
+/// One event of a stream, in its wire format.
 struct LiveEvent: Sendable {
-    /// Its names on the wire.
+    /// The kinds of events, with their names on the wire.
     enum Kind: String, CaseIterable {
-        /// It has come, or woken.
+        /// A notification has arrived, or its snooze has ended.
         case notification
         case read
-        /// Something else has happened to notifications of the list.
+        /// Notifications of the list have changed their state in another way.
         case state
-        /// The number of those unread.
+        /// The number of unread notifications.
         case badge
-        /// The list is to be read anew.
+        /// The client must reload the list.
         case resync
     }
 
     let kind: Kind
-    /// Server-sent events end with an empty line; JSON has no line breaks of its own.
+    /// The bytes on the wire.
+    ///
+    /// Server-sent events end with an empty line. The JSON contains no line breaks.
     let bytes: [UInt8]
 
-    /// `known` is what its reader knows afterwards.
+    /// Creates an event.
+    ///
+    /// `known` is the client's state after it.
     init(_ kind: Kind, _ data: JSONObject, known: InboxGlimpse) {
         let id = InboxCursor(known).text
         var text = Array("id: \(id)\nevent: \(kind.rawValue)\ndata: ".utf8)
         text += JSONWriter.canonicalBytes(of: .object(data)) + Array("\n\n".utf8)
-        // A reader that is slow may have some dozen of them waiting.
+        // A slow client may have a few dozen events waiting.
         let isFit = text.count <= Self.mostBytes
         self.kind = isFit ? kind : .resync
         bytes = isFit ? text : Array("id: \(id)\nevent: \(Kind.resync.rawValue)\ndata: {}\n\n".utf8)
@@ -34,19 +38,24 @@ struct LiveEvent: Sendable {
 
     private static let mostBytes = 16 * 1_024
 
-    /// All that one look tells at most, which may wait for a reader some dozen times.
+    /// The size limit for all events of one update.
+    ///
+    /// A few dozen such updates may wait for a client.
     static let mostTogether = 256 * 1_024
 
-    /// A line that clients overlook, so that both ends and all between see that the stream is alive.
+    /// A line that clients ignore.
+    ///
+    /// It shows both ends and the proxies between them that the stream is alive.
     static let heartbeat = Array(":\n\n".utf8)
 
-    /// Says when to come back after the stream has ended: not everybody at once.
+    /// Returns the delay until a client reconnects after the stream's end: 1 to 5 seconds, so that clients do not all
+    /// return at the same time.
     static func opening(chance: Double) -> [UInt8] {
         Array("retry: \(1_000 + Int(4_000 * min(max(chance, 0), 1)))\n\n".utf8)
     }
 }
 
 extension [LiveEvent] {
-    /// As they stand on the wire, one behind the other.
+    /// The events' bytes, one after the other.
     var bytes: [UInt8] { flatMap(\.bytes) }
 }

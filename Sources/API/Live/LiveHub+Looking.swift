@@ -3,7 +3,7 @@ import Postgres
 package import ServiceRuntime
 import Store
 
-/// What the hub does all the time.
+/// The hub's continuous work.
 extension LiveHub {
     package func run(until drain: DrainSignal) async throws {
         await withTaskGroup(of: Void.self) { group in
@@ -16,7 +16,9 @@ extension LiveHub {
         try? await presence.leave()
     }
 
-    /// Hears whose inboxes have changed; after a time of not hearing everybody is looked at.
+    /// Receives the changed inboxes.
+    ///
+    /// After a period without a connection, all inboxes are read.
     private func listen(until drain: DrainSignal) async {
         let listener = NotificationListener(listener)
         await withTaskGroup(of: Void.self) { group in
@@ -57,10 +59,12 @@ extension LiveHub {
         }
     }
 
-    /// Looks that are under way at once: the connections of calls are the same.
+    /// The number of concurrent reads, limited because calls use the same connections.
     private static let looksAtOnce = 4
 
-    /// Looks at all who wait, unless the database is away: then whoever is left waits for the next tick.
+    /// Reads all queued inboxes.
+    ///
+    /// If the database is unavailable, the remaining ones wait for the next tick.
     private func lookAtQueue(until drain: DrainSignal) async {
         await keepPresence()
         while !drain.isDraining {
@@ -74,7 +78,7 @@ extension LiveHub {
         }
     }
 
-    /// Looks at these, several at once, and returns those who could not be looked at now.
+    /// Reads these inboxes, several at the same time, and returns the users that could not be read now.
     private func look(at readers: [RecipientKey], until drain: DrainSignal) async -> [RecipientKey] {
         await withTaskGroup(of: [RecipientKey].self) { group in
             for first in 0..<min(Self.looksAtOnce, readers.count) {
@@ -92,7 +96,7 @@ extension LiveHub {
         do {
             let isNeeded = openStreams > 0
             try await presence.keep(isNeeded: isNeeded, at: here.time.steady)
-            // Not before: a look of the herald that began meanwhile may not have seen it.
+            // Only after the registration, because a poll of the notifier that started earlier may have missed it.
             if isNeeded { here.herald.expectListeners() }
         } catch {
             here.logger.warning("cannot register as a listener", ["error": .error(error)])
@@ -106,7 +110,9 @@ extension LiveHub {
         }
     }
 
-    /// Beats, and ends what is over: never waits for the database, which may hang.
+    /// Sends heartbeats and ends streams.
+    ///
+    /// It never waits for the database, which may hang.
     private func tick(until drain: DrainSignal) async {
         while !drain.isDraining, !Task.isCancelled {
             await drain.pause(for: pace.tick)
@@ -127,13 +133,13 @@ extension LiveHub {
     }
 }
 
-/// One look at one user.
+/// Reads one user's inbox.
 extension LiveHub {
-    /// What is known before a look.
+    /// The state before a read.
     private struct Asking {
         let before: InboxGlimpse?
         let joins: [UInt64: LiveStreams.Join]
-        /// Whether anybody knows what stood there before.
+        /// Whether some stream's client has the previous state.
         let isFollowed: Bool
 
         init?(_ watch: LiveStreams.Watch?) {
@@ -144,7 +150,9 @@ extension LiveHub {
         }
     }
 
-    /// False where nobody can be looked at for now.
+    /// Reads a user's inbox and tells its streams.
+    ///
+    /// Returns false if no inbox can be read now.
     private func look(_ reader: RecipientKey) async -> Bool {
         guard let asking = Asking(streams.withLock({ $0.watches[reader] })) else { return true }
         do {

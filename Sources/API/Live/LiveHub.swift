@@ -6,12 +6,14 @@ package import ServiceRuntime
 package import Store
 import Synchronization
 
-/// The open streams of this process: hears whose inboxes have changed, looks at them, and tells their readers.
+/// The open streams of this process.
 ///
-/// A user is looked at once for all their streams. What is told is the difference between two looks, so it is the same
-/// whatever has changed the inbox, and a change that nobody announced is only told later.
+/// It receives the users whose inboxes have changed, reads these inboxes, and sends events to the clients.
+///
+/// One read serves all streams of a user. The events are the difference between two reads. They therefore do not depend
+/// on the cause of a change, and a change without an announcement is only reported later.
 package final class LiveHub: Service {
-    /// What it works with.
+    /// The hub's dependencies.
     package struct Surroundings: Sendable {
         let desk: ReaderDesk
         let book: ListenerBook
@@ -54,7 +56,9 @@ package final class LiveHub: Service {
     let ring: AsyncStream<Void>.Continuation
     let presence: LivePresence
 
-    /// `listener` says where changes are heard of; its channel is set here.
+    /// Creates a hub.
+    ///
+    /// `listener` is the connection for change notifications. Its channel is set here.
     package convenience init(
         _ here: Surroundings,
         listener: ListenerOptions,
@@ -85,18 +89,20 @@ package final class LiveHub: Service {
         self.metrics.readStreams { [weak self] in self.map { Double($0.openStreams) } }
     }
 
-    /// Streams that are open.
+    /// The number of open streams.
     package var openStreams: Int { streams.withLock { $0.count } }
 
-    /// Something has changed in the inbox of a user, by a call of this process.
+    /// Announces a change of a user's inbox by a call of this process.
     package func changed(_ reader: RecipientKey) {
         here.herald.changed([reader])
     }
 
-    /// Pieces that may wait for a reader, beside those that the server holds.
+    /// The number of pieces that may wait for a client, in addition to those that the server buffers.
     private static let mostPieces = 32
 
-    /// A new stream, which tells what has happened since `cursor`, and then what happens.
+    /// Opens a stream.
+    ///
+    /// It sends the events since `cursor`, and then each new event.
     func open(_ reader: RecipientKey, since cursor: InboxCursor?, _ hold: LiveHold) throws(CallFault) -> HTTPResponse {
         let (stream, out) = AsyncStream.makeStream(
             of: [UInt8].self,
@@ -119,12 +125,14 @@ package final class LiveHub: Service {
         }
         ring.yield()
         var response = HTTPResponse.events(stream)
-        // A proxy that gathers answers would hold every event back.
+        // A proxy that buffers answers would delay every event.
         response.headers["X-Accel-Buffering"] = "no"
         return response
     }
 
-    /// What was decided about a token once shall not count for ever; streams that began together end apart.
+    /// Limits a stream's lifetime, since a token check must not remain valid indefinitely.
+    ///
+    /// Streams that began together end at different times.
     private func bounded(_ hold: LiveHold) -> LiveHold {
         var chance = here.chance
         let life = pace.life * Double.random(in: 0.9...1, using: &chance)
@@ -132,7 +140,9 @@ package final class LiveHub: Service {
         return LiveHold(until: min(hold.until, end), keys: hold.keys)
     }
 
-    /// Ends streams; outside of the lock, which their ends take.
+    /// Ends streams.
+    ///
+    /// It must be called without the lock, because the streams' end handlers take it.
     func end(_ ending: [LiveStreams.Stream], _ reason: LiveMetrics.Ending) {
         for stream in ending {
             streams.withLock { $0.remove(stream.number, of: stream.reader) }

@@ -1,8 +1,8 @@
 import ServiceRuntime
 
-/// What is counted of streams.
+/// The metrics about streams.
 struct LiveMetrics: Sendable {
-    /// Why a stream was ended by this side.
+    /// The reason why the server ended a stream.
     enum Ending: String {
         case expired, keys, slow, stopped
     }

@@ -2,28 +2,31 @@ import BellhopJSON
 import BellhopRules
 import Store
 
-/// Puts what has happened to an inbox into events.
+/// Converts the changes of an inbox into events.
 struct LiveNews {
     let after: InboxGlimpse
-    /// The words of what has come.
+    /// The content of notifications that have arrived.
     let items: [NotificationID: InboxItem]
     let exits: [NotificationID: InboxExit]
     let catalog: Catalog
 
-    /// For somebody who knew what stood there before; nothing where nothing has happened.
+    /// Returns the events for clients that have the previous state.
+    ///
+    /// The list is empty if nothing has changed.
     func events(of difference: InboxDifference, since before: InboxGlimpse) -> [LiveEvent] {
         if difference.isEmpty { return [] }
         guard !isUnclear(difference) else { return [resync] }
         let base = after.before(difference.arrived)
         let marks = marks(of: difference, unread: base.unread)
-        // Said again after a break they change nothing; so all but the last leave their reader where it was.
+        // Events that a client receives again after an interruption change nothing. All but the last therefore keep the
+        // client's earlier position.
         let told = marks.enumerated().map { place, mark in
             LiveEvent(mark.kind, mark.data, known: place == marks.count - 1 ? base : before)
         }
         return bounded(told + arrivals(difference.arrived))
     }
 
-    /// For somebody who comes with a cursor, or with none.
+    /// Returns the events for a client that connects with or without a cursor.
     func events(since cursor: InboxCursor?) -> [LiveEvent] {
         guard let cursor else { return [badge] }
         switch cursor.gap(to: after) {
@@ -41,7 +44,7 @@ struct LiveNews {
     private var resync: LiveEvent { LiveEvent(.resync, [:], known: after) }
     private var badge: LiveEvent { LiveEvent(.badge, Self.count(after.unread), known: after) }
 
-    /// Arrivals that are told one by one.
+    /// The maximum number of arrivals that are sent as separate events.
     static let mostArrivals = 50
 
     private func isUnclear(_ difference: InboxDifference) -> Bool {

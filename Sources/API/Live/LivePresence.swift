@@ -2,12 +2,14 @@ import Postgres
 import Store
 import Synchronization
 
-/// The row by which workers know that somebody here listens: it is there as long as there are streams, and a little longer.
+/// The database row by which workers detect that this process has open streams.
+///
+/// It exists while there are streams, and for a short time afterwards.
 final class LivePresence: Sendable {
     private struct State {
-        /// When it was last said; nil where it is not.
+        /// When the row was last renewed, or `nil` if it does not exist.
         var saidAt: ContinuousClock.Instant?
-        /// When it was first said, or again after its lease had ended.
+        /// When the row was first written, or written again after its lease had ended.
         var since: ContinuousClock.Instant?
         /// When a stream was last open.
         var neededAt: ContinuousClock.Instant?
@@ -24,9 +26,9 @@ final class LivePresence: Sendable {
         self.pace = pace
     }
 
-    /// Says so where it is time to, or takes it back.
+    /// Writes or renews the row when that is due, or removes it.
     ///
-    /// However long the database takes to hear it, workers learn of it only afterwards.
+    /// The settling time starts after the database has confirmed the row, since workers can see it only then.
     func keep(isNeeded: Bool, at clock: () -> ContinuousClock.Instant) async throws(PostgresError) {
         let now = clock()
         let (isDue, isOver) = state.withLock { state -> (Bool, Bool) in
@@ -46,7 +48,7 @@ final class LivePresence: Sendable {
         }
     }
 
-    /// Whether some worker may not know of it yet, and announce nothing.
+    /// Whether some workers may not have seen the row yet, so that they announce no changes.
     func isSettling(at now: ContinuousClock.Instant) -> Bool {
         state.withLock { state in state.since.map { now - $0 <= pace.settling } ?? (state.neededAt != nil) }
     }

@@ -2,9 +2,9 @@ import BellhopRules
 import ServiceRuntime
 import Store
 
-/// How many streams may be open.
+/// The maximum numbers of open streams.
 package struct LiveLimits: Sendable {
-    /// Of one user: tabs and devices.
+    /// Per user, for tabs and devices.
     package var user: Int
     /// In this process.
     package var process: Int
@@ -14,36 +14,40 @@ package struct LiveLimits: Sendable {
         self.process = process
     }
 
-    /// The usual ones for a server with so many connections: a quarter of them is left to calls.
+    /// Creates the usual limits for a server with this number of connections.
+    ///
+    /// A quarter of them is reserved for calls.
     package init(connections: Int) {
         self.init()
         process = min(process, connections - max(1, connections / 4))
     }
 }
 
-/// How long a stream may last: by its token, and for as long as the keys are in force that the token was checked with.
+/// The lifetime of a stream: until its token expires, and as long as the key set that checked the token is active.
 struct LiveHold {
     let until: Timestamp
     let keys: TokenKeySet.Mark
 }
 
-/// The open streams of a process, by user; a value, so that what happens to it is plain.
+/// The open streams of a process, by user.
+///
+/// It is a value type, so that every change of it is explicit.
 struct LiveStreams {
     /// One open stream.
     struct Stream {
         let number: UInt64
         let reader: RecipientKey
         let out: AsyncStream<[UInt8]>.Continuation
-        /// How long it may last.
+        /// The stream's lifetime.
         let hold: LiveHold
-        /// When it ends because its keys are in force no more.
+        /// When the stream ends because its key set is no longer active.
         var outlivesKeysUntil: ContinuousClock.Instant?
-        /// What its reader knows; nil once it is told of everything that happens.
+        /// The client's starting point, or `nil` after the client has received its first events.
         var joinsFrom: Join?
         var saidAt: ContinuousClock.Instant
     }
 
-    /// What a reader brings along who has not been told anything yet.
+    /// The state of a client that has received no event yet.
     enum Join: Hashable {
         case withCursor(InboxCursor)
         case withNothing
@@ -51,15 +55,17 @@ struct LiveStreams {
         var cursor: InboxCursor? { if case .withCursor(let cursor) = self { cursor } else { nil } }
     }
 
-    /// A user with streams.
+    /// A user with open streams.
     struct Watch {
         var streams: [Stream] = []
-        /// What all of them know that do not join.
+        /// The state known to all streams that have received their first events.
         var glimpse: InboxGlimpse?
         var lookedAt: ContinuousClock.Instant
-        /// Which part of the usual time passes between two looks that nobody asked for: those who came together part.
+        /// The user's share of the usual interval between two routine reads.
+        ///
+        /// It differs, so that users who connected together are not read together.
         let patience: Double
-        /// The last look failed.
+        /// Whether the last read failed.
         var hasFailed = false
     }
 
@@ -69,19 +75,21 @@ struct LiveStreams {
     private(set) var count = 0
     private var latest: UInt64 = 0
     private var chance: Chance
-    /// No more may begin.
+    /// Whether new streams are rejected.
     private(set) var isClosed = false
 
     init(chance: Chance = .system) {
         self.chance = chance
     }
 
-    /// Why a stream may not begin.
+    /// The reason why a stream is rejected.
     enum Refusal: Error {
         case tooManyOfUser, tooMany, closed
     }
 
-    /// Adds a stream, whose reader is to be told what it missed; its number takes it away again.
+    /// Adds a stream.
+    ///
+    /// Its client will receive the missed events. Returns the number by which the stream is removed.
     mutating func add(
         _ out: AsyncStream<[UInt8]>.Continuation,
         of reader: RecipientKey,
@@ -117,9 +125,9 @@ struct LiveStreams {
         if readers[sign]?.isEmpty ?? false { readers[sign] = nil }
     }
 
-    // MARK: - Whom to look at
+    // MARK: - Queue of users to read
 
-    /// Those of them who have streams.
+    /// Queues those of the users who have streams.
     mutating func enqueue(_ readers: some Sequence<RecipientKey>, _ rank: LookQueue.Rank) {
         for reader in readers where watches[reader] != nil { queue.add(reader, rank) }
     }
@@ -134,19 +142,26 @@ struct LiveStreams {
 
     var hasQueue: Bool { !queue.isEmpty }
 
-    /// Who is to be looked at now; what changes from here on is another look's.
+    /// Returns the users to read now.
+    ///
+    /// A later change needs another read.
     mutating func takeQueue() -> LookQueue.Turn { queue.take() }
 
-    // MARK: - Telling
+    // MARK: - Events
 
-    /// A look at a user has failed; it is tried again with the next tick.
+    /// Notes a failed read of a user.
+    ///
+    /// It is repeated with the next tick.
     mutating func fail(_ reader: RecipientKey) {
         watches[reader]?.hasFailed = true
     }
 
-    /// Tells those who know what stood there before, and those of `joins` by their numbers; returns whoever is too slow.
+    /// Sends the events to streams that have the previous state, and the first events to the streams in `joins`, by
+    /// number.
     ///
-    /// What one look tells is one piece, so that a reader who comes back to many arrivals is not taken for a slow one.
+    /// Returns the streams whose clients are too slow.
+    ///
+    /// All events of one read form one piece, so that a client with many missed arrivals does not count as slow.
     mutating func tell(
         _ reader: RecipientKey,
         _ news: [UInt8],
@@ -171,15 +186,15 @@ struct LiveStreams {
         return slow
     }
 
-    /// When a tick is.
+    /// The time of a tick.
     struct Moment {
         let steady: ContinuousClock.Instant
         let date: Timestamp
-        /// The key set in force.
+        /// The active key set.
         let keys: TokenKeySet.Mark
     }
 
-    /// Sends what is due by time alone, queues whoever is to be looked at, and returns the streams that are to end.
+    /// Sends heartbeats, queues users for routine reads, and returns the streams that must end.
     mutating func tick(_ pace: LivePace, at now: Moment) -> [LiveMetrics.Ending: [Stream]] {
         var endings: [LiveMetrics.Ending: [Stream]] = [:]
         for reader in Array(watches.keys) {
@@ -198,11 +213,12 @@ struct LiveStreams {
         return endings
     }
 
-    /// Says that a stream is alive where it is time to, or why it is to end.
+    /// Sends a heartbeat if one is due, or returns the reason why the stream must end.
     private mutating func beat(_ stream: inout Stream, _ pace: LivePace, at now: Moment) -> LiveMetrics.Ending? {
         if stream.hold.until <= now.date { return .expired }
         if stream.hold.keys !== now.keys {
-            // Its token may be of a key that was taken away. Who holds another comes again, but not all at once.
+            // The token's key may have been removed. Clients with another token reconnect, but not all at the same
+            // time.
             let end = stream.outlivesKeysUntil ?? now.steady + pace.rekeying * Double.random(in: 0..<1, using: &chance)
             stream.outlivesKeysUntil = end
             if end <= now.steady { return .keys }
@@ -212,32 +228,34 @@ struct LiveStreams {
         return stream.out.takes(LiveEvent.heartbeat) ? nil : .slow
     }
 
-    /// From here on nothing begins any more; returns what is open.
+    /// Rejects new streams from now on, and returns the open ones.
     mutating func close() -> [Stream] {
         isClosed = true
         return watches.values.flatMap(\.streams)
     }
 }
 
-/// How often something is said and looked at where nothing happens.
+/// The intervals of heartbeats and routine reads.
 struct LivePace: Sendable {
     var heartbeat = Duration.seconds(15)
-    /// A user is looked at anew after so long, whatever was announced.
+    /// The interval after which a user is read again, independent of announcements.
     var review = Duration.seconds(300)
     var tick = Duration.seconds(1)
-    /// How long the row that says that somebody listens holds, and how often it is renewed.
+    /// The lease of the row that announces open streams, and the interval of its renewal.
     var lease = Duration.seconds(30)
     var renewal = Duration.seconds(10)
-    /// Until every worker has seen that somebody listens.
+    /// The time until every worker has seen the row.
     var settling = Duration.seconds(3)
-    /// A stream ends after so long, or up to a tenth sooner, however long its token holds.
+    /// The lifetime of a stream, or up to a tenth less, regardless of its token's validity.
     var life = Duration.seconds(3_600)
-    /// Within so long streams end that began under other keys.
+    /// The period over which streams with an older key set end.
     var rekeying = Duration.seconds(10)
 }
 
 extension AsyncStream<[UInt8]>.Continuation {
-    /// False where its reader has not taken what came before.
+    /// Sends bytes.
+    ///
+    /// Returns false if the client has too many unread pieces.
     fileprivate func takes(_ bytes: [UInt8]) -> Bool {
         if case .dropped = yield(bytes) { false } else { true }
     }

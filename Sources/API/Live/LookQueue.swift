@@ -1,22 +1,24 @@
 import Store
 
-/// Who waits to be looked at: whoever was spoken of before whoever's turn it is anyway.
+/// The users whose inboxes are to be read.
 ///
-/// Nobody waits twice, and whoever moves up leaves a place behind that counts no more.
+/// Users with a reported change come before routine reads.
+///
+/// A user has at most one valid place. A user who moves to a higher rank leaves an invalid place behind.
 struct LookQueue {
-    /// How soon.
+    /// The urgency of a read.
     enum Rank: Int, Comparable {
-        /// Once nobody else waits: everybody is looked at, for no reason of their own.
+        /// For routine reads, when no other user waits.
         case whenQuiet
-        /// Something has happened to the inbox, or a stream has begun.
+        /// For a changed inbox or a new stream.
         case soon
 
         static func < (one: Rank, other: Rank) -> Bool { one.rawValue < other.rawValue }
     }
 
-    /// Who is looked at together.
+    /// Users who are read together.
     ///
-    /// Not a tuple: Swift 6.0 crashes over one that leaves a lock by a call.
+    /// This is not a tuple, because Swift 6.0 crashes on a tuple that a call returns out of a lock.
     struct Turn {
         let readers: [RecipientKey]
         let rank: Rank
@@ -46,7 +48,9 @@ struct LookQueue {
         clear(known.rank)
     }
 
-    /// All who are to be looked at soon; where there are none, a few of the others, so that somebody new waits for few.
+    /// Returns all urgent users.
+    ///
+    /// If there are none, it returns a limited number of the others, so that a new urgent user waits only for these.
     mutating func take() -> Turn {
         let rank: Rank = places[.soon]?.contains(where: isValid) ?? false ? .soon : .whenQuiet
         let all = (places[rank] ?? []).filter(isValid)
@@ -60,7 +64,7 @@ struct LookQueue {
 
     private func isValid(_ place: Place) -> Bool { waiting[place.reader]?.number == place.number }
 
-    /// Throws away places that count no more, once there are more of them than of the others.
+    /// Removes invalid places, once they outnumber the valid ones.
     private mutating func clear(_ rank: Rank) {
         guard let count = places[rank]?.count, count > 2 * waiting.count + 64 else { return }
         places[rank] = places[rank]?.filter(isValid)

@@ -1,10 +1,10 @@
 import HTTPServer
 import ServiceRuntime
 
-/// The notification centre as browsers get it: the page, its web component and the service worker.
+/// The files of the notification centre for browsers: the page, its web component and the service worker.
 ///
-/// The files in `assets` are compiled into the program. A script is its files one after the other, in one scope: no tool
-/// builds it, and each file can be read by itself.
+/// The files in `assets` are compiled into the program. A script is the concatenation of its files, in one scope. No
+/// build tool is involved, and each file can be read separately.
 enum InboxPages {
     static let all = [
         PageAsset("/", type: "text/html; charset=utf-8", PackageResources.index_html, headers: pageHeaders),
@@ -18,14 +18,16 @@ enum InboxPages {
 
     private static let script = "text/javascript; charset=utf-8"
 
-    /// Nothing inline runs or styles, nothing comes from or goes to elsewhere, and no text becomes a script or markup.
+    /// Blocks inline scripts, inline styles and other origins, and prevents text from becoming a script or markup.
     private static let pagePolicy = [
         "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'",
         "worker-src 'self'", "manifest-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
         "require-trusted-types-for 'script'", "trusted-types bellhop-inbox",
     ].joined(separator: "; ")
 
-    /// The pictures of notifications are of other sites; the browser fetches them under the worker's policy.
+    /// Pictures of notifications come from other sites.
+    ///
+    /// The browser fetches them under the worker's policy.
     private static let workerPolicy = "default-src 'none'; connect-src 'self'; img-src https:"
 
     private static let pageHeaders = [
@@ -33,7 +35,7 @@ enum InboxPages {
         ("Cross-Origin-Opener-Policy", "same-origin"),
     ]
 
-    /// Pages of other origins may put the script into theirs; it brings no data along.
+    /// Pages of other origins may embed the script, since it contains no data.
     private static let shared = [("Cross-Origin-Resource-Policy", "cross-origin")]
 
     private static let component: [UInt8] = {

@@ -2,7 +2,7 @@ import BellhopJSON
 import BellhopRules
 import HTTPServer
 
-/// What a settings page needs of the app: labels, order and defaults.
+/// The app's data for a settings page: labels, order and defaults.
 enum CatalogRoutes {
     /// Answers `GET /api/catalog`, in the user's language.
     static func catalog(_ call: Call) async throws -> HTTPResponse {
@@ -52,7 +52,9 @@ enum CatalogRoutes {
 }
 
 extension HTTPResponse {
-    /// What is the same for long: a browser may keep it, and asks each time whether it still holds.
+    /// Returns an answer that a browser may store.
+    ///
+    /// The browser asks each time whether it is still valid.
     fileprivate func kept(for request: HTTPRequest) -> HTTPResponse {
         var response = tagged(for: request)
         response.headers["Cache-Control"] = "private, no-cache"

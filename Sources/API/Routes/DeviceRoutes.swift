@@ -4,7 +4,7 @@ import HTTPServer
 import Push
 import Store
 
-/// The devices that a user is reached on.
+/// The devices of a user.
 enum DeviceRoutes {
     /// Answers `POST /api/push-token`.
     static func register(_ call: Call) async throws -> HTTPResponse {
@@ -44,12 +44,14 @@ enum DeviceRoutes {
         return try await answer(token, call)
     }
 
-    /// Answers `DELETE /api/push-token`; also for one that nobody knows, so that a log-out can be said again.
+    /// Answers `DELETE /api/push-token`.
+    ///
+    /// An unknown token is not an error, so that a log-out can be repeated.
     static func revoke(_ call: Call) async throws -> HTTPResponse {
         let body = try call.body(["token"])
         let token = try token(body)
         let update = try call.said(.subscriptionRevoked, ["token": .string(token.text)])
-        // Of a token that was never theirs nothing is to be remembered.
+        // A token that never belonged to the user must not create a tombstone.
         try await call.isHeard(update, where: .knowsToken(token))
         return .done
     }
@@ -61,7 +63,9 @@ enum DeviceRoutes {
         return token
     }
 
-    /// Nothing is ever sent to an endpoint elsewhere.
+    /// Rejects an endpoint outside the app's push services.
+    ///
+    /// Nothing is ever sent to such an endpoint.
     private static func expectEndpoint(_ token: DeviceToken, _ call: Call) throws(CallFault) {
         guard let hosts = call.tools.secrets.endpointHosts[call.reader.app] else { return }
         guard let endpoint = WebPushEndpoint(validating: token.text), hosts.allow(endpoint) else {
@@ -69,7 +73,7 @@ enum DeviceRoutes {
         }
     }
 
-    /// The one that fits; nil where the rules will say what is missing.
+    /// Returns the matching provider, or `nil` if the rules will report a missing value.
     private static func provider(_ body: JSONObject, _ call: Call) throws(CallFault) -> PushProvider? {
         guard let token = body["token"]?.string.flatMap(DeviceToken.init(validating:)),
             let platform = body["platform"]?.string.flatMap(DevicePlatform.init(rawValue:))
@@ -92,7 +96,9 @@ enum DeviceRoutes {
         ])
     }
 
-    /// Twenty may stand; what has ended is remembered for a while.
+    /// The limit of stored devices.
+    ///
+    /// A user has at most 20 active ones. Ended ones also count and are stored for some time.
     private static let mostDevices = 200
     private static let unknown = CallFault(404, "unknown-token", "no device of the user has this token")
 }

@@ -5,7 +5,7 @@ import Store
 
 /// The topics that a user follows.
 ///
-/// A role comes from the app's own servers, never from the user.
+/// The role is set by the app's servers and never by the user.
 enum FollowRoutes {
     /// Answers `GET /api/follows`.
     static func list(_ call: Call) async throws -> HTTPResponse {
@@ -21,7 +21,7 @@ enum FollowRoutes {
         fields["topic"] = .string(topic.text)
         let update = try call.said(.followAdded, fields)
         guard call.catalog.topics.mayBeFollowed(topic) else {
-            // Who follows it already by the word of the app's servers may mute it.
+            // A user whom the app's servers made a follower may mute the topic.
             try await call.say(update, where: .follows(topic), else: closed)
             return try await answer(topic, call)
         }
@@ -46,7 +46,7 @@ enum FollowRoutes {
         return .done
     }
 
-    /// As topics are stored.
+    /// Returns the topic in its stored form.
     private static func topic(_ call: Call) throws(CallFault) -> Topic {
         call.catalog.topics.canonical(try call.place("topic"))
     }

@@ -3,7 +3,7 @@ import BellhopRules
 import HTTPServer
 import Store
 
-/// The list, and how many of it are unread.
+/// The list of notifications, and the number of unread ones.
 enum InboxRoutes {
     /// Answers `GET /api/notifications`.
     static func list(_ call: Call) async throws -> HTTPResponse {
@@ -19,7 +19,9 @@ enum InboxRoutes {
         return answer.tagged(for: call.request)
     }
 
-    /// Where a stream goes on that shall tell what has come since this page: of the beginning of the whole list alone.
+    /// Returns the cursor at which a stream continues after this page.
+    ///
+    /// Only the first page of the unfiltered list has one.
     private static func cursor(_ query: InboxQuery, _ page: InboxPage) -> InboxCursor? {
         guard query == InboxQuery(limit: query.limit) else { return nil }
         return InboxCursor(page.items, isWhole: page.next == nil, unread: page.unread)

@@ -5,7 +5,7 @@ import Store
 
 /// Answers `PATCH /api/notifications`.
 enum MarkingRoute {
-    /// What a user does with notifications, by its name on the wire.
+    /// The states that a user can set, by their names on the wire.
     enum State: String, CaseIterable {
         case seen, read, unread, archived, unarchived, snoozed
     }
@@ -17,7 +17,7 @@ enum MarkingRoute {
         let mark = try await mark(state, body, call)
         let updated: Int
         if let ids {
-            // A token from before an erasure is refused here, too.
+            // A token from before an erasure must be rejected here as well.
             if ids.isEmpty { try await call.desk.admit(call.reader) }
             updated = ids.isEmpty ? 0 : try await call.desk.mark(ids, as: mark, of: call.reader)
         } else {
@@ -39,7 +39,7 @@ enum MarkingRoute {
         return state
     }
 
-    /// Nil stands for all.
+    /// Returns the ids, or `nil` for all notifications.
     private static func ids(_ body: JSONObject) throws(CallFault) -> [NotificationID]? {
         switch (body["notificationIds"], body["all"]) {
         case (nil, .bool(true)?): return nil
@@ -104,12 +104,12 @@ enum MarkingRoute {
 }
 
 extension Call {
-    /// The zone of this name, or else the app's.
+    /// Returns the zone with this name, or else the app's.
     func zone(_ name: TimeZoneName?) -> Zone? {
         name.flatMap { tools.zones[$0] } ?? tools.zones[catalog.timezone]
     }
 
-    /// Refuses the name of a zone that no clock is known for.
+    /// Rejects an unknown zone.
     func expectZone(_ name: TimeZoneName?) throws(CallFault) {
         guard let name, tools.zones[name] == nil else { return }
         throw .field("timezone", "expected a name of the tz database, such as Europe/Oslo")

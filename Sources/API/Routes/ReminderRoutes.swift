@@ -4,7 +4,7 @@ import Cryptography
 import HTTPServer
 import Store
 
-/// What a user wants to be reminded of, at times of their own clock.
+/// A user's reminders, at times of the user's own clock.
 enum ReminderRoutes {
     /// Answers `GET /api/reminders`.
     static func list(_ call: Call) async throws -> HTTPResponse {
@@ -25,11 +25,13 @@ enum ReminderRoutes {
         return try await answer(said.id, status: 201, call)
     }
 
-    /// Answers `PATCH /api/reminders/{id}`; what is not mentioned stays.
+    /// Answers `PATCH /api/reminders/{id}`.
+    ///
+    /// Members that are absent stay unchanged.
     static func change(_ call: Call) async throws -> HTTPResponse {
         let id: ReminderID = try call.place("id")
         let body = try call.body(members)
-        // What another call changes meanwhile stays changed: then it is read again.
+        // A concurrent change is preserved: the reminder is read again.
         for _ in 0..<attempts {
             guard let stored = try await find(id, call) else { throw unknown }
             var fields = Self.fields(stored)
@@ -65,7 +67,7 @@ enum ReminderRoutes {
         guard let type = call.catalog[name] else {
             throw CallFault.field("eventType", "the app's catalogue does not know this type")
         }
-        // A ring is never mailed, so a type whose users expect a mail is not for reminders.
+        // Reminders are never mailed, so a type that is mailed by default is not allowed.
         guard !type.emailByDefault else {
             throw CallFault.field("eventType", "this type is mailed: choose another")
         }
@@ -81,10 +83,10 @@ enum ReminderRoutes {
         return .json(JSONWriter.canonicalBytes(of: json(stored, call)), status: status)
     }
 
-    /// The reminder as a message would set it.
+    /// Returns the reminder in the form of a feed message.
     private static func fields(_ stored: ReaderReminder) -> JSONObject {
         let reminder = stored.reminder
-        // None means all of them, as in what was fed without any.
+        // An empty set means all days, as in a feed message without days.
         let named = Weekday.allCases.filter(reminder.days.contains)
         let days = (named.isEmpty ? Weekday.allCases : named).map { JSONValue.string($0.rawValue) }
         return [
@@ -101,7 +103,7 @@ enum ReminderRoutes {
         return .object(object)
     }
 
-    /// As the scheduler plans it.
+    /// Returns the next time, by the same rule that the scheduler uses.
     private static func nextRing(_ reminder: Reminder, _ call: Call) -> Timestamp? {
         guard let zone = call.zone(reminder.timezone) else { return nil }
         let firing = DailyFiring(at: reminder.localTime, on: reminder.days, in: zone)

@@ -1,11 +1,13 @@
 import HTTPServer
 
-/// What signed-in users may call; `docs/openapi.yaml` says the same for clients.
+/// The routes for signed-in users.
+///
+/// `docs/openapi.yaml` describes them for clients.
 enum RouteTable {
     struct Route: Sendable {
         let method: String
         let path: String
-        /// The longest body; 0 if it takes none.
+        /// The longest body, or 0 if the route takes none.
         let bodyBytes: Int
         let answer: @Sendable (Call) async throws -> HTTPResponse
 
@@ -22,7 +24,9 @@ enum RouteTable {
         }
     }
 
-    /// The longest body that a route takes; a browser's subscription is the largest that a client needs.
+    /// The longest body that a route accepts.
+    ///
+    /// A browser's subscription is the largest that a client needs.
     static let longestBody = 64 * 1_024
 
     static let signedIn: [Route] = inbox + settings + devices + follows + reminders + catalog

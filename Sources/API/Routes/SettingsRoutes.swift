@@ -3,7 +3,7 @@ import BellhopRules
 import HTTPServer
 import Store
 
-/// The switches that hold for everything.
+/// The settings that apply to all types.
 enum SettingsRoutes {
     /// Answers `GET /api/settings`.
     static func get(_ call: Call) async throws -> HTTPResponse {
@@ -35,7 +35,7 @@ enum SettingsRoutes {
     }
 }
 
-/// What a user wants of each type, as one canonical document.
+/// A user's preferences for each type, as one canonical document.
 enum PreferenceRoutes {
     /// Answers `GET /api/preferences`.
     static func get(_ call: Call) async throws -> HTTPResponse {
@@ -51,7 +51,9 @@ enum PreferenceRoutes {
         return .object(normal.json)
     }
 
-    /// Answers `PUT /api/preferences`; with `If-None-Match: *` only where there are none yet.
+    /// Answers `PUT /api/preferences`.
+    ///
+    /// With `If-None-Match: *` it succeeds only if there are no preferences yet.
     static func put(_ call: Call) async throws -> HTTPResponse {
         let onlyNew = try isForNewOnly(call.request)
         let body = try call.body(nil)

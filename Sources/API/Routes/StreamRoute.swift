@@ -2,7 +2,7 @@ import BellhopRules
 import HTTPServer
 import Store
 
-/// Answers `GET /api/notifications/stream`: server-sent events for as long as the token holds, and an hour at most.
+/// Answers `GET /api/notifications/stream` with server-sent events until the token expires, and for at most an hour.
 enum StreamRoute {
     static func open(_ call: Call) async throws -> HTTPResponse {
         _ = try call.query()
@@ -17,7 +17,10 @@ enum StreamRoute {
         return try call.tools.live.open(call.reader, since: cursor, LiveHold(until: end(call), keys: call.keys))
     }
 
-    /// Clocks may differ where a call is let in; an open stream ends with its token all the same, unless it began after.
+    /// Returns the stream's end.
+    ///
+    /// Admission allows for clock differences, but an open stream ends when its token expires. If the token had expired
+    /// before the call, within the allowed difference, the stream ends with that difference.
     private static func end(_ call: Call) -> Timestamp {
         let end = Timestamp(clamping: call.until.microseconds - Int64(TokenVerifier.leeway) * 1_000_000)
         return end > call.now ? end : call.until

@@ -3,13 +3,13 @@ import HTTPServer
 import Push
 import Store
 
-/// The link in every mail by which its reader ends them, without signing in (RFC 8058).
+/// The link in every mail by which a user stops mails without signing in (RFC 8058).
 ///
-/// A look at it changes nothing, since programs that look for bad links follow every one.
+/// GET changes nothing, since link scanners follow every link.
 struct UnsubscribeRoutes: Sendable {
     let tools: Tools
     let turns: ChangeTurns
-    /// Limits of their own: whoever has a user's link must not be able to use up what the user may do.
+    /// Separate limits, so that a holder of a user's link cannot use up the user's own limits.
     private let links = RateLimiter<RecipientKey>(burst: 5, every: .milliseconds(500))
     private let underWay = CallsUnderWay(most: 2)
 
@@ -18,9 +18,11 @@ struct UnsubscribeRoutes: Sendable {
         self.turns = turns
     }
 
-    /// A form of one field (RFC 8058); nothing is received for a link that is not valid.
+    /// Accepts a form with one field (RFC 8058).
     ///
-    /// `refused` is told of each call that is answered in place of receiving its body.
+    /// The body is not received if the link is invalid.
+    ///
+    /// `refused` is called for each call that is answered without receiving its body.
     func body(_ refused: @escaping @Sendable (HTTPRequest, CallFault) -> Void) -> RouteBody {
         RouteBody(atMost: 4_096) { request in
             do throws(CallFault) {
@@ -47,7 +49,7 @@ struct UnsubscribeRoutes: Sendable {
         }
     }
 
-    /// Answers `POST /u/{token}`, whatever the body says.
+    /// Answers `POST /u/{token}`, whatever its body contains.
     ///
     /// A repeated call writes nothing.
     func end(_ request: HTTPRequest) async throws -> HTTPResponse {
@@ -55,8 +57,8 @@ struct UnsubscribeRoutes: Sendable {
             let reader = target.reader
             try await turns.run(reader) {
                 if settings.wantsEmail { try await end(reader) }
-                // The link of an earlier mail names another address than the settings. An old link names none, and whoever
-                // holds it may have set any address since: it ends the mails of its user alone.
+                // The link of an earlier mail may contain another address than the settings. An old link contains none,
+                // and its holder may have set any address since. It therefore ends only the mails of its user.
                 if let address = target.addressHash {
                     try await tools.desk.optOut(of: reader, addressHash: address)
                 }
@@ -68,11 +70,13 @@ struct UnsubscribeRoutes: Sendable {
     private func end(_ reader: RecipientKey) async throws {
         let said = FeedUpdate.said(by: reader.user, of: reader.app, .recipientUpserted, ["emailEnabled": false])
         guard case .success(let update) = said else { return }
-        // Who was erased meanwhile gets no mails, and no row either.
+        // An erased user gets no mails, and no row must be created.
         _ = try await tools.desk.say(update, as: reader, at: tools.now, where: .isKnown)
     }
 
-    /// Answers within the limits of the link's user, before the database is asked.
+    /// Answers within the limits of the link's user.
+    ///
+    /// They are checked before the database is used.
     private func answer(
         _ request: HTTPRequest,
         _ body: (Target, ReaderSettings, UnsubscribeWords) async throws -> HTTPResponse
@@ -87,7 +91,9 @@ struct UnsubscribeRoutes: Sendable {
         }
     }
 
-    /// The user of a link, and the hash of the address to which its mail went; `nil` in old links.
+    /// The user of a link, and the hash of the address to which its mail was sent.
+    ///
+    /// The hash is `nil` in old links.
     private struct Target {
         let reader: RecipientKey
         let catalog: Catalog
@@ -105,7 +111,9 @@ struct UnsubscribeRoutes: Sendable {
         throw CallFault(404, "not-found", "unknown path")
     }
 
-    /// Nothing in it runs, and nothing is loaded.
+    /// Returns the page.
+    ///
+    /// It contains no scripts and loads nothing.
     private func page(_ words: UnsubscribeWords, app: AppID, _ content: String) -> HTTPResponse {
         let html = """
             <!doctype html>
@@ -129,7 +137,7 @@ struct UnsubscribeRoutes: Sendable {
     }
 }
 
-/// What the page says, in the reader's language: Norwegian, Swedish, or English for everybody else.
+/// The texts of the page in the user's language: Norwegian, Swedish, or otherwise English.
 struct UnsubscribeWords {
     let language: String
     let title: String

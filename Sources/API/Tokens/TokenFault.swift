@@ -1,26 +1,28 @@
-/// Why a token is not accepted; the raw values are what the metric counts by, and no client sees them.
+/// The reason why a token is rejected.
 ///
-/// A client learns that its token is not valid, and nothing that would help to make one that is.
+/// The raw values are labels of a metric and are never sent to clients.
+///
+/// A client only learns that its token is invalid, and nothing that would help to forge one.
 package enum TokenFault: String, CaseIterable, Error, Hashable, Sendable {
     /// No `Authorization: Bearer`, or more than one.
     case missing
-    /// Longer than any token of ours.
+    /// Longer than any token that Bellhop accepts.
     case tooLong = "too-long"
-    /// Not three parts of JSON, or with members twice.
+    /// Not three parts of JSON, or with duplicate members.
     case malformed
-    /// It brings its own key, or asks for rules that are not known here.
+    /// The header contains a key, or requires unknown rules.
     case header
-    /// No key of the set has its name, or another algorithm than it says.
+    /// No key of the set has its name, or the key has another algorithm.
     case key
     case signature
-    /// A claim that must be there is not, or has another form.
+    /// A required claim is missing or has another form.
     case claim
     case expired
     /// Not valid yet, or issued in the future.
     case early
     case audience
     case issuer
-    /// Its key may not speak for the app.
+    /// Its key is not valid for the app.
     case app
     /// It was issued before its user was erased.
     case erased

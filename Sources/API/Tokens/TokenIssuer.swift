@@ -2,7 +2,7 @@ import BellhopJSON
 package import BellhopRules
 package import Cryptography
 
-/// Makes tokens as an app's own sign-in would: for development, tests and benchmarks.
+/// Makes tokens as an app's sign-in would, for development, tests and benchmarks.
 ///
 /// The key is on P-256, and its name is a hash of its public half.
 package struct TokenIssuer: Sendable {
@@ -10,14 +10,16 @@ package struct TokenIssuer: Sendable {
     private let point: [UInt8]
     package let keyID: String
 
-    /// Throws for a key that is not on P-256.
+    /// Creates an issuer.
+    ///
+    /// Throws if the key is not on P-256.
     package init(key: PrivateKey) throws(CryptographyError) {
         self.key = key
         point = try key.p256Point()
         keyID = String(Base64URL.encode(SHA256.digest(of: point).prefix(16)).prefix(16))
     }
 
-    /// What a token says beside whom it is for.
+    /// The claims of a token apart from app and user.
     package struct Terms: Sendable {
         package var audience: String
         package var issuer: String?
@@ -47,10 +49,10 @@ package struct TokenIssuer: Sendable {
         )
     }
 
-    /// The set that an API needs to accept its tokens.
+    /// The key set that an API needs to accept the tokens.
     package var keySet: [UInt8] { keySet(beside: []) }
 
-    /// The same with the keys of others.
+    /// Returns the key set together with the keys of other issuers.
     package func keySet(beside others: [JSONValue]) -> [UInt8] {
         let key: JSONObject = [
             "kty": "EC", "crv": "P-256", "alg": "ES256", "use": "sig", "kid": .string(keyID),

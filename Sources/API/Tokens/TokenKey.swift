@@ -1,12 +1,12 @@
 package import BellhopRules
 package import Cryptography
 
-/// A key that tokens are checked with, pinned to the one algorithm that it is used with.
+/// A key that checks tokens, bound to the one algorithm for which it is used.
 package struct TokenKey: Sendable {
     package let id: String
     let algorithm: JSONWebToken.Algorithm
     let key: PublicKey
-    /// For whose users it may speak; nil for those of every app.
+    /// The apps whose users the key may sign in, or `nil` for every app.
     let apps: Set<AppID>?
 
     package init(id: String, algorithm: JSONWebToken.Algorithm, key: PublicKey, apps: Set<AppID>? = nil) {
@@ -21,9 +21,9 @@ package struct TokenKey: Sendable {
     }
 }
 
-/// The keys in force, by their names.
+/// The active keys, by name.
 package struct TokenKeySet: Sendable {
-    /// Tells one set from another that was read later.
+    /// Distinguishes a key set from one that was read later.
     package final class Mark: Sendable {}
 
     private let keys: [String: TokenKey]
@@ -35,7 +35,7 @@ package struct TokenKeySet: Sendable {
 
     package var count: Int { keys.count }
 
-    /// The names of the keys that may speak for the users of every app, in their order.
+    /// The sorted names of keys that may sign in users of every app.
     package var unbound: [String] { keys.values.filter { $0.apps == nil }.map(\.id).sorted() }
 
     subscript(id: String) -> TokenKey? { keys[id] }

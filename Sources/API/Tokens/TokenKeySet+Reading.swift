@@ -4,10 +4,10 @@ import Cryptography
 import ServiceRuntime
 
 extension TokenKeySet {
-    /// Reads a JSON Web Key Set (RFC 7517), or says everything that is wrong with it.
+    /// Reads a JSON Web Key Set (RFC 7517), or returns all its faults.
     ///
-    /// Keys for encryption are passed over, as identity providers list them beside the others. A secret in it is a fault:
-    /// whoever reads the file could sign with it.
+    /// Keys for encryption are skipped, since identity providers list them together with the others. A secret key is a
+    /// fault, because every reader of the file could sign with it.
     package static func read(_ bytes: [UInt8], file: String) -> Result<TokenKeySet, DocumentFaults> {
         let reading = DocumentReading(bytes, file: file, dialect: .strict, limits: .init(bytes: longestFile, depth: 8))
         let scopes = reading.scope()?.scopes("keys", "the list of keys", required: true) ?? []
@@ -25,7 +25,9 @@ extension TokenKeySet {
         return reading.result(TokenKeySet(keys))
     }
 
-    /// Reads the file; one that cannot be read is a fault, too.
+    /// Reads the file.
+    ///
+    /// An unreadable file is a fault as well.
     package static func read(file: String) -> Result<TokenKeySet, DocumentFaults> {
         switch SmallFile.read(file, atMost: longestFile) {
         case .success(let bytes): read(bytes, file: file)
@@ -34,7 +36,9 @@ extension TokenKeySet {
         }
     }
 
-    /// A key set is small; what is larger is some other file.
+    /// A key set is small.
+    ///
+    /// A larger file is something else.
     static let longestFile = 1 << 18
     private static let mostKeys = 100
 }
@@ -46,7 +50,7 @@ private struct TokenKeyReader {
     /// Members that only a secret key has (RFC 7518 §6).
     private static let secrets = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"]
 
-    /// Nil where something is wrong, which is reported then.
+    /// Returns the key, or `nil` after reporting a fault.
     func key() -> TokenKey? {
         if let secret = Self.secrets.first(where: { scope.object[$0] != nil }) {
             scope.report(secret, "this is a secret: expected the public half of the key alone")

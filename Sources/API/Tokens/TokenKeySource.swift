@@ -2,9 +2,10 @@ package import BellhopJSON
 package import ServiceRuntime
 import Synchronization
 
-/// The key set in force, which follows its file: read anew within seconds of a change, and at once on SIGHUP.
+/// The active key set, which follows its file.
 ///
-/// A file that cannot be used leaves the keys in force that were, so that a slip of the pen signs nobody out.
+/// It is read again within seconds of a change, and immediately on SIGHUP. An invalid file leaves the previous keys
+/// active, so that a typo does not sign out all users.
 package final class TokenKeySource: Service {
     package let name = "token keys"
     private let file: String
@@ -16,11 +17,13 @@ package final class TokenKeySource: Service {
 
     private struct State {
         var keys: TokenKeySet
-        /// What was last read, whether or not it could be used; nil where the file could not be read.
+        /// The last content, valid or not, or `nil` if the file could not be read.
         var content: [UInt8]?
     }
 
-    /// Throws where the file cannot be used from the start.
+    /// Reads the file.
+    ///
+    /// Throws if it is invalid at the start.
     package init(
         file: String,
         every interval: Duration = .seconds(5),
@@ -37,7 +40,7 @@ package final class TokenKeySource: Service {
             help: "Key sets that were read because their file had changed: accepted, or refused and the old ones kept.",
             labels: ["outcome"]
         )
-        // One read for both: what is compared later is what the keys were made of.
+        // The file is read once, so that later comparisons use the content from which the keys were made.
         let content = Self.content(of: file)
         let keys = content.map { TokenKeySet.read($0, file: file) } ?? TokenKeySet.read(file: file)
         state = Mutex(State(keys: try keys.get(), content: content))
@@ -60,9 +63,9 @@ package final class TokenKeySource: Service {
         }
     }
 
-    /// Reads the file, and puts it into force where it has changed and can be used.
+    /// Reads the file, and activates the keys if the content has changed and is valid.
     package func refresh() {
-        // Two that look at the same time take turns, so that the older content is never the last one in force.
+        // Concurrent calls take turns, so that older content is never activated last.
         let read = state.withLock { state -> Result<TokenKeySet, DocumentFaults>? in
             let content = Self.content(of: file)
             guard state.content != content else { return nil }

@@ -2,29 +2,37 @@ package import BellhopRules
 import Cryptography
 import Synchronization
 
-/// The tokens that were found good lately: a client sends the same one with every call, and checking its signature is the
-/// dearest thing about most calls.
+/// A cache of recently accepted tokens.
 ///
-/// What is kept stands for the whole token, byte for byte, and for the key set that it was checked with: another set
-/// forgets all of it. When a token ends is asked anew at each call.
+/// A client sends the same token with every call, and the check of its signature is the most expensive part of most
+/// calls.
+///
+/// An entry covers the whole token, byte for byte, and the key set that checked it. A new key set clears the cache. The
+/// expiry is checked at each call.
 package final class TokenMemory: Sendable {
     private struct State {
         var keys: TokenKeySet.Mark?
-        /// Who was found lately, by the hash of the token.
+        /// Recently accepted users, by the hash of the token.
         var recent: [Digest: SignedIn] = [:]
-        /// Those of before; whoever comes again moves on.
+        /// The previous generation.
+        ///
+        /// An entry that is used again moves to the recent one.
         var older: [Digest: SignedIn] = [:]
     }
 
     private let capacity: Int
     private let state = Mutex(State())
 
-    /// `capacity` bounds each of two generations: about 200 bytes a token.
+    /// Creates a cache.
+    ///
+    /// `capacity` limits each of two generations, with about 200 bytes per token.
     package init(capacity: Int = 20_000) {
         self.capacity = max(1, capacity)
     }
 
-    /// Whom a token speaks for, or why it speaks for nobody; what is not remembered is checked.
+    /// Returns the user of a token, or the reason why the token is rejected.
+    ///
+    /// A token that is not cached is checked.
     package func check(
         _ token: String,
         with keys: TokenKeySet,
@@ -65,6 +73,6 @@ package final class TokenMemory: Sendable {
         state.recent[hash] = signedIn
     }
 
-    /// How many it knows.
+    /// The number of cached tokens.
     package var count: Int { state.withLock { $0.recent.count + $0.older.count } }
 }

@@ -2,35 +2,39 @@ import BellhopJSON
 package import BellhopRules
 import Cryptography
 
-/// Whom a token speaks for, and until when.
+/// The user that a token signs in, and the instant until which it is valid.
 package struct SignedIn: Hashable, Sendable {
     package let app: AppID
     package let user: UserID
     package let until: Timestamp
-    /// When the token was issued (`iat`); `nil` if it does not say so.
+    /// When the token was issued (`iat`), or `nil` if the claim is absent.
     package let issuedAt: Timestamp?
 }
 
-/// Checks tokens against what an installation expects of them; pure, but for the keys it is handed.
+/// Checks tokens against an installation's requirements.
+///
+/// It has no state, and the keys are a parameter.
 package struct TokenVerifier: Sendable {
     private let audience: String
     private let issuer: String?
 
-    /// `issuer` nil takes any whose key is in the set.
+    /// Creates a verifier.
+    ///
+    /// If `issuer` is `nil`, any issuer is accepted whose key is in the set.
     package init(audience: String, issuer: String? = nil) {
         self.audience = audience
         self.issuer = issuer
     }
 
-    /// Bytes that a token may have.
+    /// The maximum size of a token in bytes.
     package static let longest = 8 * 1_024
-    /// Seconds by which clocks may differ.
+    /// The allowed clock difference in seconds.
     static let leeway = 60.0
 
-    /// Header members that would let a token choose how it is checked (RFC 7515 §4.1).
+    /// Header members that would let a token choose the rules of its check (RFC 7515 §4.1).
     private static let forbidden = ["jwk", "jku", "x5u", "x5c", "crit"]
 
-    /// Whom a token speaks for, or why it speaks for nobody.
+    /// Returns the user of a token, or the reason why the token is rejected.
     package func check(_ token: String, with keys: TokenKeySet, at now: Timestamp) -> Result<SignedIn, TokenFault> {
         do throws(TokenFault) {
             return .success(try accept(token, keys, now))
@@ -63,7 +67,9 @@ package struct TokenVerifier: Sendable {
         return SignedIn(app: app, user: user, until: until, issuedAt: issuedAt)
     }
 
-    /// Until when it holds; throws where that is past, or has not begun.
+    /// Returns the instant until which the token is valid.
+    ///
+    /// Throws if the token has expired or is not valid yet.
     private func lifetime(_ claims: JSONObject, _ now: Timestamp) throws(TokenFault) -> Timestamp {
         let seconds = Double(now.microseconds) / 1_000_000
         guard let end = try Self.date("exp", claims) else { throw .claim }
@@ -74,7 +80,9 @@ package struct TokenVerifier: Sendable {
         return Self.timestamp(end + Self.leeway)
     }
 
-    /// Clamped first: what a token claims may lie beyond every integer.
+    /// Converts seconds.
+    ///
+    /// They are clamped first, since a claim may exceed every integer.
     private static func timestamp(_ seconds: Double) -> Timestamp {
         Timestamp(clamping: Int64(min(max(seconds, 0), 253_402_300_799) * 1_000_000))
     }
@@ -90,14 +98,14 @@ package struct TokenVerifier: Sendable {
         if let issuer, claims["iss"] != .string(issuer) { throw .issuer }
     }
 
-    /// Seconds since 1970; nil where there is no such claim.
+    /// Returns the claim in seconds since 1970, or `nil` if it is absent.
     private static func date(_ claim: String, _ claims: JSONObject) throws(TokenFault) -> Double? {
         guard let value = claims[claim] else { return nil }
         guard let date = value.number?.double else { throw .claim }
         return date
     }
 
-    /// Strict JSON, in which no member stands twice.
+    /// Parses strict JSON without duplicate members.
     private static func object(_ bytes: [UInt8]?) -> JSONObject? {
         guard let bytes else { return nil }
         let parser = JSONParser(limits: JSONParser.Limits(bytes: longest, depth: 8))

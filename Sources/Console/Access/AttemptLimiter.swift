@@ -2,11 +2,11 @@ import HTTPServer
 import ServiceRuntime
 import Synchronization
 
-/// How often somebody may try to sign in and fail: from one address, and from all of them together.
+/// Limits failed sign-ins from one address, and from all addresses together.
 ///
-/// Tokens are too long to be guessed; this keeps a guesser from filling the log and the processor.
+/// Tokens are too long to be guessed. The limit protects the log and the processor from a guesser.
 final class AttemptLimiter: Sendable {
-    /// Fills up by one every `pause`, to `burst` at most.
+    /// A bucket that gains one attempt every `pause`, up to `burst`.
     struct Bucket: Sendable {
         let burst: Double
         let pause: Duration
@@ -27,7 +27,7 @@ final class AttemptLimiter: Sendable {
     private let capacity = 10_000
     private let state = Mutex(State())
 
-    /// Whether somebody may try now.
+    /// Whether another attempt is allowed now.
     func mayTry(_ peer: PeerAddress?, at now: ContinuousClock.Instant) -> Bool {
         state.withLock { state in
             let own = peer.flatMap { state.addresses[$0] }.map { Self.filled($0, address, now).left } ?? address.burst
@@ -36,7 +36,7 @@ final class AttemptLimiter: Sendable {
         }
     }
 
-    /// Counts an attempt that failed.
+    /// Counts a failed attempt.
     func failed(_ peer: PeerAddress?, at now: ContinuousClock.Instant) {
         state.withLock { state in
             state.all = Self.taken(state.all, all, now)

@@ -1,18 +1,20 @@
 package import Cryptography
 
-/// What somebody may do at the console.
+/// The rights of an operator at the console.
 package enum OperatorRole: String, CaseIterable, Sendable {
-    /// May look, and see nothing personal.
+    /// Allows reading, without personal data.
     case viewer
-    /// May act, and reveal what the audit then notes.
+    /// Allows acts, and the audited display of personal data.
     case `operator`
 }
 
-/// Somebody who may sign in: a name for the audit, a role, and what their token looks like from outside.
+/// A person who may sign in: a name for the audit, a role, and the hash of a token.
 package struct Operator: Hashable, Sendable {
     package let name: String
     package let role: OperatorRole
-    /// SHA-256 of the token: a token is random and long, so that no slow hash is needed to keep it from being guessed.
+    /// SHA-256 of the token.
+    ///
+    /// The token is random and long, so no slow hash is needed against guessing.
     package let tokenHash: [UInt8]
 
     package init(name: String, role: OperatorRole, tokenHash: [UInt8]) {
@@ -21,7 +23,9 @@ package struct Operator: Hashable, Sendable {
         self.tokenHash = tokenHash
     }
 
-    /// Somebody new, and the token that nobody can read out of the file again.
+    /// Creates an operator and a token.
+    ///
+    /// The token cannot be recovered from the file.
     package static func enlisted(
         as name: String,
         _ role: OperatorRole
@@ -30,18 +34,18 @@ package struct Operator: Hashable, Sendable {
         return (Operator(name: name, role: role, tokenHash: hash(of: token)), token)
     }
 
-    /// What is compared and kept in place of a token.
+    /// Returns the hash that is stored and compared in place of a token.
     static func hash(of token: String) -> [UInt8] {
         SHA256.digest(of: Array(token.utf8)).bytes
     }
 
-    /// The rule for names: what an audit and a screen can show, in one line.
+    /// Whether a name fits on one line of the audit and of a screen.
     package static func isName(_ text: String) -> Bool {
         (1...64).contains(text.utf8.count) && text.unicodeScalars.allSatisfy { $0.value > 0x20 && $0.value != 0x7F }
     }
 
     package static let nameRule = "a name of 1 to 64 bytes without blanks"
 
-    /// So that whoever finds one in a file or a log knows what it is.
+    /// A prefix that identifies the token's kind in files and logs.
     private static let tokenPrefix = "bhop_"
 }

@@ -2,7 +2,7 @@ package import BellhopJSON
 import Cryptography
 import ServiceRuntime
 
-/// Everybody who may sign in, as the file of `BELLHOP_OPERATORS` names them.
+/// All operators who may sign in, from the file of `BELLHOP_OPERATORS`.
 package struct OperatorList: Sendable, Equatable {
     package let operators: [Operator]
 
@@ -10,7 +10,9 @@ package struct OperatorList: Sendable, Equatable {
         self.operators = operators
     }
 
-    /// Whose token it is; each hash is compared whole and in constant time, found or not.
+    /// Returns the owner of a token.
+    ///
+    /// All hashes are compared completely and in constant time, even after a match.
     func owner(of token: String) -> Operator? {
         let hash = Operator.hash(of: token)
         var found: Operator?
@@ -18,7 +20,7 @@ package struct OperatorList: Sendable, Equatable {
         return found
     }
 
-    /// The list with somebody in it, in the place of whoever had the name.
+    /// Returns the list with an operator added, in place of an earlier one with the same name.
     package func having(_ person: Operator) -> OperatorList {
         OperatorList(operators.filter { $0.name != person.name } + [person])
     }
@@ -33,7 +35,7 @@ package struct OperatorList: Sendable, Equatable {
         return Array("{\n  \"operators\": [\n\(lines.joined(separator: ",\n"))\n  ]\n}\n".utf8)
     }
 
-    /// Reads the text of such a file, or says everything that is wrong with it.
+    /// Parses the text of such a file, or returns all its faults.
     package static func read(_ bytes: [UInt8], file: String) -> Result<OperatorList, DocumentFaults> {
         let reading = DocumentReading(bytes, file: file, limits: .init(bytes: longestFile, depth: 8))
         let scopes = reading.scope()?.knowing(["operators"]).scopes(
@@ -55,7 +57,9 @@ package struct OperatorList: Sendable, Equatable {
         return reading.result(OperatorList(operators))
     }
 
-    /// Reads the file; one that cannot be read is a fault, too.
+    /// Reads the file.
+    ///
+    /// An unreadable file is a fault as well.
     package static func read(file: String) -> Result<OperatorList, DocumentFaults> {
         switch SmallFile.read(file, atMost: longestFile) {
         case .success(let bytes): read(bytes, file: file)
@@ -69,7 +73,9 @@ package struct OperatorList: Sendable, Equatable {
 }
 
 extension Operator {
-    /// Nil where something is wrong, which is reported then.
+    /// Reads an operator.
+    ///
+    /// It is `nil` after a fault was reported.
     fileprivate init?(_ scope: JSONScope) {
         scope.expectKeys(["name", "role", "tokenHash"])
         let name = scope.text("name", Operator.nameRule, required: true, Operator.isName)

@@ -2,9 +2,10 @@ package import BellhopJSON
 package import ServiceRuntime
 import Synchronization
 
-/// Who may sign in at this moment: the file, looked at again within seconds of whoever asks.
+/// The operators who may sign in now.
 ///
-/// A file that cannot be used leaves those in force who were, so that a slip of the pen locks nobody out at night.
+/// The file is checked again at a use, at most every five seconds. An invalid file leaves the previous operators
+/// active, so that a typo does not lock out all operators.
 package final class OperatorSource: Sendable {
     private struct State {
         var list: OperatorList
@@ -17,7 +18,9 @@ package final class OperatorSource: Sendable {
     private let logger: Logger
     private let state: Mutex<State>
 
-    /// Throws where the file cannot be used from the start.
+    /// Reads the file.
+    ///
+    /// Throws if it is invalid at the start.
     package init(file: String, time: any TimeSource, logger: Logger) throws(DocumentFaults) {
         self.file = file
         self.time = time

@@ -2,20 +2,22 @@ import Cryptography
 import ServiceRuntime
 import Synchronization
 
-/// Somebody who has signed in, as one browser knows it.
+/// An operator's signed-in browser.
 struct Session: Sendable {
     let person: Operator
-    /// What a page must say beside the cookie, so that no other page can act with it.
+    /// The proof that a page must send in addition to the cookie, so that no other page can act with the session.
     let proof: String
     let begunAt: ContinuousClock.Instant
     fileprivate(set) var usedAt: ContinuousClock.Instant
 }
 
-/// The sessions of this process, in its memory alone: a restart signs everybody out.
+/// The sessions of this process.
 ///
-/// Bounded in number and time; what is kept of a cookie is its hash.
+/// They exist only in memory, so a restart signs out all operators.
+///
+/// Their number and duration are limited. Only the hash of a cookie is stored.
 final class SessionTable: Sendable {
-    /// How long and how many.
+    /// The limits of duration and number.
     struct Limits: Sendable {
         var idle = Duration.seconds(2 * 3_600)
         var whole = Duration.seconds(12 * 3_600)
@@ -34,9 +36,10 @@ final class SessionTable: Sendable {
 
     var count: Int { sessions.withLock { $0.count } }
 
-    /// Begins one; of too many of the same person the one that was not used for longest ends.
+    /// Begins a session.
     ///
-    /// Nil where there are too many in all.
+    /// If the operator has too many, the least recently used one ends. Returns `nil` if there are too many sessions in
+    /// total.
     func begin(_ person: Operator) throws(CryptographyError) -> (cookie: String, session: Session)? {
         let now = time.steady()
         let cookie = Base64URL.encode(try SecureRandom.bytes(32))
@@ -55,7 +58,7 @@ final class SessionTable: Sendable {
         return hasRoom ? (cookie, session) : nil
     }
 
-    /// The session of a cookie, as long as its person may still sign in, in the same role and with the same token.
+    /// Returns the session of a cookie, if its operator may still sign in, with the same role and token.
     func find(_ cookie: String, among list: OperatorList) -> Session? {
         let (now, key) = (time.steady(), Self.key(cookie))
         return sessions.withLock { sessions in

@@ -1,7 +1,7 @@
 import HTTPServer
 import ServiceRuntime
 
-/// Why something is not done, as a page is told.
+/// The reason why a request fails, in the form that a page receives.
 struct ConsoleFault: Error, Sendable {
     let status: Int
     /// In kebab case.
@@ -20,9 +20,9 @@ struct ConsoleFault: Error, Sendable {
         ConsoleFault(status: 422, code: "invalid-field", message: message, field: field)
     }
 
-    /// What a command said to a person at a terminal holds for one at a page.
+    /// Converts a command's failure.
     ///
-    /// Nil where it answered: a replay that is paused ends with 75, and is an answer all the same.
+    /// It is `nil` if the command has answered: a paused replay ends with 75, for example, and is still an answer.
     init?(_ answer: DeskAnswer) {
         guard answer.output.isEmpty || !answer.complaint.isEmpty else { return nil }
         let words = answer.complaint.split(separator: "\n").last.map(String.init) ?? ""

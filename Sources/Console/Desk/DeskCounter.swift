@@ -1,8 +1,10 @@
 import Synchronization
 
-/// Where questions are put: so many at a time, and no queue before it.
+/// Limits the concurrent questions to the commands.
 ///
-/// Some places are left to acts: whoever only looks cannot keep anybody from the hand brake.
+/// There is no queue.
+///
+/// Some places are reserved for acts, so that readers cannot prevent an operator from placing a hold.
 struct DeskCounter: Sendable {
     private final class Places: Sendable {
         let taken = Mutex(0)

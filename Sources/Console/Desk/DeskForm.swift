@@ -1,8 +1,8 @@
-/// A command as a page may fill it in: which of its options and operands come from outside, and what stands fixed.
+/// A command that a page may call: the options and operands that it may set, and the fixed ones.
 ///
-/// Nothing else of a command line can be reached from a page: no settings, no files, no other operator's name.
+/// No other part of a command line can be set from a page: no settings, no files and no other operator's name.
 struct DeskForm: Sendable {
-    /// How many things a page may name beside the options.
+    /// The number of operands that a page may set.
     enum Operands: Sendable {
         case none, atMostOne, one, many
 
@@ -16,27 +16,27 @@ struct DeskForm: Sendable {
         }
     }
 
-    /// Its place: `/api/NAME`, or `/api/acts/NAME` for an act.
+    /// The name in the path: `/api/NAME`, or `/api/acts/NAME` for an act.
     let name: String
     /// The command's name and its verb.
     let command: [String]
     var operands = Operands.none
-    /// Options that take a value.
+    /// Options with a value.
     var options: Set<String> = []
-    /// Options that stand for themselves.
+    /// Options without a value.
     var switches: Set<String> = []
-    /// What the console says by itself.
+    /// Words that the console adds.
     var fixed: [String] = []
-    /// Whether it changes something, or shows what the audit notes.
+    /// Whether the command changes something, or shows data that requires an audit entry.
     var isAct = false
-    /// Whether it shows words of messages as they are, which viewers do not get to see.
+    /// Whether the command shows texts of messages, which viewers may not see.
     var isPersonal = false
-    /// Whether the command wants a count to be agreed to.
+    /// Whether the command requires a confirmed count.
     var asksForConsent = false
 
-    /// What may be in the place of a value.
+    /// The longest value, in bytes.
     static let longestValue = 8_192
-    /// As many rows as one page shows.
+    /// The maximum number of rows on a page.
     static let longestList = 1_000
 }
 
@@ -46,7 +46,9 @@ extension DeskForm {
     ]
     private static let fanoutFilter: Set<String> = ["app", "event", "type", "topic"]
 
-    /// What changes nothing; viewers may ask it, too, but for what is personal.
+    /// Commands that change nothing.
+    ///
+    /// Viewers may call all of them except those with personal data.
     static let readings = [
         DeskForm(name: "groups", command: ["dead-letters", "groups"], options: filter.union(["state"])),
         DeskForm(name: "letters", command: ["dead-letters", "list"], options: filter.union(["state", "sort"])),
@@ -72,7 +74,7 @@ extension DeskForm {
         ),
     ]
 
-    /// What takes an operator.
+    /// Commands that require an operator.
     static let acts = letterActs + replayActs + fanoutActs + holdActs
 
     private static let letterActs =

@@ -1,14 +1,14 @@
 package import ServiceRuntime
 
-/// What the console asks of the commands: the words that somebody would type at a terminal.
+/// The console's call of a command, in the words of a command line.
 package struct DeskQuestion: Sendable, Equatable {
-    /// The command's name and everything behind it.
+    /// The command's name and all further words.
     package let words: [String]
-    /// What the command reads on stdin.
+    /// The command's stdin.
     package var input: [UInt8] = []
-    /// How many the operator has agreed to act on; nil where nobody has asked them yet.
+    /// The number of items that the operator has confirmed, or `nil` if it was not asked yet.
     package var agreed: Int?
-    /// When they saw them, in the words of the question; nil where the act goes by the number alone.
+    /// The time at which the items were counted, as stated in the question, or `nil` if only the number counts.
     package var agreedAsOf: String?
 
     package init(_ words: [String], input: [UInt8] = [], agreed: Int? = nil, asOf: String? = nil) {
@@ -19,14 +19,16 @@ package struct DeskQuestion: Sendable, Equatable {
     }
 }
 
-/// What a command did and said.
+/// The result of a command.
 package struct DeskAnswer: Sendable, Equatable {
-    /// What an act wants to be agreed to before it changes anything.
+    /// The confirmation that an act requires before it changes anything.
     package struct Consent: Sendable, Equatable {
         package let count: Int
-        /// Stands after "This", such as `discards 12 items of 9 users`.
+        /// Follows "This", such as `discards 12 items of 9 users`.
         package let deed: String
-        /// When they were counted: what comes later is left out, once this is handed in with the number.
+        /// The time of the count.
+        ///
+        /// If it is sent with the confirmed number, later items are excluded.
         package let asOf: String?
 
         package init(count: Int, deed: String, asOf: String? = nil) {
@@ -37,11 +39,11 @@ package struct DeskAnswer: Sendable, Equatable {
     }
 
     package let exitCode: ExitCode
-    /// What it printed on stdout: with `--json` one JSON value.
+    /// The output on stdout, with `--json` a single JSON value.
     package let output: String
-    /// What it had to say beside that.
+    /// The output on stderr.
     package let complaint: String
-    /// What nobody has agreed to, so that nothing was done.
+    /// The missing confirmation, because of which nothing was done.
     package let consent: Consent?
 
     package init(_ exitCode: ExitCode, output: String, complaint: String = "", consent: Consent? = nil) {
@@ -52,5 +54,5 @@ package struct DeskAnswer: Sendable, Equatable {
     }
 }
 
-/// Whoever answers: the program's own commands, with the console's connection to the database.
+/// Answers questions: the program's own commands, with the console's connection to the database.
 package typealias Desk = @Sendable (DeskQuestion) async -> DeskAnswer

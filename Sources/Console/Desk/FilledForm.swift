@@ -1,24 +1,26 @@
 import BellhopJSON
 
-/// A form with what a page wrote into it, as the words of its command.
+/// A form with a page's values, as the words of its command.
 struct FilledForm: Sendable {
     let form: DeskForm
     private let operands: [String]
     private let values: [(name: String, value: String)]
     private let switches: [String]
-    /// Why, for the audit.
+    /// The reason, for the audit.
     private(set) var because = ""
-    /// How many were agreed to.
+    /// The confirmed number of items.
     private(set) var agreed: Int?
-    /// When they were seen, as the question said it.
+    /// The time of the count, as stated in the question.
     private(set) var agreedAsOf: String?
-    /// A text that the command reads.
+    /// A text for the command's stdin.
     private(set) var text = ""
 
-    /// Whether the command shall only say what it would do: nobody has agreed to it yet.
+    /// Whether the command must only report its effect, because it is not confirmed yet.
     var isPreview: Bool { form.asksForConsent && agreed == nil }
 
-    /// The words, as `who` would type them; the name and the reason are an act's alone.
+    /// Returns the words that `who` would type.
+    ///
+    /// Only acts have the name and the reason.
     func words(by who: String, json: Bool) -> [String] {
         let audit = form.isAct && !isPreview ? ["--by=\(who)", "--because=\(because)"] : []
         let options = values.map { "--\($0.name)=\($0.value)" } + switches.map { "--\($0)" }
@@ -27,7 +29,9 @@ struct FilledForm: Sendable {
 
     // MARK: - Reading
 
-    /// From the query of a reading: `item` names what it is about, everything else is an option.
+    /// Creates a form from the query of a read.
+    ///
+    /// `item` is an operand, everything else is an option.
     init(_ form: DeskForm, query: [(name: String, value: String)]) throws(ConsoleFault) {
         var operands: [String] = []
         var values: [(name: String, value: String)] = []
@@ -37,7 +41,7 @@ struct FilledForm: Sendable {
         try self.init(form, operands, values, [])
     }
 
-    /// From the body of an act.
+    /// Creates a form from the body of an act.
     init(_ form: DeskForm, body: JSONObject) throws(ConsoleFault) {
         let known = ["items", "options", "because", "agreed", "asOf", "text"]
         if let stranger = body.members.first(where: { !known.contains($0.key) }) {
@@ -97,7 +101,9 @@ struct FilledForm: Sendable {
         self.switches = switches
     }
 
-    /// `{"app": "drop", "all": true, "set": ["/id=1", "/app=drop"]}`; what is empty or false was left out.
+    /// Reads options such as `{"app": "drop", "all": true, "set": ["/id=1", "/app=drop"]}`.
+    ///
+    /// Empty and false values are left out.
     private static func options(
         _ json: JSONValue?
     ) throws(ConsoleFault) -> (values: [(name: String, value: String)], switches: [String]) {

@@ -2,9 +2,11 @@ import BellhopJSON
 import BellhopRules
 import ServiceRuntime
 
-/// What a status says in numbers, at one moment; nil for what could not be seen.
+/// The figures of a status at one moment.
+///
+/// Unavailable ones are absent.
 struct FigurePoint: Sendable, Equatable {
-    /// Names of lines, in the order in which they are told.
+    /// The names of the figures, in the order of the JSON.
     static let names = [
         "recorded", "delivered", "failed", "retrying", "deadLettered", "storedMedian", "storedSlow", "pushedMedian",
         "pushedSlow", "urgent", "normal", "bulk", "owed", "overdue", "backlog", "backlogAge", "deadLetters", "workers",
@@ -14,7 +16,7 @@ struct FigurePoint: Sendable, Equatable {
     let at: Int64
     let values: [String: Double]
 
-    /// `{"at":…,"values":[…]}` in the order of ``names``.
+    /// The time followed by the values, as `[at,value,…]`, in the order of ``names``.
     var json: String {
         let numbers = Self.names.map { name in values[name].map(Self.text) ?? "null" }
         return "[\(at),\(numbers.joined(separator: ","))]"
@@ -29,9 +31,11 @@ struct FigurePoint: Sendable, Equatable {
     }
 }
 
-/// Makes points of one status after the other, since rates are what lies between two.
+/// Converts consecutive statuses into points.
+///
+/// It keeps the previous status, since a rate needs two.
 struct FigureReader: Sendable {
-    /// What a process said of itself when it was last heard.
+    /// The last report of a process.
     private struct Heard {
         let at: Int64
         let figures: [String: [Int]]
@@ -53,7 +57,7 @@ struct FigureReader: Sendable {
         return FigurePoint(at: at, values: values)
     }
 
-    // MARK: - What processes say
+    // MARK: - Reports of processes
 
     private mutating func hear(_ reports: [JSONValue]) {
         var heard: [String: Heard] = [:]
@@ -74,7 +78,9 @@ struct FigureReader: Sendable {
         return numbers
     }
 
-    /// What was done since the report before; what was said last stays until there is a newer one.
+    /// Returns a report with the changes since the previous one.
+    ///
+    /// Without a newer report, the previous one stays valid.
     private static func difference(_ before: Heard?, _ now: Heard) -> Heard {
         guard let before else { return now }
         guard now.at > before.at else { return before }
@@ -112,7 +118,7 @@ struct FigureReader: Sendable {
         return sums
     }
 
-    /// In milliseconds, by a straight line inside the bucket in which it lies; nil where nothing was timed.
+    /// Returns a quantile in milliseconds, interpolated linearly within its bucket, or `nil` if there are no samples.
     static func quantile(_ share: Double, _ buckets: [Int]) -> Double? {
         guard let all = buckets.last, all > 0 else { return nil }
         let wanted = share * Double(all)
@@ -127,7 +133,7 @@ struct FigureReader: Sendable {
         return lower * 1_000
     }
 
-    // MARK: - What broker and database say
+    // MARK: - Data of broker and database
 
     private func addQueues(_ status: JSONValue, _ values: inout [String: Double]) {
         for queue in status["lanes"]?.array ?? [] {

@@ -1,7 +1,9 @@
 import BellhopJSON
 package import ServiceRuntime
 
-/// The status as everybody at the console sees it: asked for once for all of them, and kept as figures for the charts.
+/// The status for all users of the console.
+///
+/// It is queried once for all of them, and stored as figures for the charts.
 package actor StatusBoard: Service {
     package nonisolated let name = "figures"
     private let desk: Desk
@@ -18,7 +20,7 @@ package actor StatusBoard: Service {
         self.interval = interval
     }
 
-    /// Looks every ten seconds, whether or not anybody else does, so that the charts have no gaps.
+    /// Queries the status every ten seconds, even if no page is open, so that the charts have no gaps.
     package nonisolated func run(until drain: DrainSignal) async throws {
         while !drain.isDraining, !Task.isCancelled {
             await look()
@@ -26,7 +28,7 @@ package actor StatusBoard: Service {
         }
     }
 
-    /// The status, at most two seconds old.
+    /// Returns the status, at most two seconds old.
     func current() async -> DeskAnswer {
         if let latest, time.steady() - latest.at < Self.freshness { return latest.answer }
         if let underWay { return await underWay.value }
@@ -38,7 +40,7 @@ package actor StatusBoard: Service {
         return answer
     }
 
-    /// Takes the figures of this moment down.
+    /// Stores the present figures.
     func look() async {
         let answer = await current()
         guard let status = try? JSONParser(limits: Self.limits).parse(Array(answer.output.utf8)).get(),
@@ -48,7 +50,7 @@ package actor StatusBoard: Service {
         if points.count > Self.most { points.removeFirst(points.count - Self.most) }
     }
 
-    /// All points, the oldest first, with the names of their columns.
+    /// Returns all points, the oldest first, with the names of their columns.
     func figures() -> [UInt8] {
         let names = FigurePoint.names.map(\.asJSONString).joined(separator: ",")
         let rows = points.map(\.json).joined(separator: ",")
@@ -58,6 +60,6 @@ package actor StatusBoard: Service {
     private static let question = DeskQuestion(["status", "--json"])
     private static let freshness = Duration.seconds(2)
     private static let limits = JSONParser.Limits(bytes: 8 << 20, depth: 32)
-    /// Three hours.
+    /// Points of three hours.
     private static let most = 1_080
 }

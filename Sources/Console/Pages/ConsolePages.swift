@@ -1,9 +1,9 @@
 import HTTPServer
 
-/// The console as browsers get it: one page, one style sheet, one script.
+/// The console's files for browsers: one page, one style sheet and one script.
 ///
-/// The files in `assets` are compiled into the program; the script is its files one after the other, in the scope of one
-/// module.
+/// The files in `assets` are compiled into the program. The script is the concatenation of its files, in the scope of
+/// one module.
 enum ConsolePages {
     static let all = [
         PageAsset("/", type: "text/html; charset=utf-8", PackageResources.console_html, headers: pageHeaders),
@@ -12,7 +12,7 @@ enum ConsolePages {
         PageAsset("/icon.svg", type: "image/svg+xml", PackageResources.icon_svg),
     ]
 
-    /// Nothing inline runs or styles, nothing comes from or goes to elsewhere, and no text becomes a script or markup.
+    /// Blocks inline scripts, inline styles and other origins, and prevents text from becoming a script or markup.
     private static let policy = [
         "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'",
         "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'",
@@ -21,7 +21,7 @@ enum ConsolePages {
 
     private static let pageHeaders = [("Content-Security-Policy", policy)]
 
-    /// What every answer carries.
+    /// Adds the headers that every answer has.
     static func guardHeaders(_ response: inout HTTPResponse) {
         let headers = [
             ("Cache-Control", "no-store"), ("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"),

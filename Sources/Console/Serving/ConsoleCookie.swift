@@ -1,22 +1,28 @@
 import HTTPServer
 import ServiceRuntime
 
-/// The cookie of a session: for this origin alone, out of reach of scripts, never sent along from other sites.
+/// The session cookie.
+///
+/// It is limited to this origin, inaccessible to scripts, and not sent from other sites.
 struct ConsoleCookie: Sendable {
-    /// Whether browsers reach the console by TLS; the name's prefix then binds it to that.
+    /// Whether browsers reach the console through TLS.
+    ///
+    /// The prefix of the name then binds the cookie to TLS.
     let isSecure: Bool
 
     var name: String { isSecure ? "__Host-bellhop-console" : "bellhop-console" }
 
-    /// What the browser shall keep until its window closes.
+    /// Returns the header field that sets the cookie until the browser's window closes.
     func field(_ value: String) -> String {
         "\(name)=\(value); Path=/; HttpOnly; SameSite=Strict" + (isSecure ? "; Secure" : "")
     }
 
-    /// What makes the browser forget it.
+    /// The header field that deletes the cookie.
     var removal: String { field("") + "; Max-Age=0" }
 
-    /// The one cookie of this name; two are none, since somebody else may have set the other.
+    /// Returns the value of the only cookie with this name.
+    ///
+    /// Two cookies are rejected, since another site may have set one.
     func value(in request: HTTPRequest) -> String? {
         let pairs = request.headers.values(of: "Cookie").flatMap { $0.split(separator: ";") }
         let values = pairs.compactMap { pair -> Substring? in

@@ -3,12 +3,12 @@ import Cryptography
 import HTTPServer
 import ServiceRuntime
 
-/// Who comes in: signs operators in and out, and says of each call whose it is.
+/// Signs operators in and out, and finds the session of each call.
 struct ConsoleDoor: Sendable {
     let operators: OperatorSource
     let sessions: SessionTable
     let cookie: ConsoleCookie
-    /// Where browsers find the console; nil where that is the address that it listens on.
+    /// The origin under which browsers reach the console, or `nil` if it is the address on which it listens.
     let origin: WebOrigin?
     let proxies: [AddressRange]
     let time: any TimeSource
@@ -25,19 +25,23 @@ struct ConsoleDoor: Sendable {
         logger = surroundings.logger.labelled("console")
     }
 
-    /// Whose call it is; nil for nobody's.
+    /// Returns the session of a call, or `nil` if there is none.
     func session(of request: HTTPRequest) -> Session? {
         cookie.value(in: request).flatMap { sessions.find($0, among: operators.current) }
     }
 
-    /// The session of whoever may look.
+    /// Returns the session of a call that reads.
+    ///
+    /// Throws if the role is not sufficient.
     func admit(_ request: HTTPRequest, asOperator: Bool = false) throws(ConsoleFault) -> Session {
         guard let session = session(of: request) else { throw .signedOut }
         guard !asOperator || session.person.role == .operator else { throw .viewer }
         return session
     }
 
-    /// The session of whoever may change something, which the page itself must have asked for.
+    /// Returns the session of a call that changes something.
+    ///
+    /// The call must come from the console's own page.
     func admitAct(_ request: HTTPRequest, asOperator: Bool = true) throws(ConsoleFault) -> Session {
         try expectOwnPage(request)
         let session = try admit(request)
@@ -47,14 +51,14 @@ struct ConsoleDoor: Sendable {
         return session
     }
 
-    // MARK: - In and out
+    // MARK: - Sign-in and sign-out
 
     func signIn(_ request: HTTPRequest, _ count: (String) -> Void) throws(ConsoleFault) -> HTTPResponse {
         try expectOwnPage(request)
         let (peer, now) = (request.caller(behind: proxies), time.steady())
         let token = try OperatorConsole.body(of: request)["token"]?.string ?? ""
         guard token.utf8.count <= 256, let person = operators.current.owner(of: token) else {
-            // A right token is let in whatever strangers do: nobody can be locked out by somebody's guesses.
+            // A valid token is always accepted, so that failed attempts of others cannot lock out an operator.
             guard attempts.mayTry(peer, at: now) else {
                 count("limited")
                 var fault = ConsoleFault.tooManyAttempts
@@ -81,7 +85,7 @@ struct ConsoleDoor: Sendable {
         return HTTPResponse(status: 204, headers: ["Set-Cookie": cookie.removal])
     }
 
-    /// Who is signed in, and what acts must bring along.
+    /// Returns the signed-in operator, and the proof that acts must send.
     static func telling(_ session: Session) -> HTTPResponse {
         let person = session.person
         let object: JSONValue = [
@@ -94,7 +98,9 @@ struct ConsoleDoor: Sendable {
         ["address": .text(peer.map { "\($0.address)" } ?? "unknown")]
     }
 
-    /// A call of another page is refused, whatever the browser sent along: by what browsers say of where it comes from.
+    /// Rejects a call from another page, whatever cookies the browser sends.
+    ///
+    /// Browsers state the origin of a call in headers.
     private func expectOwnPage(_ request: HTTPRequest) throws(ConsoleFault) {
         if let site = request.headers["Sec-Fetch-Site"], site != "same-origin" { throw .strangePage }
         if let said = request.headers["Origin"], !isOwn(said, request) { throw .strangePage }

@@ -1,6 +1,6 @@
 import ServiceRuntime
 
-/// What the console counts.
+/// The console's metrics.
 struct ConsoleMetrics: Sendable {
     private let calls: Labelled<Counter>
     private let attempts: Labelled<Counter>

@@ -2,7 +2,7 @@ import BellhopJSON
 import HTTPServer
 import ServiceRuntime
 
-/// Calls as questions to the commands, and their answers as responses.
+/// Converts calls into questions to the commands, and their answers into responses.
 enum DeskCalls {
     static func read(
         _ form: DeskForm,
@@ -14,8 +14,10 @@ enum DeskCalls {
         return try response(to: try await desk.ask(DeskQuestion(filled.words(by: session.person.name, json: true))))
     }
 
-    /// An act is asked twice: first for what it would be about, which changes nothing, then with the count that the
-    /// operator has agreed to, and when that was; where it is another by now, it is asked anew.
+    /// Performs an act in two steps.
+    ///
+    /// The first call returns the question and changes nothing. The second call contains the confirmed count and its
+    /// time. If the count differs by then, the question is returned again.
     static func act(
         _ form: DeskForm,
         _ body: JSONObject,
@@ -32,13 +34,13 @@ enum DeskCalls {
         return filled.isPreview ? nothing(answer.output) : done(answer)
     }
 
-    /// What a command printed as JSON is the answer, whatever it is.
+    /// Returns a command's JSON output as the answer, unchanged.
     static func response(to answer: DeskAnswer) throws(ConsoleFault) -> HTTPResponse {
         if let fault = ConsoleFault(answer) { throw fault }
         return .json(Array((answer.output.isEmpty ? "null" : answer.output).utf8))
     }
 
-    /// How many would be concerned, and what else the command said before it asked.
+    /// Returns the question: the number of items, and the command's output before it.
     private static func asking(_ consent: DeskAnswer.Consent, _ output: String) -> HTTPResponse {
         let question: JSONValue = [
             "count": .number(JSONNumber(Int64(consent.count))), "deed": .string(consent.deed), "lines": lines(output),

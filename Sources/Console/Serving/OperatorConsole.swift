@@ -2,9 +2,9 @@ import BellhopJSON
 package import HTTPServer
 package import ServiceRuntime
 
-/// The console of operators: pages, and the commands behind them, for whoever has signed in.
+/// The operators' console: pages, and the commands behind them, for signed-in operators.
 package struct OperatorConsole: Sendable {
-    /// What it stands on.
+    /// The console's dependencies.
     package struct Surroundings: Sendable {
         /// The program's own commands.
         package let desk: Desk
@@ -12,7 +12,7 @@ package struct OperatorConsole: Sendable {
         package let operators: OperatorSource
         package let time: any TimeSource
         package var origin: WebOrigin?
-        /// Whose word counts for whom a call comes from.
+        /// Proxies whose statement about a caller's address is trusted.
         package var proxies: [AddressRange] = []
         package let logger: Logger
         package let metrics: MetricsRegistry
@@ -50,10 +50,10 @@ package struct OperatorConsole: Sendable {
         addRoutes()
     }
 
-    /// Connections to the database that it wants: one for each question, and the status board's.
+    /// The number of database connections: one per concurrent question, and one for the status board.
     package static let connections = DeskCounter.usualPlaces + 1
 
-    /// An event of the largest size, written out in JSON's escapes, and a few people.
+    /// Room for an event of the maximum size in JSON's escapes, and for a few operators.
     package static let limits: HTTPLimits = {
         var limits = HTTPLimits(bodyBytes: 2 << 20, headerBytes: 16 * 1_024, connections: 256)
         limits.connectionsPerAddress = 64
@@ -65,8 +65,9 @@ package struct OperatorConsole: Sendable {
         return Self.finished(await router.respond(to: request), request)
     }
 
-    /// Decides by the head of a call whether its body is received: acts only of a signed-in operator, and little of
-    /// anybody else.
+    /// Decides from a call's head whether its body is received.
+    ///
+    /// The body of an act is received only from a signed-in operator.
     package func admit(_ request: HTTPRequest) -> BodyAdmission {
         let decision = router.admit(request)
         guard case .refuse(let response) = decision else { return decision }
@@ -80,7 +81,7 @@ package struct OperatorConsole: Sendable {
         return response
     }
 
-    /// Every route with whom it lets in, for tests that try them all.
+    /// Every route with the callers that it admits, for tests that check them all.
     package static let routes: [(method: String, path: String, admits: Admission)] =
         ConsolePages.all.map { ("GET", $0.path, .everybody) } + [
             ("POST", "/api/sign-in", .everybody), ("POST", "/api/sign-out", .signedIn),
@@ -88,7 +89,7 @@ package struct OperatorConsole: Sendable {
         ] + DeskForm.readings.map { ("GET", "/api/\($0.name)", $0.isPersonal ? .operators : .signedIn) }
         + DeskForm.acts.map { ("POST", "/api/acts/\($0.name)", .operators) }
 
-    /// Whom a route lets in.
+    /// The callers that a route admits.
     package enum Admission: Sendable {
         case everybody
         case signedIn
@@ -118,7 +119,9 @@ package struct OperatorConsole: Sendable {
         self.router = router
     }
 
-    /// The body of an act is received from an operator's own page alone.
+    /// Returns the rule for the body of an act.
+    ///
+    /// It is received only from an operator's own page.
     private func actBody(_ path: String) -> RouteBody {
         let (door, metrics) = (door, metrics)
         return RouteBody(atMost: Self.limits.bodyBytes) { request in
@@ -134,7 +137,7 @@ package struct OperatorConsole: Sendable {
 
     private func addDoor(_ router: inout Router) {
         let (door, metrics) = (door, metrics)
-        // A token, and nothing else.
+        // The body contains only a token.
         add("POST", "/api/sign-in", body: RouteBody(atMost: 1_024), &router) { try door.signIn($0, metrics.attempt) }
         add("POST", "/api/sign-out", &router) { try door.signOut($0) }
         add("GET", "/api/session", &router) { ConsoleDoor.telling(try door.admit($0)) }
@@ -152,7 +155,7 @@ package struct OperatorConsole: Sendable {
         }
     }
 
-    /// Turns whatever is refused into an answer, and counts.
+    /// Adds a route, which converts errors into answers and counts calls.
     private func add(
         _ method: String,
         _ path: String,
@@ -173,7 +176,7 @@ package struct OperatorConsole: Sendable {
         }
     }
 
-    /// The JSON object of a call.
+    /// Returns the JSON object in the body of a call.
     static func body(of request: HTTPRequest) throws(ConsoleFault) -> JSONObject {
         let type = request.headers["Content-Type"].map { $0.prefix { $0 != ";" } } ?? ""
         guard type.lowercased().filter({ $0 != " " }) == "application/json" else {
