@@ -57,7 +57,7 @@ package struct InboxAPI: Sendable {
         addRoutes()
     }
 
-    /// Limits of requests.
+    /// The limits of requests.
     ///
     /// The longest body is a browser's subscription, of a few kilobytes.
     package static let limits = HTTPLimits(

@@ -48,7 +48,7 @@ enum CheckConfigCommand: Command {
         }
     }
 
-    /// Warnings about settings that work but are less safe than an operator may expect.
+    /// Returns warnings about settings that work but are less safe than an operator may expect.
     private static func warnings(_ configuration: BellhopConfiguration) throws -> [String] {
         guard let text = configuration.databaseURL?.revealed else { return [] }
         let url = try DatabaseURL(text)
@@ -74,7 +74,7 @@ enum CheckConfigCommand: Command {
         }
     }
 
-    /// The files from which secrets of the settings are read.
+    /// Returns the files from which secrets of the settings are read.
     private static func secretFiles(_ call: Call) -> [String] {
         Setting.all.compactMap(\.inFile).compactMap {
             call.words.settings[$0.flagName] ?? call.shell.environment[$0.environmentName]
@@ -157,7 +157,7 @@ private struct Files {
             .joined(separator: ", ")
     }
 
-    /// Warns of keys that name no apps, if there are several apps.
+    /// Warnings of keys that name no apps, if there are several apps.
     ///
     /// The owner of such a key can sign in as any user of every app.
     var warnings: [String] {

@@ -14,9 +14,9 @@ package struct Tools: Sendable {
     let secrets: AppSecrets
     let live: LiveHub
     let preferenceFallbacks: Labelled<Counter>
-    /// Limits changes of a user's whole inbox, each of which may rewrite tens of thousands of rows.
+    /// The limit for changes of a user's whole inbox, each of which may rewrite tens of thousands of rows.
     let wholeInboxes = RateLimiter<RecipientKey>(burst: 5, every: .seconds(5))
-    /// Records the spans of calls, or `nil` if tracing is off.
+    /// The recorder of calls' spans, or `nil` if tracing is off.
     package var tracer: Tracer?
 
     /// The parts of an app's secrets that the API uses: the public halves of Web Push keys, and unsubscribe links.

@@ -56,6 +56,6 @@ struct LiveEvent: Sendable {
 }
 
 extension [LiveEvent] {
-    /// The events' bytes, one after the other.
+    /// The concatenated bytes of the events.
     var bytes: [UInt8] { flatMap(\.bytes) }
 }

@@ -97,7 +97,7 @@ package final class LiveHub: Service {
         here.herald.changed([reader])
     }
 
-    /// The number of pieces that may wait for a client, in addition to those that the server buffers.
+    /// The number of pieces that may wait for a client, in addition to the server's buffer.
     private static let mostPieces = 32
 
     /// Opens a stream.

@@ -61,7 +61,7 @@ struct LiveStreams {
         /// The state known to all streams that have received their first events.
         var glimpse: InboxGlimpse?
         var lookedAt: ContinuousClock.Instant
-        /// The user's share of the usual interval between two routine reads.
+        /// The user's factor of the usual interval between two routine reads.
         ///
         /// It differs, so that users who connected together are not read together.
         let patience: Double

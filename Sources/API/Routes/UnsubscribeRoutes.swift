@@ -58,7 +58,7 @@ struct UnsubscribeRoutes: Sendable {
             try await turns.run(reader) {
                 if settings.wantsEmail { try await end(reader) }
                 // The link of an earlier mail may contain another address than the settings. An old link contains none,
-                // and its holder may have set any address since. It therefore ends only the mails of its user.
+                // and its holder may have set any address since. An old link therefore ends only the mails of its user.
                 if let address = target.addressHash {
                     try await tools.desk.optOut(of: reader, addressHash: address)
                 }

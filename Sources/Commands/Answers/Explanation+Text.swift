@@ -2,7 +2,7 @@ import BellhopRules
 import Store
 
 extension Explanation {
-    /// The explanation as text: the answer, the events in order, the settings, and what the rules would decide now.
+    /// The explanation as text: the answer, the events in order, the settings, and the rules' present decision.
     var text: String {
         var text = AnswerText()
         guard !story.isUnknown else { return answer.joined() }

@@ -18,7 +18,7 @@ struct RoleProcess: Sendable {
     let metrics: MetricsRegistry
     let pool: PostgresPool
     let time = SystemTime()
-    /// Compares this host's clock with the database's.
+    /// The comparison of this host's clock with the database's.
     let clocks: ClockWatch
     /// Shared by all connections to the broker, so that one that reconnects wakes the others.
     let presence = BrokerPresence()

@@ -5,7 +5,7 @@ import ServiceRuntime
 /// The processor time of broker, database and stub during a run, if they are on this machine and visible.
 struct ProcessorMeter: Sendable {
     private let broker: Int?
-    /// The postmaster, whose descendants are counted, and the server process of our own queries, which is not counted.
+    /// The postmaster, whose descendants are counted, and the server process of this program's queries, which is not.
     private let database: (root: Int, ours: Int)?
     private let stub: Int?
 

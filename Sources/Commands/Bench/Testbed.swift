@@ -225,7 +225,9 @@ final class Testbed: Sendable {
 }
 
 extension [String: String] {
-    /// Returns the dictionary with these values in place of its own, and without those that are `nil`.
+    /// Returns the dictionary with these values merged in.
+    ///
+    /// A `nil` value removes its key.
     fileprivate func merging(_ settings: [String: String?]) -> [String: String] {
         settings.reduce(into: self) { $0[$1.key] = $1.value }
     }

@@ -67,7 +67,7 @@ enum MaskedJSON {
         text.map { "••• \($0.count.of("character"))" } ?? "•••"
     }
 
-    /// Masks headers, except those that the broker writes and the identifying attributes of CloudEvents.
+    /// Masks headers, except the broker's own and the identifying attributes of CloudEvents.
     static func headers(_ value: JSONValue) -> JSONValue {
         guard let object = value.object else { return part(value) }
         return mapped(object) { isTelling(header: $0.lowercased()) ? $1 : part($1) }

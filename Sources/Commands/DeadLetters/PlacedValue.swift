@@ -13,7 +13,7 @@ struct PlacedValue {
         let path = parts[0].hasPrefix("/") ? parts[0] : "/" + parts[0].replacing(".", with: "/")
         guard parts.count == 2, let place = JSONPointer(path), !place.steps.isEmpty else { return nil }
         self.place = place
-        // A value that is not valid JSON counts as a text, so that nobody has to quote twice on a command line.
+        // A value that is not valid JSON counts as a text, so that a command line needs no double quoting.
         value = (try? JSONParser().parse(Array(parts[1].utf8)).get()) ?? .string(parts[1])
     }
 

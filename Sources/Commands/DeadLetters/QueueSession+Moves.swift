@@ -25,7 +25,7 @@ extension QueueSession {
         return count == 0 ? .answerIsNo : .done
     }
 
-    /// The number of messages that a replay would move, and of those that stay, by reason.
+    /// The number of messages that a replay would move, and of messages that stay, by reason.
     private struct Survey {
         var rejected = 0
         var deliveries = 0

@@ -11,6 +11,8 @@ struct ReplayBudgets {
     private let providers: ProviderConfiguration?
     private var pushes: [String: (budget: PushBudget, count: Int)] = [:]
 
+    /// Creates an estimate.
+    ///
     /// `providers` is `nil` if the providers' file is not available.
     init(_ providers: ProviderConfiguration?) {
         self.providers = providers

@@ -210,8 +210,8 @@ struct HoldSession: Sendable {
 
     /// Whether the names are known.
     ///
-    /// An unknown name is rejected, since such a hold would stop nothing unnoticed. The result is false if no
-    /// catalogues are configured, so that the names cannot be checked.
+    /// An unknown name is rejected, because such a hold would stop nothing and the operator would not notice it. The
+    /// result is false if no catalogues are configured, so that the names cannot be checked.
     private func isKnown(_ scope: HoldScope) throws -> Bool {
         guard setup.configuration.catalogs != nil else { return false }
         let catalogs = try setup.catalogs()

@@ -10,7 +10,7 @@ final class RoleSeat: Service {
     private let lifeline: Lifeline
     private let logger: Logger
     private let current = Mutex<ChildProcess?>(nil)
-    /// Ends the pause before the next process.
+    /// The signal that ends the pause before the next process.
     ///
     /// It is `nil` while there is no pause.
     private let pause = Mutex<DrainSignal?>(nil)

@@ -35,7 +35,7 @@ struct SeatRecord: Sendable {
 
     /// Whether the process had started its work.
     ///
-    /// It also cannot start without its servers.
+    /// An exit because of unavailable servers proves no start either.
     private static func hadBegun(_ ending: ChildEnding, for span: Duration) -> Bool {
         if span >= RestartPauses.soundAfter { return true }
         return !isHopeless(ending) && ending != .exited(ExitCode.unavailable.rawValue)

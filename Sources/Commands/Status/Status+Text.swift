@@ -29,7 +29,7 @@ extension Status {
         return lines
     }
 
-    /// Emphasises problems and the headings of the tables.
+    /// The emphasis of a line: problems and the headings of the tables stand out.
     static let emphasis: @Sendable (Int, String) -> Emphasis = { index, line in
         if line.hasPrefix("!") || index > 1 && line.hasPrefix("   ") { return .bad }
         if line == "All is well." { return .good }

@@ -1,6 +1,6 @@
 package import ServiceRuntime
 
-/// The console's call of a command, in the words of a command line.
+/// The console's call of a command, in the form of command-line arguments.
 package struct DeskQuestion: Sendable, Equatable {
     /// The command's name and all further words.
     package let words: [String]

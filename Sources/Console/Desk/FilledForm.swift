@@ -1,6 +1,6 @@
 import BellhopJSON
 
-/// A form with a page's values, as the words of its command.
+/// A form with a page's values, ready to be converted into command-line arguments.
 struct FilledForm: Sendable {
     let form: DeskForm
     private let operands: [String]

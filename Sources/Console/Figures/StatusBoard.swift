@@ -1,7 +1,7 @@
 import BellhopJSON
 package import ServiceRuntime
 
-/// The status for all users of the console.
+/// The status for all operators at the console.
 ///
 /// It is queried once for all of them, and stored as figures for the charts.
 package actor StatusBoard: Service {

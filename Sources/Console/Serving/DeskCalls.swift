@@ -17,7 +17,7 @@ enum DeskCalls {
     /// Performs an act in two steps.
     ///
     /// The first call returns the question and changes nothing. The second call contains the confirmed count and its
-    /// time. If the count differs by then, the question is returned again.
+    /// time. If the confirmation no longer fits the present count, the question is returned again.
     static func act(
         _ form: DeskForm,
         _ body: JSONObject,
