@@ -25,8 +25,7 @@ struct Failure {
 }
 
 extension CommandFailure {
-    /// Creates the failure that reports an unreachable server: the operation that needed it, and what the operator can
-    /// do meanwhile.
+    /// Creates the failure that reports an unreachable server, with the attempted operation and advice for the outage.
     ///
     /// It is `nil` for every other error.
     init?(unreachable error: any Error, attempted: String, whatToDo: String) {
