@@ -3,31 +3,31 @@ import ServiceRuntime
 import Store
 import Synchronization
 
-/// What a worker knows of the backlogs of its outlets: what it has put there itself, and what it saw when it looked last.
+/// A worker's view of its outlets' backlogs: the deliveries that it added itself, and the results of its last poll.
 ///
-/// As long as something is known to wait for longer than a moment, what comes new joins the end instead of overtaking it;
-/// what is more urgent than all of that goes at once.
+/// If a backlog is known to have waited for longer than the grace period, new deliveries join its end and do not
+/// overtake it. A delivery that is more urgent than all waiting ones is sent immediately.
 ///
-/// Thread safety: all state is behind one lock; the bell is rung outside of it.
+/// Thread safety: all state is behind one lock; the bell fires outside of it.
 final class Backlogs: Sendable {
     fileprivate struct State {
         var standing: [BacklogKey: Set<Priority>] = [:]
-        /// Up to where nothing waits, as far as is known, by the database's clock.
+        /// The turn up to which nothing waits, if known, on the database's clock.
         var marks: [BacklogPlace: Timestamp] = [:]
-        /// What that clock said, and when.
+        /// The last reading of that clock, and the local instant of the reading.
         var clock: (said: Timestamp, at: ContinuousClock.Instant)?
-        /// The oldest turn that was put there since somebody began to look.
+        /// The oldest turn that was added since a poll began.
         var floors: [BacklogPlace: Timestamp] = [:]
-        /// How often something was put there: what was looked at before says nothing of it.
+        /// The number of additions. A poll that began before an addition provides no information about it.
         var writes: [BacklogPlace: Int] = [:]
-        /// Which one somebody is serving, or lets rest until then.
+        /// The backlogs that are served now, and the ends of other backlogs' pauses.
         var serving: Set<BacklogKey> = []
         var rests: [BacklogKey: ContinuousClock.Instant] = [:]
-        /// Which begin with little, since something has held them up.
+        /// Backlogs that begin with small pulls, because they were blocked.
         var gentle: Set<BacklogKey> = []
-        /// How many were pulled since somebody asked.
+        /// The number of pulled deliveries since the last `takePulls`.
         var pulls: [BacklogKey: Int] = [:]
-        /// Fires when there is news; each rings once.
+        /// Fires when the state changes; each bell fires once.
         var bell = DrainSignal()
     }
 
@@ -38,22 +38,22 @@ final class Backlogs: Sendable {
         self.time = time
     }
 
-    /// How long something waits before what comes new has to stand behind it.
+    /// The age at which a waiting delivery makes new ones join the backlog behind it.
     ///
-    /// Two messages may change places by as much. Were it nothing, a stall of a moment would send all that comes after it
-    /// the long way round, until no more came.
+    /// Two messages may change places by this much. With a grace of zero, a short stall would send all later deliveries
+    /// through the backlog until no more arrived.
     private static let grace = Duration.seconds(2)
 
-    /// How much older than what was seen before something may be that is put there later.
+    /// The margin below the last mark at which a poll begins, for deliveries that are added later with an older turn.
     ///
-    /// What is older still, since its provider took long to refuse it, is found by a look from the beginning, unless this
-    /// worker has put it there itself.
+    /// A delivery can be older still if its provider took long to reject it. Such deliveries are found by a poll from
+    /// the beginning, unless this worker added them itself.
     static let slack = Duration.seconds(5)
 
-    // MARK: - Whoever sends
+    // MARK: - Sending
 
-    /// Behind whom a shipment has to wait: those of its platform, of its type, or of its whole outlet, that are no less
-    /// urgent.
+    /// Returns the backlog that a shipment must join: that of its platform, of its type or of its whole outlet, if
+    /// deliveries of equal or higher urgency wait there.
     func ahead(of shipment: Shipment, in lane: Lane, _ outlet: OutletKey) -> BacklogKey? {
         guard let priority = shipment.priority(in: lane) else { return nil }
         return state.withLock { state in
@@ -71,7 +71,7 @@ final class Backlogs: Sendable {
         }
     }
 
-    /// Something was put there.
+    /// Notes that deliveries were added to backlogs.
     func note(_ entries: [BacklogEntry]) {
         guard !entries.isEmpty else { return }
         state.withLock { state in
@@ -86,17 +86,17 @@ final class Backlogs: Sendable {
         ring()
     }
 
-    // MARK: - Whoever looks and pulls
+    // MARK: - Polling and pulling
 
-    /// A look that is about to be taken, with what it must not be mistaken about.
+    /// A poll that is about to run, with the state that guards against outdated results.
     struct Glance: Sendable {
         let look: BacklogBook.Look
         fileprivate let writes: Int
-        /// The mark as it was then: a lower one since was set by who knows of something older.
+        /// The mark at that time. If it is lower later, an older delivery was added meanwhile.
         fileprivate let mark: Timestamp?
     }
 
-    /// A look at a place: from where the last one has come to, or from the very beginning.
+    /// Prepares a poll of a place, either from the mark of the last poll or from the beginning.
     func glance(at place: BacklogPlace, isWhole: Bool = false) -> Glance {
         state.withLock { state in
             state.floors[place] = nil
@@ -110,7 +110,8 @@ final class Backlogs: Sendable {
         }
     }
 
-    /// What a look has found: the turn of the first that waits there, or nobody; `now` is the database's clock.
+    /// Stores the result of a poll: the turn of the first waiting delivery, or `nil` if none waits. `now` is the
+    /// database's clock.
     func saw(_ oldest: Timestamp?, by glance: Glance, now: Timestamp) {
         let place = glance.look.place
         state.withLock { state in
@@ -124,7 +125,7 @@ final class Backlogs: Sendable {
         }
     }
 
-    /// What a pull has brought: these turns, or nothing.
+    /// Stores the result of a pull: the turns of the pulled deliveries, or an empty array.
     func pulled(_ turns: [Timestamp], by glance: Glance) {
         let place = glance.look.place
         state.withLock { state in
@@ -137,7 +138,7 @@ final class Backlogs: Sendable {
         }
     }
 
-    /// How many were pulled from each since this was asked last.
+    /// Returns the number of pulled deliveries per backlog since the last call.
     func takePulls() -> [BacklogKey: Int] {
         state.withLock { state in
             defer { state.pulls = [:] }
@@ -145,22 +146,23 @@ final class Backlogs: Sendable {
         }
     }
 
-    /// The most urgent of these priorities of which something is known to wait.
+    /// Returns the most urgent of these priorities in which deliveries are known to wait.
     func next(of key: BacklogKey, among priorities: Set<Priority>) -> Priority? {
         state.withLock { state in
             state.standing[key]?.intersection(priorities).min { $0.urgency < $1.urgency }
         }
     }
 
-    /// Any of these priorities of which something is known to wait: where a single one is to find out whether the way is
-    /// open, it is not the same one each time that finds it closed.
+    /// Returns a random one of these priorities in which deliveries are known to wait. The selection is random so that
+    /// successive probes of a closed outlet use different deliveries.
     func scout(of key: BacklogKey, among priorities: Set<Priority>, using chance: Chance) -> BacklogPlace? {
         var chance = chance
         return state.withLock { $0.standing[key]?.intersection(priorities) }?.randomElement(using: &chance)
             .map { BacklogPlace(key, $0) }
     }
 
-    /// Those that wait and are neither served nor resting.
+    /// Marks backlogs with waiting deliveries as served, and returns them. Backlogs that are served or rest are left
+    /// out.
     func takeUnserved(at now: ContinuousClock.Instant, among priorities: Set<Priority>) -> [BacklogKey] {
         state.withLock { state in
             let keys = state.standing.filter { key, standing in
@@ -172,7 +174,7 @@ final class Backlogs: Sendable {
         }
     }
 
-    /// Nobody serves it any more; where something holds it up, nobody does before this is over.
+    /// Ends the service of a backlog. If the backlog is blocked, it rests until `end`.
     func leave(_ key: BacklogKey, restingUntil end: ContinuousClock.Instant?) {
         state.withLock { state in
             state.serving.remove(key)
@@ -181,20 +183,20 @@ final class Backlogs: Sendable {
         ring()
     }
 
-    /// Something holds it up: when that is over it begins with little.
+    /// Notes that a backlog is blocked, so that it begins with small pulls afterwards.
     func startGently(_ key: BacklogKey) {
         state.withLock { _ = $0.gentle.insert(key) }
     }
 
-    /// Whether it is to begin with little now.
+    /// Returns whether the backlog begins with small pulls now, and clears the note.
     func takeGentleStart(_ key: BacklogKey) -> Bool {
         state.withLock { $0.gentle.remove(key) != nil }
     }
 
-    /// All of which something is known to wait.
+    /// The backlogs in which deliveries are known to wait.
     var known: [BacklogKey] { state.withLock { Array($0.standing.keys) } }
 
-    /// Until there is news, so long at most, but no longer than until the drain or the end of a rest.
+    /// Waits for a change, for at most `span`, and no longer than until the drain or the end of a rest.
     func wait(atMost span: Duration, from now: ContinuousClock.Instant, until drain: DrainSignal) async {
         let (bell, end) = state.withLock { ($0.bell, $0.rests.values.filter { $0 > now }.min()) }
         let span = min(span, end.map { $0 - now } ?? span)
@@ -220,7 +222,7 @@ extension Backlogs.State {
         marks[place] = min(turn, floors[place] ?? turn)
     }
 
-    /// The mark, where it is lower than it was.
+    /// Returns the mark if it is lower than the former one.
     fileprivate func lowered(_ place: BacklogPlace, since former: Timestamp?) -> Timestamp? {
         guard let former, let mark = marks[place], mark < former else { return nil }
         return mark

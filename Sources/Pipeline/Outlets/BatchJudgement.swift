@@ -2,23 +2,23 @@ import BellhopRules
 import Push
 import Store
 
-/// What the answers to one batch mean together: which breakers they open, and what comes of each message.
+/// The combined meaning of the answers to one batch: the breakers to open, and the verdict on each message.
 ///
-/// A pure conclusion: whoever keeps the breakers acts on it.
+/// It has no side effects; `Breakers` acts on it.
 struct BatchJudgement {
-    /// One for each shipment, in their order; what is taken for a fault of ours is a config error.
+    /// One verdict per shipment, in order. A suspected configuration error is a `configError`.
     let verdicts: [Verdict]
 
-    /// Whether devices die in masses at this outlet: then none that is gone is believed to be.
+    /// Whether there is a mass failure of devices at this outlet. If so, no answer that a device is gone is accepted.
     var isMassDeath = false
 
     private let shipments: [Shipment]
     private let outlet: OutletKey
 
-    /// `verdicts` are what each answer means alone, one for each shipment.
+    /// Evaluates `verdicts`, the separate meaning of each answer, one per shipment.
     ///
-    /// `alarm` is why the breaker is open that these messages try: the same word once more confirms it, and costs nobody
-    /// a device.
+    /// `alarm` is the reason of the open breaker that these messages probe. The same answer again confirms it, and no
+    /// device is revoked.
     init(
         _ verdicts: [Verdict],
         of shipments: [Shipment],
@@ -32,18 +32,18 @@ struct BatchJudgement {
         self.outlet = outlet
     }
 
-    /// Whether a breaker would open on the word of devices that were never reached: it depends on whom else one knows.
+    /// Whether a breaker would open because of unreached devices. Then the result depends on the devices that count.
     var restsOnStrangers: Bool {
         zip(shipments, verdicts).contains { breaker($1, $0) != nil && !$0.wasReached }
     }
 
-    /// How many people's devices are gone, of how many answers.
+    /// The number of users with devices that are gone, and the number of answers.
     var deaths: (people: Int, answers: Int) {
         guard verdicts.contains(where: \.isGone) else { return (0, verdicts.count) }
         return (Set(zip(shipments, verdicts).filter { $1.isGone }.map(\.0.person)).count, verdicts.count)
     }
 
-    /// The same where those that were never reached are left out who are gone.
+    /// The same numbers without the unreached devices that are gone.
     var deathsOfReached: (people: Int, answers: Int) {
         guard verdicts.contains(where: \.isGone) else { return (0, verdicts.count) }
         let gone = zip(shipments, verdicts).filter { $1.isGone }.map(\.0)
@@ -51,24 +51,25 @@ struct BatchJudgement {
         return (Set(reached.map(\.person)).count, verdicts.count - gone.count + reached.count)
     }
 
-    /// Where something was taken: APNs' environments, or nil for a provider that has none.
+    /// The environments in which the provider accepted messages: APNs' environments, or `nil` for a provider without
+    /// environments.
     var environmentsTaken: Set<PushEnvironment?> {
         Set(zip(shipments, verdicts).lazy.filter { $1.isTaken }.map(\.0.environment))
     }
 
-    /// For which platforms something was taken.
+    /// The platforms for which the provider accepted messages.
     var platformsTaken: Set<DevicePlatform> {
         Set(zip(shipments, verdicts).lazy.filter { $1.isTaken }.compactMap(\.0.platform))
     }
 
-    /// How long the provider wants to hear nothing.
+    /// The pause that the provider requested.
     var rest: Duration? { verdicts.lazy.compactMap(\.providerRest).max() }
 
-    /// Whether an answer shows that the provider lets us in.
+    /// Whether an answer proves that the provider accepts our credentials.
     var provesAccess: Bool { verdicts.contains(where: \.provesAccess) }
 
-    /// The breakers to open, with their reasons; none where others of the same batch were taken, since then the keys are
-    /// right.
+    /// The breakers to open, with their reasons. A breaker is left out if other messages of the same batch were
+    /// accepted, because the credentials are then right.
     var refusals: [BreakerKey: String] {
         guard !isMassDeath else { return [BreakerKey(outlet): RevocationBook.massDeath] }
         var refusals: [BreakerKey: String] = [:]
@@ -84,12 +85,12 @@ struct BatchJudgement {
         return refusals
     }
 
-    /// What each answer comes to; nil where its message is held behind the breaker that opens now.
+    /// The verdict on each message; `nil` if its message is deferred behind a breaker that opens now.
     var rulings: [Verdict?] {
         let refusals = refusals
         return zip(shipments, verdicts).map { shipment, verdict in
             if let breaker = breaker(verdict, shipment), let reason = verdict.reason {
-                // Where others were taken meanwhile it is this message, and its attempts count.
+                // If others were accepted meanwhile, this message is at fault, and its attempts count.
                 let isHeld = isMassDeath || refusals[breaker] != nil
                 return isHeld ? nil : .configError(reason, scope: .message)
             }
@@ -97,7 +98,7 @@ struct BatchJudgement {
         }
     }
 
-    /// The breaker that a verdict asks for; nil where it is about its own message or device.
+    /// Returns the breaker that a verdict opens; `nil` if the verdict concerns only its message or device.
     private func breaker(_ verdict: Verdict, _ shipment: Shipment) -> BreakerKey? {
         switch verdict {
         case .configError(_, .provider): BreakerKey(outlet)

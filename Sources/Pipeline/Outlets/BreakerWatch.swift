@@ -1,6 +1,6 @@
 package import ServiceRuntime
 
-/// Keeps a worker's breakers, and the holds of operators, at what all workers know.
+/// Keeps a worker's breakers and holds up to date with the shared state in the database.
 package struct BreakerWatch: Service {
     package let name = "breakers"
     private let breakers: Breakers
@@ -11,10 +11,10 @@ package struct BreakerWatch: Service {
         self.interval = interval
     }
 
-    /// What an operator says shall be true within a second or two.
+    /// An operator's hold takes effect within one or two seconds.
     private static let holdInterval = Duration.seconds(1)
 
-    /// While lanes drain: nobody shall wait long for the last look.
+    /// The interval while lanes drain, short so that the last poll does not delay the end.
     private static let lastInterval = Duration.milliseconds(250)
 
     package func run(until drain: DrainSignal) async throws {
@@ -24,7 +24,7 @@ package struct BreakerWatch: Service {
         }
     }
 
-    /// Goes on as long as anybody sends: a lane may drain for as long as its slowest provider takes.
+    /// Continues while shipments are sent, because a lane may drain for as long as its slowest provider takes.
     private func watchBrakes(_ drain: DrainSignal) async {
         await Self.again(every: min(interval, Self.holdInterval), drain, breakers.brakes.refresh)
         while !breakers.brakes.isIdle, !Task.isCancelled {

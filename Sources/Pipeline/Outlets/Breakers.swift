@@ -5,47 +5,48 @@ package import ServiceRuntime
 import Store
 import Synchronization
 
-/// Keeps work from providers that refuse our keys or settings, and finds out when they take it again.
+/// Keeps deliveries from providers that reject our credentials or settings, and detects when they accept them again.
 ///
-/// What one worker meets with, all know: an open breaker is a row that each worker reads every few seconds. Of all
-/// workers that have something for it when its probe is due, one may try a single message; a good answer closes it.
+/// Workers share their breakers: an open breaker is a row that each worker reads every few seconds. If its probe is
+/// due, one of the workers with deliveries for it may send a single message; a good answer closes the breaker.
 ///
 /// Thread safety: all state is behind one lock, which is never held across a suspension.
 package final class Breakers: Sendable {
     private struct Opened {
         var reason: String
-        /// When it may be asked about again.
+        /// The earliest time of the next probe.
         var probeAt: ContinuousClock.Instant
-        /// Whether the database knows of it: what it does not know yet is not closed because it is not found there.
+        /// Whether the breaker is stored in the database. A breaker that is not stored yet does not close because its
+        /// row is missing.
         var isTold: Bool
     }
 
     private struct State {
         var open: [BreakerKey: Opened] = [:]
-        /// Until when providers want to hear nothing.
+        /// The end of the pause that each provider requested.
         var rests: [OutletKey: ContinuousClock.Instant] = [:]
         var deaths: [OutletKey: DeathWatch] = [:]
-        /// The same among devices that were reached before.
+        /// The same for reached devices only.
         var deathsOfReached: [OutletKey: DeathWatch] = [:]
         var hearsay = Hearsay()
-        /// Until when deaths are believed whatever their number: an alarm has just turned out to be none.
+        /// The time until which gone devices are accepted in any number, because an alarm has just proved wrong.
         var believed: [OutletKey: ContinuousClock.Instant] = [:]
     }
 
-    /// What operators hold, before any provider is asked.
+    /// The operators' holds; they apply before any check of the provider.
     package let brakes: HandBrakes
     package let streaks = ProviderStreaks()
 
     private let state = Mutex(State())
     private let store: any OutletStore
     private let time: any TimeSource
-    /// Minutes are counted from here.
+    /// The origin of the minute numbers.
     private let start: ContinuousClock.Instant
     private let logger: Logger
     private let openings: Labelled<Counter>
     private let openNow: Labelled<Gauge>
 
-    /// `store` is what all workers share.
+    /// Creates closed breakers; `store` is shared by all workers.
     package init(
         store: any OutletStore,
         time: any TimeSource = SystemTime(),
@@ -69,7 +70,7 @@ package final class Breakers: Sendable {
         )
     }
 
-    /// Whether nothing stands in the way of an outlet; by far the most usual case.
+    /// Whether nothing blocks an outlet, which is by far the most frequent case.
     func isClear(_ outlet: OutletKey) -> Bool {
         guard brakes.isClear(outlet.app) else { return false }
         return state.withLock { state in
@@ -77,26 +78,26 @@ package final class Breakers: Sendable {
         }
     }
 
-    /// What may become of messages that want through.
+    /// The permission for messages to pass.
     enum Passage: Sendable, Equatable {
         case free
-        /// One of them may, to find out.
+        /// One message may pass, as a probe.
         case probe(BreakerKey)
         case held(Hold)
     }
 
-    /// What keeps messages to devices of one platform, and of one type, from their outlet, as far as this worker knows;
-    /// nobody is asked.
+    /// Returns the obstacle to messages for one platform and one type, according to this worker's state, without a
+    /// query.
     func hold(_ outlet: OutletKey, platform: DevicePlatform?, type: EventType? = nil) -> Hold? {
         brakes.hold(outlet, type: type) ?? obstacle(outlet, platform: platform)
     }
 
-    /// The same of a shipment, by the types of all that it takes along.
+    /// Returns the same for a shipment, with the types of all deliveries that it includes.
     func hold(_ outlet: OutletKey, of shipment: Shipment) -> Hold? {
         brakes.hold(outlet, of: shipment) ?? obstacle(outlet, platform: shipment.platform)
     }
 
-    /// What of the provider's side keeps messages from it.
+    /// Returns the obstacle on the provider's side.
     private func obstacle(_ outlet: OutletKey, platform: DevicePlatform?) -> Hold? {
         let now = time.steady()
         return state.withLock { state in
@@ -113,11 +114,11 @@ package final class Breakers: Sendable {
         }
     }
 
-    /// Asks for the next of a backlog, of one platform where only that is held up: of all workers that have come to a
-    /// breaker whose probe is due, one may try.
+    /// Decides whether the next deliveries of a backlog may pass, for one platform if only that is blocked. Of all
+    /// workers that reach a breaker with a due probe, one may send it.
     func passage(_ outlet: OutletKey, platform: DevicePlatform?) async -> Passage {
         guard let hold = hold(outlet, platform: platform) else { return .free }
-        // Before anybody is asked, lest a probe be given for one breaker that another holds back.
+        // This comes before any claim, so that a probe is not granted for one breaker while another blocks it.
         guard hold.mayBeOver else { return .held(hold) }
         var probe: BreakerKey?
         for key in Self.breakers(of: outlet, platform) {
@@ -133,15 +134,16 @@ package final class Breakers: Sendable {
         return probe.map { .probe($0) } ?? .free
     }
 
-    /// Mails have no platform: the outlet's breaker is the only one, and may be asked once.
+    /// Mails have no platform. The outlet's breaker is the only one, and its probe must be claimed only once.
     private static func breakers(of outlet: OutletKey, _ platform: DevicePlatform?) -> [BreakerKey] {
         [BreakerKey(outlet)] + (platform == nil ? [] : [BreakerKey(outlet, platform: platform)])
     }
 
-    /// Acts on what the answers to a batch mean together: opens, closes, lets rest; and says what each comes to, nil where
-    /// its message waits behind a breaker that opens now.
+    /// Acts on the combined meaning of the answers to a batch: opens and closes breakers and starts pauses.
     ///
-    /// `probe` is the breaker that these messages were to try.
+    /// `probe` is the breaker that these messages were to test.
+    ///
+    /// - Returns: The verdict on each message; `nil` if it waits behind a breaker that opens now.
     func judge(_ verdicts: [Verdict], of shipments: [Shipment], _ outlet: OutletKey, probe: BreakerKey?) async
         -> [Verdict?]
     {
@@ -161,17 +163,18 @@ package final class Breakers: Sendable {
         return judgement.rulings
     }
 
-    /// A provider's later answers call so many devices dead that nothing more should go its way for now.
+    /// Opens the breaker because a provider's receipts report so many devices gone that sending must stop for now.
     func openForMassDeath(_ outlet: OutletKey) async {
         await open(BreakerKey(outlet), RevocationBook.massDeath, isProbe: false)
     }
 
-    /// A provider's later answers refuse our keys or settings so often that nothing more should go its way for now.
+    /// Opens the breaker because a provider's receipts reject our credentials or settings so often that sending must
+    /// stop for now.
     func open(_ outlet: OutletKey, refusedFor reason: VerdictReason) async {
         await open(BreakerKey(outlet), reason.rawValue, isProbe: false)
     }
 
-    /// Notes where the provider takes messages right now.
+    /// Notes the environments and platforms for which the provider accepts messages now.
     private func note(_ judgement: BatchJudgement, _ outlet: OutletKey) {
         let environments = judgement.environmentsTaken
         guard !environments.isEmpty else { return }
@@ -179,9 +182,10 @@ package final class Breakers: Sendable {
         state.withLock { $0.hearsay.take(environments, platforms, outlet, at: time.steady()) }
     }
 
-    /// Whose answers count at an outlet.
+    /// Returns the devices whose answers count at an outlet.
     ///
-    /// While nobody can say, only those of devices that were reached: strangers hold nobody up then, and lose nothing.
+    /// If the database is unavailable, only reached devices count. Unreached devices then block nothing and are not
+    /// lost.
     private func witnesses(_ outlet: OutletKey) async -> Witnesses {
         guard let provider = PushProvider(rawValue: outlet.provider), provider == .apns || provider == .fcm else {
             return state.withLock { $0.hearsay.takers(outlet, at: time.steady()) }
@@ -201,7 +205,7 @@ package final class Breakers: Sendable {
         }
     }
 
-    /// Whether devices die in masses: those of strangers count only where nobody was reached yet.
+    /// Whether there is a mass failure of devices. Unreached devices count only if the app has no reached device.
     private func isMassDeath(_ judgement: BatchJudgement, _ outlet: OutletKey) async -> Bool {
         switch watch(judgement, outlet) {
         case .quiet: return false
@@ -218,14 +222,14 @@ package final class Breakers: Sendable {
     private enum Watched {
         case quiet
         case alarm
-        /// It is one if those count that were never reached.
+        /// An alarm only if unreached devices count.
         case strangersOnly
     }
 
-    /// Looks for devices that die in masses; once that alarm is given, the rest of what was under way is not believed
-    /// either.
+    /// Detects a mass failure of devices. After the alarm, the remaining answers in flight are not accepted either.
     ///
-    /// Browsers are left out: anybody can register dead endpoints in masses, and must not hold up everybody's.
+    /// Browsers are excluded: anybody can register large numbers of dead endpoints, and must not be able to block other
+    /// users.
     private func watch(_ judgement: BatchJudgement, _ outlet: OutletKey) -> Watched {
         guard outlet.provider != PushProvider.webpush.rawValue else { return .quiet }
         let deaths = judgement.deaths
@@ -253,9 +257,9 @@ package final class Breakers: Sendable {
         }
     }
 
-    // MARK: - What all workers know
+    // MARK: - State shared by all workers
 
-    /// Reads what the others have met with.
+    /// Reads the breakers that other workers have opened or closed.
     func refresh() async {
         let known = state.withLock { $0.open.filter(\.value.isTold).keys }
         do throws(PostgresError) {
@@ -282,7 +286,8 @@ package final class Breakers: Sendable {
         }
         do throws(PostgresError) {
             if isProbe {
-                // One more such device says little of the provider: the next probe may meet one that is well.
+                // Another such device provides little evidence about the provider; the next probe may reach a working
+                // device.
                 try await store.reopen(key, reason: reason, isTelling: !Self.guesses.contains(reason))
             } else {
                 try await store.open(key, reason: reason)
@@ -294,23 +299,24 @@ package final class Breakers: Sendable {
         }
     }
 
-    /// What is concluded only from how many hear it.
+    /// Reasons that are only inferred from the number of affected users.
     private static let guesses: Set<String> = [
         RevocationBook.massDeath, VerdictReason.senderIDMismatch.rawValue, VerdictReason.badDeviceToken.rawValue,
         VerdictReason.deviceTokenNotForTopic.rawValue,
     ]
 
-    /// Lets the devices live again that answers have cost which are doubted; what it does not come to now, `close` does.
+    /// Restores devices that were revoked by doubtful answers. `close` restores the devices that are missed here.
     private func takeBack(_ key: BreakerKey) async throws(PostgresError) {
         guard let since = try await store.deathsSince(key) else { return }
         let count = try await store.takeBack(key, since: since)
         if count > 0 { logger.error("restored devices revoked during a mass failure", ["devices": .integer(count)]) }
     }
 
-    /// The row goes last: where taking back fails, the breaker stays open, and its next probe brings both once more.
+    /// Closes a breaker and deletes its row last. If the restoration fails, the breaker stays open, and its next probe
+    /// repeats both steps.
     private func close(_ key: BreakerKey) async {
         do throws(PostgresError) {
-            // Also what was being revoked at the moment of the alarm, which was not there to be taken back yet.
+            // This includes devices that were being revoked during the alarm and could not be restored yet.
             try await takeBack(key)
             guard try await store.close(key) else { return forget(key) }
             forget(key)
@@ -323,7 +329,7 @@ package final class Breakers: Sendable {
         }
     }
 
-    /// Nothing was found that the probe could be sent with.
+    /// Returns a probe because no delivery was found to send it with.
     func giveBackProbe(of key: BreakerKey) async {
         do throws(PostgresError) {
             try await store.giveBackProbe(of: key)
@@ -342,7 +348,7 @@ package final class Breakers: Sendable {
         }
     }
 
-    /// Whether it is news.
+    /// Stores an open breaker, and returns whether it is new.
     @discardableResult
     private func remember(
         _ key: BreakerKey,
@@ -358,10 +364,10 @@ package final class Breakers: Sendable {
         }
     }
 
-    /// It is closed.
+    /// Marks a breaker as closed.
     ///
-    /// After an alarm of deaths the provider is believed for a while: what was held meanwhile comes back all at once, and
-    /// those who really are dead among it would sound the alarm again, for ever.
+    /// After a mass failure, the provider's answers are accepted for ten minutes. All deferred deliveries return
+    /// together, and the devices among them that really are gone would otherwise raise the alarm again, indefinitely.
     private func forget(_ key: BreakerKey) {
         openNow.with(key.app.text, key.provider, key.platform?.rawValue ?? "").set(0)
         state.withLock { state in

@@ -5,11 +5,11 @@ import ServiceRuntime
 import Store
 import Synchronization
 
-/// Lets no more out than a provider allows for all workers together.
+/// Keeps the pushes of all workers together within a provider's rate limit.
 ///
-/// Shares are drawn from the database a quarter of a second's worth at a time, so that most batches ask nobody. A tenth
-/// of every bucket is left to urgent messages. What is drawn and not used within a second is forgotten: a share that is
-/// hoarded would come on top of what the bucket has gained since.
+/// A worker draws the share of a quarter of a second from the database, so that most batches need no query. A tenth of
+/// every bucket is reserved for urgent messages. A share that is not used within one second expires, because it would
+/// otherwise add to the bucket's later refill.
 ///
 /// Thread safety: the shares are behind a lock, which is never held across a suspension.
 final class BudgetMeter: Sendable {
@@ -32,7 +32,8 @@ final class BudgetMeter: Sendable {
         self.context = context
     }
 
-    /// Takes as much of it as there is, as soon as there is something; nothing where the time is up first.
+    /// Takes as much of the budget as is available, up to `wanted`, and waits until some is. It returns zero if the
+    /// deadline comes first.
     func take(
         upTo wanted: Int,
         of budget: PushBudget,
@@ -51,7 +52,7 @@ final class BudgetMeter: Sendable {
         return 0
     }
 
-    /// What was taken and not used after all.
+    /// Returns a part that was taken and not used.
     func giveBack(_ count: Int, of budget: PushBudget, for lane: Lane) {
         guard count > 0 else { return }
         let drawer = Drawer(name: budget.name, isUrgent: lane == .urgent)
@@ -75,7 +76,7 @@ final class BudgetMeter: Sendable {
         }
     }
 
-    /// Draws what is needed and some more, which is kept.
+    /// Draws the needed amount and some more, which is kept.
     private func draw(_ needed: Int, of budget: PushBudget, _ drawer: Drawer) async -> Int {
         let ahead = Int(budget.perSecond / 4)
         let granted: Int

@@ -1,7 +1,7 @@
-/// Notices when a provider calls so many devices dead that the fault must be ours: a wrong key, a wrong project, a wrong
-/// environment.
+/// Detects when a provider reports so many devices gone that a configuration error is likely: wrong credentials, a
+/// wrong project or a wrong environment.
 ///
-/// It looks at the answers of the last ten minutes, in steps of one.
+/// It evaluates the answers of the last ten minutes, in steps of one minute.
 struct DeathWatch {
     private struct Minute {
         let number: Int64
@@ -11,12 +11,13 @@ struct DeathWatch {
 
     private var minutes: [Minute] = []
 
-    /// Fewer are no mass, whatever their share.
+    /// The minimum for a mass failure; fewer do not count as one, whatever their share.
     static let fewest = 50
 
     private static let span: Int64 = 10
 
-    /// Takes answers in, and says whether devices die in masses: fifty at least, and more than every second answer.
+    /// Adds answers and returns whether there is a mass failure: at least fifty gone devices, and more than half of the
+    /// answers.
     mutating func take(gone: Int, of answers: Int, atMinute number: Int64) -> Bool {
         minutes.removeAll { $0.number <= number - Self.span || $0.number > number }
         if minutes.last?.number != number { minutes.append(Minute(number: number)) }
@@ -27,7 +28,7 @@ struct DeathWatch {
         return allGone >= Self.fewest && allGone * 2 > all
     }
 
-    /// Begins anew, once it is known what it was.
+    /// Starts again, after the alarm has been handled.
     mutating func reset() {
         minutes = []
     }

@@ -1,16 +1,16 @@
 import Store
 
-/// Tells a fault of ours from one of a few people's devices, where a provider says the same of both.
+/// Distinguishes a configuration error from errors of a few users' devices, if a provider reports both in the same way.
 ///
-/// People are counted and not devices, since everybody may register what they like: whoever registers many that cannot
-/// be reached loses those, and holds nobody up.
+/// Users are counted, not devices, because each user can register any number. A user who registers many unreachable
+/// devices loses them, and blocks no other user.
 enum FaultOfOurs {
-    /// Fewer say nothing about the others, whatever their share.
+    /// The minimum number of users; fewer are not evidence about the others, whatever their share.
     static let fewestPeople = 5
 
-    /// Whether most of the answers blame, and five people at least were blamed.
+    /// Whether more than half of the answers are errors, and they affect at least five users.
     ///
-    /// `blamed` names somebody once for each answer.
+    /// `blamed` contains one user per such answer.
     static func isLikely(_ blamed: [RecipientKey], of answers: Int) -> Bool {
         blamed.count * 2 > answers && Set(blamed).count >= fewestPeople
     }

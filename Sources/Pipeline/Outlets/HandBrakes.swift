@@ -4,16 +4,17 @@ import ServiceRuntime
 import Store
 import Synchronization
 
-/// What operators keep from being sent, as far as this worker knows.
+/// The operators' holds, according to this worker's last poll.
 ///
-/// A hold is a row that every worker reads once a second. What it concerns is recorded as ever, and waits in its outlet's
-/// backlog, or in one of its type alone, so that nothing else of that outlet stands behind it.
+/// A hold is a row that every worker reads once per second. The deliveries that it covers are recorded as usual, and
+/// wait in their outlet's backlog. If the hold is on one type, they wait in a backlog of that type, so that they do not
+/// block other deliveries of the outlet.
 ///
 /// Thread safety: all state is behind one lock, which is never held across a suspension.
 package final class HandBrakes: Sendable {
     private struct State {
         var scopes: [AppID: [HoldScope]] = [:]
-        /// How many still send, though they drain.
+        /// The number of running ``sending(_:)`` calls, with or without a drain.
         var senders = 0
     }
 
@@ -32,18 +33,18 @@ package final class HandBrakes: Sendable {
         )
     }
 
-    /// Between two looks of whoever waits for a release; nobody else is asked meanwhile.
+    /// The interval between two checks of a backlog that waits for a release. A check makes no query.
     private static let glance = Duration.seconds(1)
 
-    /// Whether nothing of an app is held; by far the most usual case.
+    /// Whether no hold concerns an app, which is by far the most frequent case.
     func isClear(_ app: AppID) -> Bool {
         state.withLock { $0.scopes[app] == nil }
     }
 
-    /// What keeps a shipment from its outlet, with all that it takes along.
+    /// Returns the hold that keeps a shipment, with all deliveries that it includes, from its outlet.
     ///
-    /// What is of several types waits in the backlog of the whole outlet: in that of one type the others would be held as
-    /// well.
+    /// A shipment of several types waits in the backlog of the whole outlet. In the backlog of one type, its deliveries
+    /// of other types would be held as well.
     func hold(_ outlet: OutletKey, of shipment: Shipment) -> Hold? {
         let types = shipment.types
         guard types.count > 1 else { return hold(outlet, type: shipment.ownType) }
@@ -51,7 +52,7 @@ package final class HandBrakes: Sendable {
         return Hold(hindrance: .held, backlog: BacklogKey(outlet), wait: Self.glance)
     }
 
-    /// The types that are held by themselves at an outlet.
+    /// Returns the types that are held separately at an outlet.
     func types(heldAt outlet: OutletKey) -> Set<EventType> {
         let scopes = state.withLock { $0.scopes[outlet.app] } ?? []
         return Set(
@@ -61,19 +62,20 @@ package final class HandBrakes: Sendable {
         )
     }
 
-    /// Whether nobody sends any more.
+    /// Whether no caller sends.
     var isIdle: Bool { state.withLock { $0.senders == 0 } }
 
-    /// Does something that sends: as long as it does, the holds are read, also while it drains.
+    /// Runs a body that sends shipments. While it runs, the holds are still read, even during a drain.
     func sending(_ body: () async -> Void) async {
         state.withLock { $0.senders += 1 }
         await body()
         state.withLock { $0.senders -= 1 }
     }
 
-    /// What keeps events of a type from an outlet, or all of them where that is nil.
+    /// Returns the hold that keeps events of a type from an outlet, or all events if the type is `nil`.
     ///
-    /// A hold on the type comes first: what it concerns must not stand before others once a wider one is released.
+    /// A hold on the type has precedence. Otherwise its deliveries would be ahead of others in the outlet's backlog
+    /// when a wider hold is released.
     func hold(_ outlet: OutletKey, type: EventType?) -> Hold? {
         let scopes = state.withLock { $0.scopes[outlet.app] } ?? []
         guard !scopes.isEmpty else { return nil }
@@ -83,7 +85,7 @@ package final class HandBrakes: Sendable {
         return Hold(hindrance: .held, backlog: backlog, wait: Self.glance)
     }
 
-    /// Reads what is held before anything is sent.
+    /// Reads the holds before anything is sent.
     package func load() async throws(PostgresError) {
         let scopes = Set(try await store.holds().map(\.scope))
         let before = state.withLock { state in
@@ -94,7 +96,7 @@ package final class HandBrakes: Sendable {
         for scope in before.subtracting(scopes) { tell(scope, isHeld: false) }
     }
 
-    /// Reads it anew; where the database cannot be asked, what is known stays in force.
+    /// Reads the holds again. If the database is unavailable, the known holds stay in effect.
     func refresh() async {
         do throws(PostgresError) {
             try await load()

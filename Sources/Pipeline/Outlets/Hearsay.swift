@@ -1,11 +1,11 @@
 import BellhopRules
 
-/// What a worker knows of those who answer at its outlets; bounded by the outlets that are configured.
+/// A worker's recent observations of acceptance at its outlets. Their number is bounded by the configured outlets.
 struct Hearsay {
-    /// How long something that was taken says that our keys are right.
+    /// The period for which an accepted message proves that the credentials are right.
     static let memory = Duration.seconds(600)
 
-    /// How long an outlet counts as one that has reached nobody, before the database is asked again.
+    /// The period after which the platforms with reached devices are read from the database again.
     private static let pause = Duration.seconds(5)
 
     private struct Place: Hashable {
@@ -17,7 +17,7 @@ struct Hearsay {
     private var taken: [Place: ContinuousClock.Instant] = [:]
     private var platforms: [OutletKey: (reached: Set<DevicePlatform>, at: ContinuousClock.Instant)] = [:]
 
-    /// A provider has taken something in these environments, and for these platforms.
+    /// Notes that a provider accepted messages in these environments and for these platforms.
     mutating func take(
         _ environments: Set<PushEnvironment?>,
         _ platforms: Set<DevicePlatform>,
@@ -28,12 +28,12 @@ struct Hearsay {
         for platform in platforms { taken[Place(outlet: outlet, platform: platform)] = now }
     }
 
-    /// On these platforms devices are known that were reached.
+    /// Stores the platforms on which the outlet has reached devices.
     mutating func learn(_ platforms: Set<DevicePlatform>, _ outlet: OutletKey, at now: ContinuousClock.Instant) {
         self.platforms[outlet] = (platforms, now)
     }
 
-    /// Whose answers count; nil where the database should be asked.
+    /// Returns the devices whose answers count; `nil` if the database must be queried.
     func witnesses(_ outlet: OutletKey, at now: ContinuousClock.Instant) -> Witnesses? {
         guard let known = platforms[outlet], now - known.at < Self.pause else { return nil }
         var witnesses = takers(outlet, at: now)
@@ -41,7 +41,7 @@ struct Hearsay {
         return witnesses
     }
 
-    /// Only where something was taken lately, for an outlet whose devices nobody knows to be reached.
+    /// Returns the recent acceptances only, for an outlet whose reached devices are not known.
     func takers(_ outlet: OutletKey, at now: ContinuousClock.Instant) -> Witnesses {
         let lately = taken.filter { $0.key.outlet == outlet && now - $0.value < Self.memory }.keys
         return Witnesses(

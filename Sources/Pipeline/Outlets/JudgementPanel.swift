@@ -2,16 +2,19 @@ import BellhopRules
 import Push
 import Store
 
-/// Reads answers side by side: what is said of many is about us, unless only strangers say so.
+/// Compares the answers to a batch. An answer that many users receive indicates a configuration error, unless only
+/// unreached devices receive it.
 struct JudgementPanel {
     let shipments: [Shipment]
     let witnesses: Witnesses
-    /// Why the breaker is open that these messages try.
+    /// The reason of the open breaker that these messages probe.
     let alarm: String?
 
-    /// The verdicts with those as config errors that are too many to be the fault of devices or mailboxes.
+    /// Returns the verdicts, with a configuration error in place of answers that are too frequent to be errors of
+    /// devices or mailboxes.
     ///
-    /// Each of APNs' environments is judged by itself: what is said of development builds is nothing about the others.
+    /// Each of APNs' environments is evaluated separately, because answers about development builds are not evidence
+    /// about the others.
     func blamingUs(_ verdicts: [Verdict]) -> [Verdict] {
         guard verdicts.contains(where: { $0.inMasses != nil }) else { return verdicts }
         var judged = verdicts
@@ -28,7 +31,8 @@ struct JudgementPanel {
         return judged
     }
 
-    /// What is true of all `suspects`, who were told what `meaning` is in masses; nil where each answer stands alone.
+    /// Returns the common verdict on all `suspects`, whose answer means `meaning` if many users receive it; `nil` if
+    /// each answer stands alone.
     private func judge(
         _ suspects: [Int],
         of answers: Int,
@@ -42,14 +46,15 @@ struct JudgementPanel {
         let reached = suspects.filter { shipments[$0].wasReached }
         let others = answers - (suspects.count - reached.count)
         if FaultOfOurs.isLikely(reached.map { shipments[$0].person }, of: others) { return meaning }
-        // Nobody knows whether our keys are right: each is tried again by itself, and holds up no other.
+        // It is unknown whether the credentials are right. Each device is tried again separately and blocks no other.
         let isDoubtful = !witnesses.takenLately.contains(environment)
         guard isDoubtful, FaultOfOurs.isLikely(people, of: answers) else { return nil }
         return .configError(reason, scope: .device)
     }
 
-    /// The verdicts with those confined to their own device that a stranger can bring about by what a device says of
-    /// itself, such as APNs' other environment or another platform, while devices of the kind are reached.
+    /// Returns the verdicts, with errors limited to their device if an unreached device can cause them by its own
+    /// registration. Examples are APNs' other environment and another platform. This applies while the app has reached
+    /// devices of the kind.
     func forgivingStrangers(_ verdicts: [Verdict]) -> [Verdict] {
         guard witnesses.areChosen else { return verdicts }
         return zip(shipments, verdicts).map { shipment, verdict in
@@ -61,8 +66,8 @@ struct JudgementPanel {
         }
     }
 
-    /// The verdicts with those confined to their own recipient that a single one can bring about, unless many hear the same:
-    /// where others were let in a moment ago, our keys and settings are right.
+    /// Returns the verdicts, with errors limited to their recipient if a single recipient can cause them, unless many
+    /// receive the same answer. If others were accepted recently, our credentials and settings are right.
     func sparingTheOthers(_ verdicts: [Verdict]) -> [Verdict] {
         guard !witnesses.takenLately.isEmpty, verdicts.contains(where: { $0.ofOneRecipient != nil }) else {
             return verdicts

@@ -1,20 +1,20 @@
 import BellhopRules
 import Synchronization
 
-/// How many of the broker's messages all outlets together may hold of each lane, under way or waiting for a place, so that
-/// something of its prefetch is always left for what needs no outlet.
+/// Limits the broker messages of each lane that all outlets together may hold, in flight or waiting for the window.
+/// Part of the prefetch therefore stays free for messages that need no outlet.
 ///
 /// Thread safety: the counts are behind a lock.
 final class LaneShares: Sendable {
     private let limits: [Lane: Int]
     private let held = Mutex<[Lane: Int]>([:])
 
-    /// A lane without a limit may be held whole.
+    /// Creates shares. A lane without a limit may be held completely.
     init(_ limits: [Lane: Int] = [:]) {
         self.limits = limits
     }
 
-    /// Takes as many of these as there are.
+    /// Takes as many of `wanted` as are free, and returns their number.
     func take(upTo wanted: Int, of lane: Lane) -> Int {
         guard wanted > 0, let limit = limits[lane] else { return wanted }
         return held.withLock { held in
@@ -24,7 +24,7 @@ final class LaneShares: Sendable {
         }
     }
 
-    /// Takes all of these, or none.
+    /// Takes all of these, or none, and returns whether it took them.
     func takeAll(_ count: Int, of lane: Lane) -> Bool {
         guard count > 0, let limit = limits[lane] else { return true }
         return held.withLock { held in

@@ -3,14 +3,15 @@ import Push
 package import Store
 import Synchronization
 
-/// Which providers have taken nothing of an app since when, as this worker sees it: for people, and nothing goes by it.
+/// The providers that have accepted nothing from an app for some time, as this worker sees it. It is information for
+/// operators; no decision depends on it.
 ///
 /// Thread safety: all state is behind one lock.
 package final class ProviderStreaks: Sendable {
     private let state = Mutex<[OutletKey: Streak]>([:])
 
-    /// What an outlet's provider does, of which a streak of refusals is worth a word to people, and what ended it refutes
-    /// those of other workers.
+    /// A streak of failures, which operators should see, or the success that ended it. A success refutes the streaks of
+    /// other workers.
     private enum Streak {
         case refusing(ProviderTrouble)
         case taking(Timestamp)
@@ -25,12 +26,13 @@ package final class ProviderStreaks: Sendable {
 
     init() {}
 
-    /// Of what nobody has heard for so long, nobody knows any more.
+    /// The period after which a streak without new answers is forgotten.
     private static let memory = Duration.seconds(600)
 
-    /// The answers to a batch.
+    /// Notes the answers to a batch.
     ///
-    /// Whatever lets one message or its device through ends a streak, and so does a message that is refused for itself.
+    /// A streak ends with every answer that accepts a message or concerns its device, and with a message that is
+    /// rejected for its own content.
     func note(_ verdicts: [Verdict], _ outlet: OutletKey, at now: Timestamp) {
         guard let last = verdicts.last else { return }
         guard let word = last.reason?.rawValue, verdicts.allSatisfy(\.saysNothingOfUs) else {
@@ -54,7 +56,7 @@ package final class ProviderStreaks: Sendable {
         }
     }
 
-    /// The streaks that go on, and those that have ended.
+    /// Returns the current streaks, and the successes that ended others.
     package func current(at now: Timestamp) -> (troubles: [ProviderTrouble], takings: [ProviderTaking]) {
         let known = state.withLock { state in
             state = state.filter { now.microseconds - $0.value.latest.microseconds < Self.memory.microseconds }
@@ -73,7 +75,7 @@ package final class ProviderStreaks: Sendable {
 }
 
 extension Verdict {
-    /// Whether nothing was taken, and neither the message nor its device was at fault.
+    /// Whether nothing was accepted, and neither the message nor its device was at fault.
     fileprivate var saysNothingOfUs: Bool {
         switch self {
         case .retry, .unknown: true
@@ -81,7 +83,7 @@ extension Verdict {
         }
     }
 
-    /// Whether the provider is well, and takes us for who we are.
+    /// Whether the provider works and accepts our credentials.
     fileprivate var isTaking: Bool {
         switch self {
         case .delivered, .accepted, .deviceGone, .payloadError: true

@@ -2,21 +2,21 @@ import BellhopRules
 import ServiceRuntime
 import Synchronization
 
-/// How much may be under way to one provider of one app: so many pushes over all lanes, a tenth of them kept for urgent
-/// ones, and for each lane pushes of so many of the broker's messages, since those are what it may hold; what is pulled
-/// from a backlog holds none.
+/// Limits sends in flight to one provider of one app. The limit is a number of pushes over all lanes, with a tenth kept
+/// for urgent ones. Each lane is also limited to a number of broker messages, because its prefetch is limited.
+/// Deliveries that are pulled from a backlog hold no messages.
 ///
-/// Places are handed out in the order of asking within a lane, urgent ones before the others. Nobody is given a mere crumb
-/// while something is under way: a batch that is torn into many parts is settled and acknowledged in many parts, and its
-/// crumbs leave crumbs to the next. So who asks for more than is free waits until half of a lane's places, or of all, are
-/// free, and takes less only when its time is up.
+/// Within a lane, places are granted in the order of requests, urgent requests before others. While sends are in
+/// flight, a request does not get a small part of its places: a batch in many parts is settled and acknowledged in many
+/// parts, and leaves only small parts to the next. So a request for more places than are free waits until half of the
+/// lane's places, or half of all, are free. It takes fewer only when its time is up.
 ///
-/// Whoever waits holds its messages meanwhile, and takes them from the shares of all windows for that. Where these do not
-/// suffice it does not wait: no lane stands still because its messages stand in line here.
+/// A waiting request holds its messages meanwhile, and counts them in the shares of all windows. If the shares do not
+/// suffice, it does not wait, so that no lane stalls because its messages wait here.
 ///
 /// Thread safety: all state is behind one lock; continuations are resumed outside of it.
 final class SendWindow: Sendable {
-    /// What somebody may have under way.
+    /// The number of places that a caller may use.
     struct Grant: Equatable {
         static let none = Grant(pushes: 0, messages: 0)
 
@@ -28,7 +28,7 @@ final class SendWindow: Sendable {
             self.messages = messages
         }
 
-        /// For these pushes of a grant, given as when it was asked for.
+        /// Creates the grant for these pushes of a request, in the same notation.
         init(for wanted: ArraySlice<Int>) {
             pushes = wanted.count
             messages = zip(wanted, wanted.dropFirst()).count { $0 != $1 } + (wanted.isEmpty ? 0 : 1)
@@ -39,11 +39,11 @@ final class SendWindow: Sendable {
         }
     }
 
-    /// What somebody wants places for.
+    /// The work for which a caller requests places.
     private enum Wish {
-        /// For each push of which message it is, those of one message side by side.
+        /// The message of each push; pushes of one message are adjacent.
         case messages([Int])
-        /// So many pushes, of which none holds a message.
+        /// A number of pushes, none of which holds a message.
         case pulled(Int)
 
         var pushes: Int {
@@ -61,7 +61,7 @@ final class SendWindow: Sendable {
         }
     }
 
-    /// Who stands in line: one that waits for messages of its lane holds up nobody who needs none.
+    /// The queue of a request. A request that waits for messages of its lane does not delay requests without messages.
     private struct Line: Hashable {
         let lane: Lane
         let holdsMessages: Bool
@@ -69,19 +69,21 @@ final class SendWindow: Sendable {
 
     private struct Waiter {
         let number: Int
-        /// Of its messages all have their shares.
+        /// All of its messages have their shares.
         let wish: Wish
         let line: Line
         let continuation: CheckedContinuation<Grant, Never>
     }
 
     private struct State {
-        /// Under way, over all lanes.
+        /// Pushes in flight, over all lanes.
         var pushes = 0
         var messages: [Lane: Int] = [:]
-        /// When a place was last taken or given back for a message: full for them since then at the longest.
+        /// The last time at which a place was taken or returned for a message. The window has been full for messages
+        /// for at most this long.
         ///
-        /// What is pulled goes on while nothing moves for those who hold messages: it does not make them wait.
+        /// Pulled deliveries continue while nothing moves for requests with messages, and do not prolong their
+        /// patience.
         var latestMove: ContinuousClock.Instant
         var waiters: [Waiter] = []
         var lastNumber = 0
@@ -96,9 +98,10 @@ final class SendWindow: Sendable {
     private let time: any TimeSource
     private let state: Mutex<State>
 
-    /// `capacity` counts pushes, `limits` messages of one lane; a lane without a limit may take all.
+    /// Creates a window. `capacity` counts pushes, `limits` counts the messages of one lane; a lane without a limit may
+    /// take all.
     ///
-    /// The `shares` are those of all windows together.
+    /// The `shares` are common to all windows.
     init(
         capacity: Int,
         limits: [Lane: Int] = [:],
@@ -113,12 +116,12 @@ final class SendWindow: Sendable {
         reserve = capacity / 10
     }
 
-    /// Takes places for the first ones of `wanted` as soon as there is one, or none when the time is up or the task is
-    /// cancelled; `wanted` says for each push of which message it is, those of one message side by side.
+    /// Takes places for the first pushes of `wanted` as soon as there are some. It returns none if the time is up or
+    /// the task is cancelled. `wanted` contains the message of each push; pushes of one message are adjacent.
     ///
-    /// The time is up at once where nothing has moved for as long as `patience`: whoever comes to a window that stands
-    /// still learns nothing by waiting, and a long line would wait its patience out one after the other. So it is where all
-    /// windows together hold of the lane what they may.
+    /// The time is up immediately if nothing has moved for as long as `patience`. Waiting at a stalled window is
+    /// useless, and a long queue would exhaust its patience one request at a time. The same applies if all windows
+    /// together hold as many messages of the lane as they may.
     func acquire(
         _ wanted: [Int],
         for lane: Lane,
@@ -129,7 +132,7 @@ final class SendWindow: Sendable {
         return await acquire(.messages(wanted), line, until: deadline, patience: patience)
     }
 
-    /// Takes places for what waits in a backlog, as soon as there are some, or none when the time is up.
+    /// Takes places for deliveries of a backlog as soon as there are some, or none if the time is up.
     func acquire(pulling count: Int, for lane: Lane, until deadline: ContinuousClock.Instant) async -> Grant {
         let line = Line(lane: lane, holdsMessages: false)
         return await acquire(.pulled(count), line, until: deadline, patience: nil)
@@ -148,7 +151,7 @@ final class SendWindow: Sendable {
         let end = patience.map { min(deadline, latestMove + $0) } ?? deadline
         guard grant == .none else { return grant }
         guard end > time.steady(), shares.takeAll(wish.messages, of: line.lane) else {
-            // Places that were left to those in line are theirs.
+            // Places that were left for waiting requests belong to them.
             return isBehind ? .none : state.withLock { take(wish, line.lane, &$0, evenCrumbs: true) }
         }
         let number = state.withLock { state in
@@ -163,7 +166,8 @@ final class SendWindow: Sendable {
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 enqueue(Waiter(number: number, wish: wish, line: line, continuation: continuation))
-                // Whoever was cancelled or late before it stood in line is not found by the handler or the timer.
+                // The handler and the timer do not find a request that was cancelled or late before it joined the
+                // queue.
                 if Task.isCancelled || end <= time.steady() { dismiss(number, takingCrumbs: false) }
             }
         } onCancel: {
@@ -171,7 +175,7 @@ final class SendWindow: Sendable {
         }
     }
 
-    /// Gives places of a lane back and serves those who wait.
+    /// Returns places of a lane and serves waiting requests.
     func release(_ grant: Grant, of lane: Lane) {
         shares.giveBack(grant.messages, of: lane)
         let served = state.withLock { state in
@@ -183,13 +187,14 @@ final class SendWindow: Sendable {
         for (continuation, grant) in served { continuation.resume(returning: grant) }
     }
 
-    /// Pushes that are under way now.
+    /// The number of pushes in flight.
     var inFlight: Int { state.withLock(\.pushes) }
 
-    /// Callers who stand in line.
+    /// The number of waiting requests.
     var waiting: Int { state.withLock(\.waiters.count) }
 
-    /// Whoever stood in line has its shares already, and leaves those that it does not need.
+    /// Takes places from the window. A request that has waited already has its shares, and returns the
+    /// unneeded ones.
     private func take(
         _ wish: Wish,
         _ lane: Lane,
@@ -218,7 +223,7 @@ final class SendWindow: Sendable {
         return grant
     }
 
-    /// How many of the first pushes there are places for.
+    /// Returns a grant for as many of the first pushes as there are places.
     private static func fit(_ wish: Wish, _ pushes: Int, messages: Int) -> Grant {
         guard case .messages(let wanted) = wish else { return Grant(pushes: min(wish.pushes, pushes), messages: 0) }
         var grant = Grant.none
@@ -253,7 +258,7 @@ final class SendWindow: Sendable {
         return served
     }
 
-    /// Takes somebody out of the line whose time is up, or who was cancelled.
+    /// Removes a request from the queue because its time is up or it was cancelled.
     private func dismiss(_ number: Int, takingCrumbs: Bool) {
         let served: (waiter: Waiter, grant: Grant)? = state.withLock { state in
             guard let place = state.waiters.firstIndex(where: { $0.number == number }) else { return nil }

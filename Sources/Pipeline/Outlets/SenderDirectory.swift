@@ -7,19 +7,21 @@ package struct SenderDirectory: Sendable {
     struct Outlet: Sendable {
         let window: SendWindow
         let budget: PushBudget?
-        /// Sends what is meant for this outlet, and gives a verdict for each, in the same order.
+        /// Sends the shipments of this outlet and returns one verdict for each, in the same order.
         let send: @Sendable ([Shipment]) async -> [Verdict]
     }
 
     private let outlets: [OutletKey: Outlet]
 
-    /// One provider of one app may hold half of each lane's prefetch at most, and all together three quarters, so that slow
-    /// ones leave something to the others, and to what needs none.
+    /// Creates the outlets and their windows.
     ///
-    /// Over all lanes it may have twice as many pushes under way as its sender can: enough to keep that busy, and not so
-    /// many that they outlast their leases inside it while it is slow.
+    /// One provider of one app may hold at most half of each lane's prefetch, and all together three quarters. Slow
+    /// providers therefore leave a part to the others, and to messages that need no outlet.
     ///
-    /// `prefetch` says how many messages each lane may hold.
+    /// Over all lanes, an outlet may have twice as many pushes in flight as its sender's own window. This keeps the
+    /// sender busy, and pushes do not outlast their leases inside a slow sender.
+    ///
+    /// `prefetch` is the number of messages that each lane may hold.
     package init(
         _ senders: [AppID: [PushProvider: any PushSender]],
         mail: [AppID: EmailSender] = [:],
@@ -40,7 +42,7 @@ package struct SenderDirectory: Sendable {
             }
         }
         for (app, sender) in mail {
-            // A mail may take most of a minute: one that waited in its sender would outlast its lease there.
+            // A mail may take most of a minute; one that waited in its sender would outlast its lease there.
             outlets[.email(of: app)] = Outlet(
                 window: window(sender.window),
                 budget: nil,
@@ -50,7 +52,7 @@ package struct SenderDirectory: Sendable {
         self.outlets = outlets
     }
 
-    /// One copy of each message, where mapping would make three.
+    /// Copies each message once; a `map` chain would copy it three times.
     private static func pushes(of shipments: [Shipment]) -> [PushMessage] {
         var pushes: [PushMessage] = []
         pushes.reserveCapacity(shipments.count)
@@ -65,7 +67,7 @@ package struct SenderDirectory: Sendable {
         return isTooMuch ? .max : doubled
     }
 
-    /// All that there are.
+    /// The keys of all configured outlets.
     var keys: [OutletKey] { Array(outlets.keys) }
 
     func outlet(_ key: OutletKey) -> Outlet? { outlets[key] }

@@ -1,13 +1,13 @@
 import Push
 
 extension VerdictReason {
-    /// What is wrong was registered so; no provider was asked.
+    /// Whether the registration itself is invalid, so that no request to the provider was made.
     fileprivate var isOfRegistration: Bool { self == .endpointRefused || self == .subscriptionUnusable }
 }
 
-/// What breakers look at.
+/// The facts about a verdict that breakers evaluate.
 extension Verdict {
-    /// The provider took the message: our keys are right.
+    /// Whether the provider accepted the message, which proves that our credentials are right.
     var isTaken: Bool {
         switch self {
         case .delivered, .accepted: true
@@ -15,8 +15,8 @@ extension Verdict {
         }
     }
 
-    /// The provider took the message or knew its device, so it let us in; what is wrong with a message or a token's form
-    /// may have been found by ourselves.
+    /// Whether the provider accepted the message or recognised its device, so that our credentials are right. Errors in
+    /// a message or in a token's format may have been found locally.
     var provesAccess: Bool {
         switch self {
         case .delivered, .accepted: true
@@ -25,16 +25,16 @@ extension Verdict {
         }
     }
 
-    /// The provider calls the device dead.
+    /// Whether the provider reports the device as gone.
     ///
-    /// A registration that can reach no device was found by ourselves: anybody can make as many of them as they like, and
-    /// they say nothing about our keys.
+    /// A registration that can reach no device is detected locally. Anybody can create any number of them. They are
+    /// not evidence about our credentials.
     var isGone: Bool {
         guard case .deviceGone(let reason, _) = self else { return false }
         return !reason.isOfRegistration
     }
 
-    /// How long the provider wants to hear nothing at all of an app.
+    /// The pause that the provider requested for all messages of an app.
     var providerRest: Duration? {
         switch self {
         case .retry(.quotaExceeded, let wait, .provider), .retry(.requestRate, let wait, .provider): wait

@@ -1,24 +1,25 @@
 import BellhopRules
 
-/// Whose answers say something about everybody's, where a provider refuses many.
+/// The devices whose answers are evidence about all devices, if a provider rejects many.
 ///
-/// Anybody may register made-up tokens, from as many accounts as they like. Where a provider has reached devices of an
-/// app before, those alone speak for the others; where it has reached none, all do, or a wrong key would not be noticed
-/// on the first day.
+/// Anybody can register made-up tokens, from any number of accounts. If a provider has reached devices of an app, only
+/// these count. If it has reached none, all count, because wrong credentials would otherwise not be noticed on the
+/// first day.
 struct Witnesses: Equatable {
-    /// On which platforms devices were reached before.
+    /// The platforms on which the app has reached devices.
     var platforms: Set<DevicePlatform> = []
 
-    /// Where the provider took something a moment ago: APNs' environments, or nil for one that has none.
+    /// The environments in which the provider accepted a message recently: APNs' environments, or `nil` for a provider
+    /// without environments.
     ///
-    /// The keys are right there, so what strangers are told is about their own devices.
+    /// The credentials are right there, so answers to unreached devices concern only these devices.
     var takenLately: Set<PushEnvironment?> = []
 
-    /// Of Expo, which has keys of its own for each: for which platforms it took something a moment ago.
+    /// For Expo, which has separate credentials per platform: the platforms for which it accepted a message recently.
     var platformsTakenLately: Set<DevicePlatform> = []
 
     static let everybody = Witnesses()
 
-    /// Whether only devices that were reached before count.
+    /// Whether only reached devices count.
     var areChosen: Bool { !platforms.isEmpty }
 }
