@@ -4,7 +4,7 @@ import Postgres
 import ServiceRuntime
 import Store
 
-/// Settles deliveries in the ledger, and sees to what follows: retries, dead letters, dead devices.
+/// Settles deliveries in the ledger and handles the consequences: retries, dead letters and gone devices.
 struct Settler: Sendable {
     let store: any PipelineStore
     let resumes: ResumeSender
@@ -12,14 +12,15 @@ struct Settler: Sendable {
     let backlogs: Backlogs
     let context: PipelineContext
 
-    /// How long a settlement may take once its task was cancelled: less than the process is given then.
+    /// The time that a settlement may take after its task's cancellation; shorter than the time that the process has
+    /// then.
     static let farewell = Duration.seconds(4)
 
-    /// Settles what is not lost, and leaves aside what is until its dead letter is confirmed: that may take as long as the
-    /// broker likes, and the others' claims end.
+    /// Settles the deliveries that are not lost. It sets lost ones aside until their dead letters are confirmed,
+    /// because the broker's confirmation may take any time, and the leases of the other claims would end.
     ///
-    /// Closes a part of its message for each; what is left aside is closed after this has returned. A cancellation ends the
-    /// requests under way at the end of a drain; what they have come to is settled all the same.
+    /// It closes one part of its message per delivery; parts that are set aside are closed after it has returned. At
+    /// the end of a drain, a cancellation ends the requests in flight; their outcomes are still settled.
     func settle(_ dispositions: [Disposition], _ batch: Batch) async {
         await Task.outlastingCancellation(for: Self.farewell) { await settleAll(dispositions, batch) }
     }
@@ -31,8 +32,8 @@ struct Settler: Sendable {
         for part in Self.parts(of: kept) { await settleKept(Array(part), batch) }
     }
 
-    /// Leaves messages that are at fault aside until the broker has confirmed their dead letters: a queue that takes nothing
-    /// holds up neither the pushes of the good ones nor the next batch.
+    /// Sets invalid messages aside until the broker has confirmed their dead letters. A queue that accepts nothing
+    /// delays neither the pushes of valid messages nor the next batch.
     func bury(_ undeliverables: [Entry<Undeliverable>], _ batch: Batch) {
         guard !undeliverables.isEmpty else { return }
         let letters = undeliverables.map(\.work)
@@ -44,17 +45,18 @@ struct Settler: Sendable {
         }
     }
 
-    /// Publishes resumes for what is in the hands of another, and closes the parts that waited for that.
+    /// Publishes resumes for deliveries that another batch has claimed, and closes the parts that waited for that.
     func resumeLater(_ keys: [ResumeSender.Way: [NotificationKey]], closing positions: [Int], _ batch: Batch) async {
         guard !positions.isEmpty else { return }
         let unnamed = await bringBack(keys, batch)
         if unnamed.isEmpty { batch.messages.close(positions) } else { batch.messages.giveUp(positions) }
     }
 
-    /// Publishes pages of fan-outs, through a tier where one is given; what the broker does not confirm soon the scheduler
-    /// publishes.
+    /// Publishes pages of fan-outs, through a tier if one is given. The scheduler publishes pages that the broker does
+    /// not confirm soon.
     ///
-    /// - Returns: whether all of them will come; `false` if a drain came first, or if the database fails on one alone.
+    /// - Returns: Whether all of them will arrive; `false` if a drain came first, or if a page fails individually in
+    ///   the database.
     func send(pages: [FanoutPage], after tier: RetryTier? = nil, _ batch: Batch) async -> Bool {
         let unconfirmed = await resumes.send(
             pages: pages,
@@ -69,13 +71,14 @@ struct Settler: Sendable {
         return left?.unanswered.isEmpty ?? false
     }
 
-    /// Sees to it that what is owed of these notifications comes back: by their resumes, or by the sweeper where the broker
-    /// does not confirm those soon.
+    /// Ensures that the open deliveries of these notifications continue: through their resumes, or through the sweeper
+    /// if the broker does not confirm these soon.
     ///
-    /// The sweeper finds a line by its due time, whatever becomes of a message; so nothing in hand has to wait for the end
-    /// of the broker's alarm. A first attempt that a statement of another has locked gets its due time when it is free.
+    /// The sweeper finds a delivery by its due time, independently of any message. No claimed delivery therefore has to
+    /// wait for the end of the broker's alarm. A first attempt whose row is locked by another statement gets its due
+    /// time when the row is free.
     ///
-    /// - Returns: those for which a drain came first, or on which the database fails alone.
+    /// - Returns: The notifications for which a drain came first, or that fail individually in the database.
     private func bringBack(
         _ keys: [ResumeSender.Way: [NotificationKey]],
         _ batch: Batch
@@ -99,7 +102,7 @@ struct Settler: Sendable {
         return failed
     }
 
-    /// A device that cannot be revoked now is called dead again by the next message to it.
+    /// Revokes gone devices. If a device cannot be revoked now, the answer to the next message to it revokes it.
     func revoke(_ dead: [DeadDevice], _ batch: Batch) async {
         guard !dead.isEmpty else { return }
         let revoked = await batch.persistence.ask(dead) { [store] dead throws(PostgresError) in
@@ -108,9 +111,9 @@ struct Settler: Sendable {
         context.metrics.deliveries.revocations.increment(by: revoked?.values.reduce(0, +) ?? 0)
     }
 
-    /// In the order that no crash can break: what is to be tried again is in the ledger before its resume is published.
+    /// Writes a retry to the ledger before its resume is published, so that a crash at any point loses nothing.
     ///
-    /// While the broker accepts nothing, the ledger alone holds a retry, and no message waits.
+    /// While the broker accepts nothing, only the ledger holds a retry, and no message waits.
     private func settleKept(_ kept: [Disposition], _ batch: Batch) async {
         let settled = await write(resumes.publisher.isBlocked ? kept.map(\.waitingInLedger) : kept, batch)
         backlogs.note(settled.compactMap(\.settlement.backlog))
@@ -125,7 +128,7 @@ struct Settler: Sendable {
         batch.messages.close(settled.map(\.index))
     }
 
-    /// In the order that no crash can break: what is given up is dead-lettered before the ledger says so.
+    /// Publishes the dead letter before the ledger records the failure, so that a crash at any point loses nothing.
     private func bury(_ lost: [Disposition], _ batch: Batch) {
         let undeliverables = lost.compactMap { disposition in disposition.loss.map(Undeliverable.delivery) }
         batch.asides.add(weighing: Undeliverable.weight(of: undeliverables)) {
@@ -137,13 +140,13 @@ struct Settler: Sendable {
         }
     }
 
-    /// Writes what the database takes; the messages of the rest are given up.
+    /// Writes the settlements that the database accepts; the messages of the others are given up.
     ///
-    /// - Returns: What is written.
+    /// - Returns: The written settlements.
     private func write(_ settled: [Disposition], _ batch: Batch) async -> [Disposition] {
         let written = await batch.persistence.write(settled) { [store] settled throws(PostgresError) in
             let count = try await store.settle(settled.map(\.settlement), of: batch.claim)
-            // Which of them another has taken over, the server does not say.
+            // The server does not report which of them another batch has claimed.
             return settled.indices.map { $0 < settled.count - count }
         }
         var done: [Disposition] = []
@@ -162,9 +165,9 @@ struct Settler: Sendable {
         return done
     }
 
-    /// One statement for each batch with devices that were never reached before, and none once all were.
+    /// Stores reached devices. It runs one statement per batch with unreached devices, and none after all were reached.
     ///
-    /// What cannot be noted now is noted by the next push to it.
+    /// A device that cannot be stored now is stored after its next push.
     private func note(_ devices: [ReachedDevice]) async {
         guard !devices.isEmpty else { return }
         do throws(PostgresError) {
@@ -174,8 +177,8 @@ struct Settler: Sendable {
         }
     }
 
-    /// Which settlements go into one statement: so many at most, and what waits in a backlog as one, such as a digest, in the
-    /// same, lest half of it be pulled before the rest is there.
+    /// Divides settlements into statements with a bounded number of rows. Deliveries that wait in a backlog together,
+    /// such as those of a digest, share a statement, so that no half of them is pulled before the other half is stored.
     static func parts(of dispositions: [Disposition]) -> [ArraySlice<Disposition>] {
         var parts: [ArraySlice<Disposition>] = []
         var rest = dispositions[...]
@@ -201,7 +204,7 @@ struct Settler: Sendable {
 }
 
 extension Disposition {
-    /// The same without a resume: the sweeper brings it when its wait is over.
+    /// The same disposition without a resume; the sweeper releases the delivery when its wait is over.
     fileprivate var waitingInLedger: Disposition {
         guard tier != nil else { return self }
         var disposition = self
