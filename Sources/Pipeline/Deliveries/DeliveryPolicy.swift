@@ -1,11 +1,11 @@
-/// How deliveries are tried, held and given up.
+/// The limits and delays for the retries and the end of deliveries.
 package struct DeliveryPolicy: Sendable {
     package let ladder: RetryLadder
-    /// How long a claim holds; it must outlast the longest request to a provider.
+    /// The period for which a claim is valid; it must be longer than the longest request to a provider.
     package let lease: Duration
-    /// A delivery begins in the first half of its lease: the other half is for its answer and its settlement.
+    /// The first half of the lease, in which a send must begin. The other half is for its answer and its settlement.
     var beginsWithin: Duration { lease / 2 }
-    /// When providers that answer later are asked.
+    /// The times at which providers are polled for receipts.
     package let receipts: ReceiptPolicy
 
     package init(ladder: RetryLadder, lease: Duration, receipts: ReceiptPolicy = ReceiptPolicy()) {

@@ -4,23 +4,23 @@ import Push
 import ServiceRuntime
 import Store
 
-/// What becomes of one delivery: the settlement of its line in the ledger, and what has to follow.
+/// The outcome of one delivery: the settlement of its row in the ledger, and the required follow-up.
 ///
-/// The one value from a provider's verdict, or a rule's, to the database.
+/// It is the only value that passes from a provider's verdict, or a rule's, to the database.
 struct Disposition: Sendable {
     /// The position of the broker's message in its batch.
     let index: Int
     var settlement: Settlement
     /// The tier in which its resume waits.
     var tier: RetryTier?
-    /// The provider's last word, where it is given up: a dead letter says so before the ledger does.
+    /// The provider's last reason, if the delivery is given up. The dead letter carries it before the ledger does.
     var lastWord: String?
     /// That dead letter.
     var loss: LostDelivery?
     var deadDevice: DeadDevice?
-    /// The device, where this was the first push to it that was taken.
+    /// The device, if this push was the first to it that was accepted.
     var reachedDevice: ReachedDevice?
-    /// It may have been taken although an earlier send may have been, too.
+    /// Whether it may have been accepted although an earlier send may have been accepted, too.
     var isRepeat = false
 
     init(index: Int, _ settlement: Settlement) {
@@ -38,17 +38,17 @@ struct Disposition: Sendable {
     }
 }
 
-/// What the ladder looks at: one delivery, and how often it was tried before.
+/// The input of the retry ladder: one delivery and the number of its earlier attempts.
 struct Attempt: Sendable {
     let index: Int
     let key: DeliveryKey
     var attempts = 0
-    /// After how many attempts its type gives it up; nil for the usual limit.
+    /// The retry limit of its type; `nil` for the usual limit.
     var limit: Int?
 }
 
 extension DeliveryPolicy {
-    /// What becomes of all deliveries in these shipments, after their provider's answers.
+    /// Returns the dispositions of all deliveries in these shipments, after their provider's answers.
     func dispositions(
         of answered: [(shipment: Shipment, verdict: Verdict)],
         sentAt: Timestamp,
@@ -58,7 +58,7 @@ extension DeliveryPolicy {
         var dispositions: [Disposition] = []
         dispositions.reserveCapacity(answered.count)
         for (shipment, verdict) in answered {
-            // One draw for a shipment: what went out together comes back together.
+            // One random draw per shipment: deliveries that were sent together return together.
             let isLate = verdict.notBefore != nil && Int.random(in: 0..<4, using: &chance) == 0
             var own = disposition(of: shipment.attempt, in: shipment, after: verdict, sentAt, isLate: isLate)
             own.deadDevice = DeadDevice(shipment, verdict, sentAt)
@@ -94,8 +94,8 @@ extension DeliveryPolicy {
 }
 
 extension Shipment {
-    /// What becomes of all its deliveries, of which nothing was taken on its way through a lane: they wait side by side, each
-    /// at its turn.
+    /// Puts all its deliveries into a backlog, because nothing was sent through the lane. They wait together, each at
+    /// its own turn.
     func put(into backlog: BacklogKey, from lane: Lane, because hindrance: Hindrance) -> [Disposition] {
         let entry = BacklogEntry(BacklogPlace(backlog, priority(in: lane) ?? .low), queuedAt: queuedAt)
         let lines = [Companion(index: index, key: key, type: ownType)] + companions
@@ -114,9 +114,9 @@ extension Shipment {
 }
 
 extension ReachedDevice {
-    /// Nil where nothing was taken, or something had been before.
+    /// Creates `nil` if nothing was accepted, or if the device was reached before.
     ///
-    /// Where a provider answers later, a ticket proves nothing: strangers' tokens get one, too.
+    /// A push ticket is not evidence, because unreached devices get tickets, too.
     fileprivate init?(_ shipment: Shipment, _ verdict: Verdict) {
         guard case .delivered = verdict, let device = shipment.payload.device, !device.wasReached else { return nil }
         self.init(
@@ -143,7 +143,7 @@ extension DeadDevice {
 }
 
 extension DeadLetterCause {
-    /// A delivery that was given up; `lastReason` is the provider's last word.
+    /// Creates the cause of a delivery that was given up; `lastReason` is the provider's last reason.
     fileprivate init(_ shipment: Shipment, reason: String, lastReason: String) {
         self.init(.dispatch, reason: reason, error: "\(shipment.outlet.provider) said \(lastReason)")
         app = shipment.app.text

@@ -1,28 +1,28 @@
 import Store
 
-/// Why a message was not even offered to its provider, or was refused for reasons that are not its own.
+/// The reason why a message was not offered to its provider, or was rejected for reasons unrelated to it.
 ///
-/// Nothing of it counts as an attempt: it waits in its outlet's backlog.
+/// None of these counts as an attempt; the delivery waits in its outlet's backlog.
 enum Hindrance: String, CaseIterable, Sendable {
-    /// An operator has said so.
+    /// An operator's hold covers it.
     case held
-    /// The provider refuses our keys or settings.
+    /// The provider rejects our credentials or settings.
     case breaker
-    /// The provider has asked for silence.
+    /// The provider has requested a pause.
     case providerRests = "provider-rests"
-    /// The provider, its budget or the lane has no room, or others wait already.
+    /// The window, the budget or the lane's share has no free place, or other deliveries wait already.
     case windowFull = "window-full"
-    /// Its claim was half over before its turn came.
+    /// Half of its lease was over before its turn came.
     case leaseOver = "lease-over"
 }
 
-/// What keeps messages from an outlet, and where they wait meanwhile.
+/// An obstacle at an outlet, and the backlog in which messages wait meanwhile.
 struct Hold: Sendable, Equatable {
     let hindrance: Hindrance
     let backlog: BacklogKey
-    /// Until it may be over.
+    /// The time after which the obstacle may be gone.
     let wait: Duration
 
-    /// Whether a probe may find out that it is.
+    /// Whether a probe may test that.
     var mayBeOver: Bool { hindrance == .breaker && wait == .zero }
 }

@@ -1,10 +1,10 @@
 import BellhopRules
 import Store
 
-/// One way out of the house: an app at one of its providers.
+/// Identifies one app at one of its providers.
 struct OutletKey: Hashable, Sendable {
     let app: AppID
-    /// The provider as metrics and the ledger name it.
+    /// The provider's name in metrics and in the ledger.
     let provider: String
 
     init(app: AppID, provider: PushProvider) {
@@ -12,13 +12,13 @@ struct OutletKey: Hashable, Sendable {
         self.provider = provider.rawValue
     }
 
-    /// The app's mail relay.
+    /// Returns the key of the app's mail relay.
     static func email(of app: AppID) -> OutletKey { OutletKey(app: app, provider: "email") }
 
-    /// Whether something may hold up the devices of one platform alone.
+    /// Whether a single platform's devices can be blocked separately.
     var hasPlatforms: Bool { self != .email(of: app) }
 
-    /// The outlet that it is a part of, or all of it.
+    /// Creates the key of the whole outlet to which a part belongs.
     init(_ part: OutletPart) {
         self.init(app: part.app, provider: part.provider)
     }
@@ -30,12 +30,12 @@ struct OutletKey: Hashable, Sendable {
 }
 
 extension OutletPart {
-    /// A whole outlet, or one platform there.
+    /// Creates a part: the whole outlet, or one platform of it.
     init(_ outlet: OutletKey, platform: DevicePlatform? = nil) {
         self.init(app: outlet.app, provider: outlet.provider, platform: platform)
     }
 
-    /// The events of one type there.
+    /// Creates the part for events of one type.
     init(_ outlet: OutletKey, type: EventType) {
         self.init(app: outlet.app, provider: outlet.provider, type: type)
     }

@@ -1,10 +1,10 @@
-/// When a provider is asked what became of what it took.
+/// The times at which a provider is polled for receipts of accepted pushes.
 package struct ReceiptPolicy: Sendable {
-    /// How long after the send the first question comes.
+    /// The time between the send and the first poll.
     package var firstLook: Duration
-    /// From here on, counted from the send, an answer that is missing stays missing: the provider has thrown it away.
+    /// The age of a send after which a missing receipt is final, because the provider has deleted it.
     package var horizon: Duration
-    /// How long a question rests at least that failed itself.
+    /// The shortest pause after a failed poll.
     package var pause: Duration
 
     package init(
@@ -17,10 +17,10 @@ package struct ReceiptPolicy: Sendable {
         self.pause = pause
     }
 
-    /// How long after a look in vain the next one comes; nil where there is to be none.
+    /// Returns the wait before the next poll after one without a receipt; `nil` if no further poll follows.
     ///
-    /// A look comes when the time since the send has doubled: 15, 30 minutes, 1, 2, 4, 8, 16 hours, and the last one at the
-    /// horizon.
+    /// A poll follows when the time since the send has doubled: after 15 and 30 minutes, after 1, 2, 4, 8 and 16 hours,
+    /// and finally at the horizon.
     func wait(atAge age: Duration) -> Duration? {
         guard age < horizon else { return nil }
         return max(firstLook, min(age, horizon - age))

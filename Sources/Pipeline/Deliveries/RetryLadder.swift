@@ -1,23 +1,23 @@
 import Push
 import Store
 
-/// What follows from a verdict, given how often it was tried before.
+/// Determines the next state of a delivery from a verdict and the number of earlier attempts.
 package struct RetryLadder: Sendable {
     private let tiers: [RetryTier]
     private let limit: Int
 
     /// - Parameters:
-    ///   - tiers: the delays that queues stand for; attempt n waits in the n-th, later ones in the last.
-    ///   - limit: attempts before a delivery is given up.
+    ///   - tiers: the delays of the retry queues; attempt n waits in the n-th tier, later attempts in the last one.
+    ///   - limit: the number of attempts before a delivery is given up.
     package init(tiers: [RetryTier], limit: Int) {
         self.tiers = tiers.sorted { $0.delay < $1.delay }
         self.limit = max(1, limit)
     }
 
-    /// What becomes of a delivery after its provider's answer.
+    /// Returns the disposition of a delivery after its provider's answer.
     ///
-    /// `isLate` sends a retry one tier further than its turn: some of what failed together must, or all of it would come
-    /// back together. No wait gets shorter by it.
+    /// `isLate` moves a retry to the next tier. Some deliveries that failed together must wait longer, because all of
+    /// them would otherwise return together. It never shortens a wait.
     func disposition(of attempt: Attempt, after verdict: Verdict, isLate: Bool = false) -> Disposition {
         var disposition = next(of: attempt, after: verdict, isLate: isLate)
         if case .unknown = verdict { disposition.settlement.outcomeIsUnknown = true }
@@ -32,15 +32,15 @@ package struct RetryLadder: Sendable {
         case .delivered(let id): return settled(attempt, .delivered, providerMessageID: id)
         case .accepted(let ticket): return settled(attempt, .accepted, providerMessageID: ticket)
         case .deviceGone: return settled(attempt, .failed, reason: reason)
-        // Nobody can mend that for us: the address is wrong, as a device may be gone.
+        // We cannot correct that: the address is wrong, just as a device may be gone.
         case .payloadError(.mailboxUnknown): return settled(attempt, .failed, reason: reason)
         case .payloadError: return givenUp(attempt, "payload-refused", lastWord: reason)
         case .configError(_, .provider), .configError(_, .platform):
-            // Breakers hold these; of one that got here the provider said so only when it had been sent.
+            // Breakers hold these deliveries. This one was already sent when the provider reported the error.
             let reason = Hindrance.breaker.rawValue
             return postponed(attempt, Self.configurationPause, reason: reason, burnsAttempt: false)
         case .configError(_, .message), .configError(_, .device):
-            // No breaker finds out when this is mended, so the attempts are counted.
+            // No breaker detects the correction of this error, so the attempts are counted.
             guard attempt.attempts + 1 < limit else {
                 return givenUp(attempt, "attempts-exhausted", lastWord: reason)
             }
@@ -53,12 +53,12 @@ package struct RetryLadder: Sendable {
         }
     }
 
-    /// The shortest tier that lasts at least so long; nil where only the database can wait.
+    /// Returns the shortest tier that lasts at least `wait`; `nil` if only the database can wait that long.
     package func tier(lasting wait: Duration) -> RetryTier? {
         tiers.first { $0.delay >= wait }
     }
 
-    /// The longest that a queue can hold a message back.
+    /// The longest tier.
     package var longest: RetryTier? { tiers.last }
 
     private func settled(
@@ -71,14 +71,15 @@ package struct RetryLadder: Sendable {
         return Disposition(index: attempt.index, settlement)
     }
 
-    /// Over: for the on-call engineer.
+    /// Returns a failed disposition with a dead letter for the operators.
     private func givenUp(_ attempt: Attempt, _ reason: String, lastWord: String) -> Disposition {
         var disposition = settled(attempt, .failed, reason: reason)
         disposition.lastWord = lastWord
         return disposition
     }
 
-    /// Again after the tier that fits; where none does, or by far too late, when the database says so.
+    /// Returns a retry after the tier that fits. If no tier fits, or only one that is much too long, the database
+    /// schedules the retry.
     private func waiting(
         _ attempt: Attempt,
         _ wait: Duration,
@@ -116,9 +117,10 @@ package struct RetryLadder: Sendable {
         return position < tiers.count ? tiers[position].delay : last.delay
     }
 
-    /// By how much a retry may come later than it could: a quarter of an hour must not become an hour.
+    /// The smallest tolerated lateness of a retry. Otherwise half of its wait is tolerated: 15 minutes must not become
+    /// an hour.
     private static let slack = Duration.seconds(60)
 
-    /// Our keys or settings are wrong: nothing is gained by asking again at once.
+    /// After a rejection of our credentials or settings, an immediate retry is useless.
     private static let configurationPause = Duration.seconds(60)
 }

@@ -2,9 +2,10 @@ import BellhopRules
 import Push
 import Store
 
-/// What is sent of a delivery: a push to one device, or a mail to the user's address.
+/// The content of a delivery: a push to one device, or a mail to the user's address.
 ///
-/// A mail is apart, so that looking at one thing of it does not copy all of its texts; a push is so by itself.
+/// A mail is stored indirectly, so that access to one field does not copy all of its texts. A push already has indirect
+/// storage.
 enum Payload: Sendable {
     case push(PushMessage)
     indirect case mail(EmailMessage)
@@ -20,45 +21,46 @@ enum Payload: Sendable {
         if case .mail(let message) = self { message } else { nil }
     }
 
-    /// The device that it goes to; nil for a mail.
+    /// The device that receives the push; `nil` for a mail.
     var device: Device? {
         if case .push(let message) = self { message.device } else { nil }
     }
 }
 
-/// A claimed delivery with what is to be sent, and the message of the broker that it came of.
+/// A claimed delivery with its content and the position of its broker message.
 ///
-/// An object, since it is handed from stage to stage and has two dozen texts in it: a copy would cost more than its push.
+/// It is an object because it passes from stage to stage and contains two dozen texts. A copy would cost more than its
+/// push.
 final class Shipment: Sendable {
     /// The position of that message in its batch.
     let index: Int
     let key: DeliveryKey
     let event: EventID
-    /// That of its own event, whatever the push calls itself: a digest has one for itself.
+    /// Its event's type, which may differ from the type of the push. A digest has a separate type.
     let ownType: EventType
-    /// Attempts before this one.
+    /// The number of attempts before this one.
     let attempts: Int
-    /// It may have arrived already: the outcome of an earlier send is not known.
+    /// Whether it may have arrived already, because the outcome of an earlier send is unknown.
     let isRepeat: Bool
-    /// After how many attempts its type gives it up; nil for the usual limit.
+    /// The retry limit of its type; `nil` for the usual limit.
     let retryLimit: Int?
     let payload: Payload
-    /// Claimed deliveries that go out in the same push, and share what becomes of it.
+    /// Claimed deliveries that are sent in the same push and share its outcome.
     let companions: [Companion]
-    /// How long it may still be sent; nil for what has no line in the ledger.
+    /// The lease within which it may be sent; `nil` for a shipment without a row in the ledger.
     let lease: Lease?
-    /// Its order among those that wait; nil for what has no line in the ledger.
+    /// Its priority in a backlog; `nil` for a shipment without a row in the ledger.
     let priority: Priority?
-    /// Its turn among those of its priority; nil for what was recorded just now, as the ledger knows.
+    /// Its turn within its priority; `nil` for a delivery that was just recorded, whose turn the ledger determines.
     let queuedAt: Timestamp?
-    /// Nil for what has no event.
+    /// The content of its event; `nil` for a shipment without an event.
     private let content: NotificationContent?
 
-    /// A delivery that travels with another, and the position of its message in the batch.
+    /// A delivery that is sent with another, and the position of its message in the batch.
     struct Companion: Sendable {
         let index: Int
         let key: DeliveryKey
-        /// That of its own event, whatever the push calls itself.
+        /// Its event's type, which may differ from the type of the push.
         let type: EventType
     }
 
@@ -88,7 +90,7 @@ final class Shipment: Sendable {
         self.content = content
     }
 
-    /// What is sent without a line in the ledger; its key names it for the log only.
+    /// Creates a shipment without a row in the ledger; its key appears only in the log.
     init(index: Int, key: DeliveryKey, event: EventID, message: PushMessage) {
         self.index = index
         self.key = key
@@ -105,9 +107,9 @@ final class Shipment: Sendable {
         content = nil
     }
 
-    /// One push for many: `newest` goes out with other words, and takes the others along.
+    /// Creates one push for many deliveries: `newest` is sent with another text and includes the others.
     ///
-    /// Wherever they have to wait, they wait as one: at the turn of the oldest.
+    /// If they have to wait, they wait together, at the turn of the oldest.
     init(_ newest: Shipment, with others: [Shipment], message: PushMessage) {
         index = newest.index
         key = newest.key
@@ -124,7 +126,7 @@ final class Shipment: Sendable {
         companions = others.map { Companion(index: $0.index, key: $0.key, type: $0.ownType) }
     }
 
-    /// The positions of the messages of all deliveries, one for each delivery.
+    /// Returns the message positions of all deliveries, one per delivery.
     static func indices(of shipments: [Shipment]) -> [Int] {
         var indices: [Int] = []
         indices.reserveCapacity(shipments.count)
@@ -135,7 +137,7 @@ final class Shipment: Sendable {
         return indices
     }
 
-    /// The trace that its event's producer began.
+    /// The trace that its event's producer started.
     var trace: TraceParent? { content?.extras.trace }
     /// Whether its event was for a topic or for everyone.
     var isWide: Bool { content?.extras.isWide ?? false }
@@ -143,24 +145,24 @@ final class Shipment: Sendable {
     var app: AppID { key.notification.recipient.app }
     var person: RecipientKey { key.notification.recipient }
 
-    /// Its order among those that wait: what its lane carries, where that is less urgent than itself.
+    /// Returns its priority in a backlog: the priority of its lane, if that is less urgent than its own.
     ///
-    /// A replay comes through the bulk lane whatever its type: thousands of old alarms stand behind each new one.
+    /// A replay uses the bulk lane whatever its type, so that thousands of old alarms wait behind each new one.
     func priority(in lane: Lane) -> Priority? {
         guard let priority else { return nil }
         return ([priority] + Priority.allCases.filter { $0.lane == lane }).max { $0.urgency < $1.urgency }
     }
 
-    /// The types of all deliveries that it takes along; most often one.
+    /// The types of all deliveries that it includes, usually one.
     var types: Set<EventType> {
         companions.isEmpty ? [ownType] : Set(companions.map(\.type)).union([ownType])
     }
 
     var platform: DevicePlatform? { payload.device?.platform }
-    /// Whether a push to its device was ever taken; a mail's address proves nothing.
+    /// Whether its device is a reached device; `false` for a mail, whose address proves nothing.
     var wasReached: Bool { payload.device?.wasReached ?? false }
 
-    /// Through whom it goes.
+    /// The outlet that sends it.
     var outlet: OutletKey {
         switch payload {
         case .push(let message): OutletKey(app: app, provider: message.device.provider)
@@ -168,7 +170,7 @@ final class Shipment: Sendable {
         }
     }
 
-    /// Which of APNs' environments it went to; nil at the others, who have one.
+    /// The APNs environment to which it is sent; `nil` for other providers, which have only one.
     var environment: PushEnvironment? {
         guard let device = payload.device, device.provider == .apns else { return nil }
         return device.environment ?? .production
