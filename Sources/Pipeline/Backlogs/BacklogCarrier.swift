@@ -2,9 +2,10 @@ import BellhopRules
 import ServiceRuntime
 import Store
 
-/// The way of pulled deliveries: looked up, decided anew, sent in the places that were taken for them, settled.
+/// Processes pulled deliveries: looks them up, decides them again, sends them within their reserved places and settles
+/// them.
 ///
-/// No message of the broker is behind them: whatever ends it, the ledger tells what is still owed.
+/// No broker message corresponds to them. If processing ends early, the ledger still contains the open deliveries.
 struct BacklogCarrier: Sendable {
     let catalogs: CatalogSource
     let zones: ZoneLibrary
@@ -14,25 +15,25 @@ struct BacklogCarrier: Sendable {
     let settler: Settler
     let context: PipelineContext
 
-    /// What all loads work under.
+    /// The tasks and the drain signal that all loads share.
     struct Shift: Sendable {
         let drain: DrainSignal
-        /// What is under way to its providers.
+        /// The loads in flight to their providers.
         let loads = Asides()
-        /// What these leave aside.
+        /// The work that these loads set aside.
         let asides = Asides()
 
         init(_ drain: DrainSignal) {
             self.drain = drain
         }
 
-        /// Returns when less is in hand than may be, on its way and left aside.
+        /// Returns when the loads in flight and the work set aside are below their limits.
         func room() async {
             await loads.room()
             await asides.room()
         }
 
-        /// Runs a body, and returns when all that it has begun is settled.
+        /// Runs a body, and returns when everything that it started is settled.
         func run(_ body: () async -> Void) async {
             await withDiscardingTaskGroup { group in
                 group.addTask { await asides.run() }
@@ -46,30 +47,31 @@ struct BacklogCarrier: Sendable {
         }
     }
 
-    /// Those that this worker can send through.
+    /// The outlets that this worker can use.
     var outlets: [OutletKey] { senders.keys }
 
     func serves(_ key: BacklogKey) -> Bool { senders.outlet(OutletKey(key)) != nil }
 
-    /// What is about to be sent of a load.
+    /// The part of a load that is about to be sent.
     struct Ready: Sendable {
         fileprivate let batch: Batch
         fileprivate let places: PulledPlaces
-        /// What goes the way that the backlog waits for.
+        /// Shipments to the outlet and platform of the backlog.
         fileprivate let own: [Shipment]
-        /// What goes another way: its device has changed its provider, or its platform.
+        /// Shipments to another outlet or platform, because the device has changed its provider or platform.
         fileprivate let strays: [Shipment]
         fileprivate let withheld: [Disposition]
-        /// Bytes of what the notifications say.
+        /// The size of the notifications' texts in bytes.
         let footprint: Int
 
-        /// Whether anything uses the places that were taken.
+        /// Whether any shipment uses the reserved places.
         var isSent: Bool { !own.isEmpty }
     }
 
-    /// Looks up and decides anew; nil where a drain comes before that: it is left under its claim, as by a worker that died.
+    /// Looks a load up and decides it again; `nil` if a drain comes first. Such a load keeps its claim, like that of a
+    /// dead worker.
     ///
-    /// One load after the other, so that they begin to be sent in their order.
+    /// Loads are prepared in turn, so that their sends begin in order.
     func prepare(_ load: BacklogLoad, _ shift: Shift) async -> Ready? {
         let lane = load.place.priority.lane
         let batch = Batch(carrying: load.claim, lane: lane, shift.drain, shift.asides, context)
@@ -90,10 +92,10 @@ struct BacklogCarrier: Sendable {
         )
     }
 
-    /// Takes out of the backlog, for a minute, what the database fails on alone.
+    /// Takes deliveries that fail individually in the database out of the backlog for a minute.
     ///
-    /// At the head of the backlog, such deliveries would be pulled repeatedly. Their resumes arrive as messages, which are set
-    /// aside if the database continues to fail.
+    /// At the head of the backlog, such deliveries would be pulled repeatedly. Their resumes arrive as messages, which
+    /// are set aside if the database continues to fail.
     private func putOff(_ stuck: [(key: NotificationKey, why: String)], of load: BacklogLoad) -> [Disposition] {
         guard let (_, why) = stuck.first else { return [] }
         let keys = Set(stuck.map(\.key))
@@ -106,7 +108,7 @@ struct BacklogCarrier: Sendable {
         return lines.map { .putOff($0.key, because: Settlement.lookUpFailed) }
     }
 
-    /// Returns when all of it is settled.
+    /// Sends a load and returns when all of it is settled.
     func send(_ ready: Ready, probing breaker: BreakerKey? = nil) async {
         let batch = ready.batch
         let ended: Dispatcher.Ended = { await settler.settle($0, batch) }
@@ -118,7 +120,7 @@ struct BacklogCarrier: Sendable {
 }
 
 extension BacklogKey {
-    /// Whether a shipment goes the way that this backlog waits for.
+    /// Whether a shipment goes to the outlet and platform of this backlog.
     fileprivate func isOf(_ shipment: Shipment) -> Bool {
         OutletKey(self) == shipment.outlet && (platform == nil || platform == shipment.platform)
     }

@@ -4,11 +4,11 @@ import Push
 package import ServiceRuntime
 import Store
 
-/// Takes the next of each backlog as soon as its outlet has room: urgent lines first, then the oldest, at the pace of window
-/// and budget, and one alone where a breaker wants to know whether the way is open.
+/// Pulls the next deliveries of each backlog as soon as its outlet has free places: urgent deliveries first, then the
+/// oldest. The window and the budget set the pace; while a breaker is open, a single delivery goes out as its probe.
 ///
-/// Any number of workers pull from the same backlogs. Each learns of one by what it has put there itself, and by looking
-/// once a second.
+/// Any number of workers pull from the same backlogs. A worker learns of a backlog from its own additions, and from a
+/// poll once per second.
 package struct BacklogPuller: Service {
     package let name = "backlogs"
     let store: any PipelineStore
@@ -17,20 +17,21 @@ package struct BacklogPuller: Service {
     let carrier: BacklogCarrier
     let metrics: BacklogMetrics
     let context: PipelineContext
-    /// Whose lines this worker takes: those of its lanes.
+    /// The priorities of this worker's lanes.
     let priorities: Set<Priority>
     let interval: Duration
-    /// Pulls under way: each has a session of the database and a load in memory, and there may be hundreds of backlogs.
+    /// Limits concurrent pulls. Each uses a database session and holds a load in memory, and there may be hundreds of
+    /// backlogs.
     let turns = Gate(places: pullsAtOnce)
 
-    /// Leaves most of a worker's sessions to its lanes.
+    /// The number of concurrent pulls; it leaves most of a worker's sessions to its lanes.
     static let pullsAtOnce = 3
-    /// Lines of one pull: what a sender starts in a moment, far from half of a lease.
+    /// The maximum of deliveries per pull. A sender starts them in a moment, far below half of a lease.
     private static let most = 256
-    /// Of how many that turn out not to be sent any more another is tried at once.
+    /// The maximum of deliveries that are tried in one probe, as replacements for those not sent after all.
     private static let scouts = 20
 
-    /// Pulls until the drain, and returns when all that was pulled is settled.
+    /// Pulls until the drain, and returns when all pulled deliveries are settled.
     package func run(until drain: DrainSignal) async throws {
         let shift = BacklogCarrier.Shift(drain)
         await breakers.brakes.sending { await shift.run { await pull(shift, until: drain) } }
@@ -57,13 +58,13 @@ package struct BacklogPuller: Service {
         }
     }
 
-    /// Serves a backlog until nothing waits there any more, or something holds it up.
+    /// Serves a backlog until it is empty or blocked.
     func attend(to key: BacklogKey, _ shift: BacklogCarrier.Shift) async {
         let rest = await serve(key, shift)
         backlogs.leave(key, restingUntil: rest.map { context.time.steady() + $0 })
     }
 
-    /// How long it shall rest; nil where nothing waits any more.
+    /// Serves a backlog. It returns the time for which the backlog must rest, or `nil` if nothing waits.
     private func serve(_ key: BacklogKey, _ shift: BacklogCarrier.Shift) async -> Duration? {
         guard carrier.serves(key) else { return .seconds(60) }
         var pace = Pace()
@@ -71,10 +72,10 @@ package struct BacklogPuller: Service {
             guard context.clocks?.verdict ?? .agree == .agree else { return Self.breath }
             let place = BacklogPlace(key, priority)
             if let hold = breakers.hold(OutletKey(key), platform: key.platform, type: key.type) {
-                // What an operator releases goes on as any backlog does: nobody has refused anything.
+                // A released hold needs no gentle start, because no provider has rejected anything.
                 guard hold.hindrance != .held else { return hold.wait }
                 backlogs.startGently(key)
-                // It may open sooner than it says: another's probe closes it, or an operator does.
+                // The breaker may close earlier, by another worker's probe or by an operator.
                 guard hold.mayBeOver else { return min(hold.wait, Self.longestRest) }
                 guard await knock(at: key, shift) else { return Self.breath }
                 continue
@@ -97,10 +98,10 @@ package struct BacklogPuller: Service {
         return nil
     }
 
-    /// Asks whether this worker may send the probe that is due, and sends it; whether its answer may have changed something.
+    /// Claims the due probe and sends it. It returns whether its answer may have changed the state.
     ///
-    /// A place is there before that, and what finds no line gives the probe back: else the way would stay closed for half a
-    /// minute more.
+    /// It reserves a place first, and returns the probe if no delivery is found. Otherwise the breaker would stay open
+    /// for another half minute.
     private func knock(at key: BacklogKey, _ shift: BacklogCarrier.Shift) async -> Bool {
         guard let scout = await scout(of: key) else { return false }
         switch await breakers.passage(OutletKey(key), platform: key.platform) {
@@ -117,7 +118,8 @@ package struct BacklogPuller: Service {
         }
     }
 
-    /// Sends a single line to find out whether the way is open; what is not to be sent any more finds out nothing.
+    /// Sends a single delivery as the probe. A delivery that is no longer to be sent tests nothing, so another one
+    /// follows.
     private func probe(_ breaker: BreakerKey, by first: Scout, _ shift: BacklogCarrier.Shift) async -> Bool {
         var scout = first
         for _ in 0..<Self.scouts {
@@ -133,7 +135,7 @@ package struct BacklogPuller: Service {
         return false
     }
 
-    /// A place in the line for a single one, of any urgency, and a place in the window for it.
+    /// A position in the backlog for a single delivery of any urgency, and a place in the window for it.
     private struct Scout {
         let place: BacklogPlace
         let places: PulledPlaces
@@ -148,16 +150,16 @@ package struct BacklogPuller: Service {
         await carrier.dispatcher.places(upTo: count, at: OutletKey(place.key), for: place.priority.lane)
     }
 
-    /// What came of a pull.
+    /// The result of a pull.
     private enum Haul {
         case ready(BacklogCarrier.Ready)
-        /// Nothing waits there any more, or a drain came before it was looked up.
+        /// Nothing waits there, or a drain came before the look-up.
         case nothing
     }
 
-    /// Claims the next of a place and looks them up, as soon as it is its turn and there is room in memory.
+    /// Claims and looks up the next deliveries of a place, as soon as it has a turn and there is free memory.
     ///
-    /// Nil where another is pulling, or where a drain has begun; places that it has no use for are given back.
+    /// It returns `nil` if another worker is pulling or a drain has begun. Unused places are returned.
     private func haul(
         _ place: BacklogPlace,
         in places: PulledPlaces,
@@ -167,7 +169,7 @@ package struct BacklogPuller: Service {
         await turns.enter()
         defer { turns.leave() }
         await shift.room()
-        // Something more urgent may have come while it waited.
+        // A more urgent delivery may have arrived meanwhile.
         guard !shift.drain.isDraining,
             let priority = asScout ? place.priority : backlogs.next(of: place.key, among: priorities),
             let load = await claim(BacklogPlace(place.key, priority), in: places, asScout: asScout, shift.drain)
@@ -182,7 +184,7 @@ package struct BacklogPuller: Service {
         return await carrier.prepare(load, shift).map(Haul.ready) ?? .nothing
     }
 
-    /// Nil where another is pulling, or the database cannot be asked.
+    /// Claims deliveries; `nil` if another worker is pulling or the database is unavailable.
     private func claim(
         _ place: BacklogPlace,
         in places: PulledPlaces,
@@ -202,7 +204,7 @@ package struct BacklogPuller: Service {
                 : try await store.pull(glance.look, atMost: places.count, as: claim)
             guard case .lines(let lines) = pulled else { return nil }
             load.lines = lines
-            // A scout may be the last of all.
+            // A probe's delivery may be the last of all.
             if !asScout || lines.isEmpty { backlogs.pulled(lines.compactMap(\.queuedAt), by: glance) }
         } catch {
             context.metrics.storeFailures.increment()
@@ -214,9 +216,9 @@ package struct BacklogPuller: Service {
         return load
     }
 
-    /// Asks for what a pull has claimed whose answer was lost, for as long as it may be sent; nil where that is over.
+    /// Reads the deliveries of a pull whose answer was lost, while they may still be sent; `nil` after that.
     ///
-    /// A statement that ends between a look and its lock is seen by the second look alone.
+    /// A statement that ends between a query and its lock is seen only by the second query.
     private func regain(_ load: BacklogLoad, until drain: DrainSignal) async -> [ClaimedDelivery]? {
         var pauses = Pauses(drain: drain, time: context.time, chance: context.chance)
         var looks = 0
@@ -235,19 +237,19 @@ package struct BacklogPuller: Service {
 
     private static let longestRest = Duration.seconds(5)
 
-    /// Until another try where there was no room, or another was pulling.
+    /// The wait before another pull if no place was free or another worker was pulling.
     private static let breath = Duration.milliseconds(50)
 }
 
-/// How much is pulled at once.
+/// The size of the next pull.
 ///
-/// After a breaker has closed it begins with a single message, and doubles with each that came through: what has piled up
-/// must not be thrown at a provider that has just come back.
+/// After a breaker has closed, the size begins at one and doubles with each success. A provider that has just recovered
+/// must not receive the whole backlog.
 private struct Pace {
     private(set) var size: Int
     private(set) var isGentle: Bool
 
-    /// As much as there is room for.
+    /// Creates an unlimited pace.
     init() {
         size = .max
         isGentle = false
@@ -267,7 +269,7 @@ private struct Pace {
     }
 }
 
-/// What one pull has brought, with its places in the outlet's window.
+/// The result of one pull, with its places in the outlet's window.
 struct BacklogLoad: Sendable {
     let place: BacklogPlace
     var lines: [ClaimedDelivery]

@@ -3,8 +3,8 @@ import Postgres
 import ServiceRuntime
 import Store
 
-/// Looks what waits in the backlogs of a worker's outlets, and sees that what waits for an outlet that nobody has any more
-/// is decided anew.
+/// Polls the backlogs of a worker's outlets. It also releases deliveries that wait for an outlet that is no longer
+/// configured, so that they are decided again.
 struct BacklogWatch {
     private let store: any PipelineStore
     private let backlogs: Backlogs
@@ -16,15 +16,15 @@ struct BacklogWatch {
     private var nextSearch: ContinuousClock.Instant
     private var nextTypeSearch: ContinuousClock.Instant
 
-    /// Between two looks from the beginning, which alone find what was put there with a turn long past.
+    /// The interval between two polls from the beginning. Only these find deliveries that were added with an old turn.
     private static let wholePeriod = Duration.seconds(10)
-    /// Between two searches for backlogs that nobody serves, or that only the ledger knows.
+    /// The interval between two searches for backlogs that no worker serves or that only the ledger contains.
     private static let searchPeriod = Duration.seconds(60)
-    /// How long something waits in such a one at least: other workers may have the outlet already.
+    /// The minimum wait in such a backlog, because other workers may have the outlet already.
     private static let grace = Duration.seconds(600)
     private static let releasedAtOnce = 1000
 
-    /// The first look is from the beginning.
+    /// Creates a watch whose first poll is from the beginning.
     init(
         store: any PipelineStore,
         backlogs: Backlogs,
@@ -43,17 +43,17 @@ struct BacklogWatch {
         nextTypeSearch = nextLook
     }
 
-    /// Looks where it is time to: one statement for all of them.
+    /// Polls all due backlogs with one statement.
     mutating func look(at outlets: [OutletKey], every interval: Duration) async {
         let begin = context.time.steady()
         guard begin >= nextLook else { return }
         nextLook = begin + interval
         let isWhole = begin >= nextWholeLook
-        // One that fails is not repeated at once: the look after it is a short one.
+        // After a failure, the next poll is a short one.
         if isWhole { nextWholeLook = begin + Self.wholePeriod }
         do throws(PostgresError) {
             try await look(at: try await keys(outlets, isWhole: isWhole, at: begin), isWhole: isWhole)
-            // Never more than a twentieth of the time, however much lies dead at the head of the index.
+            // A full poll takes at most a twentieth of the time, however many dead rows are at the head of the index.
             let took = context.time.steady() - begin
             if isWhole { nextWholeLook = begin + max(Self.wholePeriod, took * 20) }
             guard begin >= nextSearch else { return }
@@ -78,8 +78,8 @@ struct BacklogWatch {
         metrics.note(oldest, of: keys, now: heads.now)
     }
 
-    /// Those of whole outlets, and those of platforms and types where something is known to wait; from the beginning all
-    /// that there may be.
+    /// Returns the backlogs of whole outlets, and those of platforms and types in which deliveries are known to wait. A
+    /// poll from the beginning includes all possible ones.
     private mutating func keys(
         _ outlets: [OutletKey],
         isWhole: Bool,
@@ -95,8 +95,8 @@ struct BacklogWatch {
         return whole + Set(platforms + known + held + (try await formerlyHeld(outlets, at: now)))
     }
 
-    /// The backlogs of types that were held once, of which nobody knows but the ledger: a look there for every name that it
-    /// has, so that it is taken now and then only.
+    /// Returns the backlogs of formerly held types, which only the ledger contains. This needs one query per name in
+    /// the ledger, so it runs only at intervals.
     private mutating func formerlyHeld(
         _ outlets: [OutletKey],
         at now: ContinuousClock.Instant

@@ -1,7 +1,7 @@
 package import BellhopRules
 
 extension Intake {
-    /// Takes up what waits in the backlogs of these lanes; a service beside them.
+    /// Returns a service that resumes the deliveries in the backlogs of these lanes.
     package func puller(for lanes: [Lane], every interval: Duration = .seconds(1)) -> BacklogPuller {
         BacklogPuller(
             store: tools.store,
