@@ -1,16 +1,17 @@
-/// Which messages of a batch go together.
+/// Groups a batch by delivery count to isolate poison messages.
 ///
-/// What was handed out several times before may be what killed its worker. But whoever dies gives back all that it held, and
-/// the broker counts that for the innocent, too: in a storm of deaths nearly everything is suspect, and a worker that took
-/// each by itself would get so little done before its own end that they all came to the delivery limit. So the company gets
-/// smaller with each delivery, and only the last third of them a message makes alone.
+/// A message that was delivered several times before may have crashed its worker. But a worker that dies returns all of
+/// its messages, and the broker counts that for harmless ones, too. After many crashes nearly every message is a
+/// suspect. A worker that processed each suspect separately would complete so few before its next crash that all of
+/// them would reach the delivery limit. The groups therefore get smaller with each delivery, and a message is alone
+/// only for the last third of its deliveries.
 enum Company {
-    /// From so many earlier deliveries on, a message is suspect.
+    /// The number of earlier deliveries from which a message is a suspect.
     static let suspicion = 8
-    /// How many suspects go together at first; half as many after each further delivery.
+    /// The initial size of a group of suspects; it is halved with each further delivery.
     static let largest = 64
 
-    /// The places of the messages with these counts of earlier deliveries, those first that are the least suspect.
+    /// Returns the positions of messages with these counts of earlier deliveries, in groups, the least suspect first.
     static func of(_ counts: [Int]) -> [[Int]] {
         let suspects = counts.indices.filter { counts[$0] >= suspicion }
         guard !suspects.isEmpty else { return counts.isEmpty ? [] : [Array(counts.indices)] }

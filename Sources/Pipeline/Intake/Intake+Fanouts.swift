@@ -3,10 +3,10 @@ import Postgres
 import Store
 import Tracing
 
-/// Events for a wider audience, page by page: each page is an ordinary batch of notifications, whose message is
-/// acknowledged when all of it is settled and the message of the page that takes its place is confirmed.
+/// Events for a wide audience, page by page. Each page is an ordinary batch of notifications. Its message is
+/// acknowledged when all of it is settled and the message of its successor is confirmed.
 extension Intake {
-    /// Publishes pages that no message names yet, and closes the parts that waited for that.
+    /// Publishes pages for which no message exists yet, and closes the parts that waited for that.
     func hand(over pages: [Entry<FanoutPage>], _ batch: Batch) async {
         guard !pages.isEmpty else { return }
         let indices = pages.map(\.index)
@@ -17,7 +17,7 @@ extension Intake {
         }
     }
 
-    /// Takes the pages that a batch names, side by side as far as there is room for them.
+    /// Processes the pages of a batch concurrently, within the limit of the page gates.
     func expand(_ pages: StoredBatch.Pages) async {
         await withDiscardingTaskGroup { group in
             for entry in pages.arrived {
@@ -43,9 +43,9 @@ extension Intake {
         await release(entry, batch)
     }
 
-    /// Gives a page that was set aside its place back.
+    /// Makes a page available again after it was set aside.
     ///
-    /// It is taken again soon, and that must not count as if it had ended its workers.
+    /// It is taken again soon, and that must not count as a crash of its worker.
     private func release(_ entry: Entry<ArrivedPage>, _ batch: Batch) async {
         guard batch.messages.isGivenUp(entry.index), !batch.drain.isDraining else { return }
         await batch.persistence.tryTwice { [store = tools.store] () throws(PostgresError) in
@@ -53,16 +53,16 @@ extension Intake {
         }
     }
 
-    /// The first half of a page.
+    /// The result of a page's first half.
     private enum PageRecord {
-        /// There is nothing more to do with it but to publish others.
+        /// The page is over; only other pages remain to be published.
         case over(publishing: [FanoutPage])
         case recorded(RecordedPage)
     }
 
     private struct RecordedPage {
         let work: Resumption.Work
-        /// What was there already, and may still be owed something.
+        /// Notifications that existed already and may have open deliveries.
         let owed: StoredBatch.Rest
         let letters: [Entry<Undeliverable>]
         let app: AppID
@@ -70,7 +70,7 @@ extension Intake {
         let trace: SpanContext?
     }
 
-    /// Nil where it has to be given up.
+    /// Records a page; `nil` if it has to be given up.
     private func record(_ entry: Entry<ArrivedPage>, _ heirs: Set<Int>, _ batch: Batch) async -> PageRecord? {
         let page = entry.work.page
         let isHeir = heirs.contains(entry.index)
@@ -80,7 +80,7 @@ extension Intake {
         switch taken {
         case nil: return nil
         case .over?:
-            // Whoever ended it may have died before the page that takes its place was published.
+            // The worker that ended it may have died before it published the successor.
             guard isHeir else { return .over(publishing: []) }
             return await ask(entry, batch) { store throws(PostgresError) in
                 .over(publishing: try await store.untaken(of: page.fanout))
@@ -113,7 +113,7 @@ extension Intake {
         let recorded = await record(Self.records(words, for: audience, at: index), knowing: people, decider, batch)
         let contents = Self.contents / max(1, words.content.footprint)
         var work = await decideAnew(recorded.late, each: contents, decider, batch)
-        // Users that the database fails on alone keep the page open; the others get theirs now.
+        // Users who fail individually in the database keep the page open; the other users are served now.
         guard !batch.messages.isGivenUp(index) || !batch.drain.isDraining else { return nil }
         work.shipments += recorded.shipments
         work.footprint += words.content.footprint + recorded.shipments.count * Self.shipmentBytes
@@ -134,7 +134,7 @@ extension Intake {
         )
     }
 
-    /// The second half: the page ends when everything of it is settled, and every dead letter of it confirmed.
+    /// Runs the second half. The page ends when all of it is settled and all of its dead letters are confirmed.
     private func deliver(_ page: RecordedPage, _ entry: Entry<ArrivedPage>, _ batch: Batch) async {
         page.work.open(batch)
         page.owed.open(batch)
@@ -151,16 +151,16 @@ extension Intake {
         await end(entry, publishing: next, batch)
     }
 
-    /// Publishes the pages that are next, and closes the part that the page itself was.
+    /// Publishes the next pages, and closes the part of the page itself.
     private func end(_ entry: Entry<ArrivedPage>, publishing next: [FanoutPage], _ batch: Batch) async {
         guard await settler.send(pages: next, batch) else { return batch.messages.giveUp([entry.index]) }
         batch.messages.close([entry.index])
     }
 
-    /// Lets another worker try what this one cannot word.
+    /// Leaves an event that this worker cannot render to another worker.
     ///
-    /// The event was understood when it came: some worker has the newer catalogue, and this one soon will. When a quarter
-    /// of an hour has not helped, its fan-out pauses.
+    /// The event was valid when it arrived, so some worker has the newer catalogue, and this one soon will. After 15
+    /// minutes without success, the fan-out pauses.
     private func putOff(
         _ entry: Entry<ArrivedPage>,
         because reason: RejectionReason,
@@ -185,7 +185,7 @@ extension Intake {
         }
     }
 
-    /// Whoever cannot have the notification gets a dead letter: the event, for them alone.
+    /// Returns a dead letter for each user who cannot have the notification: the event, for that user only.
     private func letters(
         _ recorded: Recorder.Recorded,
         of words: InboxWords,
@@ -202,14 +202,14 @@ extension Intake {
         }
     }
 
-    /// What is kept of an event makes no words any more.
+    /// A stored event that can no longer be rendered.
     private struct Unreadable: Error {
         let reason: RejectionReason
     }
 
     /// Runs a statement about one page.
     ///
-    /// A page that the database fails on alone is given up, so that it does not keep its place from the next one.
+    /// A page that fails individually in the database is given up, so that it does not block the next one.
     ///
     /// - Returns: `nil` if the page is given up.
     private func ask<Value: Sendable>(
@@ -251,8 +251,8 @@ extension Intake {
         }
     }
 
-    /// About what a push weighs beside the words that it shares with the others.
+    /// The approximate size of a push in addition to the texts that it shares with others.
     private static let shipmentBytes = 1024
-    /// Bytes of contents that are read again at once, for what was recorded before.
+    /// The size limit of contents that are read again together, for notifications that existed already.
     private static let contents = 8 << 20
 }

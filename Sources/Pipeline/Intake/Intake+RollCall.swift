@@ -2,8 +2,8 @@ import ServiceRuntime
 package import Store
 
 extension Intake {
-    /// What a worker says of itself: providers that take nothing of it, the pace at which it pulls, what it has done, and
-    /// what keeps it from taking messages.
+    /// Returns a worker's heartbeat service. Its reports contain failing providers, the pull rates, the worker's
+    /// figures and the reason why it takes no messages, if any.
     package func rollCall(
         _ identity: ProcessReport.Identity,
         book: ProcessBook,

@@ -4,18 +4,18 @@ import ServiceRuntime
 import Store
 import Tracing
 
-/// The spans of what is taken in: beside the way of a batch, and only where somebody keeps them.
+/// The spans of intake. They are separate from the processing of a batch and exist only if tracing is on.
 extension Intake {
-    /// An event as its spans name it.
+    /// An event with the data for its spans.
     private struct Taken {
         let event: Event
         /// The position of its message.
         let index: Int
-        /// Whom it names; nil where it is kept for later, or for a wider audience.
+        /// The number of named users; `nil` if the event is stored for later or for a wide audience.
         var users: Int?
     }
 
-    /// One receipt for each event of a batch, with what was done for it.
+    /// Records one receipt span per event of a batch, with its processing steps.
     func trace(_ sorted: SortedBatch, of messages: [IncomingMessage], _ batch: Batch, since start: Instant) {
         guard let tracer = context.tracer, let steps = batch.steps else { return }
         let end = tracer.time.now()
@@ -25,7 +25,7 @@ extension Intake {
             let trace = EventTrace(of: event.id, event.app, under: event.traceParent, tracer.sampler)
             guard trace.context.isSampled else { continue }
             let isCopy = sorted.heirs.contains(taken.index)
-            // A second receipt is a span of its own: the first one may have been sent off before its worker died.
+            // A second receipt has a separate span, because the first may have been exported before its worker died.
             let context = isCopy ? tracer.child(of: trace.context) : trace.context
             let parent = isCopy ? trace.context : trace.parent
             var receipt = Span("receive", .consumer, context, under: parent, during: (start, end))
@@ -56,9 +56,9 @@ extension Intake {
         return all + sorted.plans.map { Taken(event: $0.work.event, index: $0.index, users: nil) }
     }
 
-    /// The page of a fan-out: a trace of its own, with a link to its event's.
+    /// Records the page of a fan-out in a separate trace, with a link to its event's trace.
     ///
-    /// Its pushes belong to it.
+    /// The page's pushes belong to this trace.
     func trace(_ page: FanoutPage, of words: InboxWords, users: Int, _ batch: Batch) -> SpanContext? {
         guard let tracer = context.tracer, let steps = batch.steps else { return nil }
         let event = words.event

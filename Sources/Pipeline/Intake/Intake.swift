@@ -5,11 +5,10 @@ import ServiceRuntime
 import Store
 import Tracing
 
-/// The way of a batch through the house: each message ends recorded, stored, claimed and sent, or dead-lettered with a
-/// reason.
+/// Processes batches of messages. Each message is recorded, stored, claimed and sent, or dead-lettered with a reason.
 ///
-/// What stands in the way of all of them (a database that is away, a broker that does not confirm) is waited out with the
-/// messages in hand, unacknowledged; only a drain gives them back.
+/// If an obstacle concerns all messages, such as an unavailable database or a broker without confirms, the batch waits
+/// and its messages stay unacknowledged. Only a drain returns them.
 package struct Intake: Sendable {
     let catalogs: CatalogSource
     let zones: ZoneLibrary
@@ -22,10 +21,11 @@ package struct Intake: Sendable {
     let settler: Settler
     let pageGates: PageGates
     let rehearsal: Rehearsal
-    /// Says in the log what is taken in; a service beside the lanes.
+    /// Logs summaries of the intake; a service that runs alongside the lanes.
     package let report: IntakeReport
 
-    /// The catalogues are taken as they are when a batch begins; the zones are the clocks of users.
+    /// Creates the intake. Each batch uses the catalogues that are active when it begins; `zones` provides the users'
+    /// local times.
     package init(catalogs: CatalogSource, zones: ZoneLibrary, tools: WorkerTools, context: PipelineContext) {
         self.catalogs = catalogs
         self.zones = zones
@@ -46,10 +46,10 @@ package struct Intake: Sendable {
         report = IntakeReport(logger: context.logger)
     }
 
-    /// What operators hold.
+    /// The operators' holds.
     var brakes: HandBrakes { tools.breakers.brakes }
 
-    /// The first half: everything that the database has to know.
+    /// Runs the first half: stores everything that must be in the database.
     func store(_ messages: [IncomingMessage], _ shift: Batch.Shift) async -> StoredBatch {
         let started = context.time.now()
         let batch = Batch(messages, shift, context)
@@ -61,7 +61,7 @@ package struct Intake: Sendable {
             cancelling: sorted.cancellations,
             batch
         )
-        // What a producer fed before its event in the same batch counts for the event.
+        // Feed messages that precede an event in the same batch apply to it.
         let fed = await feedsAndPlans.feed(sorted.feeds, batch)
         let recorded = await record(sorted.records, decider, batch)
         let parts = Resumption.parts(of: sorted.resumed + recorded.duplicates)
@@ -93,15 +93,15 @@ package struct Intake: Sendable {
         return stored
     }
 
-    /// The second half: dead-letters what is at fault, sends what was claimed, and settles what came of it.
+    /// Runs the second half: dead-letters invalid messages, sends claimed deliveries and settles their outcomes.
     ///
-    /// Each message is acknowledged as soon as all of it is settled, so that one that waits for a slow provider does not
-    /// hold up the others of its batch; what waits for the confirm of a dead letter may be done after this has returned. The
-    /// pages of fan-outs go their own way.
+    /// Each message is acknowledged as soon as all of it is settled, so that a message for a slow provider does not
+    /// delay the others of its batch. Messages that wait for the confirm of a dead letter may be completed after this
+    /// has returned. The pages of fan-outs are processed separately.
     func deliver(_ stored: StoredBatch) async {
         let batch = stored.batch
         let hasIdle = batch.messages.stored()
-        // Ends with the batch at the latest, since whatever is left of its wait is cancelled then.
+        // This ends with the batch at the latest, because the end of the scope cancels the remaining wait.
         async let _: Void = hasIdle ? acknowledgeIdle(stored) : ()
         settler.bury(stored.undeliverables, batch)
         async let resumed: Void = resume(stored.rest, batch)
@@ -114,7 +114,7 @@ package struct Intake: Sendable {
         _ = await (resumed, opened, told)
     }
 
-    /// What came of a page of a fan-out belongs to the page's trace.
+    /// Sends and settles work. Deliveries of a fan-out's page belong to the page's trace.
     func deliver(_ work: Resumption.Work, _ batch: Batch, on page: SpanContext? = nil) async {
         async let sent: Void = dispatcher.send(work.shipments, lane: batch.lane, on: page) { dispositions in
             await settler.settle(dispositions, batch)
@@ -124,8 +124,8 @@ package struct Intake: Sendable {
         await sent
     }
 
-    /// Takes up what one statement could not, part by part, each from its claim to its settlement; what two parts name, the
-    /// first has.
+    /// Processes the notifications that exceeded one statement, part by part, each from its claim to its settlement. If
+    /// two parts name the same notification, the first part processes it.
     func resume(_ rest: StoredBatch.Rest, _ batch: Batch) async {
         for part in rest.parts {
             let batch = batch.part(claiming: context.newClaim())
@@ -141,14 +141,15 @@ package struct Intake: Sendable {
         }
     }
 
-    /// Decides by the catalogues as they are now.
+    /// Returns a decider with the active catalogues.
     func decider(at now: Timestamp) -> Decider {
         Decider(catalogs: catalogs.current, senders: tools.senders, zones: zones, now: now)
     }
 
     // MARK: - The steps
 
-    /// Looks up, decides and records, as many at a time as a statement may hold; whom it need not look up is `known`.
+    /// Looks up, decides and records notifications, as many at a time as a statement may contain. Users in `known` need
+    /// no look-up.
     func record(
         _ entries: [Entry<InboxRecord>],
         knowing known: [RecipientKey: Recipient]? = nil,
@@ -174,7 +175,7 @@ package struct Intake: Sendable {
             for (app, reason) in decisions.nowhere { context.metrics.records.countUnrecorded(app, reason) }
             await batch.timed(.record) { await recorder.record(decisions.decided, decider, batch, into: &recorded) }
         }
-        // A copy inside this batch has nothing of its own to do: its twin's lines are under this very claim.
+        // A copy within this batch needs no processing: the deliveries of the original are under the same claim.
         if !recorded.duplicates.isEmpty {
             let taken = Set(recorded.shipments.map(\.key.notification) + recorded.late.map(\.work))
             recorded.duplicates.removeAll { taken.contains($0.work) }
@@ -182,8 +183,8 @@ package struct Intake: Sendable {
         return recorded
     }
 
-    /// Takes up what this batch has recorded and claimed too long after it was decided, under the same claim; as many at a
-    /// time as a statement may hold.
+    /// Decides notifications again that this batch recorded and claimed too long after their decision. It keeps the
+    /// claim and processes as many at a time as a statement may contain.
     func decideAnew(
         _ late: [Entry<NotificationKey>],
         each: Int = Resumption.keysPerPart,
@@ -195,7 +196,7 @@ package struct Intake: Sendable {
         return work
     }
 
-    /// Users and those of them whom the database fails on alone; their messages are given up.
+    /// Looks up users. It also returns the users who fail individually in the database; their messages are given up.
     ///
     /// - Returns: `nil` if a drain came first; all messages are given up then.
     private func lookUp(
@@ -219,14 +220,14 @@ package struct Intake: Sendable {
             people = found.values.count == 1 ? found.values[0] : found.values.reduce(into: [:]) { $0.merge($1) { $1 } }
             unanswered = Set(found.unanswered)
         }
-        // Those who are counted are among them: where they are as many, they are the same.
+        // The counted users are a subset, so equal numbers mean equal sets.
         let counted = counted.count == entries.count ? nil : Set(counted)
         let unread = UnreadLookUp(store: tools.store, catalogs: catalogs.current)
         await unread.add(to: &people, of: counted, on: platforms, batch)
         return (people, unanswered)
     }
 
-    /// Leaves those out of `part` whom the database fails on alone.
+    /// Reads recent pushes, and removes entries that fail individually in the database from `part`.
     private func recentPushes(
         of part: inout ArraySlice<Entry<InboxRecord>>,
         by people: [RecipientKey: Recipient],
@@ -259,9 +260,9 @@ package struct Intake: Sendable {
         }
     }
 
-    /// Tells the desk which replayed messages are taken in for good.
+    /// Reports the outcome of replayed messages that are stored permanently.
     ///
-    /// What is at fault its next dead letter tells of.
+    /// The outcome of an invalid message is reported by its next dead letter.
     private func report(
         _ sorted: SortedBatch,
         _ recorded: Recorder.Recorded,
@@ -299,13 +300,14 @@ package struct Intake: Sendable {
         }
     }
 
-    /// What is done waits a moment for the first push of its batch, so that one acknowledgement does for both.
+    /// Acknowledges completed messages after a short wait for the first push of the batch, so that one acknowledgement
+    /// serves both.
     private func acknowledgeIdle(_ stored: StoredBatch) async {
         if !stored.work.shipments.isEmpty { try? await context.time.sleep(for: Self.patience) }
         stored.batch.messages.acknowledgeIdle()
     }
 
-    /// Not as long as a slow provider takes.
+    /// Shorter than the response time of a slow provider.
     private static let patience = Duration.milliseconds(50)
 
     private func account(_ sorted: SortedBatch, _ stored: StoredBatch, took span: Duration) {

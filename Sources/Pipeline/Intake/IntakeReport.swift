@@ -1,12 +1,12 @@
 package import ServiceRuntime
 import Synchronization
 
-/// What one batch, or all of a while, has become, in figures for the log.
+/// The results of one batch, or of all batches of a period, as figures for the log.
 struct IntakeSummary: Sendable {
-    /// By lane.
+    /// The number of messages per lane.
     private(set) var messages: [(lane: String, count: Int)]
     private(set) var parts: [(name: String, count: Int)]
-    /// The span of the slowest batch.
+    /// The duration of the slowest batch.
     private(set) var longest: Duration
     private(set) var batches = 1
 
@@ -40,7 +40,7 @@ struct IntakeSummary: Sendable {
     }
 }
 
-/// Says now and then what was taken in, in one line: a busy worker takes in hundreds of batches a second.
+/// Logs a periodic summary of the intake in one line, because a busy worker processes hundreds of batches per second.
 package final class IntakeReport: Service {
     package let name = "intake report"
     private let logger: Logger
@@ -65,7 +65,7 @@ package final class IntakeReport: Service {
         }
     }
 
-    /// Says what was taken in since the last word, where it was anything.
+    /// Logs the summary since the last call, if anything was processed.
     package func tell() {
         let summary = untold.withLock { untold in
             defer { untold = nil }

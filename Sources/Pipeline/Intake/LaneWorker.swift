@@ -2,33 +2,33 @@ package import AMQP
 package import BellhopRules
 package import ServiceRuntime
 
-/// Takes the events of one lane off their queue, a batch at a time, with several batches in flight.
+/// Consumes the messages of one lane in batches, with several batches in flight.
 ///
-/// Batches form by themselves: whatever has arrived while the earlier ones were busy is the next one. A message is
-/// acknowledged only after everything that came of it is committed or confirmed.
+/// A batch consists of the messages that arrived while earlier batches were busy. A message is acknowledged only after
+/// all of its results are committed or confirmed.
 package struct LaneWorker: Service {
     package let name: String
     private let lane: Lane
     private let consumer: Consumer
     private let intake: Intake
     private let limits: Limits
-    /// Proves that it takes messages; its consumer has to take the canary's queue, too.
+    /// Proves that the lane is consumed. The lane's consumer must consume the canary's queue, too.
     package var canary: Canary?
-    /// Those whose age is measured, each with its name there.
+    /// The queues whose message age is measured, each with its label.
     private let queues: [(queue: String, label: String)]
-    /// The messages that the database fails on alone.
+    /// The messages that fail individually in the database.
     private let stuck: StuckMessages
 
-    /// How much one lane takes on at once.
+    /// The limits of one lane's concurrent work.
     package struct Limits: Sendable {
-        /// Events in one batch.
+        /// The maximum of events in one batch.
         package var batch: Int
-        /// Batches that are being stored: two keep the database busy while the next one is parsed.
+        /// The number of batches that are stored concurrently; two keep the database busy while the next one is parsed.
         ///
-        /// How many wait for their providers' answers is bounded by the prefetch alone, so that a slow provider holds
-        /// nobody else up.
+        /// Batches that wait for their providers' answers are limited only by the prefetch, so that a slow provider
+        /// delays no other.
         package var batchesAtOnce: Int
-        /// Messages that each queue gives it without an acknowledgement.
+        /// The number of unacknowledged messages that each queue may deliver.
         package var prefetch: Int
 
         package init(batch: Int, batchesAtOnce: Int = 2, prefetch: Int = 1024) {
@@ -37,11 +37,11 @@ package struct LaneWorker: Service {
             self.prefetch = prefetch
         }
 
-        /// Messages that may be set aside: so many that others still come in.
+        /// The number of messages that may be set aside; a part of the prefetch stays free for others.
         var setAside: Int { min(64, max(1, prefetch / 2)) }
     }
 
-    /// `name` is what it is called in the log, where it is not one of the three lanes.
+    /// Creates a lane worker. `name` is its name in the log, if it is not one of the three lanes.
     package init(lane: Lane, name: String? = nil, consumer: Consumer, intake: Intake, limits: Limits) {
         self.name = name ?? "lane \(lane.rawValue)"
         self.lane = lane
@@ -55,26 +55,27 @@ package struct LaneWorker: Service {
             context: intake.context,
             limit: limits.setAside
         )
-        // What comes through a replay says when it was published first.
+        // A replayed message carries the time of its first publication, so its age is not measured.
         queues =
             name == nil
             ? [(names.lane(lane), lane.rawValue), (names.resume(lane), "resume.\(lane.rawValue)")] : []
     }
 
-    /// What keeps it from taking messages, or from proving that it does, in words; nil where nothing does.
+    /// The text of the problem that prevents intake, or its proof by the canary; `nil` if there is none.
     package var whatIsWrong: String? {
         if let trouble = intake.rehearsal.whatIsWrong { return trouble }
         return consumer.isConsuming ? stuck.whatIsWrong ?? canary?.whatIsWrong : "not consuming"
     }
 
-    /// The same, where it has lasted for so long that somebody should see to it.
+    /// The text of the problem, if it has lasted so long that an operator should act.
     package var hindrance: String? {
         (intake.rehearsal.hindrance ?? stuck.whatIsWrong ?? canary?.hindrance).map { "\(name): \($0)" }
     }
 
-    /// Runs until the drain fires, then finishes the batches in flight; what was not begun goes back to the queue.
+    /// Runs until the drain fires, then finishes the batches in flight. Messages that were not started return to the
+    /// queue.
     ///
-    /// Nothing is taken off the queue before the database has passed a ``Rehearsal``.
+    /// No message is consumed before the database has passed a ``Rehearsal``.
     package func run(until drain: DrainSignal) async throws {
         guard await intake.rehearsal.pass(until: drain) else { return }
         let loop = BatchLoop(
@@ -109,8 +110,8 @@ package struct LaneWorker: Service {
         }
     }
 
-    /// Each priority has threads of its own, so that an urgent event never waits until a page of a fan-out, or a batch of
-    /// another lane, lets go of one.
+    /// The task priority of the lane. Each priority has dedicated threads, so that an urgent event never waits for a
+    /// thread of a fan-out's page or of another lane's batch.
     private var priority: TaskPriority {
         switch lane {
         case .urgent: .high
@@ -119,13 +120,13 @@ package struct LaneWorker: Service {
         }
     }
 
-    /// Messages that were handed out several times before may be what killed their worker: they go in small company, so
-    /// that they take few others down with them.
+    /// Processes a batch. Messages that were delivered several times before may have crashed their worker, so they form
+    /// small groups and affect few other messages.
     ///
-    /// Only the broker's word makes one a suspect; a producer's would slow the lane down.
+    /// Only the broker's delivery count makes a message a suspect; with a producer's header, producers could slow the
+    /// lane down.
     ///
-    /// They are stored one after the other; what they send, they send side by side, since each holds a lease that does
-    /// not wait for its turn.
+    /// The groups are stored in turn. They are sent concurrently, because each has a lease that does not wait.
     private func process(_ batch: [IncomingMessage], _ gate: Gate, _ shift: Batch.Shift) async {
         var batch = batch
         let canaries = takeCanaries(of: &batch)
@@ -162,7 +163,8 @@ package struct LaneWorker: Service {
         )
     }
 
-    /// What is behind a canary is proved when the events that came with it are stored.
+    /// Removes the canaries from a batch. They are acknowledged when the events of the same batch are stored, so they
+    /// prove that step, too.
     private func takeCanaries(of batch: inout [IncomingMessage]) -> [DeliveryTag] {
         guard let canary, batch.contains(where: canary.isSinging) else { return [] }
         let canaries = batch.filter(canary.isSinging)

@@ -1,8 +1,8 @@
 import BellhopRules
 
-/// How many pages of fan-outs a worker reads, decides and records at once for each lane, however many have arrived.
+/// Limits the fan-out pages that a worker reads, decides and records concurrently per lane, however many have arrived.
 ///
-/// A page is as much work as hundreds of other messages. While its pushes are under way it holds no place here.
+/// A page is as much work as hundreds of other messages. While its pushes are in flight, it occupies no place here.
 struct PageGates: Sendable {
     private let gates: [Lane: Gate]
 
@@ -10,7 +10,7 @@ struct PageGates: Sendable {
         gates = Dictionary(uniqueKeysWithValues: Lane.allCases.map { ($0, Gate(places: atOnce)) })
     }
 
-    /// Does a page's first half when it is its turn.
+    /// Runs a page's first half when it has a place.
     func pass<Value>(_ lane: Lane, _ work: () async -> Value) async -> Value {
         await gates[lane]?.enter()
         defer { gates[lane]?.leave() }

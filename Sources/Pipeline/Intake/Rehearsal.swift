@@ -4,22 +4,22 @@ import Synchronization
 
 /// Runs the statement that records a batch without any record, before the lanes of a worker take their first messages.
 ///
-/// While a table is locked, a right is missing or the server is read-only, a worker cannot store anything. If it took
-/// messages all the same and was restarted again and again, the broker would count each return of them and make dead letters
-/// of good events at the delivery limit.
+/// While a table is locked, a right is missing or the server is read-only, a worker cannot store anything. If it
+/// consumed messages and restarted repeatedly, the broker would count each return, and valid events would become dead
+/// letters at the delivery limit.
 ///
 /// Thread safety: the state is behind a lock.
 final class Rehearsal: Sendable {
     private struct State {
         var trouble: String? = "it has not been tried yet"
-        /// When the first attempt began.
+        /// The start of the first attempt.
         var since: ContinuousClock.Instant?
     }
 
     private let store: any PipelineStore
     private let context: PipelineContext
     private let state = Mutex(State())
-    /// One lane rehearses for all.
+    /// One lane runs the rehearsal for all.
     private let gate = Gate(places: 1)
 
     init(store: any PipelineStore, context: PipelineContext) {
@@ -27,12 +27,12 @@ final class Rehearsal: Sendable {
         self.context = context
     }
 
-    /// In words; `nil` once the database has passed.
+    /// The text of the problem; `nil` once the database has passed.
     var whatIsWrong: String? {
         state.withLock { $0.trouble }.map { "it takes no messages before the database can record them: \($0)" }
     }
 
-    /// The same, if it has lasted for so long that somebody should see to it.
+    /// The text of the problem, if it has lasted so long that an operator should act.
     var hindrance: String? {
         guard let since = state.withLock({ $0.since }) else { return nil }
         return since.duration(to: context.time.steady()) > CanaryFlight.patience ? whatIsWrong : nil
@@ -45,7 +45,7 @@ final class Rehearsal: Sendable {
         await withTaskGroup(of: Bool.self) { group in
             group.addTask { await self.insist(until: drain) }
             group.addTask {
-                // A statement that waits for a lock must not hold up a drain.
+                // A statement that waits for a lock must not delay a drain.
                 await drain.wait()
                 return false
             }

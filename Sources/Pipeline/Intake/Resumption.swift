@@ -3,28 +3,29 @@ import Postgres
 import ServiceRuntime
 import Store
 
-/// Takes notifications up again that are owed something: after a retry tier, a hand-over, a second copy of an event, or a
-/// wait for their outlet.
+/// Resumes notifications with open deliveries: after a retry tier, a release, a second copy of an event, or a wait for
+/// their outlet.
 struct Resumption: Sendable {
     let store: any PipelineStore
     let ladder: RetryLadder
     let time: any TimeSource
     let brakes: HandBrakes
 
-    /// What there is to do for notifications that came back.
+    /// The work on resumed notifications.
     struct Work: Sendable {
         var shipments: [Shipment] = []
-        /// Bytes of what the notifications say.
+        /// The size of the notifications' texts in bytes.
         var footprint = 0
-        /// Claimed, and not to be sent any more.
+        /// Claimed deliveries that are no longer to be sent.
         var withheld: [Disposition] = []
-        /// In the hands of another, or locked: looked at again when the lease has ended, or soon.
+        /// Notifications that are claimed by another batch or locked. They are tried again when the lease has ended, or
+        /// soon.
         var later: [ResumeSender.Way: [NotificationKey]] = [:]
-        /// The positions of the messages that named those.
+        /// The positions of the messages that named these notifications.
         var waiting: [Int] = []
-        /// The database fails on these alone.
+        /// Notifications that fail individually in the database.
         ///
-        /// They stay claimed, as by a worker that has ended.
+        /// They stay claimed, like those of a dead worker.
         var stuck: [(key: NotificationKey, why: String)] = []
 
         static func += (work: inout Work, more: Work) {
@@ -37,10 +38,11 @@ struct Resumption: Sendable {
         }
     }
 
-    /// Parts that one statement may claim, with all that is named of a user in one, since a digest may be among it: messages
-    /// name up to a thousand notifications each, and a batch has hundreds of messages.
+    /// Divides entries into parts that one statement may claim. A user's notifications stay in one part as far as
+    /// possible, because a digest may be among them. A message names up to a thousand notifications, and a batch has
+    /// hundreds of messages.
     ///
-    /// `each` makes them smaller, for contents that are large.
+    /// `each` reduces the size of the parts if contents are large.
     static func parts(of entries: [Entry<NotificationKey>], each: Int = keysPerPart) -> [[Entry<NotificationKey>]] {
         let keysPerPart = min(max(1, each), keysPerPart)
         guard entries.count > keysPerPart else { return entries.isEmpty ? [] : [entries] }
@@ -57,10 +59,10 @@ struct Resumption: Sendable {
 
     static let keysPerPart = 1024
 
-    /// Claims and decides anew; where a drain comes first, the messages are given up.
+    /// Claims notifications and decides them again. If a drain comes first, the messages are given up.
     ///
-    /// Each notification comes with the position of the message that named it; `heirs` are the positions of those
-    /// messages that may be the only ones left to bring what they name.
+    /// Each notification comes with the position of the message that named it. `heirs` are the positions of the
+    /// messages that may be the only remaining ones for their notifications.
     func take(_ entries: [Entry<NotificationKey>], _ heirs: Set<Int>, _ decider: Decider, _ batch: Batch) async -> Work
     {
         var work = Work()
@@ -77,7 +79,7 @@ struct Resumption: Sendable {
         for (key, why) in unclaimed + work.stuck {
             batch.messages.giveUp(entries.filter { $0.work == key }.map(\.index), because: why)
         }
-        // A message that was given up comes again, and brings all that it names.
+        // A message that was given up is redelivered with all of its notifications.
         let open = Set(entries.lazy.filter { !batch.messages.isGivenUp($0.index) }.map(\.work))
         let inherited = Set(entries.lazy.filter { heirs.contains($0.index) }.map(\.work))
         work.later = later(harvest, inherited: inherited).mapValues { $0.filter(open.contains) }
@@ -86,9 +88,9 @@ struct Resumption: Sendable {
         return work
     }
 
-    /// Decides anew about what is claimed; nil where a drain came before it was looked up.
+    /// Decides claimed deliveries again; `nil` if a drain came before the look-up.
     ///
-    /// `index` gives the position of the message that named a notification.
+    /// `index` returns the position of the message that named a notification.
     func decide(
         _ claimed: [ClaimedDelivery],
         under lease: Lease,
@@ -122,7 +124,8 @@ struct Resumption: Sendable {
         return work
     }
 
-    /// What an operator holds is not sent; each by itself, so that no digest takes it along, and no probe is spent on it.
+    /// Puts a delivery under an operator's hold aside. It does so separately for each one, so that no digest includes a
+    /// held delivery and no probe is spent on it.
     private func putAside(_ shipment: Shipment, _ batch: Batch, _ work: inout Work) -> Bool {
         guard let hold = brakes.hold(shipment.outlet, of: shipment) else { return false }
         work.withheld += shipment.put(into: hold.backlog, from: batch.lane, because: hold.hindrance)
@@ -133,7 +136,7 @@ struct Resumption: Sendable {
         var notifications: [NotificationKey: StoredNotification] = [:]
         var recipients: [RecipientKey: Recipient] = [:]
         var follows: [FollowKey: StoredFollow] = [:]
-        /// What the database fails on alone, with the reasons.
+        /// Notifications that fail individually in the database, with the reasons.
         var stuck: [NotificationKey: String] = [:]
 
         func follow(of key: NotificationKey) -> StoredFollow? {
@@ -141,7 +144,7 @@ struct Resumption: Sendable {
         }
     }
 
-    /// What could be claimed, and the keys that the database fails on alone; nil where a drain came first.
+    /// Claims deliveries and returns the keys that fail individually in the database; `nil` if a drain came first.
     private func claim(
         _ keys: [NotificationKey],
         under lease: Lease,
@@ -157,9 +160,9 @@ struct Resumption: Sendable {
         return (answers.values.reduce(into: Ledger.Harvest()) { $0 += $1 }, answers.unanswered)
     }
 
-    /// What was claimed, and for whom; nil where a drain came first.
+    /// Looks up the notifications and users of claimed deliveries; `nil` if a drain came first.
     ///
-    /// Contents come in steps, since nobody knows how long they are.
+    /// Contents are read in steps, because their sizes are unknown.
     private func lookUp(_ claimed: [ClaimedDelivery], _ decider: Decider, _ batch: Batch) async -> Found? {
         let keys = Array(Set(claimed.map(\.key.notification)))
         var found = Found()
@@ -204,11 +207,11 @@ struct Resumption: Sendable {
 
     private static let contentsPerStatement = 256
 
-    /// What is not to be had now comes back through the tier that fits.
+    /// Returns the resumes for notifications that are not available now, with the tiers that fit.
     ///
-    /// What waits in a retry tier has a resume of its own, published by whoever settled it. Only an heir goes on waiting
-    /// for it too: nobody may have lived to publish that one. Each message leaves one other at most, so they do not
-    /// multiply, and they end with the delivery.
+    /// A delivery in a retry tier already has a resume, published at its settlement. Only an heir also waits for the
+    /// delivery, because the settling worker may have died before it published the resume. Each message leaves at most
+    /// one other, so they do not multiply, and they end with the delivery.
     private func later(
         _ harvest: Ledger.Harvest,
         inherited: Set<NotificationKey>

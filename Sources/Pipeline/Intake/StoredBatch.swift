@@ -1,39 +1,39 @@
 import Store
 
-/// What a batch has become once everything of it is stored: what is left is to send, and to dead-letter.
+/// A batch whose contents are stored; what remains is to send and to dead-letter.
 ///
-/// The messages themselves are forgotten by then, but for those that are at fault.
+/// Its messages are no longer in memory, except invalid ones.
 struct StoredBatch: Sendable {
     let batch: Batch
-    /// What was recorded or claimed.
+    /// The recorded or claimed notifications.
     let work: Resumption.Work
     let rest: Rest
-    /// What has no line in the ledger: of the answers only dead devices matter.
+    /// Badge updates. They have no row in the ledger, so of their answers only gone devices matter.
     let badges: [Shipment]
-    /// What is at fault; a message may be there more than once.
+    /// Invalid messages; a message may occur more than once.
     let undeliverables: [Entry<Undeliverable>]
-    /// The first pages of events for a wider audience: no message names them yet.
+    /// The first pages of events for a wide audience, for which no message exists yet.
     let opened: [Entry<FanoutPage>]
     let pages: Pages
 
-    /// What the batch names beyond what one statement may claim: it is taken up afterwards.
+    /// Notifications beyond the limit of one statement; they are processed afterwards.
     struct Rest: Sendable {
         let parts: [[Entry<NotificationKey>]]
         let heirs: Set<Int>
         let decider: Decider
     }
 
-    /// The pages of fan-outs that a batch names: each is as much as a batch of its own, and goes its way without the rest.
+    /// The fan-out pages that a batch names. Each is as large as a batch and is processed separately.
     struct Pages: Sendable {
         let batch: Batch
         let arrived: [Entry<ArrivedPage>]
         let heirs: Set<Int>
     }
 
-    /// Bytes in memory while pushes are under way.
+    /// The bytes in memory while pushes are in flight.
     var sendingWeight: Int { work.shipments.isEmpty ? 0 : work.footprint }
 
-    /// Opens a part of its message for everything that is left to do.
+    /// Opens a part of its message for each remaining piece of work.
     func open() {
         work.open(batch)
         batch.messages.open(Shipment.indices(of: badges) + undeliverables.map(\.index))
@@ -43,14 +43,14 @@ struct StoredBatch: Sendable {
 }
 
 extension StoredBatch.Rest {
-    /// Opens a part of its message for each notification that is named.
+    /// Opens a part of its message for each named notification.
     func open(_ batch: Batch) {
         batch.messages.open(parts.flatMap { $0.map(\.index) })
     }
 }
 
 extension Resumption.Work {
-    /// Opens a part of its message for each thing to do.
+    /// Opens a part of its message for each piece of work.
     func open(_ batch: Batch) {
         batch.messages.open(Shipment.indices(of: shipments) + withheld.map(\.index) + waiting)
     }

@@ -1,6 +1,6 @@
 package import ServiceRuntime
 
-/// What a worker's lanes work with.
+/// The dependencies of a worker's lanes.
 package struct WorkerTools: Sendable {
     let store: any PipelineStore & OutletStore
     let publisher: any MessagePublisher
