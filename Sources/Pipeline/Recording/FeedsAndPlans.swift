@@ -2,9 +2,9 @@ import BellhopRules
 import Postgres
 import Store
 
-/// Stores what is not a notification yet: what is fed for users, and events that wait.
+/// Stores messages that are not notifications yet: feed messages and events for later or for a wide audience.
 ///
-/// Returns the faults of messages that the database, or what it holds, will never let in.
+/// Each function returns the faults of messages that the database, or its contents, will never accept.
 struct FeedsAndPlans: Sendable {
     let store: any PipelineStore
     let metrics: RecordMetrics
@@ -19,7 +19,7 @@ struct FeedsAndPlans: Sendable {
         return stored.refused.map { Entry(index: $0.index, work: .refused($0.work, $1)) }
     }
 
-    /// Keeps events that wait, and ends those that are cancelled, of the same batch, too.
+    /// Stores planned events and applies cancellations, including those of events in the same batch.
     func keep(
         _ entries: [Entry<PlannedEvent>],
         cancelling cancellations: [Entry<EventCancellation>],
@@ -30,16 +30,17 @@ struct FeedsAndPlans: Sendable {
         return kept
     }
 
-    /// What came of events that are not for named users, or not for now.
+    /// The result of storing events that are not for named users or not due yet.
     struct Kept: Sendable {
         fileprivate(set) var faults: [Entry<DeadLetterCause>] = []
-        /// What is in the database, now or since a copy of it came.
+        /// The events that are in the database, from this batch or from an earlier copy.
         fileprivate var events: [Entry<PlannedEvent>] = []
     }
 
-    /// Begins to expand what is for a wider audience, and returns the first pages, which no message names yet.
+    /// Begins the expansion of events for a wide audience, and returns the first pages, for which no message exists
+    /// yet.
     ///
-    /// What was cancelled leads nowhere.
+    /// Cancelled events have no pages.
     func open(_ kept: inout Kept, _ batch: Batch) async -> [Entry<FanoutPage>] {
         let wide = kept.events.filter(\.work.isForNow)
         let opened = await batch.store(wide) { [store] plans throws(PostgresError) in try await store.open(plans) }
@@ -72,7 +73,7 @@ struct FeedsAndPlans: Sendable {
 }
 
 extension FeedUpdate {
-    /// Whose inbox is not the same after it.
+    /// The user whose inbox the update changes.
     fileprivate var changedInbox: RecipientKey? {
         switch change {
         case .recipientDeleted, .notificationRead: RecipientKey(app: app, user: change.user)

@@ -3,47 +3,49 @@ import Postgres
 import ServiceRuntime
 import Store
 
-/// Writes in-app records together with the lines of the ledger that open with them.
+/// Writes in-app records together with their first rows in the ledger.
 struct Recorder: Sendable {
     let store: any PipelineStore
     let context: PipelineContext
 
-    /// What came of the notifications of a batch.
+    /// The result of recording a batch's notifications.
     struct Recorded: Sendable {
-        /// What this batch has claimed and goes out at once.
+        /// The shipments that this batch has claimed and sends immediately.
         var shipments: [Shipment] = []
-        /// How many are new.
+        /// The number of new notifications.
         fileprivate(set) var count = 0
-        /// Notifications that were there already; something of them may still be owed.
+        /// Notifications that existed already; some of their deliveries may be open.
         var duplicates: [Entry<NotificationKey>] = []
-        /// What this batch has claimed, by decisions that are too old to go by: it is decided anew.
+        /// Notifications that this batch has claimed with outdated decisions. They are decided again.
         fileprivate(set) var late: [Entry<NotificationKey>] = []
         fileprivate var refused: [(entry: Entry<InboxRecord>, why: String)] = []
-        /// Other words were there already, by the positions of the messages.
+        /// Records that conflict with existing text, by the positions of their messages.
         fileprivate var conflicts: [Int: [InboxRecord]] = [:]
 
-        /// What will not get better by trying again; users of one message in conflict are one fault.
+        /// Faults that no retry can fix. Conflicting users of one message are one fault.
         var faults: [Entry<DeadLetterCause>] {
             refused.map { Entry(index: $0.entry.index, work: .refused($0.entry.work, $0.why)) }
                 + conflicts.map { Entry(index: $0.key, work: .conflict($0.value)) }
         }
 
-        /// The same, each with those whom it is about.
+        /// The same faults, each with the affected users.
         var faultsByUser: [(users: [UserID], cause: DeadLetterCause)] {
             refused.map { ([$0.entry.work.user], .refused($0.entry.work, $0.why)) }
                 + conflicts.map { ($0.value.map(\.user), .conflict($0.value)) }
         }
 
-        /// Whether a message named users, and all of their notifications were there already.
+        /// Whether a message named users, and all of their notifications existed already.
         func hasOnlyDuplicates(of index: Int, in sorted: SortedBatch) -> Bool {
             let records = sorted.records.count { $0.index == index }
             return records > 0 && duplicates.count { $0.index == index } == records
         }
     }
 
-    /// Records what was just decided, in one statement, and claims what goes out at once; only then is that built.
+    /// Records new decisions in one statement and claims the deliveries to send immediately. Their shipments are built
+    /// only after that.
     ///
-    /// A database that was away has kept the decisions waiting: quiet hours may have begun, or the user may have had enough.
+    /// If an unavailable database has delayed the decisions, they are outdated: quiet hours may have begun, or the user
+    /// may have reached a limit.
     func record(
         _ decided: [Entry<Decider.Decided>],
         _ decider: Decider,
@@ -79,17 +81,17 @@ struct Recorder: Sendable {
     private func count(_ stored: Stored<Decider.Decided, Inbox.Outcome>) {
         let metrics = context.metrics.records
         metrics.count(stored.written.lazy.map { ($0.entry.work.record.app, $0.outcome) })
-        // Closures: a key path into an object is followed step by step at each element.
+        // Closures are used because a key path into an object is evaluated step by step for each element.
         let fresh = stored.written.lazy.filter { $0.outcome == .recorded }.map { $0.entry.work.record }
         metrics.countDecisions(fresh)
         metrics.countReroutes(fresh)
         context.herald?.changed(fresh.map { $0.key.recipient })
     }
 
-    /// Which records go into which statement, by the bytes of their words.
+    /// Divides records into statements by the size of their texts.
     ///
-    /// Bounds one statement whatever the audiences: 256 events of 1,000 users are many statements, not one; and so is one
-    /// large event, whose words are in the statement once for each user.
+    /// This bounds one statement for any audience: 256 events for 1,000 users each become many statements. So does one
+    /// large event, whose text is in the statement once for each user.
     static func statements(for bytes: [Int]) -> [Range<Int>] {
         var ranges: [Range<Int>] = []
         var (start, size) = (0, 0)
@@ -104,7 +106,7 @@ struct Recorder: Sendable {
         return ranges
     }
 
-    /// For how long a decision counts; a database that is merely slow is not asked twice.
+    /// The period for which a decision is valid. A database that is only slow does not cause a second decision.
     private static let patience = Duration.seconds(30)
     private static let pairsPerStatement = 1024
     private static let bytesPerStatement = 8 << 20
