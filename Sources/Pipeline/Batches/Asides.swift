@@ -1,9 +1,9 @@
 import Synchronization
 
-/// What a lane has in hand that waits for longer than its batch: dead letters that the broker does not confirm.
+/// Work of a lane that outlives its batch, such as dead letters that wait for the broker's confirm.
 ///
-/// Each holds nothing but itself, and its message's place in the prefetch. What all of them hold in memory has a limit, too:
-/// beyond it the lane takes nothing in.
+/// Each piece of work holds only its own data and its message's place in the prefetch. The total memory has a limit,
+/// too; beyond it the lane takes no messages.
 ///
 /// Thread safety: the weight is behind a lock; continuations are resumed outside of it.
 final class Asides: Sendable {
@@ -21,19 +21,20 @@ final class Asides: Sendable {
     private let work: AsyncStream<Work>
     private let door: AsyncStream<Work>.Continuation
 
-    /// `limit` is in bytes: room for half of a usual prefetch of the largest events, which is what a slow provider can hold.
+    /// Creates an empty set. `limit` is in bytes. The default holds half of a usual prefetch of the largest events,
+    /// which is the share that a slow provider can hold.
     init(limit: Int = 128 << 20) {
         self.limit = limit
         (work, door) = AsyncStream.makeStream()
     }
 
-    /// Bytes in hand.
+    /// The bytes of the work in progress.
     var weight: Int { state.withLock { $0.weight } }
 
-    /// Callers who wait for room.
+    /// The number of callers that wait for memory.
     var waiting: Int { state.withLock(\.waiting.count) }
 
-    /// Has `work` done by ``run()``; `bytes` are in hand until it ends.
+    /// Adds work that ``run()`` executes; `bytes` count until it ends.
     func add(weighing bytes: Int, _ work: @escaping Work) {
         take(bytes)
         door.yield { [self] in
@@ -42,14 +43,14 @@ final class Asides: Sendable {
         }
     }
 
-    /// Counts bytes for as long as `body` takes.
+    /// Counts bytes while `body` runs.
     func carrying<Value>(_ bytes: Int, _ body: () async -> Value) async -> Value {
         take(bytes)
         defer { giveBack(bytes) }
         return await body()
     }
 
-    /// Returns when less than the limit is in hand, or nothing is done any more.
+    /// Returns when the bytes in progress are below the limit, or ``run()`` has ended.
     func room() async {
         await withCheckedContinuation { continuation in
             let hasRoom = state.withLock { state in
@@ -61,7 +62,7 @@ final class Asides: Sendable {
         }
     }
 
-    /// Does what is added, side by side, until ``finish()`` or a cancellation.
+    /// Executes added work concurrently, until ``finish()`` or a cancellation.
     func run() async {
         await withDiscardingTaskGroup { group in
             for await work in work { group.addTask(operation: work) }
@@ -69,7 +70,7 @@ final class Asides: Sendable {
         wake { $0.isOver = true }
     }
 
-    /// Nothing is added from now on.
+    /// Ends the addition of work.
     func finish() {
         door.finish()
     }

@@ -4,27 +4,27 @@ import Postgres
 import ServiceRuntime
 import Store
 
-/// What all stages of one batch share.
+/// The common data of all stages of one batch.
 struct Batch: Sendable {
-    /// Where its resumes go.
+    /// The lane of its resumes.
     var lane: Lane
     private(set) var claim: Claim
     let messages: OpenMessages
     let persistence: Persistence
     let asides: Asides
-    /// When it was taken.
+    /// The time at which the batch was taken.
     let now: Timestamp
-    /// When its steps were taken; nil where nobody traces them.
+    /// The times of its steps; `nil` if it is not traced.
     private(set) var steps: StepLog?
 
-    /// What all batches of a lane work under.
+    /// The common data of all batches of a lane.
     struct Shift: Sendable {
         let lane: Lane
         let drain: DrainSignal
         let asides: Asides
-        /// Tells the broker that messages are done with.
+        /// Acknowledges completed messages.
         let acknowledge: @Sendable ([DeliveryTag]) -> Void
-        /// Takes the messages that a batch has given up, though no drain has begun.
+        /// Receives the messages that a batch has given up before a drain.
         var giveBack: @Sendable ([OpenMessages.GivenUp]) -> Void = { _ in }
     }
 
@@ -43,7 +43,7 @@ struct Batch: Sendable {
         steps = context.tracer.map { StepLog($0.time) }
     }
 
-    /// For what was pulled from a backlog: no message is behind it.
+    /// Creates a batch for deliveries that were pulled from a backlog, without messages.
     init(carrying claim: Claim, lane: Lane, _ drain: DrainSignal, _ asides: Asides, _ context: PipelineContext) {
         self.lane = lane
         self.claim = claim
@@ -55,7 +55,7 @@ struct Batch: Sendable {
 
     var drain: DrainSignal { persistence.drain }
 
-    /// The same messages under a claim of its own: what one part has claimed no other part takes for its own.
+    /// Returns the same messages under a separate claim, so that no part treats another part's claims as its own.
     func part(claiming claim: Claim) -> Batch {
         var part = self
         part.claim = claim
@@ -64,7 +64,7 @@ struct Batch: Sendable {
     }
 }
 
-/// A piece of work, and the position in its batch of the message that it came of.
+/// A piece of work, with its message's position in the batch.
 struct Entry<Work: Sendable>: Sendable {
     let index: Int
     let work: Work
@@ -72,15 +72,15 @@ struct Entry<Work: Sendable>: Sendable {
 
 /// The results of entries that were to be written.
 ///
-/// The messages of those that a drain prevented, or that the database fails on alone, are given up.
+/// If a drain prevented the write, or an entry fails individually in the database, its message is given up.
 struct Stored<Work: Sendable, Outcome: Sendable>: Sendable {
     var written: [(entry: Entry<Work>, outcome: Outcome)] = []
-    /// The database will never take these, each for the reason in words.
+    /// Entries that the database will never accept, each with the reason.
     var refused: [(entry: Entry<Work>, why: String)] = []
 }
 
 extension Batch {
-    /// Writes entries, and sorts them by what became of them.
+    /// Writes entries and groups them by result.
     func store<Work: Sendable, Outcome: Sendable>(
         _ entries: [Entry<Work>],
         _ write: @Sendable ([Work]) async throws(PostgresError) -> [Outcome]
@@ -99,10 +99,10 @@ extension Batch {
         return stored
     }
 
-    /// Looks items up; the messages of those that the database fails on alone are given up, and so are all if a drain comes
-    /// first.
+    /// Looks items up. If an item fails individually in the database, its messages are given up; if a drain comes
+    /// first, all are.
     ///
-    /// `positions` gives the positions of the messages that need an item.
+    /// `positions` returns the positions of the messages that need an item.
     ///
     /// - Returns: The answers, part by part, and the items without one; `nil` if a drain came first.
     func lookUp<Item: Sendable, Value: Sendable>(

@@ -1,26 +1,26 @@
 import AMQP
 import ServiceRuntime
 
-/// Takes batches off a consumer, several at a time, until the drain fires; then finishes those in hand.
+/// Takes batches from a consumer, several at a time, until the drain fires; then finishes the batches in progress.
 ///
-/// What was not begun goes back to the queue.
+/// Messages that were not started return to the queue.
 struct BatchLoop: Sendable {
     let consumer: Consumer
-    /// Messages in one batch at most.
+    /// The maximum of messages in one batch.
     let batch: Int
-    /// Batches at once; each gives its place back by itself, which may be before it has ended.
+    /// The number of concurrent batches. Each batch returns its place itself, possibly before it has ended.
     let batchesAtOnce: Int
-    /// Where batches leave the messages that the database fails on alone.
+    /// Receives messages that fail individually in the database.
     let stuck: StuckMessages
-    /// Nothing is taken while it reports that the clocks differ.
+    /// Takes no messages while it reports that the clocks differ.
     let clocks: ClockWatch?
-    /// Is told of each batch as it arrives, and not of what is processed again.
+    /// Is called for each batch when it arrives, but not for messages that are processed again.
     var arrived: @Sendable ([IncomingMessage]) -> Void = { _ in }
 
-    /// Bytes of one batch, unless a single message has more: read into trees of JSON they take up to twenty times as much.
+    /// The maximum bytes of one batch, unless a single message is larger. Parsed JSON uses up to twenty times as much.
     static let batchBytes = 2 << 20
 
-    /// One batch at work: it leaves the gate when others may come in, and leaves aside what has to wait.
+    /// Processes one batch. It leaves the gate when others may enter, and sets waiting work aside.
     typealias Work = @Sendable (_ batch: [IncomingMessage], Gate, Asides) async -> Void
 
     func run(until drain: DrainSignal, _ work: @escaping Work) async {
@@ -59,7 +59,7 @@ struct BatchLoop: Sendable {
                 await stuck.room()
                 guard let messages = await consumer.next(atMost: batch, bytes: Self.batchBytes) else { break }
                 await clocks?.hold(until: drain)
-                // What a drain finds here was not begun: it goes back with the end of the connection.
+                // A drain returns these messages, which were not started, with the end of the connection.
                 if drain.isDraining || Task.isCancelled, let clocks, clocks.verdict != .agree { break }
                 arrived(messages)
                 group.addTask { await work(messages, gate, asides) }

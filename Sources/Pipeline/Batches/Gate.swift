@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Lets a number of tasks through at a time, in the order of their coming.
+/// Admits a limited number of tasks at a time, in the order of their arrival.
 final class Gate: Sendable {
     private struct State {
         var places: Int
@@ -13,7 +13,7 @@ final class Gate: Sendable {
         state = Mutex(State(places: max(1, places)))
     }
 
-    /// Those who stand before it.
+    /// The number of waiting tasks.
     var waiting: Int { state.withLock(\.waiting.count) }
 
     func enter() async {

@@ -1,36 +1,37 @@
 import AMQP
 import Synchronization
 
-/// The messages of a batch that are not done with, and the one place that decides when one is: when all of the batch is
-/// stored, and the last thing that was opened for the message is closed.
+/// The unfinished messages of a batch. It alone decides when a message is done: when all of the batch is stored and the
+/// message's last open part is closed.
 ///
-/// A message that is given up is never acknowledged. A drain leaves it to the broker, which delivers it again; otherwise
-/// `giveBack` gets it once, so that it has an owner at any time.
+/// A message that is given up is never acknowledged. After a drain, the broker redelivers it. Otherwise `giveBack`
+/// receives it once, so that it has an owner at any time.
 ///
 /// Thread safety: the counts are behind a lock; the two closures are called outside of it.
 final class OpenMessages: Sendable {
     fileprivate struct State {
-        /// What is still to be done for each message.
+        /// The number of open parts of each message.
         var open: [Int]
         var givenUp: Set<Int> = []
         var isStored = false
-        /// With these nothing was left to do when all was stored.
+        /// Messages without open parts when the batch was stored.
         ///
-        /// They go along with whatever ends first: one acknowledgement for all of them costs the broker as much as one for
-        /// each of those that stand alone.
+        /// They are acknowledged with the next completed message. One acknowledgement for all of them costs the broker
+        /// as much as a separate one for each.
         var idle: [Int] = []
-        /// Who waits until a message has no more than one thing left to do.
+        /// The continuations that wait until a message has at most one open part.
         var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
-        /// The messages themselves, until all of the batch is stored: what waits for providers must not keep their bodies.
+        /// The messages until the whole batch is stored, so that work that waits for providers does not keep their
+        /// bodies.
         var messages: [IncomingMessage]
-        /// Those that are kept for longer, by their positions.
+        /// The messages that are kept for longer, by their positions.
         var kept: [Int: IncomingMessage] = [:]
     }
 
-    /// A message whose batch has not finished it.
+    /// A message that its batch has not finished.
     struct GivenUp: Sendable {
         let tag: DeliveryTag
-        /// `nil` if its batch has forgotten it.
+        /// The message; `nil` if it is no longer in memory.
         let message: IncomingMessage?
         /// The database's error, if that is the reason.
         let why: String?
@@ -55,15 +56,15 @@ final class OpenMessages: Sendable {
 
     var count: Int { tags.count }
 
-    /// There is one more thing to do for the message at each of these positions.
+    /// Opens a part of the message at each of these positions.
     ///
-    /// Of what no message of the broker is behind, all positions are beyond the last one, and nothing is counted.
+    /// Pulled deliveries have no message; nothing is counted for them.
     func open(_ positions: [Int]) {
         guard !positions.isEmpty, !tags.isEmpty else { return }
         state.withLock { state in for position in positions { state.open[position] += 1 } }
     }
 
-    /// So much has been done; acknowledges what is done with now.
+    /// Closes a part of the message at each position, and acknowledges messages that are done now.
     func close(_ positions: [Int]) {
         guard !tags.isEmpty else { return }
         settle { state in
@@ -76,7 +77,7 @@ final class OpenMessages: Sendable {
         }
     }
 
-    /// Something of these messages stays undone, for the reason `why` if the database gave one.
+    /// Gives messages up, because some of their work remains undone. `why` is the reason if the database reported one.
     func giveUp(_ positions: [Int], because why: String? = nil) {
         guard !positions.isEmpty else { return }
         let (woken, fresh) = state.withLock { state in
@@ -89,14 +90,14 @@ final class OpenMessages: Sendable {
         if !givenUp.isEmpty { giveBack(givenUp.map { GivenUp(tag: tags[$0], message: $1, why: why) }) }
     }
 
-    /// Keeps the message at a position also when all is stored; `nil` forgets it.
+    /// Keeps the message at a position after the batch is stored; `nil` releases it.
     func keep(_ message: IncomingMessage?, at position: Int) {
         state.withLock { $0.kept[position] = message }
     }
 
-    /// Returns when all but one of the things to do for a message are done, or it was given up; whether it was not.
+    /// Returns when a message has only one open part or was given up. The result is `false` if it was given up.
     ///
-    /// For whoever does the last one, and asks for one message once.
+    /// It is meant for the caller that closes the last part, once per message.
     func isLast(for position: Int) async -> Bool {
         await withCheckedContinuation { continuation in
             let isNow = state.withLock { state in
@@ -110,7 +111,7 @@ final class OpenMessages: Sendable {
 
     func isGivenUp(_ position: Int) -> Bool { state.withLock { $0.givenUp.contains(position) } }
 
-    /// All is stored, and everything that is left to do has been opened; whether there is a message with nothing left.
+    /// Marks the batch as stored, with all remaining parts open. It returns whether a message has no open part.
     func stored() -> Bool {
         state.withLock { state in
             state.isStored = true
@@ -120,14 +121,14 @@ final class OpenMessages: Sendable {
         }
     }
 
-    /// Acknowledges those with which nothing was left to do.
+    /// Acknowledges the messages that had no open part.
     func acknowledgeIdle() {
         settle { ($0.takeIdle(), []) }
     }
 
-    /// Acknowledges what is done with, and wakes whoever has waited for it.
+    /// Acknowledges completed messages and resumes their waiting callers.
     private func settle(_ change: (inout State) -> (done: [Int], woken: [CheckedContinuation<Void, Never>])) {
-        // Swift 6.0.3 crashes where such a pair is handed out of a lock by a closure of one expression.
+        // Swift 6.0.3 crashes if a closure with a single expression returns such a pair from a lock.
         let settled = state.withLock { state in change(&state) }
         if !settled.done.isEmpty { acknowledge(settled.done.map { tags[$0] }) }
         for continuation in settled.woken { continuation.resume() }
@@ -143,7 +144,7 @@ extension OpenMessages.State {
         isStored && open[position] == 0 && !givenUp.contains(position)
     }
 
-    /// Those of them that have no more to wait for.
+    /// Removes and returns the continuations that need not wait longer.
     fileprivate mutating func takeWaiting(_ positions: [Int]) -> [CheckedContinuation<Void, Never>] {
         guard !waiting.isEmpty else { return [] }
         return Set(positions).compactMap { position in

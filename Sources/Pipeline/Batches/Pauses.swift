@@ -1,6 +1,7 @@
 import ServiceRuntime
 
-/// How a batch in hand waits for a server that is away: for ever in normal life, a few more times once a drain has begun.
+/// The pauses of a batch that waits for an unavailable server: unlimited in normal operation, a few attempts after the
+/// start of a drain.
 struct Pauses {
     private(set) var failures = 0
     private let drain: DrainSignal
@@ -14,7 +15,7 @@ struct Pauses {
         self.chance = chance
     }
 
-    /// Counts a failure and pauses before the next attempt; false where there should be none.
+    /// Counts a failure and pauses before the next attempt; `false` if there must be none.
     mutating func pause() async -> Bool {
         failures += 1
         let pause = backoff.next(using: &chance)
@@ -27,7 +28,7 @@ struct Pauses {
 }
 
 extension DrainSignal {
-    /// Sleeps so long, but not past the beginning of a drain.
+    /// Sleeps for `span`, but not past the beginning of a drain.
     ///
     /// - Returns: Whether no cancellation came first.
     func sleep(for span: Duration, by time: any TimeSource) async -> Bool {

@@ -1,8 +1,8 @@
 import Postgres
 import ServiceRuntime
 
-/// Writes a batch for as long as it takes: waits until the database answers, and isolates the single items that it rejects
-/// or fails on.
+/// Writes a batch, however long it takes. It waits until the database answers, and isolates the single items that the
+/// database rejects or fails on.
 struct Persistence: Sendable {
     let drain: DrainSignal
     let context: PipelineContext
@@ -10,9 +10,10 @@ struct Persistence: Sendable {
     /// The result of one item.
     enum Result<Outcome: Sendable>: Sendable {
         case written(Outcome)
-        /// The database will never take it; the text says why, without its values.
+        /// The database will never accept the item. The text is the reason, without the item's values.
         case refused(String)
-        /// The server fails on this item alone, at least for now. Nothing of it is written.
+        /// The item fails individually, at least for now: the server fails on it even in a statement without others.
+        /// Nothing of it is written.
         case stuck(String)
         /// Not written: a drain or a cancellation came first.
         case abandoned
@@ -20,8 +21,8 @@ struct Persistence: Sendable {
 
     /// Writes all items in one statement.
     ///
-    /// If the server rejects the content, or fails on the same statement repeatedly, the items are divided in halves until
-    /// the single culprits remain: one among a thousand costs some twenty statements.
+    /// If the server rejects the content, or fails on the same statement repeatedly, the items are divided in halves
+    /// until the single faulty items remain. One faulty item among a thousand costs about twenty statements.
     func write<Item: Sendable, Outcome: Sendable>(
         _ items: [Item],
         _ write: @Sendable ([Item]) async throws(PostgresError) -> [Outcome]
@@ -39,14 +40,14 @@ struct Persistence: Sendable {
         return results
     }
 
-    /// The answers to a look-up, part by part, and the items that have none.
+    /// The answers to a look-up, part by part, and the items without one.
     struct Answers<Item: Sendable, Value: Sendable>: Sendable {
         var values: [Value] = []
-        /// The database fails on these alone; each with the reason.
+        /// The items that fail individually in the database, with the reasons.
         var unanswered: [(item: Item, why: String)] = []
     }
 
-    /// Looks items up as `write` writes them.
+    /// Looks items up in the same way as `write` writes them.
     ///
     /// - Returns: `nil` if a drain or a cancellation came first.
     func ask<Item: Sendable, Value: Sendable>(
@@ -76,7 +77,7 @@ struct Persistence: Sendable {
         }
     }
 
-    /// Repeats a statement whose result the batch can do without; waits while the server cannot be reached.
+    /// Repeats a statement whose result is optional for the batch, and waits while the server is unreachable.
     ///
     /// - Returns: `nil` if the server has failed on it twice, or a drain or a cancellation came first.
     @discardableResult
@@ -88,12 +89,12 @@ struct Persistence: Sendable {
 
     // MARK: - Dividing
 
-    /// The results of items by their places.
+    /// The results of items by their positions.
     private struct Parts<Value: Sendable>: Sendable {
         var done: [(places: Range<Int>, value: Value)] = []
         var refused: [(place: Int, why: String)] = []
         var stuck: [(place: Int, why: String)] = []
-        /// What failed as a whole and is still to be divided, the largest first.
+        /// The ranges that failed and are still to be divided, the largest first.
         private(set) var failing: [Range<Int>] = []
         var attempts = 0
         var isAbandoned = false
@@ -104,7 +105,7 @@ struct Persistence: Sendable {
             case server(String)
         }
 
-        /// Whether the server answers nobody, as far as so many attempts can show: then no single item is at fault.
+        /// Whether the server has answered none of more than `limit` attempts, so that no single item is at fault.
         func isInVain(after limit: Int) -> Bool { attempts > limit && done.isEmpty && !hasRefusal }
 
         mutating func nextFailing() -> Range<Int> { failing.removeFirst() }
@@ -131,7 +132,8 @@ struct Persistence: Sendable {
             await trying(items, items.indices, failures: 3, &pauses, &parts, work)
             await divide(items, within: limit, &parts, work)
             guard parts.isInVain(after: limit), !parts.isAbandoned else { return parts }
-            // Everything is held and tried again; a batch that is nearly all culprits is divided further each time.
+            // Everything is held and tried again; a batch that consists mostly of faulty items is divided further each
+            // time.
             parts = Parts()
             limit = min(limit * 2, 2 * items.count)
             guard await pauses.pause() else {
@@ -143,7 +145,7 @@ struct Persistence: Sendable {
 
     private static let attemptsWithoutAnswer = 12
 
-    /// Tries each half of what failed, once, until all that is left are single culprits.
+    /// Tries each half of a failed range once, until only single faulty items are left.
     private func divide<Item: Sendable, Value: Sendable>(
         _ items: [Item],
         within limit: Int,
@@ -190,7 +192,8 @@ struct Persistence: Sendable {
         case abandoned
     }
 
-    /// Repeats a statement until the server has answered it, rejected its content or failed on it so many times in a row.
+    /// Repeats a statement until the server has answered it, rejected its content or failed on it `limit` times in a
+    /// row.
     private func attempt<Value: Sendable>(
         _ size: Int,
         failures limit: Int,
@@ -207,12 +210,12 @@ struct Persistence: Sendable {
                 guard !error.refusesContent else { return .refused(error.message) }
                 note(error, of: size, after: pauses)
                 failures = error.mayBeAboutOneItem ? failures + 1 : 0
-                // A long statement is not repeated as often: each attempt takes as long as its limit.
+                // A long statement is repeated less often, because each attempt takes as long as its limit.
                 if failures >= (error.sqlState == .queryCancelled ? min(2, limit) : limit) {
                     return .stuck(error.message)
                 }
             }
-            // An outcome that is unknown is simply written again: every write here is idempotent.
+            // If the outcome is unknown, the write is repeated: every write here is idempotent.
             guard await pauses.pause() else { return .abandoned }
         }
     }
@@ -221,7 +224,7 @@ struct Persistence: Sendable {
 
     private func note(_ error: PostgresError, of size: Int, after pauses: Pauses) {
         context.metrics.storeFailures.increment()
-        // A deadlock that is retried is nothing to read about; a database that stays away is.
+        // A retried deadlock is not worth a log message; a database that stays unavailable is.
         guard pauses.failures == 2 else { return }
         context.logger.warning(
             "cannot store the batch, holding it",
@@ -237,8 +240,8 @@ struct Persistence: Sendable {
 extension PostgresError {
     /// Whether the values themselves are at fault, so that the same statement with other values would succeed.
     ///
-    /// Only the server's answer to the statement counts. A session that cannot be opened or is lost may carry any SQLSTATE,
-    /// and no statement is at fault for it.
+    /// Only the server's answer to the statement counts. A session that cannot be opened or is lost may carry any
+    /// SQLSTATE, which does not concern the statement.
     var refusesContent: Bool {
         switch code {
         case .invalidParameter: true
@@ -251,8 +254,8 @@ extension PostgresError {
         }
     }
 
-    /// Whether the server has answered, and may answer the same statement for other items: a damaged row, a policy or a
-    /// trigger of an operator, a lock, a statement that takes too long.
+    /// Whether the server has answered, and may answer the same statement for other items. Possible causes are a
+    /// damaged row, an operator's policy or trigger, a lock, or a statement that takes too long.
     ///
     /// Deadlocks, missing resources and a server that ends or is read-only pass without any change to the statement.
     var mayBeAboutOneItem: Bool {

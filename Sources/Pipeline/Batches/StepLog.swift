@@ -1,11 +1,11 @@
 import ServiceRuntime
 import Synchronization
 
-/// When the steps of a batch were taken, for whoever traces them.
+/// The times of a batch's steps, for tracing.
 ///
 /// Thread safety: all state is behind a lock.
 final class StepLog: Sendable {
-    /// What all events of a batch go through together.
+    /// A step that all events of a batch take together.
     enum Step: String, CaseIterable {
         case lookUp = "look up"
         case record
@@ -18,7 +18,7 @@ final class StepLog: Sendable {
         self.time = time
     }
 
-    /// A step may be taken in several parts: it lasts from the first to the last of them.
+    /// Notes the time of a step. A step in several parts lasts from the first to the last of them.
     func took(_ step: Step, from start: Instant, to end: Instant) {
         spans.withLock { spans in
             let before = spans[step]
@@ -26,7 +26,7 @@ final class StepLog: Sendable {
         }
     }
 
-    /// In the order in which they are taken.
+    /// The steps in their order.
     var all: [(step: Step, start: Instant, end: Instant)] {
         spans.withLock { spans in
             Step.allCases.compactMap { step in spans[step].map { (step, $0.start, $0.end) } }
@@ -35,7 +35,7 @@ final class StepLog: Sendable {
 }
 
 extension Batch {
-    /// Does one step, and notes how long it took where somebody traces.
+    /// Runs one step, and notes its duration if the batch is traced.
     func timed<Value>(_ step: StepLog.Step, _ work: () async -> Value) async -> Value {
         guard let steps else { return await work() }
         let start = steps.time.now()

@@ -3,11 +3,11 @@ import BellhopRules
 import ServiceRuntime
 import Synchronization
 
-/// Messages of one consumer that the database fails on while it answers others.
+/// The messages of one consumer that fail individually in the database while it accepts others.
 ///
-/// Each is set aside, unacknowledged, and processed again by itself: first after a second, then after ever longer pauses up
-/// to a minute. Meanwhile the next batches come in. Number and bytes are limited; at the limit the consumer takes nothing
-/// in. A message whose batch has forgotten its content goes back to its queue after a pause.
+/// Each is set aside, unacknowledged, and processed again separately: first after one or two seconds, then after
+/// increasing pauses of up to a minute. Meanwhile the next batches arrive. Number and bytes are limited; at the limit
+/// the consumer takes no messages. A message whose content is no longer in memory returns to its queue after a pause.
 ///
 /// Thread safety: all state is behind a lock; continuations are resumed outside of it.
 final class StuckMessages: Sendable {
@@ -29,7 +29,7 @@ final class StuckMessages: Sendable {
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
 
-    /// One message on its way to another attempt, or back to its queue.
+    /// The next step of one message: another attempt, or its return to the queue.
     private enum Turn: Sendable {
         case again(IncomingMessage, after: Duration)
         case back(DeliveryTag)
@@ -43,7 +43,7 @@ final class StuckMessages: Sendable {
     private let turns: AsyncStream<Turn>
     private let door: AsyncStream<Turn>.Continuation
 
-    /// `lane` labels the metrics.
+    /// Creates an empty set. `lane` labels the metrics.
     ///
     /// `limit` must be well below the prefetch.
     init(lane: String, names: TopologyNames, context: PipelineContext, limit: Int, bytes: Int = 16 << 20) {
@@ -56,7 +56,7 @@ final class StuckMessages: Sendable {
 
     var count: Int { state.withLock(\.entries.count) }
 
-    /// Takes what a batch has given up.
+    /// Accepts the messages that a batch has given up.
     func add(_ givenUp: [OpenMessages.GivenUp]) {
         for one in givenUp {
             context.metrics.setAside.count(lane)
@@ -73,7 +73,7 @@ final class StuckMessages: Sendable {
         let now = context.time.steady()
         var chance = context.chance
         let pause = state.withLock { state -> (isFirst: Bool, span: Duration?) in
-            // A message of an earlier connection is delivered again on the next one.
+            // A message of an earlier connection is redelivered on the next one.
             guard !state.entries.keys.contains(where: message.tag.isOfEarlierConnection) else { return (false, nil) }
             state.drop { $0.tag.isOfEarlierConnection(than: message.tag) }
             guard var entry = state.entries[message.tag] else {
@@ -83,7 +83,7 @@ final class StuckMessages: Sendable {
                 state.bytes += message.cost
                 return (true, span)
             }
-            // Whoever works on it sends it on its next turn.
+            // The task that processes it schedules its next turn.
             entry.isGivenUpAgain = true
             state.entries[message.tag] = entry
             return (false, nil)
@@ -103,13 +103,13 @@ final class StuckMessages: Sendable {
         )
     }
 
-    /// Something else was stored or settled.
+    /// Notes that another message was stored or settled.
     func noteAnswer() {
         let now = context.time.steady()
         state.withLock { if !$0.entries.isEmpty { $0.latestAnswer = now } }
     }
 
-    /// In words; `nil` if nothing is wrong with the consumer as a whole.
+    /// The text of the problem; `nil` if the consumer as a whole has none.
     var whatIsWrong: String? {
         let now = context.time.steady()
         return state.withLock { state in
@@ -125,7 +125,7 @@ final class StuckMessages: Sendable {
 
     private static let patience = Duration.seconds(15)
 
-    /// Returns when less than the limit is set aside, or a drain has begun.
+    /// Returns when the set is below its limit, or a drain has begun.
     func room() async {
         await withCheckedContinuation { continuation in
             let hasRoom = state.withLock { state in
@@ -137,7 +137,7 @@ final class StuckMessages: Sendable {
         }
     }
 
-    /// Gives each message its turns until ``finish()``; `release` returns one to its queue.
+    /// Processes each message in its turns until ``finish()``; `release` returns one to its queue.
     func run(
         until drain: DrainSignal,
         _ work: @escaping Work,
@@ -159,9 +159,9 @@ final class StuckMessages: Sendable {
         }
     }
 
-    /// Messages that are stored again at the same time: each attempt may take as long as a statement may.
+    /// The number of messages that are stored again concurrently; each attempt may take as long as a statement may.
     private static let atOnce = 2
-    /// The broker counts each return towards the delivery limit.
+    /// The pause before a return, because the broker counts each return towards the delivery limit.
     private static let pauseBeforeReturn = Duration.seconds(15)
 
     private func again(
@@ -175,16 +175,16 @@ final class StuckMessages: Sendable {
         await context.clocks?.hold(until: drain)
         await gate.enter()
         guard state.withLock({ $0.entries[message.tag] != nil }), !drain.isDraining else { return gate.leave() }
-        // A part of it may have been done.
+        // A part of it may be done already.
         await work(message.deliveredAgain, gate)
         next(message)
     }
 
-    /// After so long a message goes back to its queue: at half an hour the broker closes the channel of a consumer that does
-    /// not acknowledge, and counts a return of everything that it holds.
+    /// The time after which a message returns to its queue. After half an hour, the broker closes the channel of a
+    /// consumer that does not acknowledge, and counts a return of all its messages.
     private static let longestStay = Duration.seconds(20 * 60)
 
-    /// Ends the set-aside of a message that its batch has finished, or sends it on its next turn.
+    /// Removes a message that its batch has finished, or schedules its next turn.
     private func next(_ message: IncomingMessage) {
         var chance = context.chance
         let now = context.time.steady()
@@ -204,7 +204,7 @@ final class StuckMessages: Sendable {
         if let turn { door.yield(turn) }
     }
 
-    /// Nobody waits for room any more.
+    /// Ends all waits for free places.
     func open() {
         let woken = state.withLock { state in
             state.isOver = true
@@ -213,7 +213,7 @@ final class StuckMessages: Sendable {
         for continuation in woken { continuation.resume() }
     }
 
-    /// Nothing is set aside from now on.
+    /// Ends the addition of messages.
     func finish() {
         open()
         door.finish()
