@@ -4,15 +4,15 @@ package import ServiceRuntime
 package import Store
 import Synchronization
 
-/// Proves that a lane is consumed: a message that this worker sends itself every ten seconds, which the lane takes like any
-/// other, which is written into the database, and which is back by that.
+/// Proves that a lane is consumed. Every ten seconds the worker sends itself a message, which the lane consumes like
+/// any other and records in the database; then it has returned.
 ///
-/// It comes through a queue of the lane's own connection, so that it tells of this worker and of no other, and nothing of it
-/// stays on the broker. No event is in it: nothing counts it, and no user, ledger or dead letter hears of it.
+/// It uses a queue of the lane's own connection, so that it concerns only this worker and leaves nothing on the broker.
+/// It contains no event, is not counted, and touches no user, ledger or dead letter.
 ///
 /// Thread safety: the flight is behind a lock.
 package final class Canary: Sendable {
-    /// A word that tells its lane from the others of its worker.
+    /// The name of its lane, unique within the worker.
     let lane: String
     private let key: String
     private let exchange: String
@@ -22,7 +22,7 @@ package final class Canary: Sendable {
     private let time: any TimeSource
     private let flight = Mutex(CanaryFlight())
 
-    /// What all canaries of a worker have in common.
+    /// The common data of all canaries of a worker.
     package struct Cage: Sendable {
         let process: String
         let book: ProcessBook
@@ -30,7 +30,7 @@ package final class Canary: Sendable {
         let names: TopologyNames
         let time: any TimeSource
 
-        /// `process` is the worker's id among all processes.
+        /// - Parameter process: the worker's id among all processes.
         package init(
             process: String,
             book: ProcessBook,
@@ -56,17 +56,17 @@ package final class Canary: Sendable {
         time = cage.time
     }
 
-    /// What the lane's consumer has to take beside its queues.
+    /// The subscription of the lane's consumer, in addition to its queues.
     package var subscription: ConsumerOptions.Subscription {
         .init(ownQueueFor: key, boundTo: exchange, prefetch: 4)
     }
 
-    /// In words; nil where the last one is back, or has not been long under way.
+    /// The text of the problem; `nil` if the last canary has returned or was sent recently.
     package var whatIsWrong: String? {
         flight.withLock { $0.whatIsWrong(at: time.steady()) }
     }
 
-    /// The same, once it is late.
+    /// The text of the problem, once the canary is late.
     var hindrance: String? {
         flight.withLock { flight in
             let now = time.steady()
@@ -74,18 +74,18 @@ package final class Canary: Sendable {
         }
     }
 
-    /// Whether somebody is there to take one.
+    /// Whether the lane can receive a canary.
     enum Perch: Sendable {
         case free
         /// The lane does not consume.
         case away
-        /// The lane consumes, and may have no queue for canaries; what the broker has against it.
+        /// The lane consumes, but has no queue for canaries; the value is the broker's reason.
         case refused(String)
     }
 
-    /// Sends them until the drain, as long as somebody is there to take them.
+    /// Sends canaries until the drain, while the lane can receive them.
     ///
-    /// `age` shows how long they are under way.
+    /// `age` shows their time in flight.
     func sing(until drain: DrainSignal, to perch: () -> Perch, _ age: Gauge) async {
         while !drain.isDraining, !Task.isCancelled {
             let now = time.steady()
@@ -104,7 +104,8 @@ package final class Canary: Sendable {
         }
     }
 
-    /// Nobody waits for the confirm, a drain least of all: a broker that has fallen silent keeps one waiting for a minute.
+    /// Sends a canary without waiting for its confirm, which an unresponsive broker delays by a minute; a drain must
+    /// not wait for it.
     private func send(at now: ContinuousClock.Instant) {
         flight.withLock { $0.sent(at: now) }
         let message = OutgoingMessage(exchange: exchange, routingKey: key, body: Array("canary".utf8))
@@ -124,12 +125,12 @@ package final class Canary: Sendable {
         }
     }
 
-    /// Whether a message is one of these.
+    /// Whether a message is a canary of this lane.
     func isSinging(_ message: IncomingMessage) -> Bool { message.queue == key }
 
-    /// Writes down that the lane has taken one.
+    /// Records in the database that the lane has consumed a canary.
     ///
-    /// Bounded: a database that does not answer must not hold up a drain.
+    /// The time is limited, because an unresponsive database must not delay a drain.
     func hear() async {
         let written = Task { [book, process] () -> String? in
             do throws(PostgresError) {

@@ -1,32 +1,32 @@
 import ServiceRuntime
 
-/// Where a canary is: a pure machine, what happens to it in, what is wrong out.
+/// The state of a canary: a pure state machine whose input is events and whose output is the problem.
 ///
-/// What was wrong once stays so until one has come back: a broker that takes messages for a second in every minute is not
-/// ready for as long as no canary gets through.
+/// A problem lasts until a canary has returned. A broker that accepts messages for one second per minute is not ready
+/// while no canary passes.
 struct CanaryFlight {
-    /// How long one may take before that is a fault: a loaded lane needs seconds, and an operator wants to know of minutes.
+    /// The time after which a canary is late. A loaded lane needs seconds, and an operator must learn about minutes.
     static let patience = Duration.seconds(15)
-    /// From one that is back to the next.
+    /// The time from a canary's return to the next one.
     static let rest = Duration.seconds(10)
-    /// How soon another follows one that did not get away, or that nobody could write down.
+    /// The time to the next canary after one that was not sent or could not be recorded.
     static let breath = Duration.seconds(1)
 
-    /// When the first one was sent of those since the last that came back; nil where none is under way.
+    /// The time of the first canary since the last return; `nil` if none is in flight.
     private var since: ContinuousClock.Instant?
     private var latestSent: ContinuousClock.Instant?
     private var hasComeBack = false
     private var trouble: String?
-    /// Whether none may be sent at all.
+    /// Whether the lane can receive no canary at all.
     private var isKept = false
 
-    /// Whether another is to be sent: none is under way, or so long that it may be lost.
+    /// Whether another canary must be sent: none is in flight, or it may be lost because it is late.
     func isDue(at now: ContinuousClock.Instant) -> Bool {
         guard let latestSent else { return true }
         return latestSent.duration(to: now) >= (trouble == nil ? Self.rest : Self.breath)
     }
 
-    /// Until there may be something to do; a worker that has just started is to be ready soon.
+    /// Returns the time until the next check; short for a worker that has just started, so that it is ready soon.
     func pause(at now: ContinuousClock.Instant) -> Duration {
         if isKept { return Self.breath }
         guard hasComeBack else { return Self.breath / 10 }
@@ -40,19 +40,19 @@ struct CanaryFlight {
         (trouble, isKept) = (nil, false)
     }
 
-    /// It was time for one, and nobody was there to send it or to take it.
+    /// Notes that a canary was due, but could not be sent or received.
     mutating func missed(at now: ContinuousClock.Instant, _ why: String) {
         since = since ?? now
         (trouble, isKept) = (why, false)
     }
 
-    /// It was time for one, and the broker lets the lane have none.
+    /// Notes that a canary was due, but the broker rejects the lane's queue for it.
     mutating func kept(at now: ContinuousClock.Instant, _ why: String) {
         missed(at: now, why)
         isKept = true
     }
 
-    /// It did not get away, or nobody could write it down.
+    /// Notes that a canary was not sent or could not be recorded.
     mutating func failed(_ why: String) {
         trouble = why
     }
@@ -61,10 +61,10 @@ struct CanaryFlight {
         (since, trouble, hasComeBack, isKept) = (nil, nil, true, false)
     }
 
-    /// How long the first one has been under way that is not back; zero where none is.
+    /// Returns the time in flight of the first canary that has not returned; zero if there is none.
     func age(at now: ContinuousClock.Instant) -> Duration { since.map { $0.duration(to: now) } ?? .zero }
 
-    /// In words; nil where nothing is.
+    /// Returns the text of the problem; `nil` if there is none.
     func whatIsWrong(at now: ContinuousClock.Instant) -> String? {
         let span = age(at: now)
         if isKept, let trouble {
@@ -82,6 +82,6 @@ struct CanaryFlight {
 }
 
 extension Duration {
-    /// Whole ones, so that two looks in a second say the same.
+    /// Whole seconds, so that two checks within one second have the same text.
     fileprivate var inSeconds: String { "\(components.seconds) s" }
 }
