@@ -2,7 +2,7 @@ import BellhopRules
 import ServiceRuntime
 import Store
 
-/// What is counted of backlogs.
+/// The metrics of backlogs.
 struct BacklogMetrics: Sendable {
     private let pulled: Labelled<Counter>
     private let age: Labelled<Gauge>
@@ -25,7 +25,7 @@ struct BacklogMetrics: Sendable {
         pulled.with(key.app.text, key.provider).increment(by: count)
     }
 
-    /// The turns of those that are first, and the backlogs that were looked at.
+    /// Notes the turns of the first deliveries, and the polled backlogs.
     func note(_ oldest: [BacklogKey: Timestamp], of keys: [BacklogKey], now: Timestamp) {
         var ages: [BacklogKey: Double] = [:]
         for key in keys {

@@ -2,11 +2,11 @@ package import BellhopRules
 package import ServiceRuntime
 package import Store
 
-/// Puts the catalogues into force that it finds on disk when the process gets a SIGHUP.
+/// Reloads the catalogues from disk when the process receives a SIGHUP.
 ///
-/// Batches that have begun end with the catalogues they began with, so no message is lost or judged by two. What cannot
-/// be used leaves the old ones in force: files with faults, and catalogues that move a type to another lane before
-/// `bellhop topology apply` has moved its bindings.
+/// Running batches keep the catalogues with which they began, so no message is lost or processed with two. The old
+/// catalogues stay active if the new ones are invalid, or if they move a type to another lane before `bellhop topology
+/// apply` has moved its bindings.
 package struct CatalogReload: Service {
     package let name = "catalogues"
     private let source: CatalogSource
@@ -17,7 +17,7 @@ package struct CatalogReload: Service {
     private let reloads: Labelled<Counter>
     private let signals: AsyncStream<ProcessSignal>
 
-    /// `signals` should begin before the catalogues are read for the first time, so that none comes too early.
+    /// - Parameter signals: must begin before the first read of the catalogues, so that no signal is missed.
     package init(
         source: CatalogSource,
         read: @escaping @Sendable () throws -> CatalogSet,
@@ -44,10 +44,10 @@ package struct CatalogReload: Service {
         await ProcessSignal.attend(signals, until: drain) { await reload() }
     }
 
-    /// What is to be done where the broker does not know yet what new catalogues want.
+    /// The instruction for an operator if the broker does not have the new catalogues' bindings yet.
     package static let applyFirst = "bellhop topology apply, then SIGHUP again"
 
-    /// Reads, checks, and puts into force.
+    /// Reads and checks the catalogues, and activates them.
     package func reload() async {
         do {
             let catalogs = try read()
@@ -75,7 +75,8 @@ package struct CatalogReload: Service {
         }
     }
 
-    /// A routing key that does not lead to the lane that the catalogues want; nil where all do.
+    /// Returns a routing key whose binding differs from the new catalogues' lane, with the reason; `nil` if there is
+    /// none.
     private func stray(_ catalogs: CatalogSet) async throws -> (key: String, why: String)? {
         let applied = try await bindings.all()
         let keys = plan(catalogs).lanes.sorted { $0.key < $1.key }

@@ -1,7 +1,7 @@
 package import BellhopRules
 import Synchronization
 
-/// The catalogues in force, which a reload replaces between two batches.
+/// The active catalogues, which a reload replaces between two batches.
 package final class CatalogSource: Sendable {
     private let state: Mutex<(catalogs: CatalogSet, refusal: String?)>
 
@@ -13,17 +13,17 @@ package final class CatalogSource: Sendable {
         state.withLock(\.catalogs)
     }
 
-    /// Why what was found on disk last is not in force; nil where it is.
+    /// The reason why the catalogues found last on disk are not active; `nil` if they are.
     package var refusal: String? {
         state.withLock(\.refusal)
     }
 
-    /// What was found on disk cannot be used.
+    /// Notes that the catalogues on disk cannot be used.
     func refuse(because reason: String) {
         state.withLock { $0.refusal = reason }
     }
 
-    /// Puts others into force; batches that have begun end with the ones they began with.
+    /// Activates other catalogues; running batches keep those with which they began.
     func replace(_ others: CatalogSet) {
         state.withLock { $0 = (others, nil) }
     }

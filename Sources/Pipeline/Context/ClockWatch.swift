@@ -3,18 +3,18 @@ package import ServiceRuntime
 package import Store
 import Synchronization
 
-/// Compares this host's clock with the database's, and keeps a process from deciding by a wrong one.
+/// Compares this host's clock with the database's, and prevents a process from acting on a wrong one.
 ///
-/// If the two differ, nobody can tell which one is wrong. What is expired, due or old enough to be deleted is then unknown,
-/// so that a process takes nothing and plans nothing until they agree again.
+/// If the two differ, it is unknown which one is wrong. Expiry, due times and retention are then uncertain, so a
+/// process consumes nothing and plans nothing until they agree again.
 ///
-/// Between two comparisons a step of this host's clock is noticed by the steady clock.
+/// Between two comparisons, the steady clock reveals a step of this host's clock.
 ///
 /// Thread safety: the last comparison is behind a lock.
 package final class ClockWatch: Sendable {
-    /// Between two comparisons of a process that runs.
+    /// The interval between two comparisons of a running process.
     static let interval = Duration.seconds(10)
-    /// The same while the clocks differ, and the age up to which a duty relies on a comparison.
+    /// The interval while the clocks differ, and the maximum age of a comparison on which a duty relies.
     static let freshness = Duration.seconds(1)
 
     private let time: any TimeSource
@@ -24,20 +24,20 @@ package final class ClockWatch: Sendable {
 
     private struct State {
         var last: DatabaseClock.Comparison?
-        /// When the clocks were last compared and agreed.
+        /// The time of the last comparison with agreeing clocks.
         var agreedAt: ContinuousClock.Instant?
-        /// Shared by all who ask meanwhile.
+        /// The running query, shared by all concurrent callers.
         var asking: Task<Void, Never>?
-        /// What the log has reported last.
+        /// The verdict that was logged last.
         var reported = Verdict.unknown
     }
 
-    /// What the last comparison means at this moment.
+    /// The meaning of the last comparison at the current time.
     package enum Verdict: Sendable, Equatable {
         /// The database has not answered yet.
         case unknown
         case agree
-        /// By so much this host's clock is ahead; negative if it is behind.
+        /// The clocks differ by this amount: positive if this host's clock is ahead, negative if it is behind.
         case differ(Duration)
     }
 
@@ -62,10 +62,10 @@ package final class ClockWatch: Sendable {
         }
     }
 
-    /// When the clocks were last compared and agreed; `nil` if they never did.
+    /// The time of the last comparison with agreeing clocks; `nil` if there was none.
     var agreedAt: ContinuousClock.Instant? { state.withLock(\.agreedAt) }
 
-    /// At this moment; `nil` until the database has answered.
+    /// The current offset; `nil` until the database has answered.
     package var offset: Duration? {
         state.withLock(\.last).map(offset)
     }
@@ -76,7 +76,7 @@ package final class ClockWatch: Sendable {
         return last.differs(by: offset) ? .differ(offset) : .agree
     }
 
-    /// For readiness and for the status; `nil` if the clocks agree.
+    /// The text of the problem for readiness and status; `nil` if the clocks agree.
     package var whatIsWrong: String? {
         switch verdict {
         case .agree: nil
@@ -85,8 +85,8 @@ package final class ClockWatch: Sendable {
         }
     }
 
-    /// Whether the clocks agree by a comparison that is at most a second old; an older one is used while the database does not
-    /// answer.
+    /// Whether the clocks agree, by a comparison that is at most one second old; an older one is used if the database
+    /// does not answer.
     package func agree() async -> Bool {
         await compare(ifOlderThan: Self.freshness)
         return verdict == .agree
@@ -99,7 +99,7 @@ package final class ClockWatch: Sendable {
         }
     }
 
-    /// Asks the database, unless that was done so lately, and reports a change in the log.
+    /// Queries the database, unless there is a comparison younger than `age`, and logs a change.
     func compare(ifOlderThan age: Duration = .zero) async {
         let now = time.steady()
         let asking = state.withLock { state -> Task<Void, Never>? in
@@ -109,7 +109,7 @@ package final class ClockWatch: Sendable {
             state.asking = asking
             return asking
         }
-        // Whoever is cancelled must not wait for a database that does not answer; the others ask again.
+        // A cancelled caller must not wait for a database that does not answer; the others query again.
         await withTaskCancellationHandler {
             await asking?.value
         } onCancel: {
@@ -154,7 +154,7 @@ package final class ClockWatch: Sendable {
         last.offset + (time.now() - last.wall) - (time.steady() - last.steady)
     }
 
-    /// For everybody who reports it.
+    /// Returns the text of an offset for all reports.
     package static func words(_ offset: Duration) -> String {
         let isAhead = offset > .zero
         let distance = isAhead ? offset : .zero - offset
@@ -164,19 +164,20 @@ package final class ClockWatch: Sendable {
 
 /// Keeps a ``ClockWatch`` up to date: every ten seconds, and every second while the clocks differ.
 ///
-/// A worker ends if they differ for a minute after they had agreed: what it holds of the lanes then goes back to the broker,
-/// and its successor takes nothing before the clocks agree.
+/// A worker ends if they differ for one minute after they had agreed. Its messages then return to the broker, and its
+/// successor consumes nothing before the clocks agree.
 package struct ClockDuty: Service {
     package let name = "clock"
     private let watch: ClockWatch
     private let limit: Duration?
 
-    /// Thrown to end the process.
+    /// The error that ends the process.
     struct Disagreement: Error, CustomStringConvertible {
         let description: String
     }
 
-    /// `limit` is how long a process goes on while the clocks differ; `nil` for one that holds nothing.
+    /// - Parameter limit: the time for which a process continues while the clocks differ; `nil` for a process that
+    /// holds no messages.
     package init(_ watch: ClockWatch, endingAfter limit: Duration? = nil) {
         self.watch = watch
         self.limit = limit
@@ -193,6 +194,6 @@ package struct ClockDuty: Service {
         }
     }
 
-    /// How long a worker waits for the clocks to agree before it gives back what it holds.
+    /// The time for which a worker waits for agreeing clocks before it returns its messages.
     package static let patience = Duration.seconds(60)
 }

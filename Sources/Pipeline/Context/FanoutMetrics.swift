@@ -2,7 +2,7 @@ import BellhopRules
 import ServiceRuntime
 import Store
 
-/// What a worker counts of fan-outs.
+/// A worker's metrics of fan-outs.
 struct FanoutMetrics: Sendable {
     private let pages: Labelled<Counter>
     private let users: Labelled<Counter>

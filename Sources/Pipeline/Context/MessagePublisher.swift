@@ -1,24 +1,24 @@
 package import AMQP
 
-/// The broker as the pipeline sees it: takes messages, and says of each what became of it.
+/// The pipeline's view of the broker: publishes messages and returns the outcome of each.
 package protocol MessagePublisher: Sendable {
-    /// One outcome for each message, in their order.
+    /// Publishes messages and returns one outcome for each, in order.
     func publish(_ messages: [OutgoingMessage]) async -> [PublishOutcome]
-    /// The same for a caller that waits no longer than `patience`: a message without an outcome by then is `unknown`, and may
-    /// still be published.
+    /// Publishes messages for a caller that waits no longer than `patience`. A message without an outcome by then is
+    /// `unknown`, and may still be published.
     func publish(_ messages: [OutgoingMessage], within patience: Duration) async -> [PublishOutcome]
     var isConnected: Bool { get }
-    /// Whether the broker takes nothing from anybody, since it runs out of memory or disk.
+    /// Whether the broker accepts no messages from any client, because it runs out of memory or disk.
     var isBlocked: Bool { get }
 }
 
 extension MessagePublisher {
-    /// For a publisher whose outcomes never take long.
+    /// Publishes without a time limit, for a publisher whose outcomes never take long.
     package func publish(_ messages: [OutgoingMessage], within patience: Duration) async -> [PublishOutcome] {
         await publish(messages)
     }
 
-    /// What keeps it from publishing, in words; nil where nothing does.
+    /// The text of the obstacle to publishing; `nil` if there is none.
     package var obstacle: String? {
         guard isConnected else { return "it is not connected" }
         return isBlocked ? PublishOutcome.alarm : nil

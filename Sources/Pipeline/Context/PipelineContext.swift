@@ -2,19 +2,19 @@ package import ServiceRuntime
 package import Store
 package import Tracing
 
-/// What everything in the pipeline is given of its surroundings: the clock, chance, the log and the meters.
+/// The dependencies of the whole pipeline: the clock, random numbers, the log and the metrics.
 package struct PipelineContext: Sendable {
     let time: any TimeSource
     let chance: Chance
     let logger: Logger
     let metrics: PipelineMetrics
-    /// Nil where nobody has pages open.
+    /// The announcer of inbox changes; `nil` if no process has open streams.
     let herald: Herald?
-    /// Nil where nobody keeps spans, and then none is made.
+    /// The tracer; `nil` if tracing is off, so that no spans are created.
     let tracer: Tracer?
-    /// What keeps a worker from deciding by a wrong clock; `nil` only if nothing is decided by one.
+    /// Prevents a worker from acting on a wrong clock; `nil` only if nothing depends on one.
     let clocks: ClockWatch?
-    /// Whom the claims name.
+    /// The claimant that its claims name.
     let claimant: Claimant
 
     package init(
@@ -39,7 +39,7 @@ package struct PipelineContext: Sendable {
 }
 
 extension PipelineContext {
-    /// A claim that no other batch has.
+    /// Returns a claim that no other batch has.
     func newClaim() -> Claim {
         var chance = chance
         return Claim(of: claimant, using: &chance)

@@ -3,9 +3,9 @@ import Push
 package import ServiceRuntime
 import Store
 
-/// What the pipeline counts.
+/// The pipeline's metrics.
 ///
-/// Labels are apps and closed sets of outcomes, never anything of a user's.
+/// Labels are apps and closed sets of outcomes, never user data.
 package struct PipelineMetrics: Sendable {
     let records: RecordMetrics
     let deliveries: DeliveryMetrics
@@ -62,7 +62,7 @@ package struct PipelineMetrics: Sendable {
     }
 }
 
-/// Counts the messages that the database fails on alone.
+/// Counts the messages that fail individually in the database.
 struct SetAsideMetrics: Sendable {
     private let messages: Labelled<Gauge>
     private let total: Labelled<Counter>
@@ -85,7 +85,7 @@ struct SetAsideMetrics: Sendable {
     func note(_ count: Int, _ lane: String) { messages.with(lane).set(Double(count)) }
 }
 
-/// What is counted of messages and what they become in the database.
+/// The metrics of messages and their results in the database.
 struct RecordMetrics: Sendable {
     private let notifications: Labelled<Counter>
     private let events: Labelled<Counter>
@@ -135,7 +135,7 @@ struct RecordMetrics: Sendable {
         for (key, count) in tally.counted() { notifications.with(key.app.text, key.word).increment(by: count) }
     }
 
-    /// How new notifications entered the ledger.
+    /// Counts the initial decisions on new notifications.
     func countDecisions(_ records: some Sequence<InboxRecord>) {
         var tally = Tally<Decided>()
         for record in records {
@@ -180,7 +180,7 @@ struct RecordMetrics: Sendable {
     }
 }
 
-/// What is counted of sending, and of what became of it.
+/// The metrics of sends and their outcomes.
 struct DeliveryMetrics: Sendable {
     private let settled: Labelled<Counter>
     private let retries: Labelled<Counter>
@@ -220,7 +220,7 @@ struct DeliveryMetrics: Sendable {
         )
     }
 
-    /// Each settlement with the tier in which its resume waits, if any.
+    /// Counts settlements, each with the tier in which its resume waits, if any.
     func count(_ settlements: some Sequence<(Settlement, RetryTier?)>) {
         var tally = Tally<Word>()
         for (settlement, tier) in settlements {
@@ -231,7 +231,7 @@ struct DeliveryMetrics: Sendable {
         for (key, count) in tally.counted() { settled.with(key.app.text, key.word).increment(by: count) }
     }
 
-    /// By the kind of verdict, or `missing` and `unanswered` where there is none.
+    /// Counts receipts by the kind of verdict, or as `missing` or `unanswered` if there is none.
     func countReceipts(_ answers: [ReceiptAnswer], of app: AppID) {
         var tally: [String: Int] = [:]
         for answer in answers { tally[answer.word, default: 0] += 1 }
@@ -255,7 +255,7 @@ extension ReceiptAnswer {
 }
 
 extension MetricsRegistry {
-    /// Counted by whoever reads such a document: a worker that is fed, and the API.
+    /// The counter for all readers of preference documents: a worker that processes feed messages, and the API.
     package var preferenceFallbacks: Labelled<Counter> {
         counter(
             "bellhop_preference_fallbacks_total",

@@ -2,22 +2,22 @@ package import BellhopRules
 package import Postgres
 package import Store
 
-/// The database as a batch sees it: one method for each step that touches it.
+/// A batch's view of the database, with one method for each step that accesses it.
 package protocol PipelineStore: Sendable {
-    // What users are, and what becomes of messages.
+    // Users and messages.
     func recipients(of keys: Set<RecipientKey>) async throws(PostgresError) -> [RecipientKey: Recipient]
-    /// What users have not read, where their devices show it.
+    /// Returns the numbers of unread notifications that devices show.
     func unread(
         of people: [RecipientKey],
         leavingOut types: [AppID: [EventType]]
     ) async throws(PostgresError) -> [RecipientKey: Int]
-    /// How users follow topics, as far as they do.
+    /// Returns the users' follows of topics, if they exist.
     func follows(_ keys: Set<FollowKey>) async throws(PostgresError) -> [FollowKey: StoredFollow]
-    /// What users' devices got lately, for the policies that ask for it.
+    /// Returns recent pushes to users' devices, for the policies that require them.
     func recentPushes(
         _ questions: [RecentPushQuestion]
     ) async throws(PostgresError) -> [DecisionFacts.RecentPushes]
-    /// Runs the statement that records, with no record.
+    /// Runs the recording statement without a record.
     func rehearse() async throws(PostgresError)
     func record(_ records: [InboxRecord], as claim: Claim) async throws(PostgresError) -> [Inbox.Outcome]
     func keep(_ plans: [PlannedEvent]) async throws(PostgresError) -> [EventBook.Outcome]
@@ -25,7 +25,7 @@ package protocol PipelineStore: Sendable {
     func apply(_ feeds: [FeedEntry]) async throws(PostgresError) -> [Void]
     func report(_ reports: [ReplayReportBook.Report]) async throws(PostgresError)
 
-    // What is for a wider audience.
+    // Events for a wide audience.
     func open(_ plans: [PlannedEvent]) async throws(PostgresError) -> [[FanoutPage]]
     func take(_ page: FanoutPage, as claim: Claim, redelivered: Bool) async throws(PostgresError) -> TakenPage
     func putBack(_ page: FanoutPage, takenAs claim: Claim) async throws(PostgresError)
@@ -35,7 +35,7 @@ package protocol PipelineStore: Sendable {
     func pause(_ page: FanoutPage, because trouble: String) async throws(PostgresError)
     func giveBack(_ pages: [FanoutPage]) async throws(PostgresError)
 
-    // What is owed.
+    // Open deliveries.
     func claim(_ keys: [NotificationKey], as claim: Claim) async throws(PostgresError) -> Ledger.Harvest
     func notifications(
         _ keys: [NotificationKey]
@@ -44,7 +44,7 @@ package protocol PipelineStore: Sendable {
     func settle(_ settlements: [Settlement], of claim: Claim) async throws(PostgresError) -> Int
     func leaveToSweeper(_ keys: [NotificationKey]) async throws(PostgresError) -> Set<NotificationKey>
 
-    // What waits for its outlet.
+    // Deliveries that wait for their outlet.
     func heads(_ looks: [BacklogBook.Look]) async throws(PostgresError) -> BacklogBook.Heads
     func pull(
         _ look: BacklogBook.Look,
@@ -56,16 +56,16 @@ package protocol PipelineStore: Sendable {
     func backlogNames() async throws(PostgresError) -> [String]
     func release(_ backlog: String, atMost limit: Int, after age: Duration) async throws(PostgresError) -> Int
 
-    // What sending tells of devices.
+    // Devices' states that result from sends.
     func revoke(_ devices: [DeadDevice]) async throws(PostgresError) -> Int
     func note(_ devices: [ReachedDevice]) async throws(PostgresError) -> Int
 }
 
-/// What all workers share about providers.
+/// The state of providers that all workers share.
 package protocol OutletStore: Sendable {
     func draw(_ draw: BudgetBook.Draw) async throws(PostgresError) -> Int
 
-    /// From a breaker's first refusal to its first probe.
+    /// The time from a breaker's opening to its first probe.
     var firstPause: Duration { get }
     func openBreakers() async throws(PostgresError) -> [OpenBreaker]
     func open(_ key: BreakerKey, reason: String) async throws(PostgresError)

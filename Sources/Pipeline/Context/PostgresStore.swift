@@ -2,7 +2,7 @@ package import BellhopRules
 package import Postgres
 package import Store
 
-/// The database that is one: each step goes to the part of Store that knows its statement.
+/// The PostgreSQL implementation: each step calls the part of Store that contains its statement.
 package struct PostgresStore: PipelineStore, OutletStore {
     private let inbox: Inbox
     private let ledger: Ledger
@@ -21,8 +21,8 @@ package struct PostgresStore: PipelineStore, OutletStore {
     private let budgets: BudgetBook
     private let brakes: HoldBook
 
-    /// `lease` is how long a claim holds, `firstPause` how long a breaker rests at first, `usersPerPage` the size of a
-    /// fan-out's pages.
+    /// Creates a store. `lease` is the period for which a claim is valid, `firstPause` a breaker's first pause, and
+    /// `usersPerPage` the size of a fan-out's pages.
     package init(
         pool: PostgresPool,
         lease: Duration,

@@ -1,7 +1,7 @@
 import AMQP
 import ServiceRuntime
 
-/// How long what is taken has waited in its queue: AMQP does not say it of what still waits.
+/// The waiting times of consumed messages. AMQP does not provide the age of messages that still wait.
 struct QueueMetrics: Sendable {
     private let age: Labelled<Gauge>
 
@@ -13,9 +13,9 @@ struct QueueMetrics: Sendable {
         )
     }
 
-    /// Of messages that do not say when they were published nothing is known.
+    /// Notes the waiting time of the oldest message of each queue. Messages without a publication time are ignored.
     ///
-    /// `queues` are those that are served, by the names that stand in the metric.
+    /// `queues` are the consumed queues with their labels in the metric.
     func took(_ messages: [IncomingMessage], from queues: [(queue: String, label: String)], now: Instant) {
         for (queue, label) in queues {
             let oldest = messages.lazy.filter { $0.queue == queue }.compactMap(\.publishedAt).min()

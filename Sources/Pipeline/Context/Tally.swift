@@ -1,4 +1,4 @@
-/// Counts what comes in runs, as the outcomes of a batch do: a dictionary is asked once for each run.
+/// Counts values that arrive in runs, such as the outcomes of a batch, with one dictionary access per run.
 struct Tally<Key: Hashable> {
     private var counts: [Key: Int] = [:]
     private var latest: (key: Key, run: Int)?
@@ -12,7 +12,7 @@ struct Tally<Key: Hashable> {
         }
     }
 
-    /// What was counted.
+    /// Returns the counts.
     consuming func counted() -> [Key: Int] {
         endRun()
         return counts

@@ -2,6 +2,6 @@ package import BellhopRules
 package import ServiceRuntime
 
 extension TimeSource {
-    /// The time of day, as rules and tables have it.
+    /// The time of day, in the form of rules and tables.
     package var timestamp: Timestamp { Timestamp(clamping: now().microseconds) }
 }

@@ -1,10 +1,10 @@
 package import AMQP
 package import ServiceRuntime
 
-/// A role's publisher, which counts what the broker does not confirm: a queue that is full or a broker that takes nothing
-/// shows from outside, and not in the log alone.
+/// A role's publisher that counts unconfirmed messages, so that metrics, and not only the log, show a full queue or a
+/// broker that accepts nothing.
 package struct WatchedPublisher: MessagePublisher {
-    /// Without the counting.
+    /// The publisher without the counting.
     package let publisher: Publisher
     private let unconfirmed: Labelled<Counter>
 
@@ -42,7 +42,7 @@ package struct WatchedPublisher: MessagePublisher {
 }
 
 extension PublishOutcome {
-    /// As a label; nil where all is well.
+    /// The outcome as a label; `nil` if it is confirmed.
     fileprivate var trouble: String? {
         switch self {
         case .confirmed: nil

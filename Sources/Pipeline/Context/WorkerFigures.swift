@@ -1,8 +1,8 @@
 package import ServiceRuntime
 
-/// What a worker has done since it started, as it tells of itself: counters, and how long things took, of all apps together.
+/// A worker's figures since its start, for its heartbeat: counters and durations, for all apps together.
 ///
-/// Whoever looks twice knows what was done between, without a system that collects metrics.
+/// The difference of two readings is the work between them, without a metrics system.
 package struct WorkerFigures: Sendable {
     private let registry: MetricsRegistry
 
@@ -10,7 +10,8 @@ package struct WorkerFigures: Sendable {
         self.registry = registry
     }
 
-    /// One number for what is counted; for spans how many were at most as long as each of ``Histogram/secondBounds``, and all.
+    /// The current figures: one number per counter. For durations, the numbers of values up to each of
+    /// ``Histogram/secondBounds``, and of all values.
     package var current: [String: [Int]] {
         [
             "recorded": [total("bellhop_notifications_total", "recorded")],
@@ -25,7 +26,7 @@ package struct WorkerFigures: Sendable {
         ]
     }
 
-    /// Of all series, or of those with such a label.
+    /// Returns the sum of all series, or of those with the label.
     private func total(_ name: String, _ label: String? = nil) -> Int {
         let series = registry.series(of: name).filter { series in label.map(series.values.contains) ?? true }
         return Int(exactly: series.flatMap(\.samples).map(\.value).reduce(0, +).rounded()) ?? 0
