@@ -4,9 +4,9 @@ import Push
 import Store
 
 extension Decider {
-    /// The updates of a user's devices that show a number: what is unread, and nothing else.
+    /// Returns badge updates for a user's devices that show the number of unread notifications.
     ///
-    /// They have no line in the ledger: the next number is right, whatever became of this one.
+    /// They have no row in the ledger, because the next number is correct whatever the outcome of this one.
     func badgeUpdates(for key: RecipientKey, _ recipient: Recipient, index: Int) -> [Shipment] {
         guard let catalog = catalogs[key.app], recipient.pushEnabled, let unread = recipient.unread,
             let words = BadgeUpdate.names
@@ -33,7 +33,7 @@ extension Decider {
         }
     }
 
-    /// What can take a number in silence: a browser must show something for whatever reaches it, so that it learns the
+    /// The platforms that accept a number silently. A browser must show something for each push, so it receives the
     /// number with the next notification.
     static let silentPlatforms: Set<DevicePlatform> = [.ios, .android]
 
@@ -43,9 +43,9 @@ extension Decider {
     }
 }
 
-/// What a badge update is called where a push needs a name.
+/// The names of a badge update in a push.
 private enum BadgeUpdate {
-    /// Nil only if the words were spelled wrongly here.
+    /// `nil` only if the literals here are invalid.
     static let names: (event: EventID, type: EventType)? = {
         guard let event = EventID(validating: "badge"), let type = EventType(validating: "badge") else { return nil }
         return (event, type)

@@ -3,35 +3,36 @@ import Push
 import Store
 
 extension Decider {
-    /// What becomes of a claimed delivery that comes back: it is decided anew, and may not be sent after all.
+    /// The decision about a claimed delivery that was resumed. It is decided again, and may not be sent after all.
     enum Resumed {
         case send(Shipment)
-        /// It goes out together with others.
+        /// It is sent together with others.
         case gather(GatheredPush)
         case withheld(Disposition)
     }
 
-    /// A delivery that came back, with what is known of it.
+    /// A resumed delivery, with the data for its decision.
     struct Returned {
         let claimed: ClaimedDelivery
-        /// Nil where its user was erased meanwhile.
+        /// The notification; `nil` if its user was erased meanwhile.
         let stored: StoredNotification?
         let recipient: Recipient
-        /// How the user follows the topic that it came of, if it came of one, and the follow stands.
+        /// The user's follow of the notification's topic, if it has one and the follow still exists.
         let follow: StoredFollow?
-        /// The position of the message that brought it.
+        /// The position of the message that named it.
         let index: Int
         let lease: Lease
     }
 
-    /// How long a new catalogue may take to reach all workers.
+    /// The time within which a new catalogue must reach all workers.
     static let patienceWithCatalogs = Duration.seconds(900)
 
     func resume(_ returned: Returned) -> Resumed {
         let key = returned.claimed.key.notification
         guard let stored = returned.stored else { return returned.suppressed(.recipientErased) }
         guard let catalog = catalogs[key.recipient.app], let type = catalog[stored.content.type] else {
-            // Who recorded it knew the type: the catalogues here may be the older ones, and another worker takes it.
+            // The type was valid at recording. The catalogues here may be older, and another worker processes the
+            // delivery.
             let age = now.microseconds - stored.createdAt.microseconds
             return age < Self.patienceWithCatalogs.microseconds
                 ? returned.putOff(.unknownType) : returned.suppressed(.unknownType)
@@ -59,7 +60,7 @@ extension Decider {
         switch outcome {
         case .expire: return returned.expired
         case .suppress(let reason): return returned.suppressed(reason)
-        // Nothing makes a mail wait but what makes everything wait, and that ends in the cases above.
+        // A mail waits only for the conditions that affect everything, and those end in the cases above.
         case .drop, .wait: return returned.suppressed(.emailDisabled)
         case .send:
             guard senders.mails(key.recipient.app) else { return returned.suppressed(.noProvider) }
@@ -117,7 +118,7 @@ extension Decider.Returned {
         ruledOut(.suppressed, reason.rawValue)
     }
 
-    /// Back to waiting, by a rule.
+    /// Returns to a wait that a rule requires.
     fileprivate func waiting(_ wait: Wait, _ now: Timestamp) -> Decider.Resumed {
         let left = Duration.microseconds(max(0, wait.until.microseconds - now.microseconds))
         var settlement = Settlement(
@@ -131,7 +132,7 @@ extension Decider.Returned {
         return .withheld(Disposition(index: index, settlement))
     }
 
-    /// Looked at again in a minute.
+    /// Defers the delivery for a minute.
     fileprivate func putOff(_ reason: SuppressionReason) -> Decider.Resumed {
         .withheld(.putOff(claimed.key, because: reason.rawValue, index: index))
     }

@@ -2,34 +2,34 @@ import BellhopRules
 import Push
 import Store
 
-/// Applies the rules to notifications, with the providers that are there.
+/// Applies the rules to notifications, with the configured providers.
 struct Decider: Sendable {
     let catalogs: CatalogSet
     let senders: SenderDirectory
     let zones: ZoneLibrary
     let now: Timestamp
 
-    /// The same at another moment: what a decision needs to know may have been long in coming.
+    /// Returns the same decider at another instant, because the look-ups for a decision may have taken long.
     func at(_ now: Timestamp) -> Decider {
         Decider(catalogs: catalogs, senders: senders, zones: zones, now: now)
     }
 
-    /// What the rules say of the new notifications of some messages.
+    /// The decisions about the new notifications of some messages.
     struct Decisions: Sendable {
-        /// What is to be recorded, each with the lines by which it enters the ledger.
+        /// The notifications to record, each with its first rows in the ledger.
         var decided: [Entry<Decided>] = []
-        /// What is kept nowhere, by the reason.
+        /// The apps and reasons of notifications that are not stored at all.
         var nowhere: [(app: AppID, reason: SuppressionReason)] = []
     }
 
-    /// A notification about to be recorded, and where it goes once it is.
+    /// A notification that is about to be recorded, with its routes afterwards.
     ///
-    /// An object, since it is handed from step to step with all that is known of the user.
+    /// It is an object because it passes from step to step with all data about the user.
     final class Decided: Sendable {
         let record: InboxRecord
         let routes: [Route]
         fileprivate let recipient: Recipient
-        /// What the rules were asked by; nil where the catalogue no longer knows the type, which leads nowhere.
+        /// The type by which the rules decided; `nil` if the catalogue no longer contains it, so that nothing is sent.
         fileprivate let type: CatalogType?
 
         fileprivate init(_ record: InboxRecord, routes: [Route], _ recipient: Recipient, _ type: CatalogType?) {
@@ -40,15 +40,16 @@ struct Decider: Sendable {
         }
     }
 
-    /// Through what a notification leaves the house at once.
+    /// The channel through which a notification is sent immediately.
     enum Route: Sendable {
         case push(Device)
         case mail
     }
 
-    /// Decides about new notifications, for users who were looked up.
+    /// Decides about new notifications of users who were looked up.
     ///
-    /// Who is named twice has one more unread when the second one arrives, although neither is written yet.
+    /// A user who is named twice has one more unread notification when the second one arrives, although neither is
+    /// written yet.
     func decide(
         _ entries: some Collection<Entry<InboxRecord>>,
         for recipients: [RecipientKey: Recipient],
@@ -76,7 +77,7 @@ struct Decider: Sendable {
         return decisions
     }
 
-    /// It is kept nowhere.
+    /// The reason why a notification is not stored.
     private struct Nowhere: Error {
         let reason: SuppressionReason
     }
@@ -102,7 +103,7 @@ struct Decider: Sendable {
         if let outcome = decision.push {
             record.deliveries.append(line(outcome, to: OpeningDelivery.nobody))
         }
-        // A mail that is not sent leaves no line: most users have no address, and `explain` tells what the rules say.
+        // A mail that is not sent has no row, because most users have no address; `explain` shows the rules' result.
         if decision.email == .send, senders.mails(record.app), recipient.email != nil {
             record.deliveries.append(.sending(to: OpeningDelivery.mailbox, by: .email))
             routes.append(.mail)
@@ -119,7 +120,7 @@ struct Decider: Sendable {
         return .success(Decided(record, routes: routes, recipient, type))
     }
 
-    /// Adds what goes out of a notification that is recorded, and so claimed.
+    /// Adds the shipments of a notification that is recorded and therefore claimed.
     func addShipments(of entry: Entry<Decided>, under lease: Lease, to shipments: inout [Shipment]) {
         let decided = entry.work
         let (key, content) = (decided.record.key, decided.record.words.content)
@@ -143,12 +144,12 @@ struct Decider: Sendable {
         }
     }
 
-    /// Whether a push of this type carries the number of what is unread.
+    /// Whether a push of this type carries the number of unread notifications.
     func showsNumber(_ app: AppID, _ type: EventType) -> Bool {
         catalogs[app]?[type]?.setsBadge ?? false
     }
 
-    /// Of a notification that came of a topic nobody is a follower but by a row that says so.
+    /// Returns the facts for a decision. For a notification of a topic, a user is a follower only if a row exists.
     func facts(
         _ content: NotificationContent,
         _ catalog: Catalog,

@@ -2,20 +2,20 @@ import BellhopRules
 import Push
 import Store
 
-/// A delivery that goes out in a digest.
+/// A delivery that is sent in a digest.
 struct GatheredPush: Sendable {
     let shipment: Shipment
-    /// What would go out if it went by itself.
+    /// The push that would be sent without a digest.
     let message: PushMessage
-    /// The digest that it belongs to.
+    /// The digest's slot.
     let slot: Timestamp
     let createdAt: Timestamp
 }
 
-/// Makes one push of all that was gathered for one device and one slot.
+/// Combines the pushes for one device and one slot into one push.
 ///
-/// Its collapse key follows from the slot: a repeat replaces what it repeats. All deliveries that are in it share its
-/// fate, so that no part of a digest is left over or sent again by itself.
+/// Its collapse key is derived from the slot, so that a repeat replaces the original. All deliveries in it share its
+/// outcome, so that no part of a digest remains or is sent again separately.
 struct DigestGathering {
     private struct Identity: Hashable {
         let recipient: RecipientKey
@@ -31,8 +31,8 @@ struct DigestGathering {
         gathered[identity, default: []].append(push)
     }
 
-    /// The newest notification of each digest carries it; where the app has no words for digests any more, each goes out
-    /// by itself.
+    /// Returns one shipment per digest, carried by its newest notification. If the app no longer has a digest text,
+    /// each push is sent separately.
     func shipments(_ catalogs: CatalogSet, language: (RecipientKey) -> LanguageTag?) -> [Shipment] {
         gathered.flatMap { identity, pushes -> [Shipment] in
             let newestFirst = pushes.sorted { ($0.createdAt, $0.shipment.key.id) > ($1.createdAt, $1.shipment.key.id) }
@@ -66,14 +66,15 @@ struct DigestGathering {
         message.badge = newest.badge
         message.digestCount = count
         message.presentation = newest.presentation
-        // What was gathered has time, whatever its newest would have had by itself.
+        // A digest is not urgent, whatever the urgency of its newest notification.
         message.presentation.urgency = .low
         return PushMessage(message)
     }
 }
 
 extension EventType {
-    /// What clients are told that a digest is: what routes by type would open the screen of one notification.
+    /// The type that clients receive for a digest; a client that routes by type would otherwise open the screen of one
+    /// notification.
     fileprivate static let digest = EventType(validating: "digest")
 }
 

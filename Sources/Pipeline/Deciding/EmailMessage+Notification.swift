@@ -3,7 +3,7 @@ import Push
 import Store
 
 extension EmailMessage {
-    /// What a user's mailbox gets of a notification; nil where there is no address.
+    /// Creates the mail of a notification; `nil` if the user has no address.
     init?(_ key: NotificationKey, _ content: NotificationContent, _ recipient: Recipient, _ catalog: Catalog) {
         guard let address = recipient.email else { return nil }
         let language = recipient.locale.flatMap { catalog.language(of: content.type, for: $0) } ?? catalog.language

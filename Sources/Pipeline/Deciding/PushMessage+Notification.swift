@@ -3,8 +3,8 @@ import Push
 import Store
 
 extension PushMessage {
-    /// What a device gets of a notification; the same at the first attempt and at every later one, but for the number of
-    /// what is unread then.
+    /// Creates the push of a notification for a device. It is the same at each attempt, except the number of unread
+    /// notifications.
     init(
         _ key: NotificationKey,
         _ content: NotificationContent,

@@ -2,23 +2,24 @@ import BellhopRules
 import Postgres
 import Store
 
-/// What users' devices got lately, kept up while a batch is decided: what it sends itself is not written yet.
+/// The recent pushes to users' devices. It is updated while a batch is decided, because the batch's own pushes are not
+/// written yet.
 struct RecentPushes: Sendable {
     private struct Key: Hashable {
         let recipient: RecipientKey
-        /// Nil for all of low priority.
+        /// The key of the burst policy; `nil` for all pushes of low priority.
         let burst: String?
     }
 
     private var latest: [Key: Timestamp] = [:]
     private var counts: [Key: Int] = [:]
-    /// Whether any policy of the batch looks at it.
+    /// Whether any policy of the batch requires the data.
     private var isAsked = false
 
-    /// Nothing is known, since no policy asks for it.
+    /// Creates an empty state, because no policy requires the data.
     init() {}
 
-    /// Asks for those of the records whose type, or app, has a policy that wants it; nothing where none has.
+    /// Reads recent pushes for the records whose type or app has a policy that requires them; empty if there is none.
     init(
         of entries: some Collection<Entry<InboxRecord>>,
         by people: [RecipientKey: Recipient],
@@ -48,10 +49,10 @@ struct RecentPushes: Sendable {
         }
     }
 
-    /// Whether a policy of any app asks for them.
+    /// Whether a policy of any app requires the data.
     static func areAsked(by catalogs: CatalogSet) -> Bool { catalogs.catalogs.contains(where: \.looksBack) }
 
-    /// Adds those of other users.
+    /// Adds the recent pushes of other users.
     static func += (pushes: inout RecentPushes, others: RecentPushes) {
         pushes.latest.merge(others.latest) { first, _ in first }
         pushes.counts.merge(others.counts) { first, _ in first }
@@ -67,7 +68,7 @@ struct RecentPushes: Sendable {
         )
     }
 
-    /// Takes down what was decided of a record.
+    /// Notes the decision about a record.
     mutating func note(_ decision: Decision, of record: InboxRecord, _ catalogs: CatalogSet, at now: Timestamp) {
         guard isAsked, let policy = Policy(of: record, catalogs) else { return }
         let outcomes = decision.devices.map(\.outcome)
@@ -83,7 +84,7 @@ struct RecentPushes: Sendable {
         }
     }
 
-    /// What a catalogue says of a record that asks for what went before.
+    /// The policies of a record's type and app that depend on earlier pushes.
     private struct Policy {
         let burst: (key: String, window: Duration)?
         let cap: PushCap?
@@ -103,6 +104,6 @@ struct RecentPushes: Sendable {
 }
 
 extension Catalog {
-    /// Whether a policy of the app asks what went before.
+    /// Whether a policy of the app depends on earlier pushes.
     fileprivate var looksBack: Bool { cap != nil || types.contains { $0.burst != nil } }
 }

@@ -1,10 +1,11 @@
 import BellhopRules
 import Store
 
-/// Gives each reader the words of their language; those of one message and one language are made once.
+/// Renders texts in each user's language; the text of one message in one language is rendered once.
 struct Translations {
     private let catalogs: CatalogSet
-    /// What ``made`` was made of; by its id it could be another app's event, or another of the same app.
+    /// The source of ``made``. It is compared by identity, because the same id could belong to another app's event or
+    /// to another event of the same app.
     private var source: InboxWords?
     private var made: [LanguageTag: InboxWords] = [:]
 
@@ -12,8 +13,8 @@ struct Translations {
         self.catalogs = catalogs
     }
 
-    /// The words as they are where the reader has no language of their own, or the app does not speak it, or a value
-    /// that its template needs is missing.
+    /// Returns the text in the user's language. It returns the original text if the user has no language, the app does
+    /// not have it, or a value for its template is missing.
     mutating func words(_ words: InboxWords, for reader: Recipient) -> InboxWords {
         guard let locale = reader.locale, let catalog = catalogs[words.app], locale != catalog.language,
             let language = catalog.language(of: words.content.type, for: locale), language != catalog.language

@@ -2,16 +2,16 @@ import BellhopRules
 import Postgres
 import Store
 
-/// Looks up what people have not read, where their pushes show it.
+/// Reads the numbers of unread notifications for users whose pushes show them.
 struct UnreadLookUp: Sendable {
     let store: any PipelineStore
     let catalogs: CatalogSet
 
-    /// Adds what is unread of those in `counted`, nil for all, who have a device, among those of `platforms`, on which their
-    /// app shows the number.
+    /// Adds the numbers for the users in `counted`, or all users if it is `nil`, who have a device on one of
+    /// `platforms` on which their app shows the number.
     ///
-    /// Counting reads a part of the inbox: who has no such device, or has pushes switched off, does without. If the database
-    /// has failed on the count twice, these pushes go out without a number: the next one corrects it.
+    /// Counting reads a part of the inbox, so users without such a device, or with pushes disabled, are left out. If
+    /// the database fails on the count twice, the pushes are sent without a number, and the next one corrects it.
     func add(
         to people: inout [RecipientKey: Recipient],
         of counted: Set<RecipientKey>?,
@@ -19,7 +19,7 @@ struct UnreadLookUp: Sendable {
         _ batch: Batch
     ) async {
         if let counted, counted.isEmpty { return }
-        // Whether somebody has such a device is known sooner than whether they are in a set.
+        // The check for such a device is faster than the check for membership in the set.
         let shown = people.filter { key, person in
             guard person.pushEnabled, !person.devices.isEmpty, let catalog = catalogs[key.app] else { return false }
             return person.devices.contains { device in
@@ -41,7 +41,7 @@ struct UnreadLookUp: Sendable {
         for (key, unread) in unread { people[key]?.unread = unread }
     }
 
-    /// What the number on an icon does not count, by the catalogue's word.
+    /// Returns the types that the catalogue excludes from the number.
     private func typesWithoutNumber(of people: some Sequence<RecipientKey>) -> [AppID: [EventType]] {
         var types: [AppID: [EventType]] = [:]
         for app in Set(people.map(\.app)) {
