@@ -5,10 +5,10 @@ package import ServiceRuntime
 import Store
 import Synchronization
 
-/// Files what lies in the dead-letter queue into the table that the on-call engineer works with.
+/// Stores the messages of the dead-letter queue in the table of the dead-letter commands.
 ///
-/// While the database is away the clerk has no consumer at all: the queue keeps the letters, and any number of clerks
-/// may work on it side by side.
+/// While the database is unavailable, the filer has no consumer, and the queue keeps the dead letters. Any number of
+/// filers may work on it concurrently.
 package struct DeadLetterClerk: Service {
     package let name = "dead-letter clerk"
     private let makeConsumer: @Sendable () -> Consumer
@@ -21,10 +21,10 @@ package struct DeadLetterClerk: Service {
     private let names: TopologyNames
     private let current = CurrentConsumer()
 
-    /// Whether dead letters can arrive: it has a consumer, and that is subscribed.
+    /// Whether dead letters can arrive, because there is a subscribed consumer.
     package var isReady: Bool { current.isConsuming }
 
-    /// `makeConsumer` makes a fresh consumer of the dead-letter queue, not yet started.
+    /// - Parameter makeConsumer: returns a new consumer of the dead-letter queue, not yet started.
     package init(tools: DutyTools, makeConsumer: @escaping @Sendable () -> Consumer) {
         self.makeConsumer = makeConsumer
         pool = tools.pool
@@ -50,11 +50,12 @@ package struct DeadLetterClerk: Service {
         }
     }
 
-    /// Runs one consumer until the drain, or until the database fails; unfiled letters go back to the queue.
+    /// Runs one consumer until the drain, or until the database fails; unstored dead letters return to the queue.
     ///
-    /// If the database fails on single letters, the others are filed for some seconds more, and then all of them come again.
+    /// If the database fails on single dead letters, the others are stored for a few more seconds, and then all failed
+    /// ones are redelivered.
     ///
-    /// - Returns: Whether anything was filed.
+    /// - Returns: Whether anything was stored.
     private func fileUntilTrouble(_ drain: DrainSignal) async -> Bool {
         var hasFiled = false
         var isLeavingSoon = false
@@ -98,21 +99,22 @@ package struct DeadLetterClerk: Service {
         consumer.stop()
     }
 
-    /// A letter on its way into the table.
+    /// A dead letter that is about to be stored.
     private struct Letter: Sendable {
         let tag: DeliveryTag
         let item: DeadLetterItem
     }
 
-    /// The result of a batch of letters.
+    /// The result of a batch of dead letters.
     private struct Filing: Sendable {
         var new = 0
         var done: [DeliveryTag] = []
-        /// Why the others are not filed.
+        /// The reason why the others are not stored.
         var failure: PostgresError?
         var attempts = 0
 
-        /// Whether dividing goes on: not if so many attempts have shown that the server files nothing at all.
+        /// Whether to divide further. It ends if 24 attempts have stored nothing, because the server then accepts
+        /// nothing at all.
         var isWorthwhile: Bool { !done.isEmpty || attempts < 24 }
     }
 
@@ -124,8 +126,8 @@ package struct DeadLetterClerk: Service {
         return filing
     }
 
-    /// In halves if the database rejects a letter or fails on it, so that only the culprit is filed alone, or stays in the
-    /// queue.
+    /// Stores dead letters, in halves if the database rejects one or fails on it. Only the faulty one is then stored
+    /// separately, or stays in the queue.
     private func file(_ letters: ArraySlice<Letter>, into filing: inout Filing) async {
         guard let first = letters.first else { return }
         filing.attempts += 1
@@ -144,7 +146,8 @@ package struct DeadLetterClerk: Service {
         }
     }
 
-    /// A letter that the database refuses is filed without what it can be refused for; its body is bytes, and stays.
+    /// Stores a rejected dead letter without the parts that can cause a rejection; its body consists of bytes and is
+    /// kept.
     private func fileAlone(_ item: DeadLetterItem) async throws(PostgresError) -> Int {
         do {
             return try await file.file([item])
@@ -167,7 +170,7 @@ package struct DeadLetterClerk: Service {
     private static let batch = 200
 }
 
-/// The consumer that the clerk has at the moment, for those who ask from outside.
+/// The filer's current consumer, for the readiness check.
 private final class CurrentConsumer: Sendable {
     private let consumer = Mutex<Consumer?>(nil)
 

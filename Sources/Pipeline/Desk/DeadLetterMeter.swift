@@ -3,7 +3,7 @@ import Postgres
 package import ServiceRuntime
 import Store
 
-/// Measures the desk for dashboards: what is open, how old it is, what is replayed.
+/// Measures dead letters for dashboards: the open ones, their ages and their replays.
 package struct DeadLetterMeter: Service {
     package let name = "dead-letter meter"
     private let tools: DutyTools
@@ -44,7 +44,7 @@ package struct DeadLetterMeter: Service {
         await loop.run(until: drain) {
             let begin = tools.time.steady()
             try await measure(&seen)
-            // However slow the database is, it is asked for no more than a twentieth of the time.
+            // The queries take at most a twentieth of the time, however slow the database is.
             return .after(max(loop.interval, (tools.time.steady() - begin) * 20))
         }
     }
@@ -58,7 +58,7 @@ package struct DeadLetterMeter: Service {
         let found = try await DeadLetterGauge(of: tools.pool, apps: Set(catalogs.current.catalogs.map(\.app)))
         var counts: [Label: Int] = [:]
         for group in found.open { counts[label(group), default: 0] += group.items }
-        // What is no longer open is none, and not as many as at the last look.
+        // A group that is no longer open has the value zero, not its previous value.
         for label in seen.union(counts.keys) {
             open.with(label.app, label.reason).set(Double(counts[label] ?? 0))
         }
@@ -71,7 +71,8 @@ package struct DeadLetterMeter: Service {
         }
     }
 
-    /// Both may be a producer's own words in a message that was refused for them.
+    /// Returns the labels of a group. Both values may be a producer's text in a message that was rejected because of
+    /// them.
     private func label(_ group: DeadLetterGauge.Open) -> Label {
         Label(
             app: group.app?.text ?? "other",

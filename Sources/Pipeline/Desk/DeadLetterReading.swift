@@ -4,8 +4,7 @@ import Cryptography
 import Foundation
 import Store
 
-/// Reads what lies in the dead-letter queue back into an item: our own letters, the broker's, and whatever else
-/// somebody put there.
+/// Converts messages of the dead-letter queue to items: our dead letters, the broker's, and any other messages.
 struct DeadLetterReading {
     private let message: IncomingMessage
     private let headers: FieldTable
@@ -26,11 +25,11 @@ struct DeadLetterReading {
         return reading.ownItem(id)
     }
 
-    /// Whether our headers are our word.
+    /// Whether our headers can be trusted.
     ///
-    /// The broker writes `x-death` on what it dead-letters itself, whose other headers are a producer's; we take it off what
-    /// we bury. It also leaves such a message its routing key, and ours have keys that are our own. Where reading gave up
-    /// before the end of the headers, it may have given up before anything.
+    /// The broker writes `x-death` to messages that it dead-letters, whose other headers are a producer's; we remove it
+    /// from our dead letters. The broker also keeps the routing key of such a message, and our dead letters have
+    /// special keys. If the header parser stopped before the end, any header may be missing.
     private var isOurs: Bool {
         message.exchange == names.dead && names.isKeyOfOurLetters(message.routingKey)
             && headers["x-death"] == nil && !headers.isCut
@@ -62,14 +61,14 @@ struct DeadLetterReading {
         item.attempts = headers[DeadLetterHeaders.attempts]?.integer.map { Int(Int32(clamping: $0)) } ?? 1
         item.redelivered = headers[DeadLetterHeaders.redelivered] == .boolean(true)
         item.replay = Replayed(marks: headers)?.mark
-        // A message says where it came from; a delivery came from nowhere.
+        // A message has an origin; a delivery has none.
         if headers[DeadLetterHeaders.originExchange] == nil { item.delivery = DeliveryKey(letter: message.body) }
         return item
     }
 
     private func text(_ name: String) -> String? { headers[name]?.text?.storable }
 
-    // MARK: - The broker's
+    // MARK: - The broker's dead letters
 
     private struct Death {
         let queue: String
@@ -77,10 +76,10 @@ struct DeadLetterReading {
         let at: Timestamp?
     }
 
-    /// The newest entry of `x-death`, which is the first.
+    /// The newest entry of `x-death`, which is the first one.
     ///
-    /// Only its queue and its reason are the broker's word: up to RabbitMQ 3.13, where a producer has sent an entry of the
-    /// same two, the broker counts it one higher and leaves the rest as it is. A time that is not over is not believed.
+    /// Only its queue and its reason are from the broker. Up to RabbitMQ 3.13, if a producer has sent an entry with the
+    /// same queue and reason, the broker only increments its count. A future time is ignored.
     private var death: Death? {
         guard case .array(let deaths) = headers["x-death"], case .table(let death) = deaths.first else { return nil }
         var at: Timestamp?
@@ -92,11 +91,11 @@ struct DeadLetterReading {
         )
     }
 
-    /// Where it came from the routing key says, which the dead-letter exchange leaves as it is and which the broker has held
-    /// against the producer's permissions.
+    /// Creates the item of a message that the broker dead-lettered. Its origin is its routing key, which the
+    /// dead-letter exchange preserves and the broker has checked against the producer's permissions.
     ///
-    /// So a message came through the events exchange unless it died in a queue that no producer can write to, and what
-    /// somebody has put straight on a lane is taken for a message under the lane's name.
+    /// The message counts as one of the events exchange, unless its last queue is closed to producers. A message that
+    /// was put directly on a lane therefore counts as a message with the lane's name.
     private func brokersItem(_ death: Death) -> DeadLetterItem {
         let hash = DeadLetterContent(message, diedIn: death.queue, of: death.reason).hash
         let isInternal = names.isInternal(queue: death.queue)
@@ -112,12 +111,12 @@ struct DeadLetterReading {
             exchange: isInternal ? names.work : names.events
         )
         if !isInternal {
-            // Whatever its properties say, the key says whose it is.
+            // The key determines the app, whatever the properties contain.
             let words = message.routingKey.split(separator: ".", maxSplits: 1)
             item.cause.app = words.first.map { String($0).storable }
             if words.count > 1 { item.cause.eventType = String(words[1]).storable }
         }
-        // Only our own publishers reach that queue, so there the marks are no producer's.
+        // Only our publishers write to that queue, so the marks there are not a producer's.
         guard death.queue == names.replay, let replayed = Replayed(marks: headers) else { return item }
         item.replay = replayed.mark
         item.origin.exchange = replayed.exchange.storable
@@ -125,7 +124,7 @@ struct DeadLetterReading {
         return item
     }
 
-    /// Neither ours nor the broker's: kept all the same.
+    /// Creates the item of any other message, which is kept, too.
     private func foundItem() -> DeadLetterItem {
         let hash = DeadLetterContent(message, diedIn: "", of: "").hash
         return brokerSide(
@@ -150,7 +149,7 @@ struct DeadLetterReading {
     ) -> DeadLetterItem {
         var cause = why
         let read = LegibleNames(InboundEnvelope(message, eventsExchange: names.events))
-        // Where it lies is no app's name.
+        // The queue's name is not an app's name.
         let key = message.routingKey == names.dead ? nil : message.routingKey.split(separator: ".").first
         cause.app = read.app?.text ?? key.map { String($0).storable }
         cause.eventType = read.eventType?.text ?? message.properties.type?.storable
@@ -175,7 +174,7 @@ struct DeadLetterReading {
 }
 
 extension String {
-    /// PostgreSQL's text cannot hold NUL.
+    /// The text without NUL, which PostgreSQL's text cannot contain.
     fileprivate var storable: String {
         contains("\0") ? replacingOccurrences(of: "\0", with: "\u{FFFD}") : self
     }

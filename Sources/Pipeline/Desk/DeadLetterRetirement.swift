@@ -2,7 +2,7 @@ import Postgres
 package import ServiceRuntime
 import Store
 
-/// Deletes resolved and discarded dead letters when they have been kept for long enough.
+/// Deletes resolved and discarded dead letters after their retention period.
 package struct DeadLetterRetirement: Service {
     package let name = "dead-letter retention"
     private let retirement: RetirementBook

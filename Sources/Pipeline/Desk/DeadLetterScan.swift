@@ -3,36 +3,37 @@ import BellhopRules
 package import ServiceRuntime
 package import Store
 
-/// Goes through the broker's dead-letter queue without the database, for the night when that is what is broken.
+/// Reads the broker's dead-letter queue without the database, for use while the database is unavailable.
 ///
-/// What is looked at and not settled goes back to the queue when the scan ends; the queue's delivery limit is out of reach.
-/// A clerk has no consumer while the database is away, so nobody else takes from the queue meanwhile.
+/// Messages that were read and not settled return to the queue when the scan ends; the queue's delivery limit is out of
+/// reach. A filer has no consumer while the database is unavailable, so the scan is the only consumer.
 package struct DeadLetterScan: Sendable {
     private let broker: BrokerAddress
     private let names: TopologyNames
     private let bounds: Bounds
     private let time: any TimeSource
 
-    /// How long it waits, and how much it looks at.
+    /// The limits of time and memory.
     package struct Bounds: Sendable {
-        /// The operator's program waits so long for the next message before it asks whether there is any.
+        /// The wait for the next message, after which the scan queries the queue's length.
         package var silence = Duration.seconds(1)
-        /// Such silences in a row before it gives up what the broker has, and does not send.
+        /// The number of consecutive waits without a message, after which it leaves messages that the broker has and
+        /// does not deliver.
         package var silences = 30
-        /// What one consumer may hold without settling it: no more than AMQP can say.
+        /// The maximum of unsettled messages per consumer, which is AMQP's limit.
         package var held = Int(UInt16.max)
-        /// Consumers that hold what others cannot: a connection and some megabytes each.
+        /// The maximum of consumers, which together hold more messages; each needs a connection and some megabytes.
         package var consumers = 16
 
         package init() {}
     }
 
-    /// How far a scan has come.
+    /// The extent of a scan.
     package enum Reach: Sendable, Equatable {
         /// The broker has no such queue.
         case noQueue
         case everything
-        /// So many letters lie behind what was looked at.
+        /// This number of dead letters was not reached.
         case part(left: Int)
     }
 
@@ -48,10 +49,10 @@ package struct DeadLetterScan: Sendable {
         self.time = time
     }
 
-    /// Calls `body` with the items that lie in the queue, in batches; those whose positions it returns leave the queue.
+    /// Calls `body` with the items in the queue, in batches. Items whose positions it returns leave the queue.
     ///
-    /// What is looked at and stays is held until the end, so that it does not come round again; a consumer that holds as
-    /// much as it may is joined by another. Throws where the broker cannot be reached.
+    /// Items that stay are held until the end, so that they are not delivered again. When a consumer holds its maximum,
+    /// another one joins. It throws an error if the broker is unavailable.
     package func run(_ body: ([DeadLetterItem]) async throws -> Set<Int>) async throws -> Reach {
         guard try await count() != nil else { return .noQueue }
         var consumers: [Consumer] = []
@@ -75,7 +76,7 @@ package struct DeadLetterScan: Sendable {
         return try result.get()
     }
 
-    /// How many of the letters that one consumer has been sent stay, and how many it was not sent.
+    /// Returns the number of a consumer's dead letters that stay, and the number that it did not receive.
     private func goThrough(
         _ consumer: Consumer,
         _ body: ([DeadLetterItem]) async throws -> Set<Int>
@@ -86,8 +87,8 @@ package struct DeadLetterScan: Sendable {
         var first: DeliveryTag?
         while true {
             guard let batch = await next(consumer) else {
-                // Silence alone says nothing: a broker that has much to do takes longer than that. Where it has nothing
-                // left, the last of it may still be on its way.
+                // A wait without a message proves nothing, because a busy broker may take longer. If the queue is
+                // empty, its last messages may still be in flight.
                 let left = try await count() ?? 0
                 let isOver = left == 0 ? left == formerlyLeft : held >= bounds.held || silences >= bounds.silences
                 guard !isOver else { return (held, left) }
@@ -110,7 +111,7 @@ package struct DeadLetterScan: Sendable {
         }
     }
 
-    /// What was looked at came round again.
+    /// Returns the error for a lost connection, after which the queue delivers the same messages again.
     private func interrupted() -> CommandFailure {
         CommandFailure(
             .tryAgain,
@@ -130,7 +131,7 @@ package struct DeadLetterScan: Sendable {
         )
     }
 
-    /// The letters that nobody holds; nil where there is no such queue.
+    /// Returns the number of dead letters that no consumer holds; `nil` if the queue does not exist.
     private func count() async throws -> Int? {
         let queue = names.dead
         return try await BrokerSession.with(broker, name: "bellhop dead-letters") { session in
@@ -138,9 +139,9 @@ package struct DeadLetterScan: Sendable {
         }
     }
 
-    /// Publishes rejected messages to the replay queue; which of them the broker has confirmed.
+    /// Publishes rejected messages to the replay queue, and returns which of them the broker has confirmed.
     ///
-    /// Those whose bodies were cut must not be among them.
+    /// Messages with a cut body must not be among them.
     package static func republish(
         _ items: [DeadLetterItem],
         by desk: DeskOperator,
@@ -160,7 +161,7 @@ package struct DeadLetterScan: Sendable {
         return await publisher.publish(messages).map { $0 == .confirmed }
     }
 
-    /// What comes within the silence; nil where nothing does.
+    /// Returns the messages that arrive within the wait; `nil` if there are none.
     private func next(_ consumer: Consumer) async -> [IncomingMessage]? {
         await withTaskGroup(of: [IncomingMessage]?.self) { group in
             group.addTask { await consumer.next(atMost: Self.batch, bytes: DeadLetterBook.pageBytes) }
@@ -170,7 +171,8 @@ package struct DeadLetterScan: Sendable {
             }
             let first = await group.next() ?? nil
             group.cancelAll()
-            // A batch that came at the very end of the silence is not lost: it would come back only with the next scan.
+            // A batch that arrives at the end of the wait must not be lost: it would be redelivered only in the next
+            // scan.
             if let first { return first }
             return await group.next() ?? nil
         }

@@ -3,9 +3,10 @@ import Postgres
 package import ServiceRuntime
 import Store
 
-/// Measures for dashboards how long the oldest delivery has waited that is owed: for its time, or for its outlet.
+/// Measures the age of the oldest open delivery for dashboards: of due deliveries, and of deliveries that wait for
+/// their outlet.
 ///
-/// The scheduler looks, so that it is known, too, where no worker is left to say it.
+/// The scheduler measures it, so that it is known even if no worker runs.
 package struct DebtMeter: Service {
     package let name = "debt meter"
     private let tools: DutyTools
@@ -14,7 +15,7 @@ package struct DebtMeter: Service {
     private let overdue: Labelled<Gauge>
     private let backlogs: Labelled<Gauge>
 
-    /// Once a minute: while a backup runs, the beginning of an index is full of what was taken long ago.
+    /// Measures once per minute: during a backup, the beginning of an index is full of dead entries.
     package init(tools: DutyTools, catalogs: CatalogSource, interval: Duration = .seconds(60)) {
         self.tools = tools
         self.catalogs = catalogs
@@ -56,7 +57,7 @@ package struct DebtMeter: Service {
             let outlet = Outlet(app: part.app.text, provider: part.provider)
             ages[outlet] = max(backlog.age, ages[outlet] ?? 0)
         }
-        // What is empty now is not as old as at the last look.
+        // A backlog that is empty now has the value zero, not its previous value.
         for outlet in seen.union(ages.keys) { backlogs.with(outlet.app, outlet.provider).set(ages[outlet] ?? 0) }
         seen.formUnion(ages.keys)
     }

@@ -3,7 +3,7 @@ import Postgres
 package import ServiceRuntime
 import Store
 
-/// Measures fan-outs for dashboards: how many go on, how many are paused, and for how long one has stood still.
+/// Measures fan-outs for dashboards: the numbers of running and paused ones, and the longest stall.
 package struct FanoutMeter: Service {
     package let name = "fan-out meter"
     private let tools: DutyTools
@@ -40,7 +40,7 @@ package struct FanoutMeter: Service {
         let known = Set(catalogs.current.catalogs.map(\.app.text))
         let found = try await FanoutGauge(of: tools.pool).groups
         let groups = found.map { ($0, known.contains($0.app) ? $0.app : "other") }
-        // What has ended is none, and not as many as at the last look.
+        // A fan-out that has ended counts as zero, not with its previous value.
         seen.formUnion(groups.map(\.1))
         for app in seen {
             for state in FanoutState.open {

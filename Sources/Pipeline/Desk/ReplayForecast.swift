@@ -3,7 +3,7 @@ package import BellhopRules
 package import Postgres
 package import Store
 
-/// Foresees a replay item by item, with the rules, the settings and the ledger as they are now; changes nothing.
+/// Predicts a replay item by item, with the current rules, settings and ledger, without effects.
 ///
 /// It assumes that the providers of an app's devices are configured where the workers run.
 package struct ReplayForecast: Sendable {
@@ -27,7 +27,7 @@ package struct ReplayForecast: Sendable {
         follows = FollowBook(pool: pool)
     }
 
-    /// One prediction for each item, in their order.
+    /// Returns one prediction for each item, in order.
     package func predict(
         _ items: [DeadLetterMessage],
         at now: Timestamp
@@ -48,7 +48,7 @@ package struct ReplayForecast: Sendable {
         return predictions
     }
 
-    /// A message, and when it first came.
+    /// A message with the time of its first arrival.
     package struct Arrival: Sendable {
         fileprivate let origin: DeadLetterItem.Origin
         fileprivate let time: Timestamp
@@ -59,7 +59,7 @@ package struct ReplayForecast: Sendable {
         }
     }
 
-    /// What would become of one message.
+    /// Predicts the outcome of one message.
     package func predict(
         _ message: Arrival,
         at now: Timestamp
@@ -69,7 +69,7 @@ package struct ReplayForecast: Sendable {
         return try await predict([message], decider, gates).first ?? ReplayPrediction(.gone)
     }
 
-    /// An item about this message, named as the rules read it.
+    /// Returns an item about this message, with the names that the rules read from it.
     package func naming(_ item: DeadLetterItem) -> DeadLetterItem {
         let sorted = sorted([Arrival(item.origin, at: item.failedAt)])
         guard let event = sorted.records.first?.work.words.event ?? sorted.plans.first?.work.event else { return item }
@@ -81,7 +81,7 @@ package struct ReplayForecast: Sendable {
         return named
     }
 
-    /// Why the rules would refuse a message, and where; nil where they would not.
+    /// Returns the reason and the place of the rules' rejection of a message; `nil` if they accept it.
     package func rejection(of message: Arrival) -> String? {
         isWork(message) ? nil : sorted([message]).faults.first?.work.words
     }
@@ -126,7 +126,7 @@ package struct ReplayForecast: Sendable {
         }
     }
 
-    /// What a prediction goes by.
+    /// The facts on which a prediction is based.
     private struct Facts {
         let person: Recipient
         var follow: DecisionFacts.Follow?
@@ -163,7 +163,7 @@ package struct ReplayForecast: Sendable {
         _ gates: ReplayGates
     ) async throws(PostgresError) -> [ReplayPrediction] {
         let sorted = sorted(messages)
-        // Whatever our own work was to bring about, the ledger knows and sees to.
+        // The ledger contains the work of internal messages and completes it without a replay.
         var predictions = messages.map { ReplayPrediction(isWork($0) ? .stillOwed : .wouldRecord) }
         for fault in sorted.faults where !isWork(messages[fault.index]) {
             predictions[fault.index] = ReplayPrediction(.stillInvalid, fault.work.reason)
@@ -216,7 +216,7 @@ package struct ReplayForecast: Sendable {
 }
 
 extension InboundEnvelope {
-    /// A filed message as the rules saw it when it came.
+    /// Creates the rules' view of a stored message at its arrival.
     package init(_ origin: DeadLetterItem.Origin, eventsExchange: String) {
         let properties = AMQPJSON.properties(origin.properties) ?? MessageProperties()
         let headers = AMQPJSON.table(origin.headers) ?? FieldTable()

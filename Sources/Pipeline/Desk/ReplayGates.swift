@@ -2,7 +2,7 @@ import BellhopRules
 import Postgres
 import Store
 
-/// What stands before the providers at this moment, as a replay would meet it.
+/// The current obstacles at the providers, as a replay would find them.
 struct ReplayGates: Sendable {
     private let breakers: [OpenBreaker]
     private let holds: [HoldScope]
@@ -12,7 +12,7 @@ struct ReplayGates: Sendable {
         holds = try await HoldBook(pool: pool).all().map(\.scope)
     }
 
-    /// What an outcome comes to for a device, or for the user's mailbox where that is nil.
+    /// Returns the prediction for an outcome at a device, or at the user's mailbox if the device is `nil`.
     func prediction(_ outcome: Outcome, to device: Device?, _ app: AppID, _ type: EventType) -> ReplayPrediction {
         guard case .send = outcome else { return ReplayPrediction(outcome) }
         let outlet = device.map { OutletKey(app: app, provider: $0.provider) } ?? .email(of: app)

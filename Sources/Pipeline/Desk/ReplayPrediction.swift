@@ -1,32 +1,32 @@
 import BellhopRules
 
-/// What a replay would make of one item, if it went out at this moment.
+/// The outcome of one item if it were replayed now.
 package struct ReplayPrediction: Sendable, Equatable {
     package enum Kind: String, CaseIterable, Sendable {
         case wouldSend = "would-send"
         /// It would wait behind an open breaker.
         case heldByBreaker = "held-by-breaker"
-        /// It would wait until an operator releases it.
+        /// It would wait until an operator releases the hold.
         case heldByOperator = "held-by-operator"
-        /// It would wait, for the end of quiet hours or for a digest.
+        /// It would wait for the end of quiet hours or for a digest.
         case quietUntil = "quiet-until"
-        /// Something would be recorded or changed, and nothing be sent.
+        /// Something would be recorded or changed, and nothing would be sent.
         case wouldRecord = "would-record"
         case optedOut = "opted-out"
         case tokenGone = "token-gone"
         case alreadyDelivered = "already-delivered"
         case alreadyRecorded = "already-recorded"
         case expired
-        /// Somebody is about to send it anyway.
+        /// Its delivery is still open and will be sent without a replay.
         case stillOwed = "still-owed"
-        /// It would be refused again.
+        /// It would be rejected again.
         case stillInvalid = "invalid-still"
-        /// Its user was erased, or its line in the ledger is no more.
+        /// Its user was erased, or its row in the ledger no longer exists.
         case gone
     }
 
     package let kind: Kind
-    /// The rule's or the rejection's word, or until when it would wait.
+    /// The rule's or the rejection's reason, or the end of the wait.
     package let detail: String?
 
     init(_ kind: Kind, _ detail: String? = nil) {
@@ -34,7 +34,7 @@ package struct ReplayPrediction: Sendable, Equatable {
         self.detail = detail
     }
 
-    /// What the rules say of a push that would go out.
+    /// Creates the prediction for a push with this outcome of the rules.
     init(_ outcome: Outcome) {
         switch outcome {
         case .send: self.init(.wouldSend)
@@ -47,7 +47,7 @@ package struct ReplayPrediction: Sendable, Equatable {
         }
     }
 
-    /// Of several pushes of one message the one that matters most.
+    /// The rank of the prediction; among several pushes of one message, the lowest rank is the most important.
     var weight: Int { Self.byWeight.firstIndex(of: kind) ?? Self.byWeight.count }
 
     private static let byWeight: [Kind] = [

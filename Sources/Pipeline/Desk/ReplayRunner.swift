@@ -4,11 +4,10 @@ import Postgres
 package import ServiceRuntime
 package import Store
 
-/// Carries replays on: sends what waits at the pace that was asked for, finds out what became of it, and pauses where too
-/// much fails.
+/// Runs replays: sends waiting items at the requested rate, collects the outcomes, and pauses if too many fail.
 ///
-/// Everything that it knows is in the database, so that any other runner goes on where this one was killed. Any number may
-/// run; each replay is in the hands of one.
+/// All of its state is in the database, so that another runner continues after a crash. Any number may run; each replay
+/// is held by one.
 package struct ReplayRunner: Service {
     package let name = "replays"
     private let run: ReplayRunBook
@@ -37,7 +36,7 @@ package struct ReplayRunner: Service {
         try? await run.release()
     }
 
-    /// Takes every replay one step further.
+    /// Advances every replay by one step.
     private func step(
         _ throttles: inout [Int64: ReplayThrottle],
         _ drain: DrainSignal
@@ -45,7 +44,7 @@ package struct ReplayRunner: Service {
         let replays = try await run.take(for: Self.lease)
         throttles = throttles.filter { id, _ in replays.contains { $0.id == id } }
         for replay in replays {
-            // Whoever had it before may have died between the ledger and the broker.
+            // The previous runner may have died after the write to the ledger and before the publication.
             if throttles[replay.id] == nil {
                 _ = await resumes.replay(try await run.unclaimed(of: replay.id), until: drain)
             }
@@ -94,7 +93,9 @@ package struct ReplayRunner: Service {
         if let ramp = replay.ramp, count > 0 { try await run.setRamp(Self.rampStep(after: ramp), of: replay.id) }
     }
 
-    /// - Returns: false where the broker took nothing of it, so that there is no use in going on at once.
+    /// Sends items.
+    ///
+    /// - Returns: `false` if the broker accepted none of them, so that an immediate continuation is useless.
     private func send(
         _ pieces: [ReplayPiece],
         of replay: ReplayRecord,
@@ -114,7 +115,8 @@ package struct ReplayRunner: Service {
             messages.append((piece, OutgoingMessage(replaying: origin, replayed, names: names)))
         }
         let outcomes = await publisher.publish(messages.map(\.message))
-        // Confirmed first, noted afterwards: what a crash leaves in between goes out twice, under the same mark.
+        // Messages are confirmed first and marked afterwards. After a crash in between, they are sent twice with the
+        // same mark.
         var confirmed: [Int64] = []
         for (message, outcome) in zip(messages, outcomes) {
             switch outcome {
@@ -131,7 +133,7 @@ package struct ReplayRunner: Service {
         return false
     }
 
-    /// 1, 2, 5, 10, 20, 50, … up to the window.
+    /// Returns the next ramp size: 1, 2, 5, 10, 20, 50, … up to the window.
     static func rampStep(after size: Int) -> Int {
         var unit = 1
         while unit * 10 <= size { unit *= 10 }
@@ -139,10 +141,10 @@ package struct ReplayRunner: Service {
         return min(next, window)
     }
 
-    /// Items of a replay that may be under way at a time: enough to keep the lane busy, few enough to notice in time that
-    /// they all fail.
+    /// The maximum of a replay's items in flight: enough to keep the lane busy, and few enough to detect a general
+    /// failure in time.
     static let window = 1000
-    /// Items in memory at a time; their bodies have a limit of their own.
+    /// The maximum of items in memory; their bodies have a separate limit.
     private static let page = 250
     private static let bodyWasCut = "only the beginning of its body is left, and that is not the message"
     private static let mayBeForgotten = "what guards against doubles may have forgotten it"
@@ -152,7 +154,7 @@ package struct ReplayRunner: Service {
 }
 
 extension PublishOutcome {
-    /// Whether publishing again would change anything.
+    /// Whether another publication would change nothing.
     fileprivate var isFinal: Bool {
         switch self {
         case .confirmed, .unwritable, .tooLarge: true
