@@ -4,9 +4,9 @@ import Postgres
 package import ServiceRuntime
 import Store
 
-/// Hands over the users whose unread count has changed, so that a worker tells their devices.
+/// Releases users whose unread count has changed, so that a worker updates their devices.
 ///
-/// Any number may run. A crash at any point means at worst that a device is told the same number twice.
+/// Any number may run. In the worst case, a crash makes a device receive the same number twice.
 package struct BadgeHandOver: Service {
     package let name = "badges"
     private let tools: DutyTools
@@ -15,7 +15,7 @@ package struct BadgeHandOver: Service {
     private let handedOver: Counter
     private let calm: Duration
 
-    /// How often it looks, and for how long a user must have read nothing.
+    /// The poll interval, and the time for which a user must have read nothing.
     package struct Rhythm: Sendable {
         package var interval: Duration
         package var calm: Duration

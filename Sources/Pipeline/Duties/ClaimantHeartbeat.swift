@@ -2,20 +2,20 @@ package import Postgres
 package import ServiceRuntime
 package import Store
 
-/// Proves that a process which claims deliveries is alive, so that schedulers know when it is not.
+/// Proves that a process with claims is alive, so that schedulers detect its end.
 ///
-/// It beats every five seconds, and holds a lock on a session of its own, which the server ends with the process. During a
-/// drain it no longer beats: the lock lasts until the process ends.
+/// It writes a heartbeat every five seconds, and holds a lock in a dedicated session, which the server ends with the
+/// process. During a drain it writes no heartbeat; the lock lasts until the process ends.
 package final class ClaimantHeartbeat: Service {
     package let name = "claimant"
-    /// By which claims name this process.
+    /// The identity of this process in its claims.
     package var claimant: Claimant { Claimant(number: number) }
     private let number: Int64
     private let book: ClaimantBook
     private let lock: NotificationListener
     private let logger: Logger
 
-    /// Enrols the process; `session` is how its session is opened, with the rights of its role.
+    /// Enrols the process. `session` contains the options of its session, with the rights of its role.
     package init(book: ClaimantBook, session: ListenerOptions, logger: Logger) async throws(PostgresError) {
         let number = try await book.enrol()
         var session = session
@@ -40,7 +40,7 @@ package final class ClaimantHeartbeat: Service {
         }
     }
 
-    /// Ends the session, and with it the lock.
+    /// Ends the session and thus releases the lock.
     package func close() {
         lock.close()
     }

@@ -3,15 +3,15 @@ import ServiceRuntime
 import Store
 import Synchronization
 
-/// Finds out which claimants have died, so that a hand-over need not wait for them.
+/// Detects dead claimants, so that their deliveries are released without waiting for them.
 ///
-/// Thread safety: what it has found is behind a lock.
+/// Thread safety: the findings are behind a lock.
 final class ClaimantWatch: Sendable {
-    /// What a hand-over goes by.
+    /// The state on which a release depends.
     struct Findings: Sendable {
-        /// Those who are dead, as claims name them.
+        /// The numbers of dead claimants, as claims contain them.
         var dead: [Int64] = []
-        /// Grows with each death.
+        /// A counter that increases when claimants die.
         var deaths = 0
     }
 

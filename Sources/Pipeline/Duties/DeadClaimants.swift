@@ -1,11 +1,11 @@
 import ServiceRuntime
 import Store
 
-/// Which claimants are dead, as far as one scheduler has seen it by its own steady clock.
+/// The dead claimants, as observed by one scheduler on its steady clock.
 ///
-/// Dead is a claimant whose lock is free and that has not beaten for ``patience``. Neither alone would do: a server that
-/// restarts, a failover or a pooler ends sessions of processes that live, and a process that cannot write for a moment is
-/// not dead. A look that fails, or comes late, begins the time anew.
+/// A claimant is dead if its lock is free and it has written no heartbeat for ``patience``. One condition alone does
+/// not suffice. A server restart, a failover or a pooler ends sessions of live processes, and a process that cannot
+/// write for a moment is not dead. A failed or late poll starts the period again.
 struct DeadClaimants: Sendable {
     private struct Record {
         var beats: Int64
@@ -16,22 +16,23 @@ struct DeadClaimants: Sendable {
     private var records: [Int64: Record] = [:]
     private var lookedAt: ContinuousClock.Instant?
 
-    /// More than two beats.
+    /// More than two heartbeats.
     static let patience = Duration.seconds(12)
-    /// Between two looks at most; a scheduler that was stopped, or its whole machine, has seen nothing meanwhile.
+    /// The longest gap between two polls. A scheduler that was suspended, possibly with its whole machine, has observed
+    /// nothing meanwhile.
     static let longestGap = Duration.seconds(10)
-    /// How long the dead are remembered: longer than any lease, and than it takes to release what they had claimed.
+    /// The period for which dead claimants are remembered. It is longer than any lease and the release of their claims.
     static let memory = Duration.seconds(3600)
 
-    /// Those who are dead, by the numbers that the database knows.
+    /// The dead claimants, by their numbers in the database.
     var numbers: [Int64] { records.filter { $0.value.diedAt != nil }.map(\.key) }
 
-    /// Those of whom nothing can be left.
+    /// Returns the dead claimants of which no claim can remain.
     func forgotten(at now: ContinuousClock.Instant) -> [Int64] {
         records.filter { $0.value.diedAt.map { now - $0 > Self.memory } ?? false }.map(\.key)
     }
 
-    /// Takes in what a look has found; whether somebody has died since the last one.
+    /// Adds the result of a poll, and returns whether a claimant has died since the last one.
     mutating func see(_ sightings: [ClaimantBook.Sighting], at now: ContinuousClock.Instant) -> Bool {
         let isLate = lookedAt.map { now - $0 > Self.longestGap } ?? true
         lookedAt = now
@@ -53,7 +54,7 @@ struct DeadClaimants: Sendable {
         return hasNews
     }
 
-    /// A look has failed.
+    /// Notes a failed poll.
     mutating func miss() {
         lookedAt = nil
     }

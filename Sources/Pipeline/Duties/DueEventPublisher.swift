@@ -2,10 +2,11 @@ import Postgres
 package import ServiceRuntime
 import Store
 
-/// Publishes the events whose `deliverAt` has come: from then on each is an event like any other.
+/// Publishes events whose `deliverAt` is due. From then on each is an event like any other.
 ///
-/// An event that a crash makes it publish twice is recorded once, since it keeps its id. So is one for a wider audience that
-/// nobody has expanded, whatever it was left over by; one that has expired meanwhile, or is too old, is closed instead.
+/// If a crash causes a repeated publication, the event is recorded once, because it keeps its id. The duty also
+/// publishes events for a wide audience whose expansion never began, for whatever reason. An event that has expired
+/// meanwhile, or is too old, is closed instead.
 package struct DueEventPublisher: Service {
     package let name = "due-events"
     private let plans: EventBook
@@ -16,7 +17,7 @@ package struct DueEventPublisher: Service {
     private let closed: Labelled<Counter>
     private let age: Duration
 
-    /// `age` is from when on an event for a wider audience is too old to be expanded.
+    /// - Parameter age: the age from which an event for a wide audience is no longer expanded.
     package init(tools: DutyTools, interval: Duration = .seconds(1), age: Duration = .seconds(86_400)) {
         self.tools = tools
         self.age = age
@@ -39,7 +40,8 @@ package struct DueEventPublisher: Service {
         await loop.run(until: drain) { try await publishDue(&lookBack) }
     }
 
-    /// What is not known to have gone out is given back at once: to publish it twice is harmless, to keep it is not.
+    /// Publishes due events. Events without a confirm are returned immediately: a second publication is harmless, a
+    /// lost one is not.
     private func publishDue(_ lookBack: inout LookBack) async throws(PostgresError) -> DutyLoop.Next {
         let taken = try await lookBack.look { (span) throws(PostgresError) in
             try await plans.takeDue(

@@ -3,7 +3,7 @@ import BellhopRules
 package import Postgres
 package import ServiceRuntime
 
-/// What the scheduler's duties work with.
+/// The dependencies of the scheduler's duties.
 package struct DutyTools: Sendable {
     let pool: PostgresPool
     let publisher: any MessagePublisher
@@ -12,7 +12,7 @@ package struct DutyTools: Sendable {
     let chance: Chance
     let logger: Logger
     let metrics: MetricsRegistry
-    /// What keeps duties from deciding by a wrong clock; `nil` only if nothing is decided by one.
+    /// Prevents duties from acting on a wrong clock; `nil` only if no duty depends on one.
     let clocks: ClockWatch?
 
     package init(
@@ -37,7 +37,7 @@ package struct DutyTools: Sendable {
 }
 
 extension DutyTools {
-    /// The loop of the duty of that name; `trouble` is what the log says of a turn that failed.
+    /// Returns a loop for a duty. `trouble` is the log message for a failed turn.
     ///
     /// No turn begins while the clocks of this host and of the database differ.
     func loop(of duty: String, every interval: Duration, trouble: String) -> DutyLoop {
@@ -46,21 +46,21 @@ extension DutyTools {
         }
     }
 
-    /// The same for one that only measures, and goes on whatever the clocks show.
+    /// Returns a loop for a duty that only measures and runs whatever the clocks show.
     func meterLoop(of meter: String, every interval: Duration, trouble: String) -> DutyLoop {
         DutyLoop(interval: interval, trouble: trouble, chance: chance, logger: logger.labelled(meter))
     }
 
-    /// The latest instant that counts as past by this host's clock: a database whose clock is further ahead finds nothing more
-    /// due than this.
+    /// The latest instant that counts as past on this host's clock. If the database's clock is further ahead, nothing
+    /// later than this is due.
     var latest: Instant { time.now() + .seconds(60) }
 
-    /// What sends resumes, for a duty that hands work over.
+    /// Returns the sender of resumes for a duty that releases deliveries.
     func resumes(_ logger: Logger) -> ResumeSender {
         ResumeSender(publisher: publisher, names: names, time: time, chance: chance, logger: logger)
     }
 
-    /// An event as a producer publishes it.
+    /// Returns an event in the form in which a producer publishes it.
     func event(_ app: AppID, _ type: String, _ body: [UInt8]) -> OutgoingMessage {
         OutgoingMessage(
             exchange: names.events,

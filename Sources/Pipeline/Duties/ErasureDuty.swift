@@ -2,7 +2,7 @@ import Postgres
 package import ServiceRuntime
 import Store
 
-/// Erases once more whoever was erased a minute ago: what was being written meanwhile has been written by now.
+/// Repeats each erasure after a minute, because data that was being written meanwhile is stored by then.
 ///
 /// Any number may run.
 package struct ErasureDuty: Service {
@@ -12,7 +12,7 @@ package struct ErasureDuty: Service {
     private let patience: Duration
     private let oldest: Gauge
 
-    /// Looks once in an `interval`; no statement takes longer than `patience`.
+    /// Polls once per `interval`; no statement takes longer than `patience`.
     package init(tools: DutyTools, interval: Duration = .seconds(15), patience: Duration = .seconds(60)) {
         book = ErasureBook(pool: tools.pool)
         loop = tools.loop(of: name, every: interval, trouble: "cannot read pending erasures")

@@ -2,7 +2,7 @@ import Postgres
 package import ServiceRuntime
 import Store
 
-/// Publishes pages of fan-outs that no message names: those of a fan-out that was resumed, and those whose message was lost.
+/// Publishes fan-out pages for which no message exists: those of a resumed fan-out, and those whose message was lost.
 ///
 /// Any number may run: each takes pages that no other holds. A page that is published twice is recorded once.
 package struct FanoutHandOver: Service {
@@ -11,7 +11,7 @@ package struct FanoutHandOver: Service {
     private let resumes: ResumeSender
     private let logger: Logger
     private let loop: DutyLoop
-    /// After which a page that nobody has finished is taken for lost: longer than any page takes.
+    /// The time after which an unfinished page counts as lost; longer than any page takes.
     private let grace: Duration
 
     package init(tools: DutyTools, interval: Duration = .seconds(1), grace: Duration = .seconds(300)) {

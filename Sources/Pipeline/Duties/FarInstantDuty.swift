@@ -2,9 +2,9 @@ import Postgres
 package import ServiceRuntime
 import Store
 
-/// Sets back instants that lie further ahead than anything is ever planned, as a clock that was wrong leaves them.
+/// Corrects instants that lie further ahead than anything is planned, which a wrong clock has left behind.
 ///
-/// Any number may run. None does while clocks differ.
+/// Any number may run. None runs while clocks differ.
 package struct FarInstantDuty: Service {
     package let name = "far-instants"
     private let book: FarInstantBook
@@ -26,7 +26,7 @@ package struct FarInstantDuty: Service {
     package func run(until drain: DrainSignal) async throws {
         var walk = FarInstantBook.Walk()
         await loop.run(until: drain) {
-            // One place on which the server fails does not keep the others wrong.
+            // If the server fails on one place, the others are still corrected.
             var failure: PostgresError?
             for place in FarInstantBook.Place.allCases {
                 do throws(PostgresError) {

@@ -2,11 +2,11 @@ import Postgres
 package import ServiceRuntime
 import Store
 
-/// Finds first attempts whose worker died and whose message never came back, and has them handed over.
+/// Finds first attempts whose worker died and whose message was never redelivered, and releases them.
 ///
-/// The broker hands a message out again until its worker has settled what came of it, so there is nothing to find, unless
-/// the message was lost to the delivery limit, a purge, or a queue that was deleted. It walks through the ledger without
-/// haste, page by page, and rests between two walks.
+/// The broker redelivers a message until its worker has settled the outcome. Such attempts therefore exist only if the
+/// message was lost to the delivery limit, a purge or a deleted queue. The duty walks slowly through the ledger, page
+/// by page, and rests between two walks.
 package struct ForgottenClaimFinder: Service {
     package let name = "forgotten-claims"
     private let claims: ForgottenClaimBook
@@ -16,15 +16,15 @@ package struct ForgottenClaimFinder: Service {
     private let rest: Duration
     private let step: Duration
 
-    /// How fast it walks, and what it takes for forgotten.
+    /// The speed of the walk, and the age of a forgotten claim.
     package struct Rhythm: Sendable {
-        /// Between two steps of a walk, of 8 MB each.
+        /// The pause between two steps of a walk, of 8 MB each.
         package var step: Duration
-        /// Between the end of a walk and the next one.
+        /// The pause between the end of a walk and the next one.
         package var rest: Duration
-        /// How long a claim holds.
+        /// The period for which a claim is valid.
         package var lease: Duration
-        /// How long its lease must be over.
+        /// The time that must have passed since the end of its lease.
         package var grace: Duration
 
         package init(

@@ -3,11 +3,11 @@ import Postgres
 package import ServiceRuntime
 import Store
 
-/// Hands over what has fallen due and what was stranded, so that no crash between a commit and a publish is for ever.
+/// Releases due and stranded deliveries, so that no crash between a commit and a publish has permanent effects.
 ///
-/// Any number may run: each takes users that no other holds, moves their due time ahead, and publishes once for each
-/// group. After a long pause it catches up at a bounded rate: each look takes a bounded number of each priority, and the
-/// urgent are looked at again before each of the others.
+/// Any number may run: each takes users that no other holds, postpones their due time and publishes once per group.
+/// After a long outage it catches up at a bounded rate. Each poll takes a bounded number per priority, and urgent
+/// deliveries are polled again before each of the other priorities.
 package struct HandOver: Service {
     package let name = "hand-over"
     private let due: DueDeliveryBook
@@ -18,15 +18,15 @@ package struct HandOver: Service {
     private let rate: Int
     private let watch: ClaimantWatch
     private let time: any TimeSource
-    /// Between two looks from the very beginning, which alone find what was stranded.
+    /// The interval between two polls from the beginning, which alone find stranded deliveries.
     private let wholeLook: Duration
 
-    /// When it looks and what it takes for stranded.
+    /// The poll interval, and the age of stranded deliveries.
     package struct Rhythm: Sendable {
         package var interval: Duration
-        /// How long overdue a retry or a claim must be.
+        /// The time for which a retry or a claim must be overdue.
         package var grace: Duration
-        /// Notifications a second at most.
+        /// The maximum of notifications per second.
         package var rate: Int
 
         package init(interval: Duration = .seconds(1), grace: Duration = .seconds(300), rate: Int = 1000) {
@@ -59,12 +59,12 @@ package struct HandOver: Service {
         }
     }
 
-    /// What it remembers from one turn to the next.
+    /// The state that is kept between turns.
     private struct Memory {
         private var looks: [Priority: LookBack]
-        /// As many as are known from the watch.
+        /// The last known death count of the watch.
         private var deaths = 0
-        /// Hand-overs whose answer was lost.
+        /// Releases whose answer was lost.
         var lost: [LostTake] = []
 
         init(wholeLook: Duration) {
@@ -76,7 +76,7 @@ package struct HandOver: Service {
             set { looks[priority] = newValue }
         }
 
-        /// What the dead had claimed fell due while they were taken to live.
+        /// Starts full polls after a death: the claims of dead processes fell due while these counted as alive.
         mutating func note(_ findings: ClaimantWatch.Findings) {
             guard findings.deaths != deaths else { return }
             deaths = findings.deaths
@@ -92,7 +92,7 @@ package struct HandOver: Service {
         for priority in [Priority.high, .normal, .high, .low] where !drain.isDraining {
             let size = try await handOver(priority, drain, &memory, findings)
             count += size
-            // No longer than a second, so that what falls due meanwhile and is urgent is not late.
+            // At most one second, so that urgent deliveries that fall due meanwhile are not late.
             if size > 0 { await drain.pause(for: .seconds(1) * size / rate) }
         }
         return count > 0 ? .atOnce : .later
@@ -121,9 +121,10 @@ package struct HandOver: Service {
         return await publish(Array(groups), priority, drain)
     }
 
-    /// Publishes what was taken by hand-overs whose answer was lost.
+    /// Publishes deliveries from releases whose answer was lost.
     ///
-    /// A server may carry a statement out some time after its connection has broken, so each is looked for several times.
+    /// A server may execute a statement some time after its connection has broken, so it searches for each several
+    /// times.
     private func handOverLost(
         _ drain: DrainSignal,
         _ memory: inout Memory,
@@ -138,7 +139,7 @@ package struct HandOver: Service {
 
     private func publish(_ groups: [DueGroup], _ priority: Priority, _ drain: DrainSignal) async -> Int {
         guard !groups.isEmpty else { return 0 }
-        // What is not confirmed comes up again in ten minutes.
+        // Deliveries without a confirm are due again in ten minutes.
         let unconfirmed = await resumes.send(groups: groups.map(\.notifications), lane: priority.lane, until: drain)
         let size = groups.reduce(0) { $0 + $1.notifications.count }
         handedOver.increment(by: size - unconfirmed.count)
@@ -146,7 +147,7 @@ package struct HandOver: Service {
         return size
     }
 
-    /// For which what was lost is looked for: longer than such a statement takes.
+    /// The period of the search for a lost release; longer than such a statement takes.
     private static let patience = Duration.seconds(40)
 
     private static let batch = 1000

@@ -2,30 +2,31 @@ import Postgres
 import ServiceRuntime
 import Store
 
-/// How far back a duty looks for what has fallen due.
+/// Determines how far into the past a duty searches for due rows.
 ///
-/// What is taken from a queue leaves a dead entry at the head of its index, and nobody may remove it while an older
-/// transaction is open, such as that of a backup: a look from the beginning reads all of them, each second. So a look
-/// begins where the last one left nothing, with some slack for transactions that began before it and commit after it.
+/// A row that is taken from a queue leaves a dead entry at the head of its index. The entry cannot be removed while an
+/// older transaction is open, such as a backup's, and a poll from the beginning would read all such entries every
+/// second. A poll therefore begins where the last one left nothing, with some slack for transactions that began before
+/// it and commit after it.
 ///
-/// Once in a `period`, and after a look that failed, one begins at the very beginning, so that nothing is forgotten for
-/// longer, whatever its due time. Such looks never take more than a twentieth of the time.
+/// Once per `period`, and after a failed poll, one begins at the start of the index, so that no row is missed for
+/// longer, whatever its due time. Such polls never take more than a twentieth of the time.
 struct LookBack: Sendable {
     private let period: Duration
     private let clock: @Sendable () -> ContinuousClock.Instant
-    /// Nothing that was due by then is left, as far as is known: before the first look, nothing is.
+    /// The time up to which no due row is left, as far as known. Before the first poll nothing is known.
     private var mark: ContinuousClock.Instant
     private var formerMark: ContinuousClock.Instant
     private var wholeAt: ContinuousClock.Instant
 
-    /// How late a transaction may commit what falls due at its beginning without waiting for the next whole look.
+    /// The maximum delay of a transaction's commit after which its due rows are found without a full poll.
     ///
-    /// What is in somebody's hand for half a minute is found within it as well.
+    /// It also covers rows that another process holds for half a minute.
     static let slack = Duration.seconds(60)
 
-    /// The first look is a whole one.
+    /// Creates a state whose first poll is a full one.
     ///
-    /// The `share` of the period is drawn, so that schedulers do not move in step.
+    /// The `share` of the period is random, so that schedulers do not run in step.
     init(
         whole period: Duration,
         share: Double = .random(in: 0.9...1),
@@ -39,18 +40,18 @@ struct LookBack: Sendable {
         wholeAt = start
     }
 
-    /// For a duty that looks once in an `interval`: one look in sixty is a whole one.
+    /// Creates a state for a duty that polls once per `interval`; one poll in sixty is a full one.
     init(every interval: Duration) {
         self.init(whole: interval * 60)
     }
 
-    /// Looks once; `take` is told how long something may have been due.
+    /// Polls once; `take` receives the maximum time since the due time.
     mutating func look<Item>(
         _ take: (Duration) async throws(PostgresError) -> DueItems<Item>
     ) async throws(PostgresError) -> DueItems<Item> {
         let begin = clock()
         let isWhole = begin >= wholeAt
-        // One that takes too long for the database is not begun again at once.
+        // A poll that takes too long for the database does not start again immediately.
         if isWhole { wholeAt = begin + period }
         let found: DueItems<Item>
         do {
@@ -59,7 +60,7 @@ struct LookBack: Sendable {
             if !isWhole { wholeAt = begin }
             throw error
         }
-        // A whole look may find what is older than any mark.
+        // A full poll may find rows older than any mark.
         formerMark = isWhole ? begin - DueLook.whole : mark
         let empty = begin - (found.left ?? .zero)
         mark = isWhole ? empty : max(mark, empty)
@@ -67,12 +68,12 @@ struct LookBack: Sendable {
         return found
     }
 
-    /// The next look is a whole one.
+    /// Makes the next poll a full one.
     mutating func beginAnew() {
         wholeAt = clock()
     }
 
-    /// What the last look found is back in its place.
+    /// Notes that the rows of the last poll are due again.
     mutating func putBack() {
         mark = formerMark
     }

@@ -3,10 +3,10 @@ import Postgres
 package import ServiceRuntime
 import Store
 
-/// Hands over the deliveries whose provider is to be asked, when their time has come.
+/// Releases the deliveries whose receipts are due.
 ///
-/// Any number may run: each takes lines that no other holds, moves their due time ahead, and publishes their keys. What is
-/// not confirmed, or asked by nobody, comes up again in ten minutes.
+/// Any number may run: each takes deliveries that no other holds, postpones their due time and publishes their keys.
+/// Deliveries without a confirm, or whose receipts no worker reads, are due again in ten minutes.
 package struct ReceiptHandOver: Service {
     package let name = "receipts"
     private let book: ReceiptBook

@@ -5,10 +5,10 @@ import Postgres
 package import ServiceRuntime
 import Store
 
-/// Rings users' reminders at their local times: each ring is an event like any other, published once for each local date.
+/// Fires users' reminders at their local times. Each firing is an event like any other, published once per local date.
 ///
-/// Any number may run: each reminder is in the hands of one at a time, and the event's id follows from the reminder and the
-/// date, so that one that rings again after a crash makes no second notification.
+/// Any number may run: each reminder is held by one scheduler at a time. The event's id is derived from the reminder
+/// and the date, so that a repeated firing after a crash creates no second notification.
 package struct ReminderPublisher: Service {
     package let name = "reminders"
     private let book: ReminderBook
@@ -49,7 +49,7 @@ package struct ReminderPublisher: Service {
         var steps = open.map { step($0, now) }
         let due = steps.indices.filter { steps[$0].ring != nil }
         let outcomes = await tools.publisher.publish(due.compactMap { steps[$0].ring })
-        // Without its confirm it stays as it is, and rings at the next look.
+        // A reminder without a publisher confirm stays unchanged and fires at the next poll.
         let silent = zip(due, outcomes).filter { $1 != .confirmed }.map(\.0)
         for index in silent { steps[index].plan = nil }
         if !silent.isEmpty { lookBack.putBack() }
@@ -68,19 +68,19 @@ package struct ReminderPublisher: Service {
         return plans.count < Self.batch ? .later : .atOnce
     }
 
-    /// What is to be done about a reminder.
+    /// The next action for a reminder.
     private struct Step {
         var ring: OutgoingMessage?
         var plan: ReminderPlan?
-        /// Nobody here knows its app, or any clock for it.
+        /// Whether this host has no catalogue or no time zone for it.
         var isPutOff = false
-        /// Its time has come, and the catalogue does not know its type.
+        /// Whether it is due, but the catalogue does not contain its type.
         var isDropped = false
     }
 
     private func step(_ reminder: Reminder, _ now: Timestamp) -> Step {
         guard let catalog = catalogs.current[reminder.key.app], let zone = zone(of: reminder, catalog) else {
-            // These catalogues may be older than those of whoever took it in.
+            // These catalogues may be older than those of the worker that accepted it.
             let later = Timestamp(clamping: now.microseconds + Self.untilNextLook.microseconds)
             return Step(plan: ReminderPlan(reminder, next: later), isPutOff: true)
         }
@@ -99,15 +99,16 @@ package struct ReminderPublisher: Service {
         }
     }
 
-    /// Its own zone, the user's, or the app's.
+    /// Returns the reminder's zone, or otherwise the app's.
     private func zone(of reminder: Reminder, _ catalog: Catalog) -> Zone? {
         reminder.timezone.flatMap { zones[$0] } ?? zones[catalog.timezone]
     }
 
-    /// The same for every ring of a reminder on a date, whoever rings; `nil` if the catalogue does not know its type.
+    /// Returns the event of a firing, the same on every host for a reminder and a date; `nil` if the catalogue does not
+    /// contain its type.
     ///
-    /// Users set reminders, so an unknown type makes no dead letter: any user could make as many as they like.
-    /// The event is never mailed: the user chose the words and the address, and the mail would be in the app's name.
+    /// Users set reminders, so an unknown type creates no dead letter: any user could create any number of them. The
+    /// event is never mailed: the user chose the text and the address, and the mail would be in the app's name.
     private func message(_ reminder: Reminder, _ slot: LocalSchedule.Slot, _ catalog: Catalog) -> OutgoingMessage? {
         let app = reminder.key.app
         guard let name = reminder.type ?? catalog.reminderType, catalog[name] != nil else { return nil }
@@ -123,7 +124,7 @@ package struct ReminderPublisher: Service {
         return tools.event(app, type, JSONWriter.canonicalBytes(of: .object(event)))
     }
 
-    /// A name too long for an event's is told by its hash.
+    /// Returns the event's id; it contains a hash of a name that is too long for an id.
     private static func eventID(_ reminder: ReminderID, _ slot: LocalSchedule.Slot) -> String {
         let id = "reminder:\(reminder.text):\(slot.date)"
         guard EventID(validating: id) == nil else { return id }
@@ -131,6 +132,6 @@ package struct ReminderPublisher: Service {
     }
 
     private static let batch = 200
-    /// For one that this scheduler's catalogues do not explain; well within the hour in which it rings.
+    /// The pause for a reminder that this scheduler's catalogues do not contain; well within the hour of its firing.
     private static let untilNextLook = Duration.seconds(1_800)
 }

@@ -2,14 +2,15 @@ import Postgres
 package import ServiceRuntime
 import Store
 
-/// Deletes notifications, lines, events, tombstones and ended devices that have been kept for long enough.
+/// Deletes notifications, deliveries, events, tombstones and ended devices whose retention period is over.
 ///
-/// It walks through one table after the other without haste, a few hundred kilobytes at a time, and rests when it has
-/// been through all of them. Any number may walk at once: what one has in hand the others pass by. Where the database is
-/// away it goes on where it was; where a step is refused, the other tables are walked all the same.
+/// It walks through the tables in turn, a few hundred kilobytes at a time, and rests after the last one. Any number may
+/// walk concurrently; each skips the rows that another has locked. If the database is unavailable, the walk continues
+/// at the same place later. If a step is rejected, the other tables are still processed.
 ///
-/// Usually each walk deletes what has grown old since the last one. If it would be what has grown old in more than a day,
-/// the table is counted first; if more than a fifth of it would go, nothing does until an operator has looked.
+/// Usually each walk deletes the rows that have expired since the last one. If these are the rows of more than a day,
+/// the table is counted first. If more than a fifth of it would be deleted, nothing is deleted until an operator has
+/// checked.
 package struct RetentionDuty: Service {
     package let name = "retention"
     private let book: RetentionBook
@@ -21,13 +22,13 @@ package struct RetentionDuty: Service {
     private let failures: Labelled<Counter>
     private let doubted: Labelled<Counter>
 
-    /// How fast it walks.
+    /// The speed of a walk.
     package struct Rhythm: Sendable {
-        /// Between two steps of a walk.
+        /// The pause between two steps of a walk.
         package var step: Duration
-        /// Between the end of the last walk and the next first one.
+        /// The pause between the end of the last walk and the start of the next round.
         package var rest: Duration
-        /// What a step looks through: 64 pages are half a megabyte, and a thousand notifications or two.
+        /// The size of a step: 64 pages are half a megabyte, and one or two thousand notifications.
         package var pages: Int64
 
         package init(step: Duration = .milliseconds(250), rest: Duration = .seconds(3600), pages: Int64 = 64) {
@@ -56,7 +57,7 @@ package struct RetentionDuty: Service {
         )
     }
 
-    /// What everything counts that lets go of what was kept for long enough.
+    /// Returns the common counter of all duties that delete expired data.
     static func retired(_ metrics: MetricsRegistry) -> Labelled<Counter> {
         metrics.counter(
             "bellhop_retired_total",
@@ -70,29 +71,29 @@ package struct RetentionDuty: Service {
         await loop.run(until: drain) { try await look(&round) }
     }
 
-    /// Where it is in going through the tables.
+    /// The position in the round through the tables.
     struct Round {
         private let kinds: [RetiredKind]
         private var place = 0
         var page: Int64 = 0
-        /// Where the walk through this table began.
+        /// The start page of the walk through this table.
         private var start: Int64 = 0
-        /// Where the next walk begins in tables of which one was broken off.
+        /// The start pages of the next walks in tables whose walk was broken off.
         private var ends: [RetiredKind: Int64] = [:]
-        /// What the walk at hand has come to.
+        /// The results of the current walk.
         var tally: [RetiredKind: Int] = [:]
-        /// The count that has to come before the walk.
+        /// The count that must precede the walk.
         var count: PreCount?
-        /// Up to where counts have shown nothing odd.
+        /// The limits up to which counts were plausible.
         var believed: [RetiredKind: Instant] = [:]
-        /// Where counts began that have shown too much: they are not repeated before somebody has set that back.
+        /// The starting points of counts that were implausible. They are not repeated until an operator has reset them.
         var doubted: [RetiredKind: Instant?] = [:]
-        /// When the notes of tables in which nothing was old were raised last.
+        /// The times of the last limit increase for tables without expired rows.
         var raisedAt: [RetiredKind: ContinuousClock.Instant] = [:]
 
-        /// A count of what would go.
+        /// A count of the rows that would be deleted.
         struct PreCount {
-            /// What is noted of the last walk.
+            /// The recorded limit of the last walk.
             let former: Instant?
             let limit: Instant
             var page: Int64? = 0
@@ -106,10 +107,10 @@ package struct RetentionDuty: Service {
             self.kinds = kinds
         }
 
-        /// Nil where nothing ever goes.
+        /// The current table; `nil` if nothing is ever deleted.
         var kind: RetiredKind? { kinds.indices.contains(place) ? kinds[place] : nil }
 
-        /// Goes on to the next table; false behind the last one, from where it goes on with the first.
+        /// Moves to the next table, and after the last one to the first. It returns `false` after the last one.
         mutating func turn() -> Bool {
             tally = [:]
             count = nil
@@ -119,9 +120,10 @@ package struct RetentionDuty: Service {
             return place > 0
         }
 
-        /// The same where a step has failed, which the next walk begins with.
+        /// Moves to the next table after a failed step; the next walk begins with that step.
         ///
-        /// If it fails again, the one after that begins with the table, so that what lies before it has its turns, too.
+        /// If the step fails again, the walk after that begins at the start of the table, so that the pages before the
+        /// step are processed, too.
         mutating func breakOff() -> Bool {
             if let kind, page > start { ends[kind] = page }
             return turn()
@@ -161,7 +163,7 @@ package struct RetentionDuty: Service {
     private func meet(_ doubt: RetentionBook.Doubt, of kind: RetiredKind, _ round: inout Round) -> DutyLoop.Next {
         switch doubt {
         case .clocks:
-            // The clocks may have stepped a moment ago: no turn begins until they agree.
+            // The clocks may have changed a moment ago; no turn begins until they agree.
             return .after(.seconds(1))
         case .leap(let former, _) where round.doubted[kind] == .some(former):
             doubted.with(kind.rawValue).increment()
@@ -172,7 +174,7 @@ package struct RetentionDuty: Service {
         }
     }
 
-    /// Goes on with the count, and begins the walk behind it if it is plausible.
+    /// Continues the count, and begins the walk afterwards if the count is plausible.
     private func count(
         _ kind: RetiredKind,
         _ count: Round.PreCount,
@@ -195,7 +197,7 @@ package struct RetentionDuty: Service {
         }
         round.doubted[kind] = nil
         if count.old == 0, let former = count.former {
-            // Nothing would go, so that nothing shows whether the limit is right.
+            // Nothing would be deleted, so nothing shows whether the limit is right.
             try await raise(kind, from: former, &round)
             return round.turn() ? .after(rhythm.step) : .later
         }
@@ -203,7 +205,7 @@ package struct RetentionDuty: Service {
         return .after(rhythm.step)
     }
 
-    /// By a day, and not again before a day has passed by the steady clock.
+    /// Raises the limit by a day, and not again before a day has passed on the steady clock.
     private func raise(_ kind: RetiredKind, from former: Instant, _ round: inout Round) async throws(PostgresError) {
         let now = time.steady()
         if let last = round.raisedAt[kind], now - last < RetentionBook.leap { return }
@@ -222,10 +224,10 @@ package struct RetentionDuty: Service {
         )
     }
 
-    /// No more than a fifth of a table may go beyond what has grown old within a day.
+    /// At most a fifth of a table may be deleted beyond the rows that expired within a day.
     static let share = 5
 
-    /// One line for each walk that found something.
+    /// Logs one line for each walk with deletions.
     private func say(_ tally: [RetiredKind: Int]) {
         guard !tally.isEmpty else { return }
         let figures = RetiredKind.allCases.compactMap { kind in tally[kind].map { (kind.rawValue, $0) } }
@@ -237,7 +239,8 @@ package struct RetentionDuty: Service {
 }
 
 extension PostgresError {
-    /// Whether it says something of the statement; else the database is away, or wants the same again.
+    /// Whether the error concerns the statement; otherwise the database is unavailable or the statement can be
+    /// repeated.
     fileprivate var isRefusal: Bool {
         switch code {
         case .server: !isTransient

@@ -3,12 +3,12 @@ package import ServiceRuntime
 package import Store
 import Synchronization
 
-/// Says every ten seconds that this process runs, by which catalogues, and what troubles it, and within one where these
-/// have changed; so that whoever looks at one installation sees all of its processes, wherever they are.
+/// Writes the process's heartbeat every ten seconds, with its catalogues and problems, and within one second if these
+/// have changed. Operators thus see all processes of an installation, wherever they run.
 ///
-/// A process that drains still works: it goes on saying so, as one that drains, until it ends.
+/// A process that drains still works, so it continues to write heartbeats, marked as draining, until it ends.
 ///
-/// Thread safety: what speaks during the drain is behind a lock.
+/// Thread safety: the task that writes during the drain is behind a lock.
 package final class RollCall: ServiceWithLastWords {
     package let name = "roll call"
     private let book: ProcessBook
@@ -20,12 +20,12 @@ package final class RollCall: ServiceWithLastWords {
     private let drain = Mutex(Drain())
 
     private struct Drain {
-        /// What says that the process still runs; nil before.
+        /// The task that writes heartbeats during the drain; `nil` before.
         var lingering: Task<Void, Never>?
         var isOver = false
     }
 
-    /// `fill` adds what only this kind of process knows.
+    /// Creates a heartbeat. `fill` adds the fields that only this kind of process has.
     package init(
         _ identity: ProcessReport.Identity,
         book: ProcessBook,
@@ -46,7 +46,7 @@ package final class RollCall: ServiceWithLastWords {
 
     package func run(until drain: DrainSignal) async throws {
         while !drain.isDraining, !Task.isCancelled {
-            // Before it is said: what changes while the database listens is not told yet.
+            // The state is read before the write, so that a change during the write is reported next.
             let told = news
             await say()
             await rest(having: told, until: drain)
@@ -62,11 +62,12 @@ package final class RollCall: ServiceWithLastWords {
         }
     }
 
-    /// Strikes the process off, unless it has left work behind.
+    /// Deletes the process's entry, unless it has left work behind.
     ///
-    /// Who is off the roll writes nothing any more; the others it forgets by itself.
+    /// A process without an entry writes nothing; entries of other ended processes expire.
     ///
-    /// Interrupted after two seconds: a database that does not answer must not hold up the end, and forgets who is silent.
+    /// It is interrupted after two seconds: an unresponsive database must not delay the end of the process, and the
+    /// entry expires anyway.
     package func sayLastWords(leavingNothing: Bool) async {
         guard leavingNothing else { return }
         let lingering = drain.withLock { drain in
@@ -75,7 +76,7 @@ package final class RollCall: ServiceWithLastWords {
         }
         lingering?.cancel()
         let leaving = Task { [book, identity] in
-            // No word must come behind the last one.
+            // No heartbeat may follow the deletion.
             await lingering?.value
             try? await book.leave(identity.id)
         }
@@ -88,7 +89,7 @@ package final class RollCall: ServiceWithLastWords {
 
     private static let patience = Duration.seconds(2)
 
-    /// Until there is something to say again: somebody who has sent a SIGHUP is about to ask what came of it.
+    /// Waits until the next heartbeat is due. An operator who has sent a SIGHUP will check the result soon.
     private func rest(having told: News, until drain: DrainSignal) async {
         var rested = Duration.zero
         while rested < interval, news == told {
@@ -99,7 +100,7 @@ package final class RollCall: ServiceWithLastWords {
         }
     }
 
-    /// What is said at once when it changes.
+    /// The fields whose changes are reported immediately.
     private struct News: Equatable {
         let catalogs: String
         let refusal: String?

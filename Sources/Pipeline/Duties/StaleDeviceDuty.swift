@@ -3,10 +3,10 @@ import Postgres
 package import ServiceRuntime
 import Store
 
-/// Ends, each night, the devices that nobody has heard of for long.
+/// Ends, each night, the devices that have been silent for long.
 ///
-/// Any number may run: what one has ended the others pass by. A walk that was interrupted by the end of the process is
-/// done the night after.
+/// Any number may run; each skips the devices that another has ended. A walk that was interrupted by the end of the
+/// process is repeated the next night.
 package struct StaleDeviceDuty: Service {
     package let name = "stale-devices"
     private let stale: StaleDevices
@@ -17,10 +17,10 @@ package struct StaleDeviceDuty: Service {
     private let doubted: Counter
     private let localHour: @Sendable (Instant) -> Int
 
-    /// When it looks at the clock, and how fast it walks.
+    /// The interval of its time checks, and the speed of the walk.
     package struct Rhythm: Sendable {
         package var interval: Duration
-        /// Between two pages of a thousand devices.
+        /// The pause between two pages of a thousand devices.
         package var step: Duration
 
         package init(interval: Duration = .seconds(300), step: Duration = .milliseconds(100)) {
@@ -29,7 +29,7 @@ package struct StaleDeviceDuty: Service {
         }
     }
 
-    /// `localHour` is that of the machine, as `TZ` has it.
+    /// - Parameter localHour: returns the machine's local hour, as set by `TZ`.
     package init(
         tools: DutyTools,
         stale: StaleDevices,
@@ -53,10 +53,10 @@ package struct StaleDeviceDuty: Service {
         await loop.run(until: drain) { try await look(&night) }
     }
 
-    /// What has been done of a night's walk.
+    /// The progress of a night's walk.
     private struct Night {
         var begunAt: Instant?
-        /// Counts first, and ends afterwards what it has counted.
+        /// The current walk: the first one counts, the second one ends the counted devices.
         var walk: StaleDeviceWalk?
         var isRehearsal = true
     }
@@ -92,9 +92,10 @@ package struct StaleDeviceDuty: Service {
         return StaleDeviceWalk(pool: tools.pool, search: search, time: tools.time)
     }
 
-    /// Where very many have fallen silent at one provider it is more likely that nobody passes on what they say.
+    /// Whether the number of silent devices is plausible.
     ///
-    /// A feed may have broken, or a clock be ahead: somebody has to look at that.
+    /// If a large part of a provider's devices is silent, a broken feed or a clock that is ahead is more likely, and an
+    /// operator has to check.
     private func isBelievable(_ walk: StaleDeviceWalk) -> Bool {
         let many = walk.found.filter { group, devices in
             devices > Self.usual && devices * Self.share > walk.living[group] ?? 0
@@ -116,15 +117,16 @@ package struct StaleDeviceDuty: Service {
         return false
     }
 
-    /// So many are ended in any case.
+    /// The number of devices that may end in any case.
     private static let usual = 50
-    /// Of one provider's devices of an app no more than a fifth in one night.
+    /// At most a fifth of a provider's devices of an app may end in one night.
     private static let share = 5
 
-    /// Half a day is more than the hour in which it looks, and less than a night to the next.
+    /// Whether a new night has begun. Half a day is longer than the hour of the walk, and shorter than the time to the
+    /// next night.
     private func isAnother(_ now: Instant, than former: Instant?) -> Bool {
         guard let former else { return true }
-        // A clock that was ahead and is set back must not make it wait for its former time.
+        // A clock that was ahead and is set back must not wait for its former time.
         return abs(now.microseconds - former.microseconds) > 12 * 3_600 * 1_000_000
     }
 
