@@ -3,7 +3,7 @@ import BellhopRules
 import Foundation
 
 extension AMQPJSON {
-    /// A table as ``object(_:)-(FieldTable)`` wrote it; nil where it is not one of ours.
+    /// Returns a table that ``object(_:)-(FieldTable)`` wrote; `nil` for any other text.
     static func table(_ json: [UInt8]) -> FieldTable? {
         guard case .success(let value) = JSONParser(limits: limits).parse(json) else { return nil }
         switch read(value) {
@@ -12,7 +12,7 @@ extension AMQPJSON {
         }
     }
 
-    /// Properties without headers; nil where they are not ours.
+    /// Returns properties without headers; `nil` if the text is not from Bellhop.
     static func properties(_ json: [UInt8]) -> MessageProperties? {
         guard let members = table(json) else { return nil }
         var properties = MessageProperties()
@@ -34,7 +34,7 @@ extension AMQPJSON {
         return properties
     }
 
-    /// Base64 makes headers longer than they were on the wire, and typed values nest one level deeper each.
+    /// Base64 makes headers longer than on the wire, and typed values add one nesting level each.
     private static let limits = JSONParser.Limits(bytes: 4 << 20, depth: 128)
 
     private static func read(_ value: JSONValue) -> FieldValue? {
@@ -62,7 +62,7 @@ extension AMQPJSON {
         return .table(table)
     }
 
-    /// An object whose one key names a type; nil for any other.
+    /// Returns the value of an object whose single key names a type; `nil` for any other.
     private static func typed(_ object: JSONObject) -> FieldValue? {
         guard object.count == 1, let member = object.members.first, member.key.hasPrefix("$") else { return nil }
         if member.key == "$table" { return pairs(member.value) }
@@ -98,7 +98,7 @@ extension AMQPJSON {
         return .table(table)
     }
 
-    /// `12e-3`: the value, and how many of its digits stand behind the point.
+    /// Reads `12e-3`: the value, and the number of its decimal digits.
     private static func decimal(_ text: String) -> FieldValue? {
         let parts = text.split(separator: "e", maxSplits: 1)
         guard parts.count == 2, parts[1].first == "-", let value = UInt32(parts[0]),

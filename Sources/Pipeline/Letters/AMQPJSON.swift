@@ -3,11 +3,11 @@ import BellhopRules
 import Foundation
 import Store
 
-/// AMQP's properties and header values as JSON, so that people can read them and a replay can restore them.
+/// Converts AMQP properties and header values to JSON, readable for operators and restorable for a replay.
 ///
-/// Text, truth values and 64-bit integers stand for themselves, tables are objects and arrays are arrays; every other
-/// type is an object with one key that names it: `{"$bytes": "…base64…"}`, `{"$timestamp": 1700000000}`. A table that
-/// has a name twice, or one that begins with `$`, is `{"$table": [[name, value], …]}`.
+/// Text, Booleans and 64-bit integers are plain JSON values, tables are objects and arrays are arrays. Every other type
+/// is an object with one key that names it: `{"$bytes": "…base64…"}`, `{"$timestamp": 1700000000}`. A table with a
+/// repeated name, or a name that begins with `$`, is `{"$table": [[name, value], …]}`.
 enum AMQPJSON {
     static func object(_ table: FieldTable) -> [UInt8] {
         var text: [UInt8] = []
@@ -15,9 +15,9 @@ enum AMQPJSON {
         return text
     }
 
-    /// The properties without the headers; absent ones are left out.
+    /// Returns the properties without the headers; absent ones are left out.
     ///
-    /// Where only the beginning of the body is left, they say so.
+    /// If only the beginning of the body is left, a member states that.
     static func object(_ properties: MessageProperties, cutBody: CutBody? = nil) -> [UInt8] {
         var members = FieldTable()
         if let cutBody {

@@ -9,13 +9,13 @@ struct LostDelivery: Sendable {
     let attempts: Int
 }
 
-/// What goes to the dead-letter queue.
+/// A message or delivery for the dead-letter queue.
 enum Undeliverable: Sendable {
-    /// A message, as it came, that was refused.
+    /// A rejected message, unchanged.
     ///
-    /// `replay` is the one that the message came through; nil for one that comes for the first time.
+    /// `replay` is the replay of the message; `nil` for a message that was not replayed.
     case message(IncomingMessage, DeadLetterCause, replay: Replayed? = nil)
-    /// A delivery that was given up: its event is in the database.
+    /// A delivery that was given up; its event is in the database.
     case delivery(LostDelivery)
 
     var cause: DeadLetterCause {
@@ -25,7 +25,7 @@ enum Undeliverable: Sendable {
         }
     }
 
-    /// Roughly the bytes that some of them take for as long as they wait.
+    /// Returns the approximate memory of undeliverables, in bytes.
     static func weight(of undeliverables: [Undeliverable]) -> Int {
         undeliverables.reduce(0) { weight, undeliverable in
             guard case .message(let message, _, _) = undeliverable else { return weight + 1024 }
@@ -34,11 +34,12 @@ enum Undeliverable: Sendable {
     }
 }
 
-/// A undeliverable as it travels: the message as it came, with what is needed to understand and repeat it around it.
+/// The form in which an undeliverable is published: the unchanged message, with headers for its explanation and replay.
 struct DeadLetter: Sendable {
     private(set) var message: OutgoingMessage
 
-    /// Built once per undeliverable: publishing the same letter again, after an unknown outcome, files it once.
+    /// Creates a dead letter, once per undeliverable. If the same one is published again after an unknown outcome, it
+    /// is stored once.
     init(
         _ undeliverable: Undeliverable,
         to exchange: String,
@@ -53,9 +54,10 @@ struct DeadLetter: Sendable {
         }
     }
 
-    /// Cuts the body, which can never arrive as it is; what is left says so, with its size and its digest.
+    /// Cuts the body of a message that is too large to publish. A header states the cut, with the original size and
+    /// digest.
     ///
-    /// A broker that does not take even the beginning gets half of that, and so on.
+    /// If the broker rejects even the beginning, each further call halves it.
     mutating func cut() {
         let whole = message.body
         let kept = whole.count > BodyLimits.kept ? BodyLimits.kept : whole.count / 2
@@ -69,8 +71,8 @@ struct DeadLetter: Sendable {
         )
     }
 
-    /// Leaves out first the original headers, which may not fit into a frame together with ours, then the original
-    /// properties: the reason must arrive whatever else the broker does not take.
+    /// Removes the original headers first, because they may not fit into a frame together with the added ones, and then
+    /// the original properties. The reason must arrive, whatever else the broker rejects.
     mutating func slim() {
         let isSlim = message.properties.headers[DeadLetterHeaders.headersDropped] != nil
         var properties = isSlim ? MessageProperties() : message.properties
@@ -86,7 +88,7 @@ struct DeadLetter: Sendable {
         )
     }
 
-    /// What we say of a message, whatever it brought along itself.
+    /// Returns our headers for a message, whatever headers it had.
     private static func headers(
         of original: IncomingMessage,
         _ cause: DeadLetterCause,
@@ -94,7 +96,7 @@ struct DeadLetter: Sendable {
         _ mark: UInt64
     ) -> FieldTable {
         let hash = DeadLetterContent(original).hash
-        // The count may be a producer's own word, up to the largest there is.
+        // The count may be a producer's header, up to the largest number.
         let attempts = Int(clamping: UInt(original.deliveryCount) + 1)
         var headers = headers(cause, attempts: attempts, failedAt)
         headers[DeadLetterHeaders.deadID] = .string("\(hash)-\(String(mark, radix: 16))")
@@ -142,7 +144,8 @@ struct DeadLetter: Sendable {
         )
     }
 
-    /// Its id follows from the delivery and the attempt: whoever gives it up again writes the same letter.
+    /// Creates the dead letter of a delivery. Its id is derived from the delivery and the attempt, so that a repeated
+    /// failure creates the same one.
     private static func letter(
         of loss: LostDelivery,
         to exchange: String,

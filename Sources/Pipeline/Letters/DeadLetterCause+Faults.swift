@@ -3,7 +3,7 @@ import BellhopRules
 import Store
 
 extension DeadLetterCause {
-    /// A message that keeps no rule of the contract.
+    /// Creates the cause of a message that violates a rule of the contract.
     init(_ rejection: Rejection) {
         let (reason, pointer) = (rejection.reason.rawValue, rejection.pointer.description)
         self.init(.intake, reason: reason, pointer: pointer, error: rejection.message)
@@ -13,9 +13,10 @@ extension DeadLetterCause {
     }
 }
 
-/// What only the database can see.
+/// Faults that only the database can detect.
 extension DeadLetterCause {
-    /// Other words were there already under this id, for one or more of the users of a message.
+    /// Returns the cause of a conflict: another content exists already under this id, for one or more users of a
+    /// message.
     static func conflict(_ records: [InboxRecord]) -> DeadLetterCause {
         let (whose, one) =
             records.count == 1 ? ("the user already has", records.first) : ("\(records.count) users already have", nil)
@@ -36,7 +37,7 @@ extension DeadLetterCause {
         )
     }
 
-    /// The database will never take it; `why` is its word, without values.
+    /// Returns the cause of a record that the database will never accept; `why` is its error without values.
     static func refused(_ record: InboxRecord, _ why: String) -> DeadLetterCause {
         let content = record.words.content
         var cause = recording(refusedByStore, why, record.app, content.type, content.event)
@@ -75,14 +76,13 @@ extension DeadLetterCause {
 
     private static let idConflict = RejectionReason.idConflict.rawValue
 
-    /// Beside the reasons of the contract, which are about the message: a value that keeps every rule and that the
-    /// database still does not take.
+    /// The reason for a value that follows every rule of the contract but is rejected by the database.
     private static let refusedByStore = "refused-by-store"
 
-    /// A message of our own in a form that only a newer release reads.
+    /// The reason for an internal message in a format that only a newer release reads.
     static let newerMessage = "newer-message"
 
-    /// All reasons that we or the broker give.
+    /// All reasons that Bellhop or the broker gives.
     static let knownReasons = Set(
         RejectionReason.allCases.map(\.rawValue) + [
             refusedByStore, newerMessage, "payload-refused", "attempts-exhausted", "delivery-limit", "maxlen",

@@ -3,23 +3,23 @@ import BellhopRules
 import ServiceRuntime
 import Store
 
-/// The way into the dead-letter queue: a undeliverable is there only once the broker has confirmed it.
+/// Publishes dead letters. An undeliverable is in the queue only after the broker's confirm.
 struct DeadLetterQueue: Sendable {
     let publisher: any MessagePublisher
     let exchange: String
     let context: PipelineContext
 
-    /// One letter on its way.
+    /// One dead letter in flight.
     private struct Waiting {
         let position: Int
         let cause: DeadLetterCause
         var letter: DeadLetter
     }
 
-    /// Publishes one letter for each undeliverable and waits for the confirms, for as long as it takes.
+    /// Publishes one dead letter for each undeliverable and waits for the confirms without a time limit.
     ///
-    /// Calls `ended` with the positions of those that lie in the queue as soon as they do, and at the end with those that
-    /// do not, which happens only where a drain or a cancellation came first.
+    /// It calls `ended` with the positions of confirmed ones as soon as they are, and at the end with the unconfirmed
+    /// ones. The latter exist only if a drain or a cancellation came first.
     func bury(
         _ undeliverables: [Undeliverable],
         until drain: DrainSignal,
@@ -57,7 +57,7 @@ struct DeadLetterQueue: Sendable {
         await ended(waiting.map(\.position), false)
     }
 
-    /// The letter with less in it, where it can never arrive as it is.
+    /// Returns the dead letter with less content, if it can never be published unchanged.
     private func reduced(_ waiting: Waiting, after outcome: PublishOutcome, _ failures: Int) -> Waiting {
         var smaller = waiting
         if case .tooLarge = outcome {
@@ -68,7 +68,7 @@ struct DeadLetterQueue: Sendable {
         return smaller
     }
 
-    /// How many, and the reasons with their counts.
+    /// Returns the number of dead letters, and their reasons with counts.
     private static func summary(_ reasons: [String]) -> LogFields {
         let counts = Dictionary(reasons.map { ($0, 1) }, uniquingKeysWith: +).sorted { $0.key < $1.key }
         return [
@@ -77,8 +77,8 @@ struct DeadLetterQueue: Sendable {
         ]
     }
 
-    /// Whether the letter itself seems to be the trouble: it cannot be written, or the broker closes the channel over it
-    /// again and again although the connection stands.
+    /// Whether the dead letter itself seems to be the problem: it cannot be encoded, or the broker repeatedly closes
+    /// the channel because of it although the connection stays open.
     private func isHopeless(_ outcome: PublishOutcome, after failures: Int) -> Bool {
         switch outcome {
         case .unwritable: true

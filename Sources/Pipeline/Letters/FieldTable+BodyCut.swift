@@ -1,7 +1,7 @@
 import AMQP
 import Store
 
-/// How a dead letter says that only the beginning of a body is left.
+/// The headers that state that only the beginning of a body is left.
 extension FieldTable {
     mutating func mark(_ cut: BodyCut) {
         self[DeadLetterHeaders.bodyCut] = .boolean(true)
@@ -9,7 +9,7 @@ extension FieldTable {
         self[DeadLetterHeaders.bodyDigest] = .string(cut.sha256.description)
     }
 
-    /// What one of our letters says of its body; nil where that is whole.
+    /// The cut that a dead letter's headers state; `nil` if the body is complete.
     var cutBody: CutBody? {
         guard self[DeadLetterHeaders.bodyCut] == .boolean(true) else { return nil }
         return CutBody(
@@ -20,7 +20,7 @@ extension FieldTable {
 }
 
 extension CutBody {
-    /// Of a body that was cut as it arrived.
+    /// Creates the value for a body that was cut at its arrival.
     init(_ cut: BodyCut) {
         self.init(bytes: cut.bytes, sha256: cut.sha256.description)
     }

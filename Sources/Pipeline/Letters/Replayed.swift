@@ -2,21 +2,21 @@ import AMQP
 import BellhopRules
 import Store
 
-/// What a replayed message says of its replay, and of where it came from at first.
+/// A replayed message's data about its replay and its origin.
 ///
-/// Only our own publishers may write to the replay queue, so whoever reads these headers has to know that the message came
+/// Only our publishers may write to the replay queue, so a reader of these headers must verify that the message came
 /// from there.
 struct Replayed: Sendable, Equatable {
     let mark: DeadLetterItem.ReplayMark
     let by: String
-    /// Why, of what was moved past the database.
+    /// The operator's reason, if the message was replayed without the database.
     var because: String?
     let exchange: String
     let routingKey: String
-    /// About when it first came: for a message that says no time of its own, that is its time.
+    /// The approximate time of its first arrival, which applies to a message without a timestamp.
     ///
-    /// A feed that waited at the desk for three days must not win over what was said since, and an offer for an hour is
-    /// over by then.
+    /// A feed message that was a dead letter for three days must not override later updates, and an offer for one hour
+    /// has expired.
     let arrivedAt: Timestamp?
 
     init(_ mark: DeadLetterItem.ReplayMark, by: String, origin: DeadLetterItem.Origin, arrivedAt: Timestamp) {
@@ -27,7 +27,7 @@ struct Replayed: Sendable, Equatable {
         routingKey = origin.routingKey
     }
 
-    /// From a message of the replay queue, or from a dead letter of one; nil where there are no marks.
+    /// Reads a message of the replay queue or its dead letter; `nil` if there are no marks.
     init?(marks headers: FieldTable) {
         guard let item = headers[DeadLetterHeaders.replayOf]?.text,
             let round = headers[DeadLetterHeaders.replayCount]?.integer, round > 0
@@ -44,7 +44,7 @@ struct Replayed: Sendable, Equatable {
         routingKey = headers[DeadLetterHeaders.replayRoutingKey]?.text ?? ""
     }
 
-    /// The headers by which ``init(marks:)`` knows it again.
+    /// The headers from which ``init(marks:)`` restores it.
     var markEntries: [FieldTable.Entry] {
         var entries = [
             FieldTable.Entry(DeadLetterHeaders.replayOf, .string(mark.item)),
@@ -65,7 +65,7 @@ struct Replayed: Sendable, Equatable {
         DeadLetterHeaders.replayArrivedAt, DeadLetterHeaders.replayedBecause,
     ]
 
-    /// The message as the rules saw it when it first came.
+    /// Returns the message as the rules received it at its first arrival.
     func envelope(of message: IncomingMessage, eventsExchange: String) -> InboundEnvelope {
         var envelope = InboundEnvelope(message, eventsExchange: eventsExchange)
         envelope.source = exchange == eventsExchange ? .eventsExchange(routingKey: routingKey) : .elsewhere
@@ -74,10 +74,12 @@ struct Replayed: Sendable, Equatable {
 }
 
 extension OutgoingMessage {
-    /// A rejected message once more: the body byte for byte, under its own properties and headers, on the replay queue.
+    /// Creates the replay of a rejected message for the replay queue: the unchanged body with its own properties and
+    /// headers.
     ///
-    /// The broker's own headers stay behind: republished, they would make it drop the message, or keep it for ever. So do
-    /// expiration and user id, which a republished message must not have, and priority, which quorum queues reinterpret.
+    /// The broker's headers are removed: if they were republished, the broker would drop the message or keep it
+    /// indefinitely. Expiration and user id are removed, because a republished message must not have them, and
+    /// priority, because quorum queues reinterpret it.
     init(replaying origin: DeadLetterItem.Origin, _ replayed: Replayed, names: TopologyNames) {
         var properties = AMQPJSON.properties(origin.properties) ?? MessageProperties()
         properties.expiration = nil
@@ -94,7 +96,7 @@ extension OutgoingMessage {
 }
 
 extension DeliveryKey {
-    /// From the body of a letter about a delivery; nil where it is not one of ours.
+    /// Reads the body of a dead letter about a delivery; `nil` if it is not from Bellhop.
     init?(letter body: [UInt8]) {
         guard case .success(.object(let object)) = JSONParser(limits: .event).parse(body) else { return nil }
         self.init(
