@@ -4,11 +4,11 @@ package import ServiceRuntime
 package import Store
 import Synchronization
 
-/// Tells the processes that hold open pages whose inboxes have changed.
+/// Notifies processes with open streams of inbox changes.
 ///
-/// Beside the batches that changed them and after these were committed: PostgreSQL lets one transaction with a `NOTIFY`
-/// commit at a time, and no batch shall wait for another because of a page. While nobody listens, a batch pays for one
-/// look at a flag.
+/// It runs separately from the batches with the changes and after their commit. PostgreSQL commits only one transaction
+/// with a `NOTIFY` at a time, and no batch must wait for another because of a stream. Without listeners, a batch only
+/// checks a flag.
 package final class Herald: ServiceWithLastWords {
     package let name = "live announcements"
     private let book: ListenerBook
@@ -21,7 +21,7 @@ package final class Herald: ServiceWithLastWords {
     private let bell: AsyncStream<Void>
     private let ring: AsyncStream<Void>.Continuation
 
-    /// How often it looks for listeners, how long it gathers what has changed, and of how many.
+    /// The interval between polls for listeners, the time for which changes are gathered, and their maximum number.
     package struct Rhythm: Sendable {
         package var look: Duration
         package var gather: Duration
@@ -34,16 +34,16 @@ package final class Herald: ServiceWithLastWords {
         }
     }
 
-    /// Whether somebody listens, and how often that was expected.
+    /// Whether listeners exist, and the number of expectations.
     private struct Hearing {
         var isHeard = false
         var expectations = 0
     }
 
-    /// What is to be announced.
+    /// The changes to announce.
     private struct Pending {
         var signs: Set<InboxSign> = []
-        /// There were too many to keep.
+        /// Whether there were too many changes to keep, so that all users are announced.
         var isEverybody = false
 
         mutating func add(_ more: some Sequence<InboxSign>, atMost most: Int) {
@@ -72,7 +72,7 @@ package final class Herald: ServiceWithLastWords {
         (bell, ring) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// The inboxes of these users have changed; what changed them is committed.
+    /// Gathers the users whose inboxes have changed; the changes must be committed.
     package func changed(_ recipients: some Sequence<RecipientKey>) {
         guard hearing.withLock({ $0.isHeard }) else { return }
         let signs = recipients.map(InboxSign.init)
@@ -81,7 +81,7 @@ package final class Herald: ServiceWithLastWords {
         ring.yield()
     }
 
-    /// From now on somebody listens, whatever a look says that has begun.
+    /// Assumes listeners from now on, whatever the result of a poll that has begun.
     package func expectListeners() {
         hearing.withLock { hearing in
             hearing.isHeard = true
@@ -100,7 +100,8 @@ package final class Herald: ServiceWithLastWords {
         }
     }
 
-    /// Announces what is left when those who change inboxes have ended, which is after ``run(until:)``.
+    /// Announces the remaining changes after the services that change inboxes have ended, which is after
+    /// ``run(until:)``.
     package func flush() async {
         do {
             try await announce()
@@ -122,14 +123,14 @@ package final class Herald: ServiceWithLastWords {
             let expectations = hearing.withLock { $0.expectations }
             let isHeard = try await book.isHeard()
             hearing.withLock { hearing in
-                // Whoever was expected meanwhile may not have been there yet for the look to see.
+                // The poll may have begun before an expected listener was registered.
                 if hearing.expectations == expectations { hearing.isHeard = isHeard }
             }
             return .later
         }
     }
 
-    /// What comes while an announcement is under way, and shortly after, is the next one's.
+    /// Announces changes in a loop. Changes during an announcement, and shortly after it, belong to the next one.
     private func tell(until drain: DrainSignal) async {
         var backoff = Backoff(base: .seconds(1), cap: .seconds(5))
         var chance = chance
@@ -148,7 +149,7 @@ package final class Herald: ServiceWithLastWords {
         }
     }
 
-    /// Announces what has gathered; after an error it is still there.
+    /// Announces the gathered changes, and keeps them after an error.
     private func announce() async throws(PostgresError) {
         let gathered = pending.withLock { pending in
             defer { pending = Pending() }
