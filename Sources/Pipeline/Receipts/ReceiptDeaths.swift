@@ -3,15 +3,17 @@ import Push
 import ServiceRuntime
 import Synchronization
 
-/// Watches receipts for devices that die in masses, app by app.
+/// Detects a mass failure of devices from receipts, separately for each app.
 ///
-/// Apart from the watch on sends: what was taken a moment ago says nothing about devices of a quarter of an hour before.
+/// It is separate from the detection at sends, because messages that were accepted a moment ago are not evidence about
+/// devices of 15 minutes before.
 final class ReceiptDeaths: Sendable {
     private let watches = Mutex<[AppID: DeathWatch]>([:])
 
-    /// Takes the answers in, one for each ticket; whether devices of so many people are gone that the fault must be ours.
+    /// Adds the answers, one per ticket, and returns whether the number of users with gone devices indicates a
+    /// configuration error.
     ///
-    /// The alarm ends the count: what comes afterwards must be many once more.
+    /// An alarm resets the count, so that later answers must reach the threshold again.
     func areMany(_ answers: [ReceiptRefusal.Answer], of app: AppID, at now: Instant) -> Bool {
         watches.withLock { watches in
             let areMany = watches[app, default: DeathWatch()].take(

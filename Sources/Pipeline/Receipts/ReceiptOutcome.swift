@@ -2,22 +2,22 @@ import BellhopRules
 import Push
 import Store
 
-/// What a type's catalogue and the policy say about answers that come later.
+/// The rules of a type's catalogue and of the policy for receipts.
 struct ReceiptRules: Sendable {
     let ladder: RetryLadder
     let policy: ReceiptPolicy
-    /// After how many attempts its type gives it up; nil for the usual limit.
+    /// The retry limit of its type; `nil` for the usual limit.
     var retryLimit: Int?
     var provider: PushProvider
-    /// Whether devices die in masses: then none that is gone is believed to be.
+    /// Whether there is a mass failure of devices. If so, no answer that a device is gone is accepted.
     var isMassDeath = false
 
-    /// Reason of a delivery whose receipt never came: it is not sent again, since it probably arrived.
+    /// The reason of a delivery without a receipt. It is not sent again, because it probably arrived.
     static let missing = "receipt-missing"
 }
 
 extension Disposition {
-    /// What becomes of a delivery that its provider had taken; `accepted` where it is asked about again.
+    /// Creates the disposition of a delivery that its provider had accepted; `accepted` if its receipt is polled again.
     ///
     /// `index` is the position of the broker's message in its batch.
     init(_ receipt: OpenReceipt, _ answer: ReceiptAnswer, index: Int, _ rules: ReceiptRules) {
@@ -27,7 +27,7 @@ extension Disposition {
             self = Self.settled(receipt, verdict, index, rules)
             return
         case .missing: wait = rules.policy.wait(atAge: receipt.age)
-        // The provider may have known; it keeps its answers no longer than the horizon either way.
+        // The provider may have the receipt; it keeps receipts no longer than the horizon in any case.
         case .unanswered(_, let notBefore):
             wait = rules.policy.wait(atAge: receipt.age).map { _ in max(notBefore, rules.policy.pause) }
         }
@@ -39,7 +39,7 @@ extension Disposition {
         }
     }
 
-    /// The attempt was counted when the provider took it, so that no verdict burns another.
+    /// Settles the delivery without a further attempt, because the attempt was counted when the provider accepted it.
     private static func settled(
         _ receipt: OpenReceipt,
         _ verdict: Verdict,
@@ -65,7 +65,7 @@ extension Disposition {
         return disposition
     }
 
-    /// What the ladder says; one that is held for a fault of ours has an end too.
+    /// Returns the ladder's result. A delivery that is held for a configuration error has a retry limit, too.
     private static func judged(
         _ receipt: OpenReceipt,
         _ verdict: Verdict,
@@ -78,7 +78,7 @@ extension Disposition {
             return rules.ladder.disposition(of: attempt, after: verdict)
         }
         attempt.attempts -= 1
-        // It would be taken again at once, and refused again by its receipt: only the attempts come to an end.
+        // The provider would accept it immediately again and reject it in its receipt, so only the retry limit ends it.
         let counted = rules.ladder.disposition(of: attempt, after: .configError(fault, scope: .message))
         guard counted.lastWord == nil else { return counted }
         return rules.ladder.disposition(of: attempt, after: .configError(fault, scope: .provider))
@@ -86,7 +86,8 @@ extension Disposition {
 }
 
 extension ReceiptRules {
-    /// What the provider said where the fault is ours and not the message's: it waits until that is mended.
+    /// Returns the provider's reason, if a configuration error caused it and not the message. The delivery waits until
+    /// the error is corrected.
     fileprivate func ownFault(in verdict: Verdict) -> VerdictReason? {
         if case .deviceGone(let reason, _) = verdict, isMassDeath { return reason }
         return verdict.refusal
@@ -94,7 +95,8 @@ extension ReceiptRules {
 }
 
 extension DeadDevice {
-    /// The token that was sent to is the current one unless that was registered after the send, and then it lives.
+    /// Creates the revocation. The token of the send is current, unless it was registered again after the send; then
+    /// the device stays active.
     fileprivate init?(_ receipt: OpenReceipt, reason: String) {
         guard let token = receipt.token else { return nil }
         self.init(
@@ -108,7 +110,7 @@ extension DeadDevice {
 }
 
 extension DeadLetterCause {
-    /// A delivery that was given up after its provider had taken it.
+    /// Creates the cause of a delivery that was given up after its provider had accepted it.
     fileprivate init(_ receipt: OpenReceipt, _ provider: PushProvider, reason: String, lastReason: String) {
         self.init(.receipt, reason: reason, error: "\(provider.rawValue) said \(lastReason)")
         app = receipt.key.notification.recipient.app.text

@@ -1,14 +1,16 @@
 import Push
 import Store
 
-/// Notices that a provider took messages which it then could not pass on, since our keys or settings are wrong.
+/// Detects that a provider accepted messages that it then could not pass on, because our credentials or settings are
+/// wrong.
 ///
-/// A single one may be of another project, so that it holds nobody else up.
+/// A single token may belong to another project, so it does not block the others.
 enum ReceiptRefusal {
-    /// An answer to the question what became of a message, and whose that was.
+    /// An answer about a message, with the message's user.
     typealias Answer = (person: RecipientKey, verdict: Verdict)
 
-    /// What most of the refusals among the answers to one question say, where there are so many that the fault is ours.
+    /// Returns the most frequent reason among the rejections of one poll, if their number indicates a configuration
+    /// error.
     static func reason(among answers: [Answer]) -> VerdictReason? {
         let refused = answers.filter { $0.verdict.refusal != nil }
         guard FaultOfOurs.isLikely(refused.map(\.person), of: answers.count) else { return nil }
@@ -18,7 +20,7 @@ enum ReceiptRefusal {
 }
 
 extension Verdict {
-    /// Why our keys or settings are refused, for more than this message; nil where they are not.
+    /// The reason, if our credentials or settings are rejected for more than this message; otherwise `nil`.
     var refusal: VerdictReason? {
         switch self {
         case .configError(let reason, .provider), .configError(let reason, .platform): reason

@@ -5,10 +5,10 @@ package import Push
 package import ServiceRuntime
 import Store
 
-/// Asks providers what became of what they took, and settles it.
+/// Polls providers for the receipts of accepted pushes and settles the deliveries.
 ///
-/// A message only names deliveries. Whoever gets it claims them, asks, and settles what its claim still holds: a crash at
-/// any point means that somebody asks again, and two that ask at once settle once.
+/// A message only names deliveries. A worker claims them, polls, and settles the deliveries of which it still holds the
+/// claim. After a crash, a worker polls again; if two poll at the same time, only one settles.
 package struct ReceiptWorker: Service {
     package let name = "receipts"
     private let consumer: Consumer
@@ -39,7 +39,8 @@ package struct ReceiptWorker: Service {
     /// Whether messages can arrive.
     package var isReady: Bool { consumer.isConsuming }
 
-    /// Runs until the drain fires, then finishes what is in hand; what was not begun goes back to the queue.
+    /// Runs until the drain fires, then finishes the batches in progress. Messages that were not started return to the
+    /// queue.
     package func run(until drain: DrainSignal) async throws {
         let loop = BatchLoop(
             consumer: consumer,
@@ -61,14 +62,14 @@ package struct ReceiptWorker: Service {
         }
     }
 
-    /// A slow provider of one app leaves places to the others.
+    /// Several batches, so that one app's slow provider leaves places to the others.
     private static let batchesAtOnce = 4
     /// Half of the prefetch.
     private static let mostStuck = 8
-    /// Messages at once; two fill a question to Expo.
+    /// The number of messages per batch; two fill a request to Expo.
     private static let batch = 2
 
-    /// Acknowledges each message when all that it names is settled.
+    /// Processes a batch. It acknowledges each message when all deliveries that it names are settled.
     private func work(_ messages: [IncomingMessage], _ shift: Batch.Shift) async {
         let batch = Batch(messages, shift, context)
         var indices: [DeliveryKey: Int] = [:]
@@ -100,7 +101,7 @@ package struct ReceiptWorker: Service {
         batch.messages.close(all)
     }
 
-    /// Claims receipts and asks for them; each comes with the position of the message that names it.
+    /// Claims receipts and polls for them; each comes with the position of the message that names it.
     private func hear(_ indices: [DeliveryKey: Int], _ batch: Batch) async -> [Heard] {
         let found = await batch.lookUp(Array(indices.keys), for: { $0.compactMap { indices[$0] } }) {
             [store = tools.store] keys throws(PostgresError) in
@@ -109,14 +110,14 @@ package struct ReceiptWorker: Service {
         return await ask(Array((found?.values ?? []).joined()))
     }
 
-    /// What a provider said of a delivery, and whether it called devices dead in masses.
+    /// A provider's answer about a delivery, and whether there is a mass failure of devices.
     private struct Heard: Sendable {
         let receipt: OpenReceipt
         let answer: ReceiptAnswer
         let isMassDeath: Bool
     }
 
-    /// One answer for each, all apps at once.
+    /// Polls all apps concurrently and returns one answer for each receipt.
     private func ask(_ receipts: [OpenReceipt]) async -> [Heard] {
         let byApp = Dictionary(grouping: receipts, by: \.key.notification.recipient.app)
         return await withTaskGroup(of: [Heard].self) { tasks in
@@ -133,7 +134,7 @@ package struct ReceiptWorker: Service {
         }
     }
 
-    /// By ticket: what went out in one push has one, whatever it stands for in the ledger.
+    /// Returns the answers by ticket. A push has one ticket, however many deliveries it represents.
     private func answers(to receipts: [OpenReceipt], of app: AppID) async -> [String: ReceiptAnswer] {
         let tickets = Array(Set(receipts.map(\.ticket)))
         guard let source = sources[app] else {
@@ -147,7 +148,7 @@ package struct ReceiptWorker: Service {
         return Dictionary(zip(tickets, await source.ask(tickets))) { first, _ in first }
     }
 
-    /// What the provider knew, once for each ticket.
+    /// Returns the known answers, once per ticket.
     private static func known(_ receipts: [OpenReceipt], _ answers: [ReceiptAnswer]) -> [ReceiptRefusal.Answer] {
         var seen: Set<String> = []
         return zip(receipts, answers).compactMap { receipt, answer in
@@ -156,7 +157,8 @@ package struct ReceiptWorker: Service {
         }
     }
 
-    /// Opens the provider's breaker where its answers say that the fault is ours; whether devices die in masses.
+    /// Opens the provider's breaker if its answers indicate a configuration error. It returns whether there is a mass
+    /// failure of devices.
     private func judge(_ answers: [ReceiptRefusal.Answer], of app: AppID) async -> Bool {
         guard let provider = sources[app]?.provider else { return false }
         let outlet = OutletKey(app: app, provider: provider)
@@ -179,7 +181,7 @@ package struct ReceiptWorker: Service {
         )
     }
 
-    /// Retries go back by the lane of their notification's priority.
+    /// Settles dispositions; retries use the lane of their notification's priority.
     private func settle(_ settled: [Lane: [Disposition]], askingAgain later: [Settlement], _ batch: Batch) async {
         for (lane, dispositions) in settled {
             var batch = batch
@@ -187,7 +189,7 @@ package struct ReceiptWorker: Service {
             await settler.settle(dispositions, batch)
         }
         guard !later.isEmpty else { return }
-        // Where this is not written, they are due again in a few minutes: their messages need not come back for that.
+        // If this is not written, they are due again in a few minutes, so their messages need not be redelivered.
         _ = await batch.persistence.ask(later) { [store = tools.store] later throws(PostgresError) in
             try await store.settle(later, of: batch.claim)
         }
@@ -195,7 +197,7 @@ package struct ReceiptWorker: Service {
 }
 
 extension ReceiptAnswer {
-    /// Nil where the provider does not know, or could not be asked.
+    /// The verdict; `nil` if the provider has no receipt or could not be polled.
     fileprivate var verdict: Verdict? {
         if case .known(let verdict) = self { verdict } else { nil }
     }
