@@ -4,12 +4,12 @@ import ServiceRuntime
 import Store
 import Tracing
 
-/// The spans of attempts.
+/// The spans of delivery attempts.
 extension Dispatcher {
-    /// One for each delivery that had an answer; a badge has no event, and so no trace.
+    /// Records one span per delivery with an answer. A badge has no event and therefore no trace.
     ///
-    /// A later attempt lies in a span that begins with its claim. What came of a wide audience belongs to its page, and what
-    /// comes back of it is a trace of its own: one for all of them could have a million spans.
+    /// The span of a later attempt has a parent that begins with its claim. The first attempts of a wide event belong
+    /// to its page's trace, and each later attempt has a separate trace. A single trace could have a million spans.
     func trace(
         _ shipments: [Shipment],
         _ verdicts: [Verdict],

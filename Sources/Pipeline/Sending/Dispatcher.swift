@@ -4,9 +4,9 @@ import ServiceRuntime
 import Store
 import Tracing
 
-/// Sends shipments, each through its own provider's window, and tells part by part what becomes of them.
+/// Sends shipments, each through its provider's window, and reports their dispositions in parts.
 ///
-/// What cannot be started at once goes into its outlet's backlog, and from there comes back in its turn.
+/// Shipments that cannot start immediately join their outlet's backlog, and are sent from there in their turn.
 struct Dispatcher: Sendable {
     let senders: SenderDirectory
     let breakers: Breakers
@@ -15,27 +15,28 @@ struct Dispatcher: Sendable {
     let policy: DeliveryPolicy
     let context: PipelineContext
 
-    /// Told of the deliveries of each part as soon as that has come to its end, several parts at a time.
+    /// Receives the dispositions of each part as soon as it ends, concurrently for several parts.
     typealias Ended = @Sendable ([Disposition]) async -> Void
 
-    /// What an outlet cannot start in this time waits in the ledger: a slow provider must not hold what belongs to the others.
+    /// The time within which an outlet must start a shipment. After that it waits in the ledger, because a slow
+    /// provider must not use the messages and memory of others.
     private static let patience = Duration.seconds(1)
 
-    /// What goes to one outlet.
+    /// The common data of the shipments to one outlet.
     private struct OutletTurn: Sendable {
         let key: OutletKey
         let outlet: SenderDirectory.Outlet
         let lane: Lane
         let sentAt: Timestamp
-        /// The page of a fan-out that it came of, where somebody traces it.
+        /// The fan-out page to which they belong, if it is traced.
         var page: SpanContext?
         let ended: Ended
     }
 
-    /// Returns after the last part has ended.
+    /// Sends shipments, and returns after the last part has ended.
     ///
-    /// Parts that wait for their provider hold no others up: neither those of other providers nor those that their own
-    /// provider could not start.
+    /// Parts that wait for their provider delay neither other providers' parts nor parts that their own provider
+    /// could not start.
     func send(_ shipments: [Shipment], lane: Lane, on page: SpanContext? = nil, _ ended: @escaping Ended) async {
         let sentAt = context.time.timestamp
         await withDiscardingTaskGroup { tasks in
@@ -59,10 +60,10 @@ struct Dispatcher: Sendable {
         }
     }
 
-    /// Sends what was pulled from one backlog, in places that were taken for it before; places that it does not need are
-    /// given back at once.
+    /// Sends deliveries that were pulled from one backlog, within the places that were reserved for them. Unneeded
+    /// places are returned immediately.
     ///
-    /// `probe` is the breaker that it is to try.
+    /// `probe` is the breaker to test.
     func send(
         _ shipments: [Shipment],
         in places: PulledPlaces,
@@ -89,7 +90,7 @@ struct Dispatcher: Sendable {
         await begun
     }
 
-    /// Gives back places of pulled messages that nothing is sent in, with what of the budget was taken for them.
+    /// Returns unused places of pulled deliveries, with their share of the budget.
     func give(back count: Int, of places: PulledPlaces, _ outlet: SenderDirectory.Outlet) {
         guard count > 0 else { return }
         outlet.window.release(Self.grant(count), of: places.lane)
@@ -98,14 +99,14 @@ struct Dispatcher: Sendable {
 
     private static func grant(_ count: Int) -> SendWindow.Grant { SendWindow.Grant(pushes: count, messages: 0) }
 
-    /// Those of one message side by side, as windows count them.
+    /// Sorts shipments by message, as windows require.
     private static func sorted(_ shipments: [Shipment]) -> [Shipment] {
         let isSorted = zip(shipments, shipments.dropFirst()).allSatisfy { $0.index <= $1.index }
         return isSorted ? shipments : shipments.sorted { $0.index < $1.index }
     }
 
-    /// Those that nothing keeps from their outlet; the others wait in its backlog, or in that of their platform: behind
-    /// what holds them up, or behind those that `ahead` tells of.
+    /// Returns the shipments that nothing blocks. The others join the backlog of the obstacle, or the backlog that
+    /// `ahead` returns.
     private func free(
         of shipments: [Shipment],
         _ turn: OutletTurn,
@@ -136,7 +137,8 @@ struct Dispatcher: Sendable {
         shipments.flatMap { $0.put(into: backlog, from: lane, because: why) }
     }
 
-    /// First the places, then the budget's shares for them: what is drawn is lost to all workers where nothing is sent.
+    /// Acquires places first and then their share of the budget, because a drawn share that is not used is lost to all
+    /// workers.
     private func send(_ shipments: [Shipment], _ turn: OutletTurn) async {
         let deadline = context.time.steady() + Self.patience
         await withDiscardingTaskGroup { tasks in
@@ -158,7 +160,7 @@ struct Dispatcher: Sendable {
         }
     }
 
-    /// Sends what has its places, as its outlet's budget allows.
+    /// Sends shipments that have places, at the rate of the outlet's budget.
     private func send(
         _ shipments: ArraySlice<Shipment>,
         _ turn: OutletTurn,
@@ -173,7 +175,7 @@ struct Dispatcher: Sendable {
                 guard count > 0 else { break }
                 let part = rest.prefix(count)
                 rest = rest.dropFirst(count)
-                // A message of which something is left is held by what is left.
+                // A message of which some shipments remain is held by these.
                 let others = SendWindow.Grant(for: rest.map(\.index)[...])
                 let own = left - others
                 left = others
@@ -185,8 +187,8 @@ struct Dispatcher: Sendable {
         }
     }
 
-    /// Sends what still has the right to: a claim that is nearly over would be another's before the answer is there, and what
-    /// waited for its place may be held by now.
+    /// Sends the shipments that may still be sent. If half of a lease is over, another worker could claim the delivery
+    /// before the answer arrives. A shipment that waited for its place may be under a hold by now.
     private func start(
         _ shipments: [Shipment],
         _ turn: OutletTurn,
@@ -227,7 +229,7 @@ struct Dispatcher: Sendable {
 }
 
 extension Dispatcher {
-    /// Those that no operator holds at this moment, and what becomes of the others.
+    /// Returns the shipments that no operator holds now, and the dispositions of the others.
     private func braked(_ shipments: [Shipment], _ turn: OutletTurn) -> (free: [Shipment], held: [Disposition]) {
         guard !breakers.brakes.isClear(turn.key.app) else { return (shipments, []) }
         var (free, held): ([Shipment], [Disposition]) = ([], [])
@@ -242,7 +244,7 @@ extension Dispatcher {
     }
 }
 
-/// Places of a window, and of its budget, for what is pulled from a backlog.
+/// Reserved places of a window and its budget, for deliveries that are pulled from a backlog.
 struct PulledPlaces: Sendable {
     let key: OutletKey
     let lane: Lane
@@ -250,7 +252,8 @@ struct PulledPlaces: Sendable {
 }
 
 extension Dispatcher {
-    /// Places for the next of a backlog, as many as are to be had in a second, and nil where that is none.
+    /// Reserves places for the next deliveries of a backlog, as many as become free within one second; `nil` if there
+    /// are none.
     func places(upTo count: Int, at key: OutletKey, for lane: Lane) async -> PulledPlaces? {
         guard let outlet = senders.outlet(key) else { return nil }
         let deadline = context.time.steady() + Self.patience
@@ -263,7 +266,7 @@ extension Dispatcher {
         return affordable > 0 ? PulledPlaces(key: key, lane: lane, count: affordable) : nil
     }
 
-    /// Gives back what nothing is sent in.
+    /// Returns places in which nothing is sent.
     func give(back places: PulledPlaces) {
         guard let outlet = senders.outlet(places.key) else { return }
         give(back: places.count, of: places, outlet)
