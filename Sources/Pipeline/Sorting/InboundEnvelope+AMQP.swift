@@ -2,9 +2,9 @@ import AMQP
 import BellhopRules
 
 extension InboundEnvelope {
-    /// What the rules may look at of an AMQP message.
+    /// Creates the rules' view of an AMQP message.
     ///
-    /// The routing key speaks only for what came through the events exchange, where the broker has held it against the
+    /// The routing key counts only for messages of the events exchange, where the broker has checked it against the
     /// producer's permissions.
     init(_ message: IncomingMessage, eventsExchange: String) {
         self.init(

@@ -2,37 +2,37 @@ import AMQP
 import BellhopRules
 import Store
 
-/// A page of a fan-out with the message that named it.
+/// A page of a fan-out, with the message that named it.
 struct ArrivedPage: Sendable {
     let page: FanoutPage
     let message: IncomingMessage
 }
 
-/// One batch of messages, read and sorted by what has to happen with each; indices point into the batch.
+/// One batch of messages, parsed and grouped by the required processing; indices are positions in the batch.
 struct SortedBatch {
-    /// What will not get better by trying again.
+    /// Faults that no retry can fix.
     private(set) var faults: [Entry<DeadLetterCause>] = []
-    /// One for each (event, named user).
+    /// One record for each event and named user.
     private(set) var records: [Entry<InboxRecord>] = []
-    /// Events that are kept until they are expanded: for a wider audience, or for later.
+    /// Events that are stored until their expansion, for a wide audience or for later.
     private(set) var plans: [Entry<PlannedEvent>] = []
     private(set) var cancellations: [Entry<EventCancellation>] = []
     private(set) var feeds: [Entry<FeedEntry>] = []
-    /// The apps whose preference documents had to be repaired, once for each.
+    /// The apps of preference documents that were repaired, once for each document.
     private(set) var repaired: [AppID] = []
-    /// What came through a replay, by the positions of the messages.
+    /// The replays of replayed messages, by the messages' positions.
     private(set) var replayed: [Int: Replayed] = [:]
-    /// Notifications that are owed something.
+    /// Notifications with open deliveries.
     private(set) var resumed: [Entry<NotificationKey>] = []
-    /// The positions of messages that were handed out before, or that take the place of such a one.
+    /// The positions of messages that were delivered before, or that replace such a message.
     private(set) var heirs: Set<Int> = []
-    /// Users whose devices are to be told a number.
+    /// Users whose devices must receive a badge number.
     private(set) var badges: [Entry<RecipientKey>] = []
-    /// Parts of wider audiences, whose turn it is.
+    /// Pages of fan-outs that are due.
     private(set) var pages: [Entry<ArrivedPage>] = []
 
-    /// `names` tells the events exchange, whose routing keys speak for their messages, and the resume queues; `arrival`
-    /// stands for the time of what does not say when it was sent.
+    /// Parses and groups messages. `names` contains the events exchange, whose routing keys count, and the resume
+    /// queues. `arrival` is the time of messages without a timestamp.
     init(_ messages: [IncomingMessage], catalogs: CatalogSet, names: TopologyNames, arrival: Timestamp) {
         let parser = SubmissionParser.hashing(catalogs)
         records.reserveCapacity(messages.count)
@@ -59,7 +59,7 @@ struct SortedBatch {
         }
     }
 
-    /// For messages that nobody has taken from a queue: what would become of them, each with the time of its arrival.
+    /// Predicts the processing of messages that were not consumed, each with the time of its arrival.
     init(foreseeing envelopes: [(envelope: InboundEnvelope, arrival: Timestamp)], catalogs: CatalogSet) {
         let parser = SubmissionParser.hashing(catalogs)
         for (index, (envelope, arrival)) in envelopes.enumerated() {
@@ -85,7 +85,7 @@ struct SortedBatch {
         }
     }
 
-    /// Bytes of what the notifications say, each event's words once.
+    /// The size of the notifications' texts in bytes, each event's text once.
     var footprint: Int {
         var sum = 0
         var latest: InboxWords?
@@ -147,7 +147,7 @@ struct SortedBatch {
 }
 
 extension PlannedEvent {
-    /// When its time has come it would be refused, and whoever keeps it has promised that it is not.
+    /// The rejection of an event that would be too large when it is due. A stored event must not be rejected later.
     fileprivate var refusal: Rejection? {
         let limit = JSONParser.Limits.event.bytes
         guard !isForNow, byteCount > limit else { return nil }

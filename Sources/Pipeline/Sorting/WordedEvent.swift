@@ -1,15 +1,15 @@
 import BellhopRules
 import Store
 
-/// An event in the words of its app's catalogue.
+/// An event with the texts of its app's catalogue.
 struct WordedEvent: Sendable {
     let event: Event
     private let type: CatalogType
     private let rendered: RenderedContent
     private let expiresAt: Timestamp?
 
-    /// A rejection where the catalogue does not know the event's type, or cannot word it; `arrival` stands for the time of
-    /// what does not say when it was sent.
+    /// Renders an event. It is rejected if the catalogue does not contain its type or cannot render it. `arrival` is
+    /// the time of an event without a timestamp.
     static func read(
         _ event: Event,
         _ catalogs: CatalogSet,
@@ -36,7 +36,7 @@ struct WordedEvent: Sendable {
         }
     }
 
-    /// To be kept for later, or for a wider audience.
+    /// The event in its stored form, for later or for a wide audience.
     var plan: PlannedEvent {
         PlannedEvent(
             event: event,
@@ -46,7 +46,7 @@ struct WordedEvent: Sendable {
         )
     }
 
-    /// What it says to each of its users.
+    /// Returns the notification's content, which all its users share.
     func words(_ hash: ContentHash) -> InboxWords {
         InboxWords(
             event: event,
