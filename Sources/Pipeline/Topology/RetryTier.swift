@@ -1,6 +1,6 @@
 import ServiceRuntime
 
-/// One delay of the retry ladder: a queue whose messages all wait equally long, so that none is held up by another.
+/// One delay of the retry ladder: a queue whose messages all wait equally long, so that none blocks another.
 package struct RetryTier: Sendable, Hashable {
     package let delay: Duration
 
@@ -8,9 +8,9 @@ package struct RetryTier: Sendable, Hashable {
         self.delay = delay
     }
 
-    /// `10s`, `2m`, `1h`.
+    /// The delay as text: `10s`, `2m`, `1h`.
     package var name: String { delay.shortText }
 
-    /// What the broker is told.
+    /// The queue's message TTL.
     var milliseconds: Int64 { delay.microseconds / 1000 }
 }

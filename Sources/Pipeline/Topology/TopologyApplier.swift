@@ -2,7 +2,7 @@ package import AMQP
 import BellhopRules
 package import Store
 
-/// Puts the plan on the broker, or says how the broker differs from it.
+/// Applies the plan to the broker, or reports how the broker differs from it.
 package struct TopologyApplier: Sendable {
     private let broker: BrokerAddress
     private let plan: TopologyPlan
@@ -14,25 +14,26 @@ package struct TopologyApplier: Sendable {
         self.records = records
     }
 
-    /// What one run of ``apply()`` did.
+    /// The result of one run of ``apply()``.
     package struct Report: Sendable, Equatable {
         package let exchanges: Int
         package let queues: Int
         package let eventTypes: Int
-        /// Routing keys that every app has: what is fed for its users, and cancellations.
+        /// The routing keys that every app has: feed messages and cancellations.
         package let feedKeys: Int
-        /// Routing keys that no catalogue knows any more.
+        /// The routing keys that are no longer in any catalogue.
         package let unboundTypes: [String]
     }
 
-    /// Declares everything, binds each type to its lane and unbinds it from the others; safe to repeat.
+    /// Declares everything, binds each type to its lane and unbinds it from the others; it is safe to repeat.
     ///
-    /// A type that changes its lane is bound to the new one before it leaves the old one: for a moment an event may
-    /// arrive twice, which the inbox collapses, but never nowhere.
+    /// A type that changes its lane is bound to the new one before it leaves the old one. For a moment, an event may
+    /// arrive twice, which the inbox deduplicates, but it always arrives.
     package func apply() async throws -> Report {
         let recorded = try await records.all()
-        // A record comes before its binding and goes after it, so that no binding is ever unknown. A crash in between
-        // leaves a type without its binding, which the alternate exchange carries to the normal lane, until the next run.
+        // A record is written before its binding and deleted after it, so that no binding is unknown. A crash in
+        // between leaves a type without a binding; until the next run, the alternate exchange routes it to the normal
+        // lane.
         let gone = recorded.keys.filter { plan.lanes[$0] == nil }.sorted()
         try await records.record(plan.lanes)
         try await BrokerSession.with(broker, name: "topology apply") { [plan] session in
@@ -67,10 +68,10 @@ package struct TopologyApplier: Sendable {
         )
     }
 
-    /// Every difference between the plan and what stands, in words; empty when they agree.
+    /// Returns the text of every difference between the plan and the broker; empty if they agree.
     ///
-    /// Comparing arguments means to redeclare what exists, which the broker refuses where one differs. That takes the right
-    /// to configure, so the operator's check does it and a worker's start does not.
+    /// Arguments are compared by redeclaration, which the broker rejects if they differ. That requires the right to
+    /// configure, so the operator's check does it and a worker's start does not.
     package func differences(comparingArguments: Bool) async throws -> [String] {
         var differences = try await BrokerSession.with(broker, name: "topology check") { [plan] session in
             var found: [String] = []
@@ -106,7 +107,7 @@ package struct TopologyApplier: Sendable {
         return differences
     }
 
-    /// Runs a redeclaration and turns the broker's refusal (406) into a difference.
+    /// Runs a redeclaration and converts the broker's rejection (406) into a difference.
     private static func note(in found: inout [String], _ what: String, _ redeclare: () throws -> Void) throws {
         do {
             try redeclare()

@@ -1,7 +1,7 @@
 package import AMQP
 package import BellhopRules
 
-/// What has to stand on the broker, with every argument said, so that no version's default matters.
+/// The required objects on the broker, with every argument explicit, so that no version's default matters.
 package struct TopologyPlan: Sendable {
     package struct Exchange: Sendable, Equatable {
         package let name: String
@@ -23,14 +23,15 @@ package struct TopologyPlan: Sendable {
     package let names: TopologyNames
     package let exchanges: [Exchange]
     package let queues: [Queue]
-    /// The bindings that never change; those of the lanes follow from the catalogues.
+    /// The bindings that never change; the lanes' bindings depend on the catalogues.
     package let fixedBindings: [Binding]
-    /// Which lane each routing key of the events exchange belongs to.
+    /// The lane of each routing key of the events exchange.
     package let lanes: [String: Lane]
-    /// How many of those keys are event types of a catalogue; the others are what every app has, feeds and cancellations.
+    /// The number of keys that are event types of a catalogue. The others are the keys of every app, for feed messages
+    /// and cancellations.
     package let eventTypeCount: Int
 
-    /// Two equal tiers would be one queue, so they count once.
+    /// Creates the plan. Two equal tiers would share a queue, so they count once.
     package init(names: TopologyNames, catalogs: CatalogSet, tiers: [RetryTier]) {
         let tiers = Array(Set(tiers)).sorted { $0.delay < $1.delay }
         self.names = names
@@ -55,8 +56,8 @@ package struct TopologyPlan: Sendable {
             Lane.allCases.map(names.lane) + Lane.allCases.map(names.resume) + [names.replay, names.receipts]
         let dead = Queue(
             name: names.dead,
-            // Looking at a dead letter must not use it up, and none is ever dropped for age: no TTL, and a delivery limit
-            // that is out of reach. (-1 would mean "drop at the first return" on RabbitMQ 3.10.)
+            // Reading a dead letter must not consume it, and none expires: no TTL, and a delivery limit that is out of
+            // reach. (-1 would mean "drop at the first return" on RabbitMQ 3.10.)
             arguments: quorum(maxLength: 20_000_000, deliveryLimit: 1_000_000_000)
         )
         return working.map { Queue(name: $0, arguments: quorum(deadLettersTo: names.dead)) } + [dead]
@@ -67,7 +68,8 @@ package struct TopologyPlan: Sendable {
             }
     }
 
-    /// At-least-once dead-lettering needs reject-publish and a limit, since what is kept for it counts toward the length.
+    /// Returns the arguments of a quorum queue. At-least-once dead-lettering requires reject-publish and a limit,
+    /// because messages that wait for it count towards the length.
     private static func quorum(
         maxLength: Int64 = 10_000_000,
         deliveryLimit: Int64 = 20,
@@ -96,7 +98,8 @@ package struct TopologyPlan: Sendable {
             + tiers.map { Binding(queue: names.retry($0), exchange: names.retry($0), routingKey: "") }
     }
 
-    /// Events go where their type's priority says; what is fed for a user goes with the normal lane.
+    /// Returns the lane of each routing key. Events use the lane of their type's priority; feed messages use the normal
+    /// lane.
     private static func lanes(of catalogs: CatalogSet) -> [String: Lane] {
         var lanes: [String: Lane] = [:]
         for catalog in catalogs.catalogs {
