@@ -1,14 +1,14 @@
 import BellhopRules
 import Store
 
-/// Names users whose devices shall be told the number of their unread notifications.
+/// Names users whose devices must receive their number of unread notifications.
 struct BadgeMessage: Sendable, Equatable {
     let recipients: [RecipientKey]
 
-    /// Users that one message names at most.
+    /// The maximum of users in one message.
     static let limit = 256
 
-    /// Nil where it is not one of ours.
+    /// Reads a message; `nil` if it is not a badge message.
     static func read(_ object: JSONObject) -> BadgeMessage? {
         guard case .array(let entries)? = object["badges"], !entries.isEmpty, entries.count <= limit else { return nil }
         var recipients: [RecipientKey] = []

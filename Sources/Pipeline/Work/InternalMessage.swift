@@ -1,13 +1,13 @@
 import BellhopRules
 import Store
 
-/// What the resume queues bring: work of our own, which names what is in the database.
+/// The messages of the resume queues: internal work that names rows in the database.
 enum InternalMessage: Sendable, Equatable {
     case resume(ResumeMessage)
     case badges(BadgeMessage)
     case page(FanoutPage)
 
-    /// Reads a body, or says why it is not one that can be read here.
+    /// Reads a body, or returns the reason why it is not readable here.
     static func read(_ body: [UInt8]) -> Result<InternalMessage, UnreadMessage> {
         guard case .success(.object(let object)) = JSONParser(limits: .work).parse(body) else {
             return .failure(.foreign)

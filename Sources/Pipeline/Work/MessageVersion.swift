@@ -1,17 +1,18 @@
 import BellhopRules
 import Store
 
-/// The form of what programs of ours send one another: resumes, badges, pages, receipts.
+/// The format version of messages between Bellhop's programs: resumes, badges, pages, receipts.
 ///
-/// What a form does not know it leaves unread, so a member that may be ignored needs no new number. A release that cannot do
-/// without a new form reads it first, and only the next one writes it: in between old and new run beside one another.
+/// A reader ignores unknown members, so an optional member needs no new version. A release that requires a new format
+/// first reads it, and only the next release writes it, because old and new releases run alongside one another in
+/// between.
 package enum MessageVersion {
-    /// The newest form that this program reads.
+    /// The newest version that this program reads.
     ///
-    /// It is also the one that it writes: the first, which says no number.
+    /// It also writes this version: the first one, which carries no number.
     package static let newest = 1
 
-    /// The number that a message states, where it is beyond what is read here.
+    /// Returns the version that a message states, if it is newer than the readable ones.
     static func beyond(_ object: JSONObject) -> String? {
         guard let version = object["version"], version != .null else { return nil }
         if let number = version.number?.int64, number <= newest { return nil }
@@ -19,14 +20,14 @@ package enum MessageVersion {
     }
 }
 
-/// Why a message that was meant for us could not be read.
+/// The reason why an internal message could not be read.
 enum UnreadMessage: Error, Equatable {
-    /// Nobody of ours has written it.
+    /// Bellhop did not write it.
     case foreign
-    /// Of a form with this number, which a newer release writes.
+    /// It has this newer version, which a newer release writes.
     case newer(String)
 
-    /// What becomes of it: a dead letter, which a replay brings to whoever can read it.
+    /// Returns the cause of its dead letter. A replay sends it to a program that can read it.
     func cause(at stage: DeadLetterCause.Stage, called name: String) -> DeadLetterCause {
         switch self {
         case .foreign:

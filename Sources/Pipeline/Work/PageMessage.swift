@@ -1,9 +1,9 @@
 import BellhopRules
 import Store
 
-/// Names a page of a fan-out; everything else is in the database.
+/// Names a page of a fan-out; all other data is in the database.
 enum PageMessage {
-    /// Nil where it is not one of ours.
+    /// Reads a message; `nil` if it is not a page message.
     static func read(_ object: JSONObject) -> FanoutPage? {
         guard let fanout = object["fanout"]?.number?.int64, let page = object["page"]?.number?.int64, fanout > 0,
             page >= 0,

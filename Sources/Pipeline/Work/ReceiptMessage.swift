@@ -1,21 +1,21 @@
 import BellhopRules
 import Store
 
-/// Names deliveries whose provider is to be asked; everything else is in the database.
+/// Names deliveries whose receipts are due; all other data is in the database.
 struct ReceiptMessage: Sendable, Equatable {
     let keys: [DeliveryKey]
 
-    /// Deliveries that one message names at most.
+    /// The maximum of deliveries in one message.
     static let limit = 500
 
-    /// Splits any number of deliveries into messages.
+    /// Divides any number of deliveries into messages.
     static func messages(for keys: [DeliveryKey]) -> [ReceiptMessage] {
         stride(from: 0, to: keys.count, by: limit).map { start in
             ReceiptMessage(keys: Array(keys[start..<min(start + limit, keys.count)]))
         }
     }
 
-    /// Reads a body, or says why it is not one that can be read here.
+    /// Reads a body, or returns the reason why it is not readable here.
     static func read(_ body: [UInt8]) -> Result<ReceiptMessage, UnreadMessage> {
         guard let object = try? JSONParser(limits: .work).parse(body).get().object else { return .failure(.foreign) }
         if let newer = MessageVersion.beyond(object) { return .failure(.newer(newer)) }

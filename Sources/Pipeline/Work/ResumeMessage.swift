@@ -2,26 +2,27 @@ import AMQP
 import BellhopRules
 import Store
 
-/// Names notifications that are owed something; everything else is in the database.
+/// Names notifications with open deliveries; all other data is in the database.
 struct ResumeMessage: Sendable, Equatable {
     let keys: [NotificationKey]
-    /// It takes the place of a message that had been handed out before: whoever held that one may have died between
-    /// writing `retrying` and publishing the resume, so this may be the only one that brings what it names.
+    /// Whether it replaces a message that was delivered before. The worker that held that message may have died between
+    /// the write of `retrying` and the publication of the resume. This may therefore be the only message for its
+    /// notifications.
     var isHeir = false
 
-    /// Notifications that a message names unless they belong together: one batch of the ledger.
+    /// The usual maximum of notifications in a message, if they are independent: one batch of the ledger.
     static let usual = 256
-    /// Notifications that one message names at most.
+    /// The maximum of notifications in one message.
     static let limit = 1024
 
-    /// Packs any number of notifications into messages; those of one user stay together, since a digest may be among
-    /// them, which two messages would bring in two parts.
+    /// Packs any number of notifications into messages. A user's notifications stay together, because a digest may be
+    /// among them, and two messages would split it.
     static func messages(for keys: [NotificationKey], areHeirs: Bool = false) -> [ResumeMessage] {
         let groups = Dictionary(grouping: keys, by: \.recipient)
         return messages(for: Array(groups.values)).map { ResumeMessage(keys: $0.keys, isHeir: areHeirs) }
     }
 
-    /// Packs groups into messages without tearing a group apart, as far as a message may hold it.
+    /// Packs groups into messages without splitting a group, up to the limit of a message.
     static func messages(for groups: [[NotificationKey]]) -> [ResumeMessage] {
         var messages: [ResumeMessage] = []
         var gathered: [NotificationKey] = []
@@ -41,7 +42,7 @@ struct ResumeMessage: Sendable, Equatable {
         }
     }
 
-    /// Nil where it is not one of ours.
+    /// Reads a message; `nil` if it is not a resume message.
     static func read(_ object: JSONObject) -> ResumeMessage? {
         guard case .array(let entries)? = object["notifications"], !entries.isEmpty, entries.count <= limit else {
             return nil

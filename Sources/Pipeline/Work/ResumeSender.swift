@@ -3,7 +3,7 @@ import BellhopRules
 import ServiceRuntime
 import Store
 
-/// Publishes resume messages, at once or through a retry tier, and pages of fan-outs, and waits for their confirms.
+/// Publishes resume messages, directly or through a retry tier, and pages of fan-outs, and waits for their confirms.
 struct ResumeSender: Sendable {
     let publisher: any MessagePublisher
     let names: TopologyNames
@@ -11,21 +11,21 @@ struct ResumeSender: Sendable {
     let chance: Chance
     let logger: Logger
 
-    /// Where a resume goes on its way back to the lane's resume queue.
+    /// The path of a resume back to the lane's resume queue.
     enum Way: Hashable, Sendable {
         case atOnce
         case after(RetryTier)
-        /// In place of a message that had been handed out before.
+        /// In place of a message that was delivered before.
         case heir(after: RetryTier)
     }
 
-    /// How long a caller waits for confirms that it can do without, because the ledger says the same: while the broker has
-    /// an alarm, a message in hand must not wait for its end.
+    /// The maximum wait for confirms that are optional, because the ledger contains the same data. During an alarm of
+    /// the broker, no message must wait for its end.
     static let patience = Duration.seconds(2)
 
     /// Publishes resumes within ``patience``, and none at all while the broker accepts nothing.
     ///
-    /// - Returns: the notifications whose resume is not confirmed.
+    /// - Returns: The notifications whose resume is not confirmed.
     func send(_ keys: [Way: [NotificationKey]], lane: Lane, until drain: DrainSignal) async -> Set<NotificationKey> {
         guard !publisher.isBlocked else { return Set(keys.values.joined()) }
         return await send(
@@ -39,7 +39,7 @@ struct ResumeSender: Sendable {
         )
     }
 
-    /// At once; what belongs together stays together.
+    /// Publishes resumes directly; each group stays together.
     func send(groups: [[NotificationKey]], lane: Lane, until drain: DrainSignal) async -> Set<NotificationKey> {
         await send(
             ResumeMessage.messages(for: groups).map { (resume: $0, message: message($0, .atOnce, lane)) },
@@ -47,7 +47,7 @@ struct ResumeSender: Sendable {
         )
     }
 
-    /// At once, to the replay queue, where live traffic does not feel them.
+    /// Publishes resumes directly to the replay queue, so that they do not affect live traffic.
     func replay(_ keys: [NotificationKey], until drain: DrainSignal) async -> Set<NotificationKey> {
         await send(
             ResumeMessage.messages(for: keys).map {
@@ -57,9 +57,9 @@ struct ResumeSender: Sendable {
         )
     }
 
-    /// Pages of fan-outs, each to its lane, at once or through a tier; what is not confirmed comes back.
+    /// Publishes pages of fan-outs, each to its lane, directly or through a tier. It returns the unconfirmed ones.
     ///
-    /// With a `patience` none is published while the broker accepts nothing.
+    /// With a `patience`, none is published while the broker accepts nothing.
     func send(
         pages: [FanoutPage],
         after tier: RetryTier? = nil,
@@ -90,7 +90,7 @@ struct ResumeSender: Sendable {
         return Set(open.flatMap(\.keys))
     }
 
-    /// What is not confirmed when the drain begins, or when the patience ends, comes back.
+    /// Publishes messages, and returns those without a confirm at the start of a drain or at the end of the patience.
     private func send<Work: Sendable>(
         _ messages: [(work: Work, message: OutgoingMessage)],
         until drain: DrainSignal,
@@ -133,10 +133,10 @@ struct ResumeSender: Sendable {
         return message(resume.body, to: exchange, names.resume(lane))
     }
 
-    /// Fresh properties: a republished message must carry none of the broker's own headers.
+    /// Creates a message with new properties, because a republished message must not carry the broker's headers.
     ///
-    /// What goes straight to its queue says when, so that its wait there can be told; what goes through a tier waits on
-    /// purpose.
+    /// A message to its queue carries its publication time, so that its wait there can be measured; a message through a
+    /// tier waits intentionally.
     private func message(_ body: [UInt8], to exchange: String, _ routingKey: String) -> OutgoingMessage {
         var properties = MessageProperties(contentType: "application/json")
         if exchange == names.work { properties.timestamp = UInt64(clamping: time.now().microseconds / 1_000_000) }
