@@ -2,12 +2,12 @@ package import BellhopRules
 import Foundation
 import Synchronization
 
-/// The zones of this machine's tz database, each read when it is first asked for and kept from then on.
+/// The zones of this machine's tz database, each read at its first use and cached.
 ///
-/// A new tzdata counts from the next start of the process. Names come from users, so a name without a zone is a nil
-/// that the caller has an answer to, and what is kept is bounded. A first look reads a file of a few kilobytes.
+/// A new tzdata takes effect at the next start of the process. Names come from users, so an unknown name results in
+/// `nil`, which the caller handles, and the cache is bounded. The first use of a name reads a file of a few kilobytes.
 package final class ZoneLibrary: Sendable {
-    /// Where the database lies.
+    /// The folder of the database.
     package let folder: String
     private let shelf = Mutex(Shelf())
 
@@ -16,34 +16,34 @@ package final class ZoneLibrary: Sendable {
         var links: ZoneLinks?
     }
 
-    /// More names than any tz database has; past it, the library starts again from nothing.
+    /// More names than any tz database has; beyond it, the cache is emptied.
     private static let capacity = 2_048
-    /// The largest file of a zone has four kilobytes.
+    /// The size limit of a zone's file; the largest has four kilobytes.
     private static let longestFile = 65_536
-    /// Names for what the machine's owner has chosen: no place that a user could live in.
+    /// The names of the machine's local settings, which are not places.
     private static let machineNames: Set<String> = ["localtime", "posixrules"]
 
-    /// The database in a folder.
+    /// Uses the database in a folder.
     package init(folder: String) {
         self.folder = folder
     }
 
-    /// The machine's own database: where `TZDIR` says, as for every other program, or `/usr/share/zoneinfo`.
+    /// Uses the machine's database: the folder in `TZDIR`, as for other programs, or `/usr/share/zoneinfo`.
     package convenience init(environment: [String: String]) {
         let named = environment["TZDIR"] ?? ""
         self.init(folder: named.isEmpty ? "/usr/share/zoneinfo" : named)
     }
 
-    /// Whether there is a database at all.
+    /// Whether the database exists.
     package var isThere: Bool {
         var isFolder: ObjCBool = false
         return FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder) && isFolder.boolValue
     }
 
-    /// The zone of a name; nil where the database has none, or only one that cannot be used.
+    /// Returns the zone of a name; `nil` if the database has none, or only an unusable one.
     ///
-    /// A former name that the database lists without giving it a file (`Asia/Calcutta` on Debian 13, which browsers
-    /// still say) is found by its present one, and keeps the name that was asked for.
+    /// A former name that the database lists without a file is resolved to its present name, and the zone keeps the
+    /// requested name. An example is `Asia/Calcutta` on Debian 13, which browsers still send.
     package subscript(name: TimeZoneName) -> Zone? {
         if let known = shelf.withLock({ $0.zones[name] }) { return known }
         let zone = read(name.text, as: name) ?? links().target(of: name.text).flatMap { read($0, as: name) }
@@ -61,7 +61,7 @@ package final class ZoneLibrary: Sendable {
         return try? Zone(name: name, tzif: bytes)
     }
 
-    /// The file of a name, with every link followed; nil where that leaves the folder.
+    /// Returns the file of a name, with all links resolved; `nil` if it is outside the folder.
     private func place(of path: String) -> String? {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false)
         guard !Self.machineNames.contains(path), !parts.contains(where: { $0.isEmpty || $0.hasPrefix(".") }) else {
@@ -80,7 +80,7 @@ package final class ZoneLibrary: Sendable {
         return links
     }
 
-    /// The whole file; nil where there is none, or a longer one.
+    /// Returns the contents of a file; `nil` if it does not exist or is longer than `limit`.
     private static func bytes(of path: String, atMost limit: Int) -> [UInt8]? {
         guard let handle = FileHandle(forReadingAtPath: path) else { return nil }
         defer { try? handle.close() }

@@ -1,11 +1,11 @@
-/// Former names of zones and what they are called now, from the text form of the tz database (`tzdata.zi`).
+/// Maps former zone names to their present ones, from the text form of the tz database (`tzdata.zi`).
 struct ZoneLinks: Sendable {
-    /// Ten times what the file has.
+    /// The size limit, ten times the size of the file.
     static let longestFile = 1 << 20
 
     private let targets: [String: String]
 
-    /// Reads the lines `L TARGET NAME`; other lines say nothing of names.
+    /// Reads the lines `L TARGET NAME`; other lines contain no names.
     init(_ bytes: [UInt8]) {
         var targets: [String: String] = [:]
         for line in bytes.split(separator: UInt8(ascii: "\n")) where line.starts(with: "L ".utf8) {
@@ -16,7 +16,7 @@ struct ZoneLinks: Sendable {
         self.targets = targets
     }
 
-    /// The zone's present name; nil where the name is no former one.
+    /// Returns the zone's present name; `nil` if `name` is not a former one.
     func target(of name: String) -> String? {
         targets[name].map { targets[$0] ?? $0 }
     }
