@@ -68,8 +68,9 @@ struct BacklogCarrier: Sendable {
         var isSent: Bool { !own.isEmpty }
     }
 
-    /// Looks a load up and decides it again; `nil` if a drain comes first. Such a load keeps its claim, like that of a
-    /// dead worker.
+    /// Looks a load up and decides it again; `nil` if a drain comes first.
+    ///
+    /// Such a load keeps its claim, like that of a dead worker.
     ///
     /// Loads are prepared in turn, so that their sends begin in order.
     func prepare(_ load: BacklogLoad, _ shift: Shift) async -> Ready? {

@@ -5,7 +5,9 @@ package import ServiceRuntime
 import Store
 
 /// Pulls the next deliveries of each backlog as soon as its outlet has free places: urgent deliveries first, then the
-/// oldest. The window and the budget set the pace; while a breaker is open, a single delivery goes out as its probe.
+/// oldest.
+///
+/// The window and the budget set the pace; while a breaker is open, a single delivery goes out as its probe.
 ///
 /// Any number of workers pull from the same backlogs. A worker learns of a backlog from its own additions, and from a
 /// poll once per second.
@@ -20,13 +22,16 @@ package struct BacklogPuller: Service {
     /// The priorities of this worker's lanes.
     let priorities: Set<Priority>
     let interval: Duration
-    /// Limits concurrent pulls. Each uses a database session and holds a load in memory, and there may be hundreds of
-    /// backlogs.
+    /// Limits concurrent pulls.
+    ///
+    /// Each uses a database session and holds a load in memory, and there may be hundreds of backlogs.
     let turns = Gate(places: pullsAtOnce)
 
     /// The number of concurrent pulls; it leaves most of a worker's sessions to its lanes.
     static let pullsAtOnce = 3
-    /// The maximum of deliveries per pull. A sender starts them in a moment, far below half of a lease.
+    /// The maximum of deliveries per pull.
+    ///
+    /// A sender starts them in a moment, far below half of a lease.
     private static let most = 256
     /// The maximum of deliveries that are tried in one probe, as replacements for those not sent after all.
     private static let scouts = 20
@@ -64,7 +69,9 @@ package struct BacklogPuller: Service {
         backlogs.leave(key, restingUntil: rest.map { context.time.steady() + $0 })
     }
 
-    /// Serves a backlog. It returns the time for which the backlog must rest, or `nil` if nothing waits.
+    /// Serves a backlog.
+    ///
+    /// It returns the time for which the backlog must rest, or `nil` if nothing waits.
     private func serve(_ key: BacklogKey, _ shift: BacklogCarrier.Shift) async -> Duration? {
         guard carrier.serves(key) else { return .seconds(60) }
         var pace = Pace()
@@ -98,7 +105,9 @@ package struct BacklogPuller: Service {
         return nil
     }
 
-    /// Claims the due probe and sends it. It returns whether its answer may have changed the state.
+    /// Claims the due probe and sends it.
+    ///
+    /// It returns whether its answer may have changed the state.
     ///
     /// It reserves a place first, and returns the probe if no delivery is found. Otherwise the breaker would stay open
     /// for another half minute.
@@ -118,8 +127,9 @@ package struct BacklogPuller: Service {
         }
     }
 
-    /// Sends a single delivery as the probe. A delivery that is no longer to be sent tests nothing, so another one
-    /// follows.
+    /// Sends a single delivery as the probe.
+    ///
+    /// A delivery that is no longer to be sent tests nothing, so another one follows.
     private func probe(_ breaker: BreakerKey, by first: Scout, _ shift: BacklogCarrier.Shift) async -> Bool {
         var scout = first
         for _ in 0..<Self.scouts {

@@ -3,8 +3,9 @@ import Postgres
 import ServiceRuntime
 import Store
 
-/// Polls the backlogs of a worker's outlets. It also releases deliveries that wait for an outlet that is no longer
-/// configured, so that they are decided again.
+/// Polls the backlogs of a worker's outlets.
+///
+/// It also releases deliveries that wait for an outlet that is no longer configured, so that they are decided again.
 struct BacklogWatch {
     private let store: any PipelineStore
     private let backlogs: Backlogs
@@ -16,7 +17,9 @@ struct BacklogWatch {
     private var nextSearch: ContinuousClock.Instant
     private var nextTypeSearch: ContinuousClock.Instant
 
-    /// The interval between two polls from the beginning. Only these find deliveries that were added with an old turn.
+    /// The interval between two polls from the beginning.
+    ///
+    /// Only these find deliveries that were added with an old turn.
     private static let wholePeriod = Duration.seconds(10)
     /// The interval between two searches for backlogs that no worker serves or that only the ledger contains.
     private static let searchPeriod = Duration.seconds(60)
@@ -78,8 +81,9 @@ struct BacklogWatch {
         metrics.note(oldest, of: keys, now: heads.now)
     }
 
-    /// Returns the backlogs of whole outlets, and those of platforms and types in which deliveries are known to wait. A
-    /// poll from the beginning includes all possible ones.
+    /// Returns the backlogs of whole outlets, and those of platforms and types in which deliveries are known to wait.
+    ///
+    /// A poll from the beginning includes all possible ones.
     private mutating func keys(
         _ outlets: [OutletKey],
         isWhole: Bool,
@@ -95,8 +99,9 @@ struct BacklogWatch {
         return whole + Set(platforms + known + held + (try await formerlyHeld(outlets, at: now)))
     }
 
-    /// Returns the backlogs of formerly held types, which only the ledger contains. This needs one query per name in
-    /// the ledger, so it runs only at intervals.
+    /// Returns the backlogs of formerly held types, which only the ledger contains.
+    ///
+    /// This needs one query per name in the ledger, so it runs only at intervals.
     private mutating func formerlyHeld(
         _ outlets: [OutletKey],
         at now: ContinuousClock.Instant

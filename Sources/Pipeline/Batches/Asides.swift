@@ -21,8 +21,10 @@ final class Asides: Sendable {
     private let work: AsyncStream<Work>
     private let door: AsyncStream<Work>.Continuation
 
-    /// Creates an empty set. `limit` is in bytes. The default holds half of a usual prefetch of the largest events,
-    /// which is the share that a slow provider can hold.
+    /// Creates an empty set.
+    ///
+    /// `limit` is in bytes. The default holds half of a usual prefetch of the largest events, which is the share that a
+    /// slow provider can hold.
     init(limit: Int = 128 << 20) {
         self.limit = limit
         (work, door) = AsyncStream.makeStream()

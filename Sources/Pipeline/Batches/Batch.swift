@@ -99,8 +99,9 @@ extension Batch {
         return stored
     }
 
-    /// Looks items up. If an item fails individually in the database, its messages are given up; if a drain comes
-    /// first, all are.
+    /// Looks items up.
+    ///
+    /// If an item fails individually in the database, its messages are given up; if a drain comes first, all are.
     ///
     /// `positions` returns the positions of the messages that need an item.
     ///

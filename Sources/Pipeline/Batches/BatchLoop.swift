@@ -8,7 +8,9 @@ struct BatchLoop: Sendable {
     let consumer: Consumer
     /// The maximum of messages in one batch.
     let batch: Int
-    /// The number of concurrent batches. Each batch returns its place itself, possibly before it has ended.
+    /// The number of concurrent batches.
+    ///
+    /// Each batch returns its place itself, possibly before it has ended.
     let batchesAtOnce: Int
     /// Receives messages that fail individually in the database.
     let stuck: StuckMessages
@@ -17,10 +19,14 @@ struct BatchLoop: Sendable {
     /// Is called for each batch when it arrives, but not for messages that are processed again.
     var arrived: @Sendable ([IncomingMessage]) -> Void = { _ in }
 
-    /// The maximum bytes of one batch, unless a single message is larger. Parsed JSON uses up to twenty times as much.
+    /// The maximum bytes of one batch, unless a single message is larger.
+    ///
+    /// Parsed JSON uses up to twenty times as much.
     static let batchBytes = 2 << 20
 
-    /// Processes one batch. It leaves the gate when others may enter, and sets waiting work aside.
+    /// Processes one batch.
+    ///
+    /// It leaves the gate when others may enter, and sets waiting work aside.
     typealias Work = @Sendable (_ batch: [IncomingMessage], Gate, Asides) async -> Void
 
     func run(until drain: DrainSignal, _ work: @escaping Work) async {

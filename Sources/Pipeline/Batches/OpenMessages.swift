@@ -1,8 +1,9 @@
 import AMQP
 import Synchronization
 
-/// The unfinished messages of a batch. It alone decides when a message is done: when all of the batch is stored and the
-/// message's last open part is closed.
+/// The unfinished messages of a batch.
+///
+/// It alone decides when a message is done: when all of the batch is stored and the message's last open part is closed.
 ///
 /// A message that is given up is never acknowledged. After a drain, the broker redelivers it. Otherwise `giveBack`
 /// receives it once, so that it has an owner at any time.
@@ -77,7 +78,9 @@ final class OpenMessages: Sendable {
         }
     }
 
-    /// Gives messages up, because some of their work remains undone. `why` is the reason if the database reported one.
+    /// Gives messages up, because some of their work remains undone.
+    ///
+    /// `why` is the reason if the database reported one.
     func giveUp(_ positions: [Int], because why: String? = nil) {
         guard !positions.isEmpty else { return }
         let (woken, fresh) = state.withLock { state in
@@ -95,7 +98,9 @@ final class OpenMessages: Sendable {
         state.withLock { $0.kept[position] = message }
     }
 
-    /// Returns when a message has only one open part or was given up. The result is `false` if it was given up.
+    /// Returns when a message has only one open part or was given up.
+    ///
+    /// The result is `false` if it was given up.
     ///
     /// It is meant for the caller that closes the last part, once per message.
     func isLast(for position: Int) async -> Bool {
@@ -111,7 +116,9 @@ final class OpenMessages: Sendable {
 
     func isGivenUp(_ position: Int) -> Bool { state.withLock { $0.givenUp.contains(position) } }
 
-    /// Marks the batch as stored, with all remaining parts open. It returns whether a message has no open part.
+    /// Marks the batch as stored, with all remaining parts open.
+    ///
+    /// It returns whether a message has no open part.
     func stored() -> Bool {
         state.withLock { state in
             state.isStored = true

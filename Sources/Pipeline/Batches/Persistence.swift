@@ -1,8 +1,9 @@
 import Postgres
 import ServiceRuntime
 
-/// Writes a batch, however long it takes. It waits until the database answers, and isolates the single items that the
-/// database rejects or fails on.
+/// Writes a batch, however long it takes.
+///
+/// It waits until the database answers, and isolates the single items that the database rejects or fails on.
 struct Persistence: Sendable {
     let drain: DrainSignal
     let context: PipelineContext
@@ -254,8 +255,9 @@ extension PostgresError {
         }
     }
 
-    /// Whether the server has answered, and may answer the same statement for other items. Possible causes are a
-    /// damaged row, an operator's policy or trigger, a lock, or a statement that takes too long.
+    /// Whether the server has answered, and may answer the same statement for other items.
+    ///
+    /// Possible causes are a damaged row, an operator's policy or trigger, a lock, or a statement that takes too long.
     ///
     /// Deadlocks, missing resources and a server that ends or is read-only pass without any change to the statement.
     var mayBeAboutOneItem: Bool {

@@ -18,7 +18,9 @@ final class StepLog: Sendable {
         self.time = time
     }
 
-    /// Notes the time of a step. A step in several parts lasts from the first to the last of them.
+    /// Notes the time of a step.
+    ///
+    /// A step in several parts lasts from the first to the last of them.
     func took(_ step: Step, from start: Instant, to end: Instant) {
         spans.withLock { spans in
             let before = spans[step]

@@ -43,7 +43,9 @@ final class StuckMessages: Sendable {
     private let turns: AsyncStream<Turn>
     private let door: AsyncStream<Turn>.Continuation
 
-    /// Creates an empty set. `lane` labels the metrics.
+    /// Creates an empty set.
+    ///
+    /// `lane` labels the metrics.
     ///
     /// `limit` must be well below the prefetch.
     init(lane: String, names: TopologyNames, context: PipelineContext, limit: Int, bytes: Int = 16 << 20) {
@@ -180,8 +182,10 @@ final class StuckMessages: Sendable {
         next(message)
     }
 
-    /// The time after which a message returns to its queue. After half an hour, the broker closes the channel of a
-    /// consumer that does not acknowledge, and counts a return of all its messages.
+    /// The time after which a message returns to its queue.
+    ///
+    /// After half an hour, the broker closes the channel of a consumer that does not acknowledge, and counts a return
+    /// of all its messages.
     private static let longestStay = Duration.seconds(20 * 60)
 
     /// Removes a message that its batch has finished, or schedules its next turn.

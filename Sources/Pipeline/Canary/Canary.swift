@@ -4,8 +4,10 @@ package import ServiceRuntime
 package import Store
 import Synchronization
 
-/// Proves that a lane is consumed. Every ten seconds the worker sends itself a message, which the lane consumes like
-/// any other and records in the database; then it has returned.
+/// Proves that a lane is consumed.
+///
+/// Every ten seconds the worker sends itself a message, which the lane consumes like any other and records in the
+/// database; then it has returned.
 ///
 /// It uses a queue of the lane's own connection, so that it concerns only this worker and leaves nothing on the broker.
 /// It contains no event, is not counted, and touches no user, ledger or dead letter.

@@ -5,7 +5,9 @@ import ServiceRuntime
 /// A problem lasts until a canary has returned. A broker that accepts messages for one second per minute is not ready
 /// while no canary passes.
 struct CanaryFlight {
-    /// The time after which a canary is late. A loaded lane needs seconds, and an operator must learn about minutes.
+    /// The time after which a canary is late.
+    ///
+    /// A loaded lane needs seconds, and an operator must learn about minutes.
     static let patience = Duration.seconds(15)
     /// The time from a canary's return to the next one.
     static let rest = Duration.seconds(10)

@@ -21,8 +21,10 @@ package struct PostgresStore: PipelineStore, OutletStore {
     private let budgets: BudgetBook
     private let brakes: HoldBook
 
-    /// Creates a store. `lease` is the period for which a claim is valid, `firstPause` a breaker's first pause, and
-    /// `usersPerPage` the size of a fan-out's pages.
+    /// Creates a store.
+    ///
+    /// `lease` is the period for which a claim is valid, `firstPause` a breaker's first pause, and `usersPerPage` the
+    /// size of a fan-out's pages.
     package init(
         pool: PostgresPool,
         lease: Duration,

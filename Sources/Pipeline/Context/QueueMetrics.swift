@@ -1,7 +1,9 @@
 import AMQP
 import ServiceRuntime
 
-/// The waiting times of consumed messages. AMQP does not provide the age of messages that still wait.
+/// The waiting times of consumed messages.
+///
+/// AMQP does not provide the age of messages that still wait.
 struct QueueMetrics: Sendable {
     private let age: Labelled<Gauge>
 
@@ -13,7 +15,9 @@ struct QueueMetrics: Sendable {
         )
     }
 
-    /// Notes the waiting time of the oldest message of each queue. Messages without a publication time are ignored.
+    /// Notes the waiting time of the oldest message of each queue.
+    ///
+    /// Messages without a publication time are ignored.
     ///
     /// `queues` are the consumed queues with their labels in the metric.
     func took(_ messages: [IncomingMessage], from queues: [(queue: String, label: String)], now: Instant) {

@@ -10,8 +10,9 @@ package struct WorkerFigures: Sendable {
         self.registry = registry
     }
 
-    /// The current figures: one number per counter. For durations, the numbers of values up to each of
-    /// ``Histogram/secondBounds``, and of all values.
+    /// The current figures: one number per counter.
+    ///
+    /// For durations, the numbers of values up to each of ``Histogram/secondBounds``, and of all values.
     package var current: [String: [Int]] {
         [
             "recorded": [total("bellhop_notifications_total", "recorded")],

@@ -33,8 +33,9 @@ extension Decider {
         }
     }
 
-    /// The platforms that accept a number silently. A browser must show something for each push, so it receives the
-    /// number with the next notification.
+    /// The platforms that accept a number silently.
+    ///
+    /// A browser must show something for each push, so it receives the number with the next notification.
     static let silentPlatforms: Set<DevicePlatform> = [.ios, .android]
 
     private func showsNumber(_ device: Device, _ app: AppID, _ catalog: Catalog) -> Bool {

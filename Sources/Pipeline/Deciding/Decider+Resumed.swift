@@ -3,7 +3,9 @@ import Push
 import Store
 
 extension Decider {
-    /// The decision about a claimed delivery that was resumed. It is decided again, and may not be sent after all.
+    /// The decision about a claimed delivery that was resumed.
+    ///
+    /// It is decided again, and may not be sent after all.
     enum Resumed {
         case send(Shipment)
         /// It is sent together with others.

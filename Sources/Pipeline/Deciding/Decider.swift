@@ -149,7 +149,9 @@ struct Decider: Sendable {
         catalogs[app]?[type]?.setsBadge ?? false
     }
 
-    /// Returns the facts for a decision. For a notification of a topic, a user is a follower only if a row exists.
+    /// Returns the facts for a decision.
+    ///
+    /// For a notification of a topic, a user is a follower only if a row exists.
     func facts(
         _ content: NotificationContent,
         _ catalog: Catalog,

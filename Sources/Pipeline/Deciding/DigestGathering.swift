@@ -31,8 +31,9 @@ struct DigestGathering {
         gathered[identity, default: []].append(push)
     }
 
-    /// Returns one shipment per digest, carried by its newest notification. If the app no longer has a digest text,
-    /// each push is sent separately.
+    /// Returns one shipment per digest, carried by its newest notification.
+    ///
+    /// If the app no longer has a digest text, each push is sent separately.
     func shipments(_ catalogs: CatalogSet, language: (RecipientKey) -> LanguageTag?) -> [Shipment] {
         gathered.flatMap { identity, pushes -> [Shipment] in
             let newestFirst = pushes.sorted { ($0.createdAt, $0.shipment.key.id) > ($1.createdAt, $1.shipment.key.id) }

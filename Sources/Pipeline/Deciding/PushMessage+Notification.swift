@@ -3,8 +3,9 @@ import Push
 import Store
 
 extension PushMessage {
-    /// Creates the push of a notification for a device. It is the same at each attempt, except the number of unread
-    /// notifications.
+    /// Creates the push of a notification for a device.
+    ///
+    /// It is the same at each attempt, except the number of unread notifications.
     init(
         _ key: NotificationKey,
         _ content: NotificationContent,

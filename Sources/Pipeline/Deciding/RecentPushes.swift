@@ -2,8 +2,9 @@ import BellhopRules
 import Postgres
 import Store
 
-/// The recent pushes to users' devices. It is updated while a batch is decided, because the batch's own pushes are not
-/// written yet.
+/// The recent pushes to users' devices.
+///
+/// It is updated while a batch is decided, because the batch's own pushes are not written yet.
 struct RecentPushes: Sendable {
     private struct Key: Hashable {
         let recipient: RecipientKey

@@ -4,8 +4,10 @@ import Store
 /// Renders texts in each user's language; the text of one message in one language is rendered once.
 struct Translations {
     private let catalogs: CatalogSet
-    /// The source of ``made``. It is compared by identity, because the same id could belong to another app's event or
-    /// to another event of the same app.
+    /// The source of ``made``.
+    ///
+    /// It is compared by identity, because the same id could belong to another app's event or to another event of the
+    /// same app.
     private var source: InboxWords?
     private var made: [LanguageTag: InboxWords] = [:]
 
@@ -13,8 +15,10 @@ struct Translations {
         self.catalogs = catalogs
     }
 
-    /// Returns the text in the user's language. It returns the original text if the user has no language, the app does
-    /// not have it, or a value for its template is missing.
+    /// Returns the text in the user's language.
+    ///
+    /// It returns the original text if the user has no language, the app does not have it, or a value for its template
+    /// is missing.
     mutating func words(_ words: InboxWords, for reader: Recipient) -> InboxWords {
         guard let locale = reader.locale, let catalog = catalogs[words.app], locale != catalog.language,
             let language = catalog.language(of: words.content.type, for: locale), language != catalog.language

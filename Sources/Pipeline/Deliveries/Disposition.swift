@@ -13,7 +13,9 @@ struct Disposition: Sendable {
     var settlement: Settlement
     /// The tier in which its resume waits.
     var tier: RetryTier?
-    /// The provider's last reason, if the delivery is given up. The dead letter carries it before the ledger does.
+    /// The provider's last reason, if the delivery is given up.
+    ///
+    /// The dead letter carries it before the ledger does.
     var lastWord: String?
     /// That dead letter.
     var loss: LostDelivery?
@@ -94,8 +96,9 @@ extension DeliveryPolicy {
 }
 
 extension Shipment {
-    /// Puts all its deliveries into a backlog, because nothing was sent through the lane. They wait together, each at
-    /// its own turn.
+    /// Puts all its deliveries into a backlog, because nothing was sent through the lane.
+    ///
+    /// They wait together, each at its own turn.
     func put(into backlog: BacklogKey, from lane: Lane, because hindrance: Hindrance) -> [Disposition] {
         let entry = BacklogEntry(BacklogPlace(backlog, priority(in: lane) ?? .low), queuedAt: queuedAt)
         let lines = [Companion(index: index, key: key, type: ownType)] + companions

@@ -9,7 +9,9 @@ import Synchronization
 final class Lease: Sendable {
     private let beginning = Mutex<ContinuousClock.Instant?>(nil)
 
-    /// Notes the send time of a statement that has claimed a delivery. Of several, the earliest counts.
+    /// Notes the send time of a statement that has claimed a delivery.
+    ///
+    /// Of several, the earliest counts.
     func begin(at instant: ContinuousClock.Instant) {
         beginning.withLock { $0 = min($0 ?? instant, instant) }
     }

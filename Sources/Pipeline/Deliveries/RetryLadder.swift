@@ -78,8 +78,9 @@ package struct RetryLadder: Sendable {
         return disposition
     }
 
-    /// Returns a retry after the tier that fits. If no tier fits, or only one that is much too long, the database
-    /// schedules the retry.
+    /// Returns a retry after the tier that fits.
+    ///
+    /// If no tier fits, or only one that is much too long, the database schedules the retry.
     private func waiting(
         _ attempt: Attempt,
         _ wait: Duration,
@@ -117,8 +118,9 @@ package struct RetryLadder: Sendable {
         return position < tiers.count ? tiers[position].delay : last.delay
     }
 
-    /// The smallest tolerated lateness of a retry. Otherwise half of its wait is tolerated: 15 minutes must not become
-    /// an hour.
+    /// The smallest tolerated lateness of a retry.
+    ///
+    /// Otherwise half of its wait is tolerated: 15 minutes must not become an hour.
     private static let slack = Duration.seconds(60)
 
     /// After a rejection of our credentials or settings, an immediate retry is useless.

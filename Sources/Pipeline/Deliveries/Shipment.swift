@@ -36,7 +36,9 @@ final class Shipment: Sendable {
     let index: Int
     let key: DeliveryKey
     let event: EventID
-    /// Its event's type, which may differ from the type of the push. A digest has a separate type.
+    /// Its event's type, which may differ from the type of the push.
+    ///
+    /// A digest has a separate type.
     let ownType: EventType
     /// The number of attempts before this one.
     let attempts: Int

@@ -113,8 +113,9 @@ package struct DeadLetterClerk: Service {
         var failure: PostgresError?
         var attempts = 0
 
-        /// Whether to divide further. It ends if 24 attempts have stored nothing, because the server then accepts
-        /// nothing at all.
+        /// Whether to divide further.
+        ///
+        /// It ends if 24 attempts have stored nothing, because the server then accepts nothing at all.
         var isWorthwhile: Bool { !done.isEmpty || attempts < 24 }
     }
 
@@ -126,8 +127,9 @@ package struct DeadLetterClerk: Service {
         return filing
     }
 
-    /// Stores dead letters, in halves if the database rejects one or fails on it. Only the faulty one is then stored
-    /// separately, or stays in the queue.
+    /// Stores dead letters, in halves if the database rejects one or fails on it.
+    ///
+    /// Only the faulty one is then stored separately, or stays in the queue.
     private func file(_ letters: ArraySlice<Letter>, into filing: inout Filing) async {
         guard let first = letters.first else { return }
         filing.attempts += 1

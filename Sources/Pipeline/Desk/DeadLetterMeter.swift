@@ -71,8 +71,9 @@ package struct DeadLetterMeter: Service {
         }
     }
 
-    /// Returns the labels of a group. Both values may be a producer's text in a message that was rejected because of
-    /// them.
+    /// Returns the labels of a group.
+    ///
+    /// Both values may be a producer's text in a message that was rejected because of them.
     private func label(_ group: DeadLetterGauge.Open) -> Label {
         Label(
             app: group.app?.text ?? "other",

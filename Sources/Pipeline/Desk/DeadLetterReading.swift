@@ -91,8 +91,10 @@ struct DeadLetterReading {
         )
     }
 
-    /// Creates the item of a message that the broker dead-lettered. Its origin is its routing key, which the
-    /// dead-letter exchange preserves and the broker has checked against the producer's permissions.
+    /// Creates the item of a message that the broker dead-lettered.
+    ///
+    /// Its origin is its routing key, which the dead-letter exchange preserves and the broker has checked against the
+    /// producer's permissions.
     ///
     /// The message counts as one of the events exchange, unless its last queue is closed to producers. A message that
     /// was put directly on a lane therefore counts as a message with the lane's name.

@@ -49,7 +49,9 @@ package struct DeadLetterScan: Sendable {
         self.time = time
     }
 
-    /// Calls `body` with the items in the queue, in batches. Items whose positions it returns leave the queue.
+    /// Calls `body` with the items in the queue, in batches.
+    ///
+    /// Items whose positions it returns leave the queue.
     ///
     /// Items that stay are held until the end, so that they are not delivered again. When a consumer holds its maximum,
     /// another one joins. It throws an error if the broker is unavailable.

@@ -15,7 +15,9 @@ package final class ClaimantHeartbeat: Service {
     private let lock: NotificationListener
     private let logger: Logger
 
-    /// Enrols the process. `session` contains the options of its session, with the rights of its role.
+    /// Enrols the process.
+    ///
+    /// `session` contains the options of its session, with the rights of its role.
     package init(book: ClaimantBook, session: ListenerOptions, logger: Logger) async throws(PostgresError) {
         let number = try await book.enrol()
         var session = session

@@ -18,10 +18,13 @@ struct DeadClaimants: Sendable {
 
     /// More than two heartbeats.
     static let patience = Duration.seconds(12)
-    /// The longest gap between two polls. A scheduler that was suspended, possibly with its whole machine, has observed
-    /// nothing meanwhile.
+    /// The longest gap between two polls.
+    ///
+    /// A scheduler that was suspended, possibly with its whole machine, has observed nothing meanwhile.
     static let longestGap = Duration.seconds(10)
-    /// The period for which dead claimants are remembered. It is longer than any lease and the release of their claims.
+    /// The period for which dead claimants are remembered.
+    ///
+    /// It is longer than any lease and the release of their claims.
     static let memory = Duration.seconds(3600)
 
     /// The dead claimants, by their numbers in the database.

@@ -2,7 +2,9 @@ import Postgres
 package import ServiceRuntime
 import Store
 
-/// Publishes events whose `deliverAt` is due. From then on each is an event like any other.
+/// Publishes events whose `deliverAt` is due.
+///
+/// From then on each is an event like any other.
 ///
 /// If a crash causes a repeated publication, the event is recorded once, because it keeps its id. The duty also
 /// publishes events for a wide audience whose expansion never began, for whatever reason. An event that has expired
@@ -40,8 +42,9 @@ package struct DueEventPublisher: Service {
         await loop.run(until: drain) { try await publishDue(&lookBack) }
     }
 
-    /// Publishes due events. Events without a confirm are returned immediately: a second publication is harmless, a
-    /// lost one is not.
+    /// Publishes due events.
+    ///
+    /// Events without a confirm are returned immediately: a second publication is harmless, a lost one is not.
     private func publishDue(_ lookBack: inout LookBack) async throws(PostgresError) -> DutyLoop.Next {
         let taken = try await lookBack.look { (span) throws(PostgresError) in
             try await plans.takeDue(

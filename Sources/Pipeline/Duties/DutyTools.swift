@@ -37,7 +37,9 @@ package struct DutyTools: Sendable {
 }
 
 extension DutyTools {
-    /// Returns a loop for a duty. `trouble` is the log message for a failed turn.
+    /// Returns a loop for a duty.
+    ///
+    /// `trouble` is the log message for a failed turn.
     ///
     /// No turn begins while the clocks of this host and of the database differ.
     func loop(of duty: String, every interval: Duration, trouble: String) -> DutyLoop {
@@ -51,8 +53,9 @@ extension DutyTools {
         DutyLoop(interval: interval, trouble: trouble, chance: chance, logger: logger.labelled(meter))
     }
 
-    /// The latest instant that counts as past on this host's clock. If the database's clock is further ahead, nothing
-    /// later than this is due.
+    /// The latest instant that counts as past on this host's clock.
+    ///
+    /// If the database's clock is further ahead, nothing later than this is due.
     var latest: Instant { time.now() + .seconds(60) }
 
     /// Returns the sender of resumes for a duty that releases deliveries.

@@ -14,7 +14,9 @@ import Store
 struct LookBack: Sendable {
     private let period: Duration
     private let clock: @Sendable () -> ContinuousClock.Instant
-    /// The time up to which no due row is left, as far as known. Before the first poll nothing is known.
+    /// The time up to which no due row is left, as far as known.
+    ///
+    /// Before the first poll nothing is known.
     private var mark: ContinuousClock.Instant
     private var formerMark: ContinuousClock.Instant
     private var wholeAt: ContinuousClock.Instant

@@ -5,7 +5,9 @@ import Postgres
 package import ServiceRuntime
 import Store
 
-/// Fires users' reminders at their local times. Each firing is an event like any other, published once per local date.
+/// Fires users' reminders at their local times.
+///
+/// Each firing is an event like any other, published once per local date.
 ///
 /// Any number may run: each reminder is held by one scheduler at a time. The event's id is derived from the reminder
 /// and the date, so that a repeated firing after a crash creates no second notification.

@@ -86,7 +86,9 @@ package struct RetentionDuty: Service {
         var count: PreCount?
         /// The limits up to which counts were plausible.
         var believed: [RetiredKind: Instant] = [:]
-        /// The starting points of counts that were implausible. They are not repeated until an operator has reset them.
+        /// The starting points of counts that were implausible.
+        ///
+        /// They are not repeated until an operator has reset them.
         var doubted: [RetiredKind: Instant?] = [:]
         /// The times of the last limit increase for tables without expired rows.
         var raisedAt: [RetiredKind: ContinuousClock.Instant] = [:]
@@ -110,7 +112,9 @@ package struct RetentionDuty: Service {
         /// The current table; `nil` if nothing is ever deleted.
         var kind: RetiredKind? { kinds.indices.contains(place) ? kinds[place] : nil }
 
-        /// Moves to the next table, and after the last one to the first. It returns `false` after the last one.
+        /// Moves to the next table, and after the last one to the first.
+        ///
+        /// It returns `false` after the last one.
         mutating func turn() -> Bool {
             tally = [:]
             count = nil

@@ -4,7 +4,9 @@ package import Store
 import Synchronization
 
 /// Writes the process's heartbeat every ten seconds, with its catalogues and problems, and within one second if these
-/// have changed. Operators thus see all processes of an installation, wherever they run.
+/// have changed.
+///
+/// Operators thus see all processes of an installation, wherever they run.
 ///
 /// A process that drains still works, so it continues to write heartbeats, marked as draining, until it ends.
 ///
@@ -25,7 +27,9 @@ package final class RollCall: ServiceWithLastWords {
         var isOver = false
     }
 
-    /// Creates a heartbeat. `fill` adds the fields that only this kind of process has.
+    /// Creates a heartbeat.
+    ///
+    /// `fill` adds the fields that only this kind of process has.
     package init(
         _ identity: ProcessReport.Identity,
         book: ProcessBook,
@@ -89,7 +93,9 @@ package final class RollCall: ServiceWithLastWords {
 
     private static let patience = Duration.seconds(2)
 
-    /// Waits until the next heartbeat is due. An operator who has sent a SIGHUP will check the result soon.
+    /// Waits until the next heartbeat is due.
+    ///
+    /// An operator who has sent a SIGHUP will check the result soon.
     private func rest(having told: News, until drain: DrainSignal) async {
         var rested = Duration.zero
         while rested < interval, news == told {

@@ -122,8 +122,9 @@ package struct StaleDeviceDuty: Service {
     /// At most a fifth of a provider's devices of an app may end in one night.
     private static let share = 5
 
-    /// Whether a new night has begun. Half a day is longer than the hour of the walk, and shorter than the time to the
-    /// next night.
+    /// Whether a new night has begun.
+    ///
+    /// Half a day is longer than the hour of the walk, and shorter than the time to the next night.
     private func isAnother(_ now: Instant, than former: Instant?) -> Bool {
         guard let former else { return true }
         // A clock that was ahead and is set back must not wait for its former time.

@@ -134,7 +134,9 @@ extension Intake {
         )
     }
 
-    /// Runs the second half. The page ends when all of it is settled and all of its dead letters are confirmed.
+    /// Runs the second half.
+    ///
+    /// The page ends when all of it is settled and all of its dead letters are confirmed.
     private func deliver(_ page: RecordedPage, _ entry: Entry<ArrivedPage>, _ batch: Batch) async {
         page.work.open(batch)
         page.owed.open(batch)

@@ -2,8 +2,10 @@ import ServiceRuntime
 package import Store
 
 extension Intake {
-    /// Returns a worker's heartbeat service. Its reports contain failing providers, the pull rates, the worker's
-    /// figures and the reason why it takes no messages, if any.
+    /// Returns a worker's heartbeat service.
+    ///
+    /// Its reports contain failing providers, the pull rates, the worker's figures and the reason why it takes no
+    /// messages, if any.
     package func rollCall(
         _ identity: ProcessReport.Identity,
         book: ProcessBook,

@@ -5,7 +5,9 @@ import ServiceRuntime
 import Store
 import Tracing
 
-/// Processes batches of messages. Each message is recorded, stored, claimed and sent, or dead-lettered with a reason.
+/// Processes batches of messages.
+///
+/// Each message is recorded, stored, claimed and sent, or dead-lettered with a reason.
 ///
 /// If an obstacle concerns all messages, such as an unavailable database or a broker without confirms, the batch waits
 /// and its messages stay unacknowledged. Only a drain returns them.
@@ -24,8 +26,9 @@ package struct Intake: Sendable {
     /// Logs summaries of the intake; a service that runs alongside the lanes.
     package let report: IntakeReport
 
-    /// Creates the intake. Each batch uses the catalogues that are active when it begins; `zones` provides the users'
-    /// local times.
+    /// Creates the intake.
+    ///
+    /// Each batch uses the catalogues that are active when it begins; `zones` provides the users' local times.
     package init(catalogs: CatalogSource, zones: ZoneLibrary, tools: WorkerTools, context: PipelineContext) {
         self.catalogs = catalogs
         self.zones = zones
@@ -114,7 +117,9 @@ package struct Intake: Sendable {
         _ = await (resumed, opened, told)
     }
 
-    /// Sends and settles work. Deliveries of a fan-out's page belong to the page's trace.
+    /// Sends and settles work.
+    ///
+    /// Deliveries of a fan-out's page belong to the page's trace.
     func deliver(_ work: Resumption.Work, _ batch: Batch, on page: SpanContext? = nil) async {
         async let sent: Void = dispatcher.send(work.shipments, lane: batch.lane, on: page) { dispositions in
             await settler.settle(dispositions, batch)
@@ -124,8 +129,9 @@ package struct Intake: Sendable {
         await sent
     }
 
-    /// Processes the notifications that exceeded one statement, part by part, each from its claim to its settlement. If
-    /// two parts name the same notification, the first part processes it.
+    /// Processes the notifications that exceeded one statement, part by part, each from its claim to its settlement.
+    ///
+    /// If two parts name the same notification, the first part processes it.
     func resume(_ rest: StoredBatch.Rest, _ batch: Batch) async {
         for part in rest.parts {
             let batch = batch.part(claiming: context.newClaim())
@@ -148,8 +154,9 @@ package struct Intake: Sendable {
 
     // MARK: - The steps
 
-    /// Looks up, decides and records notifications, as many at a time as a statement may contain. Users in `known` need
-    /// no look-up.
+    /// Looks up, decides and records notifications, as many at a time as a statement may contain.
+    ///
+    /// Users in `known` need no look-up.
     func record(
         _ entries: [Entry<InboxRecord>],
         knowing known: [RecipientKey: Recipient]? = nil,
@@ -183,8 +190,9 @@ package struct Intake: Sendable {
         return recorded
     }
 
-    /// Decides notifications again that this batch recorded and claimed too long after their decision. It keeps the
-    /// claim and processes as many at a time as a statement may contain.
+    /// Decides notifications again that this batch recorded and claimed too long after their decision.
+    ///
+    /// It keeps the claim and processes as many at a time as a statement may contain.
     func decideAnew(
         _ late: [Entry<NotificationKey>],
         each: Int = Resumption.keysPerPart,
@@ -196,7 +204,9 @@ package struct Intake: Sendable {
         return work
     }
 
-    /// Looks up users. It also returns the users who fail individually in the database; their messages are given up.
+    /// Looks up users.
+    ///
+    /// It also returns the users who fail individually in the database; their messages are given up.
     ///
     /// - Returns: `nil` if a drain came first; all messages are given up then.
     private func lookUp(

@@ -12,7 +12,9 @@ package struct LaneWorker: Service {
     private let consumer: Consumer
     private let intake: Intake
     private let limits: Limits
-    /// Proves that the lane is consumed. The lane's consumer must consume the canary's queue, too.
+    /// Proves that the lane is consumed.
+    ///
+    /// The lane's consumer must consume the canary's queue, too.
     package var canary: Canary?
     /// The queues whose message age is measured, each with its label.
     private let queues: [(queue: String, label: String)]
@@ -41,7 +43,9 @@ package struct LaneWorker: Service {
         var setAside: Int { min(64, max(1, prefetch / 2)) }
     }
 
-    /// Creates a lane worker. `name` is its name in the log, if it is not one of the three lanes.
+    /// Creates a lane worker.
+    ///
+    /// `name` is its name in the log, if it is not one of the three lanes.
     package init(lane: Lane, name: String? = nil, consumer: Consumer, intake: Intake, limits: Limits) {
         self.name = name ?? "lane \(lane.rawValue)"
         self.lane = lane
@@ -72,8 +76,9 @@ package struct LaneWorker: Service {
         (intake.rehearsal.hindrance ?? stuck.whatIsWrong ?? canary?.hindrance).map { "\(name): \($0)" }
     }
 
-    /// Runs until the drain fires, then finishes the batches in flight. Messages that were not started return to the
-    /// queue.
+    /// Runs until the drain fires, then finishes the batches in flight.
+    ///
+    /// Messages that were not started return to the queue.
     ///
     /// No message is consumed before the database has passed a ``Rehearsal``.
     package func run(until drain: DrainSignal) async throws {
@@ -110,8 +115,10 @@ package struct LaneWorker: Service {
         }
     }
 
-    /// The task priority of the lane. Each priority has dedicated threads, so that an urgent event never waits for a
-    /// thread of a fan-out's page or of another lane's batch.
+    /// The task priority of the lane.
+    ///
+    /// Each priority has dedicated threads, so that an urgent event never waits for a thread of a fan-out's page or of
+    /// another lane's batch.
     private var priority: TaskPriority {
         switch lane {
         case .urgent: .high
@@ -120,8 +127,10 @@ package struct LaneWorker: Service {
         }
     }
 
-    /// Processes a batch. Messages that were delivered several times before may have crashed their worker, so they form
-    /// small groups and affect few other messages.
+    /// Processes a batch.
+    ///
+    /// Messages that were delivered several times before may have crashed their worker, so they form small groups and
+    /// affect few other messages.
     ///
     /// Only the broker's delivery count makes a message a suspect; with a producer's header, producers could slow the
     /// lane down.
@@ -163,8 +172,9 @@ package struct LaneWorker: Service {
         )
     }
 
-    /// Removes the canaries from a batch. They are acknowledged when the events of the same batch are stored, so they
-    /// prove that step, too.
+    /// Removes the canaries from a batch.
+    ///
+    /// They are acknowledged when the events of the same batch are stored, so they prove that step, too.
     private func takeCanaries(of batch: inout [IncomingMessage]) -> [DeliveryTag] {
         guard let canary, batch.contains(where: canary.isSinging) else { return [] }
         let canaries = batch.filter(canary.isSinging)

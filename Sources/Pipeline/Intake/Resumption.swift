@@ -18,8 +18,9 @@ struct Resumption: Sendable {
         var footprint = 0
         /// Claimed deliveries that are no longer to be sent.
         var withheld: [Disposition] = []
-        /// Notifications that are claimed by another batch or locked. They are tried again when the lease has ended, or
-        /// soon.
+        /// Notifications that are claimed by another batch or locked.
+        ///
+        /// They are tried again when the lease has ended, or soon.
         var later: [ResumeSender.Way: [NotificationKey]] = [:]
         /// The positions of the messages that named these notifications.
         var waiting: [Int] = []
@@ -38,9 +39,10 @@ struct Resumption: Sendable {
         }
     }
 
-    /// Divides entries into parts that one statement may claim. A user's notifications stay in one part as far as
-    /// possible, because a digest may be among them. A message names up to a thousand notifications, and a batch has
-    /// hundreds of messages.
+    /// Divides entries into parts that one statement may claim.
+    ///
+    /// A user's notifications stay in one part as far as possible, because a digest may be among them. A message names
+    /// up to a thousand notifications, and a batch has hundreds of messages.
     ///
     /// `each` reduces the size of the parts if contents are large.
     static func parts(of entries: [Entry<NotificationKey>], each: Int = keysPerPart) -> [[Entry<NotificationKey>]] {
@@ -59,7 +61,9 @@ struct Resumption: Sendable {
 
     static let keysPerPart = 1024
 
-    /// Claims notifications and decides them again. If a drain comes first, the messages are given up.
+    /// Claims notifications and decides them again.
+    ///
+    /// If a drain comes first, the messages are given up.
     ///
     /// Each notification comes with the position of the message that named it. `heirs` are the positions of the
     /// messages that may be the only remaining ones for their notifications.
@@ -124,8 +128,9 @@ struct Resumption: Sendable {
         return work
     }
 
-    /// Puts a delivery under an operator's hold aside. It does so separately for each one, so that no digest includes a
-    /// held delivery and no probe is spent on it.
+    /// Puts a delivery under an operator's hold aside.
+    ///
+    /// It does so separately for each one, so that no digest includes a held delivery and no probe is spent on it.
     private func putAside(_ shipment: Shipment, _ batch: Batch, _ work: inout Work) -> Bool {
         guard let hold = brakes.hold(shipment.outlet, of: shipment) else { return false }
         work.withheld += shipment.put(into: hold.backlog, from: batch.lane, because: hold.hindrance)

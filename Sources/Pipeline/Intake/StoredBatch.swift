@@ -8,7 +8,9 @@ struct StoredBatch: Sendable {
     /// The recorded or claimed notifications.
     let work: Resumption.Work
     let rest: Rest
-    /// Badge updates. They have no row in the ledger, so of their answers only gone devices matter.
+    /// Badge updates.
+    ///
+    /// They have no row in the ledger, so of their answers only gone devices matter.
     let badges: [Shipment]
     /// Invalid messages; a message may occur more than once.
     let undeliverables: [Entry<Undeliverable>]
@@ -23,7 +25,9 @@ struct StoredBatch: Sendable {
         let decider: Decider
     }
 
-    /// The fan-out pages that a batch names. Each is as large as a batch and is processed separately.
+    /// The fan-out pages that a batch names.
+    ///
+    /// Each is as large as a batch and is processed separately.
     struct Pages: Sendable {
         let batch: Batch
         let arrived: [Entry<ArrivedPage>]

@@ -38,8 +38,9 @@ enum Undeliverable: Sendable {
 struct DeadLetter: Sendable {
     private(set) var message: OutgoingMessage
 
-    /// Creates a dead letter, once per undeliverable. If the same one is published again after an unknown outcome, it
-    /// is stored once.
+    /// Creates a dead letter, once per undeliverable.
+    ///
+    /// If the same one is published again after an unknown outcome, it is stored once.
     init(
         _ undeliverable: Undeliverable,
         to exchange: String,
@@ -54,8 +55,9 @@ struct DeadLetter: Sendable {
         }
     }
 
-    /// Cuts the body of a message that is too large to publish. A header states the cut, with the original size and
-    /// digest.
+    /// Cuts the body of a message that is too large to publish.
+    ///
+    /// A header states the cut, with the original size and digest.
     ///
     /// If the broker rejects even the beginning, each further call halves it.
     mutating func cut() {
@@ -72,7 +74,9 @@ struct DeadLetter: Sendable {
     }
 
     /// Removes the original headers first, because they may not fit into a frame together with the added ones, and then
-    /// the original properties. The reason must arrive, whatever else the broker rejects.
+    /// the original properties.
+    ///
+    /// The reason must arrive, whatever else the broker rejects.
     mutating func slim() {
         let isSlim = message.properties.headers[DeadLetterHeaders.headersDropped] != nil
         var properties = isSlim ? MessageProperties() : message.properties
@@ -144,8 +148,9 @@ struct DeadLetter: Sendable {
         )
     }
 
-    /// Creates the dead letter of a delivery. Its id is derived from the delivery and the attempt, so that a repeated
-    /// failure creates the same one.
+    /// Creates the dead letter of a delivery.
+    ///
+    /// Its id is derived from the delivery and the attempt, so that a repeated failure creates the same one.
     private static func letter(
         of loss: LostDelivery,
         to exchange: String,

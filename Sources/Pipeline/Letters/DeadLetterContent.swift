@@ -15,8 +15,9 @@ struct DeadLetterContent {
         self.init(message, AMQPJSON.object(properties), AMQPJSON.object(headers))
     }
 
-    /// Creates the identity of a message without one of our dead-letter ids. It includes the queue and the reason of
-    /// its failure.
+    /// Creates the identity of a message without one of our dead-letter ids.
+    ///
+    /// It includes the queue and the reason of its failure.
     ///
     /// The time, the delivery count and other values that differ between failures of the same content are excluded, so
     /// that a repeated problem is one item. The order of the headers is excluded, too, because the broker changes it

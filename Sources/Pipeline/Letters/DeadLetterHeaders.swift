@@ -3,8 +3,10 @@ import Store
 
 /// The headers of a dead letter, in addition to the original body and properties.
 enum DeadLetterHeaders {
-    /// The maximum of producer header values in a dead letter. Together with Bellhop's and the broker's headers, they
-    /// stay below the number that is read, so that our headers are never cut off.
+    /// The maximum of producer header values in a dead letter.
+    ///
+    /// Together with Bellhop's and the broker's headers, they stay below the number that is read, so that our headers
+    /// are never cut off.
     static let valuesOfProducers = FieldTable.readableValues - 64
 
     static let deadID = "x-bellhop-dead-id"
@@ -55,7 +57,9 @@ enum DeadLetterHeaders {
         }
     }
 
-    /// Whether a header has our prefix. A producer may send such a header, too; it must not count as ours.
+    /// Whether a header has our prefix.
+    ///
+    /// A producer may send such a header, too; it must not count as ours.
     static func isOurs(_ name: String) -> Bool {
         name.lowercased().hasPrefix("x-bellhop-")
     }

@@ -3,7 +3,9 @@ import BellhopRules
 import ServiceRuntime
 import Store
 
-/// Publishes dead letters. An undeliverable is in the queue only after the broker's confirm.
+/// Publishes dead letters.
+///
+/// An undeliverable is in the queue only after the broker's confirm.
 struct DeadLetterQueue: Sendable {
     let publisher: any MessagePublisher
     let exchange: String

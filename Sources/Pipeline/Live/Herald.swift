@@ -130,7 +130,9 @@ package final class Herald: ServiceWithLastWords {
         }
     }
 
-    /// Announces changes in a loop. Changes during an announcement, and shortly after it, belong to the next one.
+    /// Announces changes in a loop.
+    ///
+    /// Changes during an announcement, and shortly after it, belong to the next one.
     private func tell(until drain: DrainSignal) async {
         var backoff = Backoff(base: .seconds(1), cap: .seconds(5))
         var chance = chance

@@ -18,7 +18,9 @@ final class Backlogs: Sendable {
         var clock: (said: Timestamp, at: ContinuousClock.Instant)?
         /// The oldest turn that was added since a poll began.
         var floors: [BacklogPlace: Timestamp] = [:]
-        /// The number of additions. A poll that began before an addition provides no information about it.
+        /// The number of additions.
+        ///
+        /// A poll that began before an addition provides no information about it.
         var writes: [BacklogPlace: Int] = [:]
         /// The backlogs that are served now, and the ends of other backlogs' pauses.
         var serving: Set<BacklogKey> = []
@@ -92,7 +94,9 @@ final class Backlogs: Sendable {
     struct Glance: Sendable {
         let look: BacklogBook.Look
         fileprivate let writes: Int
-        /// The mark at that time. If it is lower later, an older delivery was added meanwhile.
+        /// The mark at that time.
+        ///
+        /// If it is lower later, an older delivery was added meanwhile.
         fileprivate let mark: Timestamp?
     }
 
@@ -110,8 +114,9 @@ final class Backlogs: Sendable {
         }
     }
 
-    /// Stores the result of a poll: the turn of the first waiting delivery, or `nil` if none waits. `now` is the
-    /// database's clock.
+    /// Stores the result of a poll: the turn of the first waiting delivery, or `nil` if none waits.
+    ///
+    /// `now` is the database's clock.
     func saw(_ oldest: Timestamp?, by glance: Glance, now: Timestamp) {
         let place = glance.look.place
         state.withLock { state in
@@ -153,16 +158,18 @@ final class Backlogs: Sendable {
         }
     }
 
-    /// Returns a random one of these priorities in which deliveries are known to wait. The selection is random so that
-    /// successive probes of a closed outlet use different deliveries.
+    /// Returns a random one of these priorities in which deliveries are known to wait.
+    ///
+    /// The selection is random so that successive probes of a closed outlet use different deliveries.
     func scout(of key: BacklogKey, among priorities: Set<Priority>, using chance: Chance) -> BacklogPlace? {
         var chance = chance
         return state.withLock { $0.standing[key]?.intersection(priorities) }?.randomElement(using: &chance)
             .map { BacklogPlace(key, $0) }
     }
 
-    /// Marks backlogs with waiting deliveries as served, and returns them. Backlogs that are served or rest are left
-    /// out.
+    /// Marks backlogs with waiting deliveries as served, and returns them.
+    ///
+    /// Backlogs that are served or rest are left out.
     func takeUnserved(at now: ContinuousClock.Instant, among priorities: Set<Priority>) -> [BacklogKey] {
         state.withLock { state in
             let keys = state.standing.filter { key, standing in
@@ -174,7 +181,9 @@ final class Backlogs: Sendable {
         }
     }
 
-    /// Ends the service of a backlog. If the backlog is blocked, it rests until `end`.
+    /// Ends the service of a backlog.
+    ///
+    /// If the backlog is blocked, it rests until `end`.
     func leave(_ key: BacklogKey, restingUntil end: ContinuousClock.Instant?) {
         state.withLock { state in
             state.serving.remove(key)

@@ -6,10 +6,14 @@ import Store
 ///
 /// It has no side effects; `Breakers` acts on it.
 struct BatchJudgement {
-    /// One verdict per shipment, in order. A suspected configuration error is a `configError`.
+    /// One verdict per shipment, in order.
+    ///
+    /// A suspected configuration error is a `configError`.
     let verdicts: [Verdict]
 
-    /// Whether there is a mass failure of devices at this outlet. If so, no answer that a device is gone is accepted.
+    /// Whether there is a mass failure of devices at this outlet.
+    ///
+    /// If so, no answer that a device is gone is accepted.
     var isMassDeath = false
 
     private let shipments: [Shipment]
@@ -32,7 +36,9 @@ struct BatchJudgement {
         self.outlet = outlet
     }
 
-    /// Whether a breaker would open because of unreached devices. Then the result depends on the devices that count.
+    /// Whether a breaker would open because of unreached devices.
+    ///
+    /// Then the result depends on the devices that count.
     var restsOnStrangers: Bool {
         zip(shipments, verdicts).contains { breaker($1, $0) != nil && !$0.wasReached }
     }
@@ -68,8 +74,9 @@ struct BatchJudgement {
     /// Whether an answer proves that the provider accepts our credentials.
     var provesAccess: Bool { verdicts.contains(where: \.provesAccess) }
 
-    /// The breakers to open, with their reasons. A breaker is left out if other messages of the same batch were
-    /// accepted, because the credentials are then right.
+    /// The breakers to open, with their reasons.
+    ///
+    /// A breaker is left out if other messages of the same batch were accepted, because the credentials are then right.
     var refusals: [BreakerKey: String] {
         guard !isMassDeath else { return [BreakerKey(outlet): RevocationBook.massDeath] }
         var refusals: [BreakerKey: String] = [:]

@@ -16,8 +16,9 @@ package final class Breakers: Sendable {
         var reason: String
         /// The earliest time of the next probe.
         var probeAt: ContinuousClock.Instant
-        /// Whether the breaker is stored in the database. A breaker that is not stored yet does not close because its
-        /// row is missing.
+        /// Whether the breaker is stored in the database.
+        ///
+        /// A breaker that is not stored yet does not close because its row is missing.
         var isTold: Bool
     }
 
@@ -114,8 +115,9 @@ package final class Breakers: Sendable {
         }
     }
 
-    /// Decides whether the next deliveries of a backlog may pass, for one platform if only that is blocked. Of all
-    /// workers that reach a breaker with a due probe, one may send it.
+    /// Decides whether the next deliveries of a backlog may pass, for one platform if only that is blocked.
+    ///
+    /// Of all workers that reach a breaker with a due probe, one may send it.
     func passage(_ outlet: OutletKey, platform: DevicePlatform?) async -> Passage {
         guard let hold = hold(outlet, platform: platform) else { return .free }
         // This comes before any claim, so that a probe is not granted for one breaker while another blocks it.
@@ -134,7 +136,9 @@ package final class Breakers: Sendable {
         return probe.map { .probe($0) } ?? .free
     }
 
-    /// Mails have no platform. The outlet's breaker is the only one, and its probe must be claimed only once.
+    /// Mails have no platform.
+    ///
+    /// The outlet's breaker is the only one, and its probe must be claimed only once.
     private static func breakers(of outlet: OutletKey, _ platform: DevicePlatform?) -> [BreakerKey] {
         [BreakerKey(outlet)] + (platform == nil ? [] : [BreakerKey(outlet, platform: platform)])
     }
@@ -205,7 +209,9 @@ package final class Breakers: Sendable {
         }
     }
 
-    /// Whether there is a mass failure of devices. Unreached devices count only if the app has no reached device.
+    /// Whether there is a mass failure of devices.
+    ///
+    /// Unreached devices count only if the app has no reached device.
     private func isMassDeath(_ judgement: BatchJudgement, _ outlet: OutletKey) async -> Bool {
         switch watch(judgement, outlet) {
         case .quiet: return false
@@ -226,7 +232,9 @@ package final class Breakers: Sendable {
         case strangersOnly
     }
 
-    /// Detects a mass failure of devices. After the alarm, the remaining answers in flight are not accepted either.
+    /// Detects a mass failure of devices.
+    ///
+    /// After the alarm, the remaining answers in flight are not accepted either.
     ///
     /// Browsers are excluded: anybody can register large numbers of dead endpoints, and must not be able to block other
     /// users.
@@ -305,15 +313,18 @@ package final class Breakers: Sendable {
         VerdictReason.deviceTokenNotForTopic.rawValue,
     ]
 
-    /// Restores devices that were revoked by doubtful answers. `close` restores the devices that are missed here.
+    /// Restores devices that were revoked by doubtful answers.
+    ///
+    /// `close` restores the devices that are missed here.
     private func takeBack(_ key: BreakerKey) async throws(PostgresError) {
         guard let since = try await store.deathsSince(key) else { return }
         let count = try await store.takeBack(key, since: since)
         if count > 0 { logger.error("restored devices revoked during a mass failure", ["devices": .integer(count)]) }
     }
 
-    /// Closes a breaker and deletes its row last. If the restoration fails, the breaker stays open, and its next probe
-    /// repeats both steps.
+    /// Closes a breaker and deletes its row last.
+    ///
+    /// If the restoration fails, the breaker stays open, and its next probe repeats both steps.
     private func close(_ key: BreakerKey) async {
         do throws(PostgresError) {
             // This includes devices that were being revoked during the alarm and could not be restored yet.

@@ -32,8 +32,9 @@ final class BudgetMeter: Sendable {
         self.context = context
     }
 
-    /// Takes as much of the budget as is available, up to `wanted`, and waits until some is. It returns zero if the
-    /// deadline comes first.
+    /// Takes as much of the budget as is available, up to `wanted`, and waits until some is.
+    ///
+    /// It returns zero if the deadline comes first.
     func take(
         upTo wanted: Int,
         of budget: PushBudget,

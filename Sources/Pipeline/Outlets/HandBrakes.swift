@@ -33,7 +33,9 @@ package final class HandBrakes: Sendable {
         )
     }
 
-    /// The interval between two checks of a backlog that waits for a release. A check makes no query.
+    /// The interval between two checks of a backlog that waits for a release.
+    ///
+    /// A check makes no query.
     private static let glance = Duration.seconds(1)
 
     /// Whether no hold concerns an app, which is by far the most frequent case.
@@ -65,7 +67,9 @@ package final class HandBrakes: Sendable {
     /// Whether no caller sends.
     var isIdle: Bool { state.withLock { $0.senders == 0 } }
 
-    /// Runs a body that sends shipments. While it runs, the holds are still read, even during a drain.
+    /// Runs a body that sends shipments.
+    ///
+    /// While it runs, the holds are still read, even during a drain.
     func sending(_ body: () async -> Void) async {
         state.withLock { $0.senders += 1 }
         await body()
@@ -96,7 +100,9 @@ package final class HandBrakes: Sendable {
         for scope in before.subtracting(scopes) { tell(scope, isHeld: false) }
     }
 
-    /// Reads the holds again. If the database is unavailable, the known holds stay in effect.
+    /// Reads the holds again.
+    ///
+    /// If the database is unavailable, the known holds stay in effect.
     func refresh() async {
         do throws(PostgresError) {
             try await load()

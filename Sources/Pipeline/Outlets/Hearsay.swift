@@ -1,6 +1,8 @@
 import BellhopRules
 
-/// A worker's recent observations of acceptance at its outlets. Their number is bounded by the configured outlets.
+/// A worker's recent observations of acceptance at its outlets.
+///
+/// Their number is bounded by the configured outlets.
 struct Hearsay {
     /// The period for which an accepted message proves that the credentials are right.
     static let memory = Duration.seconds(600)

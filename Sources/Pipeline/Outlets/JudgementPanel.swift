@@ -2,8 +2,9 @@ import BellhopRules
 import Push
 import Store
 
-/// Compares the answers to a batch. An answer that many users receive indicates a configuration error, unless only
-/// unreached devices receive it.
+/// Compares the answers to a batch.
+///
+/// An answer that many users receive indicates a configuration error, unless only unreached devices receive it.
 struct JudgementPanel {
     let shipments: [Shipment]
     let witnesses: Witnesses
@@ -53,8 +54,10 @@ struct JudgementPanel {
     }
 
     /// Returns the verdicts, with errors limited to their device if an unreached device can cause them by its own
-    /// registration. Examples are APNs' other environment and another platform. This applies while the app has reached
-    /// devices of the kind.
+    /// registration.
+    ///
+    /// Examples are APNs' other environment and another platform. This applies while the app has reached devices of the
+    /// kind.
     func forgivingStrangers(_ verdicts: [Verdict]) -> [Verdict] {
         guard witnesses.areChosen else { return verdicts }
         return zip(shipments, verdicts).map { shipment, verdict in
@@ -67,7 +70,9 @@ struct JudgementPanel {
     }
 
     /// Returns the verdicts, with errors limited to their recipient if a single recipient can cause them, unless many
-    /// receive the same answer. If others were accepted recently, our credentials and settings are right.
+    /// receive the same answer.
+    ///
+    /// If others were accepted recently, our credentials and settings are right.
     func sparingTheOthers(_ verdicts: [Verdict]) -> [Verdict] {
         guard !witnesses.takenLately.isEmpty, verdicts.contains(where: { $0.ofOneRecipient != nil }) else {
             return verdicts

@@ -2,6 +2,7 @@ import BellhopRules
 import Synchronization
 
 /// Limits the broker messages of each lane that all outlets together may hold, in flight or waiting for the window.
+///
 /// Part of the prefetch therefore stays free for messages that need no outlet.
 ///
 /// Thread safety: the counts are behind a lock.
@@ -9,7 +10,9 @@ final class LaneShares: Sendable {
     private let limits: [Lane: Int]
     private let held = Mutex<[Lane: Int]>([:])
 
-    /// Creates shares. A lane without a limit may be held completely.
+    /// Creates shares.
+    ///
+    /// A lane without a limit may be held completely.
     init(_ limits: [Lane: Int] = [:]) {
         self.limits = limits
     }

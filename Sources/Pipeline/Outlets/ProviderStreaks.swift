@@ -3,15 +3,17 @@ import Push
 package import Store
 import Synchronization
 
-/// The providers that have accepted nothing from an app for some time, as this worker sees it. It is information for
-/// operators; no decision depends on it.
+/// The providers that have accepted nothing from an app for some time, as this worker sees it.
+///
+/// It is information for operators; no decision depends on it.
 ///
 /// Thread safety: all state is behind one lock.
 package final class ProviderStreaks: Sendable {
     private let state = Mutex<[OutletKey: Streak]>([:])
 
-    /// A streak of failures, which operators should see, or the success that ended it. A success refutes the streaks of
-    /// other workers.
+    /// A streak of failures, which operators should see, or the success that ended it.
+    ///
+    /// A success refutes the streaks of other workers.
     private enum Streak {
         case refusing(ProviderTrouble)
         case taking(Timestamp)

@@ -2,9 +2,11 @@ import BellhopRules
 import ServiceRuntime
 import Synchronization
 
-/// Limits sends in flight to one provider of one app. The limit is a number of pushes over all lanes, with a tenth kept
-/// for urgent ones. Each lane is also limited to a number of broker messages, because its prefetch is limited.
-/// Deliveries that are pulled from a backlog hold no messages.
+/// Limits sends in flight to one provider of one app.
+///
+/// The limit is a number of pushes over all lanes, with a tenth kept for urgent ones. Each lane is also limited to a
+/// number of broker messages, because its prefetch is limited. Deliveries that are pulled from a backlog hold no
+/// messages.
 ///
 /// Within a lane, places are granted in the order of requests, urgent requests before others. While sends are in
 /// flight, a request does not get a small part of its places: a batch in many parts is settled and acknowledged in many
@@ -61,7 +63,9 @@ final class SendWindow: Sendable {
         }
     }
 
-    /// The queue of a request. A request that waits for messages of its lane does not delay requests without messages.
+    /// The queue of a request.
+    ///
+    /// A request that waits for messages of its lane does not delay requests without messages.
     private struct Line: Hashable {
         let lane: Lane
         let holdsMessages: Bool
@@ -79,8 +83,9 @@ final class SendWindow: Sendable {
         /// Pushes in flight, over all lanes.
         var pushes = 0
         var messages: [Lane: Int] = [:]
-        /// The last time at which a place was taken or returned for a message. The window has been full for messages
-        /// for at most this long.
+        /// The last time at which a place was taken or returned for a message.
+        ///
+        /// The window has been full for messages for at most this long.
         ///
         /// Pulled deliveries continue while nothing moves for requests with messages, and do not prolong their
         /// patience.
@@ -98,8 +103,9 @@ final class SendWindow: Sendable {
     private let time: any TimeSource
     private let state: Mutex<State>
 
-    /// Creates a window. `capacity` counts pushes, `limits` counts the messages of one lane; a lane without a limit may
-    /// take all.
+    /// Creates a window.
+    ///
+    /// `capacity` counts pushes, `limits` counts the messages of one lane; a lane without a limit may take all.
     ///
     /// The `shares` are common to all windows.
     init(
@@ -116,8 +122,10 @@ final class SendWindow: Sendable {
         reserve = capacity / 10
     }
 
-    /// Takes places for the first pushes of `wanted` as soon as there are some. It returns none if the time is up or
-    /// the task is cancelled. `wanted` contains the message of each push; pushes of one message are adjacent.
+    /// Takes places for the first pushes of `wanted` as soon as there are some.
+    ///
+    /// It returns none if the time is up or the task is cancelled. `wanted` contains the message of each push; pushes
+    /// of one message are adjacent.
     ///
     /// The time is up immediately if nothing has moved for as long as `patience`. Waiting at a stalled window is
     /// useless, and a long queue would exhaust its patience one request at a time. The same applies if all windows
@@ -193,8 +201,9 @@ final class SendWindow: Sendable {
     /// The number of waiting requests.
     var waiting: Int { state.withLock(\.waiters.count) }
 
-    /// Takes places from the window. A request that has waited already has its shares, and returns the
-    /// unneeded ones.
+    /// Takes places from the window.
+    ///
+    /// A request that has waited already has its shares, and returns the unneeded ones.
     private func take(
         _ wish: Wish,
         _ lane: Lane,

@@ -15,8 +15,9 @@ extension Verdict {
         }
     }
 
-    /// Whether the provider accepted the message or recognised its device, so that our credentials are right. Errors in
-    /// a message or in a token's format may have been found locally.
+    /// Whether the provider accepted the message or recognised its device, so that our credentials are right.
+    ///
+    /// Errors in a message or in a token's format may have been found locally.
     var provesAccess: Bool {
         switch self {
         case .delivered, .accepted: true

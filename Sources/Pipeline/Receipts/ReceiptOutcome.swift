@@ -9,10 +9,14 @@ struct ReceiptRules: Sendable {
     /// The retry limit of its type; `nil` for the usual limit.
     var retryLimit: Int?
     var provider: PushProvider
-    /// Whether there is a mass failure of devices. If so, no answer that a device is gone is accepted.
+    /// Whether there is a mass failure of devices.
+    ///
+    /// If so, no answer that a device is gone is accepted.
     var isMassDeath = false
 
-    /// The reason of a delivery without a receipt. It is not sent again, because it probably arrived.
+    /// The reason of a delivery without a receipt.
+    ///
+    /// It is not sent again, because it probably arrived.
     static let missing = "receipt-missing"
 }
 
@@ -65,7 +69,9 @@ extension Disposition {
         return disposition
     }
 
-    /// Returns the ladder's result. A delivery that is held for a configuration error has a retry limit, too.
+    /// Returns the ladder's result.
+    ///
+    /// A delivery that is held for a configuration error has a retry limit, too.
     private static func judged(
         _ receipt: OpenReceipt,
         _ verdict: Verdict,
@@ -86,8 +92,9 @@ extension Disposition {
 }
 
 extension ReceiptRules {
-    /// Returns the provider's reason, if a configuration error caused it and not the message. The delivery waits until
-    /// the error is corrected.
+    /// Returns the provider's reason, if a configuration error caused it and not the message.
+    ///
+    /// The delivery waits until the error is corrected.
     fileprivate func ownFault(in verdict: Verdict) -> VerdictReason? {
         if case .deviceGone(let reason, _) = verdict, isMassDeath { return reason }
         return verdict.refusal
@@ -95,8 +102,9 @@ extension ReceiptRules {
 }
 
 extension DeadDevice {
-    /// Creates the revocation. The token of the send is current, unless it was registered again after the send; then
-    /// the device stays active.
+    /// Creates the revocation.
+    ///
+    /// The token of the send is current, unless it was registered again after the send; then the device stays active.
     fileprivate init?(_ receipt: OpenReceipt, reason: String) {
         guard let token = receipt.token else { return nil }
         self.init(

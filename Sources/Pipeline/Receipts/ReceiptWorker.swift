@@ -39,8 +39,9 @@ package struct ReceiptWorker: Service {
     /// Whether messages can arrive.
     package var isReady: Bool { consumer.isConsuming }
 
-    /// Runs until the drain fires, then finishes the batches in progress. Messages that were not started return to the
-    /// queue.
+    /// Runs until the drain fires, then finishes the batches in progress.
+    ///
+    /// Messages that were not started return to the queue.
     package func run(until drain: DrainSignal) async throws {
         let loop = BatchLoop(
             consumer: consumer,
@@ -69,7 +70,9 @@ package struct ReceiptWorker: Service {
     /// The number of messages per batch; two fill a request to Expo.
     private static let batch = 2
 
-    /// Processes a batch. It acknowledges each message when all deliveries that it names are settled.
+    /// Processes a batch.
+    ///
+    /// It acknowledges each message when all deliveries that it names are settled.
     private func work(_ messages: [IncomingMessage], _ shift: Batch.Shift) async {
         let batch = Batch(messages, shift, context)
         var indices: [DeliveryKey: Int] = [:]
@@ -134,7 +137,9 @@ package struct ReceiptWorker: Service {
         }
     }
 
-    /// Returns the answers by ticket. A push has one ticket, however many deliveries it represents.
+    /// Returns the answers by ticket.
+    ///
+    /// A push has one ticket, however many deliveries it represents.
     private func answers(to receipts: [OpenReceipt], of app: AppID) async -> [String: ReceiptAnswer] {
         let tickets = Array(Set(receipts.map(\.ticket)))
         guard let source = sources[app] else {
@@ -157,8 +162,9 @@ package struct ReceiptWorker: Service {
         }
     }
 
-    /// Opens the provider's breaker if its answers indicate a configuration error. It returns whether there is a mass
-    /// failure of devices.
+    /// Opens the provider's breaker if its answers indicate a configuration error.
+    ///
+    /// It returns whether there is a mass failure of devices.
     private func judge(_ answers: [ReceiptRefusal.Answer], of app: AppID) async -> Bool {
         guard let provider = sources[app]?.provider else { return false }
         let outlet = OutletKey(app: app, provider: provider)

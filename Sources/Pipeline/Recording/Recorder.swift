@@ -16,13 +16,17 @@ struct Recorder: Sendable {
         fileprivate(set) var count = 0
         /// Notifications that existed already; some of their deliveries may be open.
         var duplicates: [Entry<NotificationKey>] = []
-        /// Notifications that this batch has claimed with outdated decisions. They are decided again.
+        /// Notifications that this batch has claimed with outdated decisions.
+        ///
+        /// They are decided again.
         fileprivate(set) var late: [Entry<NotificationKey>] = []
         fileprivate var refused: [(entry: Entry<InboxRecord>, why: String)] = []
         /// Records that conflict with existing text, by the positions of their messages.
         fileprivate var conflicts: [Int: [InboxRecord]] = [:]
 
-        /// Faults that no retry can fix. Conflicting users of one message are one fault.
+        /// Faults that no retry can fix.
+        ///
+        /// Conflicting users of one message are one fault.
         var faults: [Entry<DeadLetterCause>] {
             refused.map { Entry(index: $0.entry.index, work: .refused($0.entry.work, $0.why)) }
                 + conflicts.map { Entry(index: $0.key, work: .conflict($0.value)) }
@@ -41,8 +45,9 @@ struct Recorder: Sendable {
         }
     }
 
-    /// Records new decisions in one statement and claims the deliveries to send immediately. Their shipments are built
-    /// only after that.
+    /// Records new decisions in one statement and claims the deliveries to send immediately.
+    ///
+    /// Their shipments are built only after that.
     ///
     /// If an unavailable database has delayed the decisions, they are outdated: quiet hours may have begun, or the user
     /// may have reached a limit.
@@ -106,7 +111,9 @@ struct Recorder: Sendable {
         return ranges
     }
 
-    /// The period for which a decision is valid. A database that is only slow does not cause a second decision.
+    /// The period for which a decision is valid.
+    ///
+    /// A database that is only slow does not cause a second decision.
     private static let patience = Duration.seconds(30)
     private static let pairsPerStatement = 1024
     private static let bytesPerStatement = 8 << 20

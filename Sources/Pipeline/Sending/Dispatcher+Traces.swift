@@ -6,7 +6,9 @@ import Tracing
 
 /// The spans of delivery attempts.
 extension Dispatcher {
-    /// Records one span per delivery with an answer. A badge has no event and therefore no trace.
+    /// Records one span per delivery with an answer.
+    ///
+    /// A badge has no event and therefore no trace.
     ///
     /// The span of a later attempt has a parent that begins with its claim. The first attempts of a wide event belong
     /// to its page's trace, and each later attempt has a separate trace. A single trace could have a million spans.

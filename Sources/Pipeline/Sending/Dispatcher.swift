@@ -18,8 +18,9 @@ struct Dispatcher: Sendable {
     /// Receives the dispositions of each part as soon as it ends, concurrently for several parts.
     typealias Ended = @Sendable ([Disposition]) async -> Void
 
-    /// The time within which an outlet must start a shipment. After that it waits in the ledger, because a slow
-    /// provider must not use the messages and memory of others.
+    /// The time within which an outlet must start a shipment.
+    ///
+    /// After that it waits in the ledger, because a slow provider must not use the messages and memory of others.
     private static let patience = Duration.seconds(1)
 
     /// The common data of the shipments to one outlet.
@@ -60,8 +61,9 @@ struct Dispatcher: Sendable {
         }
     }
 
-    /// Sends deliveries that were pulled from one backlog, within the places that were reserved for them. Unneeded
-    /// places are returned immediately.
+    /// Sends deliveries that were pulled from one backlog, within the places that were reserved for them.
+    ///
+    /// Unneeded places are returned immediately.
     ///
     /// `probe` is the breaker to test.
     func send(
@@ -105,8 +107,9 @@ struct Dispatcher: Sendable {
         return isSorted ? shipments : shipments.sorted { $0.index < $1.index }
     }
 
-    /// Returns the shipments that nothing blocks. The others join the backlog of the obstacle, or the backlog that
-    /// `ahead` returns.
+    /// Returns the shipments that nothing blocks.
+    ///
+    /// The others join the backlog of the obstacle, or the backlog that `ahead` returns.
     private func free(
         of shipments: [Shipment],
         _ turn: OutletTurn,
@@ -187,8 +190,10 @@ struct Dispatcher: Sendable {
         }
     }
 
-    /// Sends the shipments that may still be sent. If half of a lease is over, another worker could claim the delivery
-    /// before the answer arrives. A shipment that waited for its place may be under a hold by now.
+    /// Sends the shipments that may still be sent.
+    ///
+    /// If half of a lease is over, another worker could claim the delivery before the answer arrives. A shipment that
+    /// waited for its place may be under a hold by now.
     private func start(
         _ shipments: [Shipment],
         _ turn: OutletTurn,

@@ -16,8 +16,10 @@ struct Settler: Sendable {
     /// then.
     static let farewell = Duration.seconds(4)
 
-    /// Settles the deliveries that are not lost. It sets lost ones aside until their dead letters are confirmed,
-    /// because the broker's confirmation may take any time, and the leases of the other claims would end.
+    /// Settles the deliveries that are not lost.
+    ///
+    /// It sets lost ones aside until their dead letters are confirmed, because the broker's confirmation may take any
+    /// time, and the leases of the other claims would end.
     ///
     /// It closes one part of its message per delivery; parts that are set aside are closed after it has returned. At
     /// the end of a drain, a cancellation ends the requests in flight; their outcomes are still settled.
@@ -32,8 +34,9 @@ struct Settler: Sendable {
         for part in Self.parts(of: kept) { await settleKept(Array(part), batch) }
     }
 
-    /// Sets invalid messages aside until the broker has confirmed their dead letters. A queue that accepts nothing
-    /// delays neither the pushes of valid messages nor the next batch.
+    /// Sets invalid messages aside until the broker has confirmed their dead letters.
+    ///
+    /// A queue that accepts nothing delays neither the pushes of valid messages nor the next batch.
     func bury(_ undeliverables: [Entry<Undeliverable>], _ batch: Batch) {
         guard !undeliverables.isEmpty else { return }
         let letters = undeliverables.map(\.work)
@@ -52,8 +55,9 @@ struct Settler: Sendable {
         if unnamed.isEmpty { batch.messages.close(positions) } else { batch.messages.giveUp(positions) }
     }
 
-    /// Publishes pages of fan-outs, through a tier if one is given. The scheduler publishes pages that the broker does
-    /// not confirm soon.
+    /// Publishes pages of fan-outs, through a tier if one is given.
+    ///
+    /// The scheduler publishes pages that the broker does not confirm soon.
     ///
     /// - Returns: Whether all of them will arrive; `false` if a drain came first, or if a page fails individually in
     ///   the database.
@@ -102,7 +106,9 @@ struct Settler: Sendable {
         return failed
     }
 
-    /// Revokes gone devices. If a device cannot be revoked now, the answer to the next message to it revokes it.
+    /// Revokes gone devices.
+    ///
+    /// If a device cannot be revoked now, the answer to the next message to it revokes it.
     func revoke(_ dead: [DeadDevice], _ batch: Batch) async {
         guard !dead.isEmpty else { return }
         let revoked = await batch.persistence.ask(dead) { [store] dead throws(PostgresError) in
@@ -165,7 +171,9 @@ struct Settler: Sendable {
         return done
     }
 
-    /// Stores reached devices. It runs one statement per batch with unreached devices, and none after all were reached.
+    /// Stores reached devices.
+    ///
+    /// It runs one statement per batch with unreached devices, and none after all were reached.
     ///
     /// A device that cannot be stored now is stored after its next push.
     private func note(_ devices: [ReachedDevice]) async {
@@ -177,8 +185,10 @@ struct Settler: Sendable {
         }
     }
 
-    /// Divides settlements into statements with a bounded number of rows. Deliveries that wait in a backlog together,
-    /// such as those of a digest, share a statement, so that no half of them is pulled before the other half is stored.
+    /// Divides settlements into statements with a bounded number of rows.
+    ///
+    /// Deliveries that wait in a backlog together, such as those of a digest, share a statement, so that no half of
+    /// them is pulled before the other half is stored.
     static func parts(of dispositions: [Disposition]) -> [ArraySlice<Disposition>] {
         var parts: [ArraySlice<Disposition>] = []
         var rest = dispositions[...]

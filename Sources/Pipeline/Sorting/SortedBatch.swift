@@ -31,8 +31,10 @@ struct SortedBatch {
     /// Pages of fan-outs that are due.
     private(set) var pages: [Entry<ArrivedPage>] = []
 
-    /// Parses and groups messages. `names` contains the events exchange, whose routing keys count, and the resume
-    /// queues. `arrival` is the time of messages without a timestamp.
+    /// Parses and groups messages.
+    ///
+    /// `names` contains the events exchange, whose routing keys count, and the resume queues. `arrival` is the time of
+    /// messages without a timestamp.
     init(_ messages: [IncomingMessage], catalogs: CatalogSet, names: TopologyNames, arrival: Timestamp) {
         let parser = SubmissionParser.hashing(catalogs)
         records.reserveCapacity(messages.count)
@@ -147,7 +149,9 @@ struct SortedBatch {
 }
 
 extension PlannedEvent {
-    /// The rejection of an event that would be too large when it is due. A stored event must not be rejected later.
+    /// The rejection of an event that would be too large when it is due.
+    ///
+    /// A stored event must not be rejected later.
     fileprivate var refusal: Rejection? {
         let limit = JSONParser.Limits.event.bytes
         guard !isForNow, byteCount > limit else { return nil }

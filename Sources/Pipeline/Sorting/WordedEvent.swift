@@ -8,8 +8,10 @@ struct WordedEvent: Sendable {
     private let rendered: RenderedContent
     private let expiresAt: Timestamp?
 
-    /// Renders an event. It is rejected if the catalogue does not contain its type or cannot render it. `arrival` is
-    /// the time of an event without a timestamp.
+    /// Renders an event.
+    ///
+    /// It is rejected if the catalogue does not contain its type or cannot render it. `arrival` is the time of an event
+    /// without a timestamp.
     static func read(
         _ event: Event,
         _ catalogs: CatalogSet,

@@ -30,8 +30,9 @@ package struct TopologyNames: Sendable {
         exchange != events && (routingKey == replay || Lane.allCases.contains { resume($0) == routingKey })
     }
 
-    /// Whether a queue carries internal messages. It is bound only to the exchange to which only our publishers may
-    /// write.
+    /// Whether a queue carries internal messages.
+    ///
+    /// It is bound only to the exchange to which only our publishers may write.
     func isInternal(queue: String) -> Bool {
         queue == replay || queue == receipts || Lane.allCases.contains { resume($0) == queue }
     }
@@ -44,8 +45,9 @@ package struct TopologyNames: Sendable {
         key == Self.delivery || isInternal(queue: key) || Lane.allCases.contains { lane($0) == key }
     }
 
-    /// The routing key of a dead letter about a delivery. The key of a rejected message's dead letter is its original
-    /// queue.
+    /// The routing key of a dead letter about a delivery.
+    ///
+    /// The key of a rejected message's dead letter is its original queue.
     static let delivery = "delivery"
 
     /// Returns the name of one retry tier's exchange and queue.

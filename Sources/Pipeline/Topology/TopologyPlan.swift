@@ -27,11 +27,14 @@ package struct TopologyPlan: Sendable {
     package let fixedBindings: [Binding]
     /// The lane of each routing key of the events exchange.
     package let lanes: [String: Lane]
-    /// The number of keys that are event types of a catalogue. The others are the keys of every app, for feed messages
-    /// and cancellations.
+    /// The number of keys that are event types of a catalogue.
+    ///
+    /// The others are the keys of every app, for feed messages and cancellations.
     package let eventTypeCount: Int
 
-    /// Creates the plan. Two equal tiers would share a queue, so they count once.
+    /// Creates the plan.
+    ///
+    /// Two equal tiers would share a queue, so they count once.
     package init(names: TopologyNames, catalogs: CatalogSet, tiers: [RetryTier]) {
         let tiers = Array(Set(tiers)).sorted { $0.delay < $1.delay }
         self.names = names
@@ -68,8 +71,10 @@ package struct TopologyPlan: Sendable {
             }
     }
 
-    /// Returns the arguments of a quorum queue. At-least-once dead-lettering requires reject-publish and a limit,
-    /// because messages that wait for it count towards the length.
+    /// Returns the arguments of a quorum queue.
+    ///
+    /// At-least-once dead-lettering requires reject-publish and a limit, because messages that wait for it count
+    /// towards the length.
     private static func quorum(
         maxLength: Int64 = 10_000_000,
         deliveryLimit: Int64 = 20,
@@ -98,8 +103,9 @@ package struct TopologyPlan: Sendable {
             + tiers.map { Binding(queue: names.retry($0), exchange: names.retry($0), routingKey: "") }
     }
 
-    /// Returns the lane of each routing key. Events use the lane of their type's priority; feed messages use the normal
-    /// lane.
+    /// Returns the lane of each routing key.
+    ///
+    /// Events use the lane of their type's priority; feed messages use the normal lane.
     private static func lanes(of catalogs: CatalogSet) -> [String: Lane] {
         var lanes: [String: Lane] = [:]
         for catalog in catalogs.catalogs {

@@ -27,7 +27,9 @@ enum UnreadMessage: Error, Equatable {
     /// It has this newer version, which a newer release writes.
     case newer(String)
 
-    /// Returns the cause of its dead letter. A replay sends it to a program that can read it.
+    /// Returns the cause of its dead letter.
+    ///
+    /// A replay sends it to a program that can read it.
     func cause(at stage: DeadLetterCause.Stage, called name: String) -> DeadLetterCause {
         switch self {
         case .foreign:

@@ -5,9 +5,10 @@ import Store
 /// Names notifications with open deliveries; all other data is in the database.
 struct ResumeMessage: Sendable, Equatable {
     let keys: [NotificationKey]
-    /// Whether it replaces a message that was delivered before. The worker that held that message may have died between
-    /// the write of `retrying` and the publication of the resume. This may therefore be the only message for its
-    /// notifications.
+    /// Whether it replaces a message that was delivered before.
+    ///
+    /// The worker that held that message may have died between the write of `retrying` and the publication of the
+    /// resume. This may therefore be the only message for its notifications.
     var isHeir = false
 
     /// The usual maximum of notifications in a message, if they are independent: one batch of the ledger.
@@ -15,8 +16,9 @@ struct ResumeMessage: Sendable, Equatable {
     /// The maximum of notifications in one message.
     static let limit = 1024
 
-    /// Packs any number of notifications into messages. A user's notifications stay together, because a digest may be
-    /// among them, and two messages would split it.
+    /// Packs any number of notifications into messages.
+    ///
+    /// A user's notifications stay together, because a digest may be among them, and two messages would split it.
     static func messages(for keys: [NotificationKey], areHeirs: Bool = false) -> [ResumeMessage] {
         let groups = Dictionary(grouping: keys, by: \.recipient)
         return messages(for: Array(groups.values)).map { ResumeMessage(keys: $0.keys, isHeir: areHeirs) }

@@ -19,8 +19,9 @@ struct ResumeSender: Sendable {
         case heir(after: RetryTier)
     }
 
-    /// The maximum wait for confirms that are optional, because the ledger contains the same data. During an alarm of
-    /// the broker, no message must wait for its end.
+    /// The maximum wait for confirms that are optional, because the ledger contains the same data.
+    ///
+    /// During an alarm of the broker, no message must wait for its end.
     static let patience = Duration.seconds(2)
 
     /// Publishes resumes within ``patience``, and none at all while the broker accepts nothing.
@@ -57,7 +58,9 @@ struct ResumeSender: Sendable {
         )
     }
 
-    /// Publishes pages of fan-outs, each to its lane, directly or through a tier. It returns the unconfirmed ones.
+    /// Publishes pages of fan-outs, each to its lane, directly or through a tier.
+    ///
+    /// It returns the unconfirmed ones.
     ///
     /// With a `patience`, none is published while the broker accepts nothing.
     func send(

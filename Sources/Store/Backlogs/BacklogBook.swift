@@ -76,15 +76,18 @@ package struct BacklogBook: Sendable {
         try await self.claim(Self.pull, look, count, claim)
     }
 
-    /// Claims one delivery as a probe, which tests whether the provider accepts messages again. It is chosen at random
-    /// from the oldest and the newest deliveries, and a reached device is preferred.
+    /// Claims one delivery as a probe, which tests whether the provider accepts messages again.
+    ///
+    /// It is chosen at random from the oldest and the newest deliveries, and a reached device is preferred.
     ///
     /// If the probe were always the first delivery, a single invalid device could keep the breaker open indefinitely.
     package func scout(_ look: Look, as claim: Claim) async throws(PostgresError) -> Pulled {
         try await self.claim(Self.scout, look, Self.candidates, claim)
     }
 
-    /// Returns the deliveries that a pull or a probe claimed if its answer was lost. Their turns are lost, too.
+    /// Returns the deliveries that a pull or a probe claimed if its answer was lost.
+    ///
+    /// Their turns are lost, too.
     ///
     /// The result is `isBusy` while that statement may still be running.
     package func regain(_ backlog: BacklogKey, as claim: Claim) async throws(PostgresError) -> Pulled {
@@ -128,7 +131,9 @@ package struct BacklogBook: Sendable {
     }
 
     /// Makes deliveries due that have waited for longer than `age` in a backlog without a worker, so that they are
-    /// released and the rules run again. Returns their number.
+    /// released and the rules run again.
+    ///
+    /// Returns their number.
     package func release(
         _ name: String,
         atMost limit: Int,
@@ -209,7 +214,9 @@ package struct BacklogBook: Sendable {
         """
     )
 
-    /// The lock on the backlog. A second process does not wait for it.
+    /// The lock on the backlog.
+    ///
+    /// A second process does not wait for it.
     private static let mine = """
         mine AS MATERIALIZED (
             SELECT pg_try_advisory_xact_lock(hashtextextended(current_schema() || ' backlog ' || $1, 0)) AS is_mine
@@ -227,8 +234,9 @@ package struct BacklogBook: Sendable {
         """
     }
 
-    /// The deliveries of a digest have one turn, whatever their priorities. This turn finds the digest's deliveries
-    /// beyond the limit.
+    /// The deliveries of a digest have one turn, whatever their priorities.
+    ///
+    /// This turn finds the digest's deliveries beyond the limit.
     private static let claimed = """
         rest AS MATERIALIZED (
             SELECT r.*, g.slot
@@ -262,8 +270,9 @@ package struct BacklogBook: Sendable {
         ORDER BY t.queued_at
         """
 
-    /// When the oldest delivery in each of `names` was recorded. Only the first of each priority is read, whatever the
-    /// number of deliveries.
+    /// When the oldest delivery in each of `names` was recorded.
+    ///
+    /// Only the first of each priority is read, whatever the number of deliveries.
     static let oldest = """
         CROSS JOIN LATERAL (
             SELECT min(f.queued_at) AS oldest

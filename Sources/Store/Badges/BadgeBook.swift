@@ -15,8 +15,9 @@ package struct BadgeBook: Sendable {
         let requestedAt: Int64
     }
 
-    /// Takes at most `limit` users whose badge has not changed for `calm`, the oldest first. A user who reads ten
-    /// notifications in a row gets one update.
+    /// Takes at most `limit` users whose badge has not changed for `calm`, the oldest first.
+    ///
+    /// A user who reads ten notifications in a row gets one update.
     ///
     /// Users of an app that an operator holds as a whole wait for the release of the hold.
     ///
@@ -39,7 +40,9 @@ package struct BadgeBook: Sendable {
         return DueItems(entries, left: found.left ?? calm)
     }
 
-    /// Deletes the entries after their updates were published. An entry that has changed again meanwhile stays.
+    /// Deletes the entries after their updates were published.
+    ///
+    /// An entry that has changed again meanwhile stays.
     package func finish(_ entries: DueItems<Entry>) async throws(PostgresError) {
         guard !entries.isEmpty else { return }
         _ = try await pool.run(
@@ -63,7 +66,9 @@ package struct BadgeBook: Sendable {
         """
     )
 
-    /// Finds rows by user. The expression on the time prevents the use of the time's index.
+    /// Finds rows by user.
+    ///
+    /// The expression on the time prevents the use of the time's index.
     private static let finish = Statement(
         """
         DELETE FROM badge_updates b

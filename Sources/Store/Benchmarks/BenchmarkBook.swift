@@ -36,8 +36,9 @@ package struct BenchmarkBook: Sendable {
         /// A mark before all rows.
         package static let beginning = Mark()
 
-        /// Returns the parameters that select rows written since the mark. They begin at the last page, which may have
-        /// had free space.
+        /// Returns the parameters that select rows written since the mark.
+        ///
+        /// They begin at the last page, which may have had free space.
         fileprivate func place(_ pages: KeyPath<Mark, Int64>) -> [Parameter] {
             [.text("(\(max(0, self[keyPath: pages] - 1)),0)"), .instant(instant)]
         }
@@ -70,7 +71,9 @@ package struct BenchmarkBook: Sendable {
         )
     }
 
-    /// Returns the footprint. Page accesses by workers are included after one second.
+    /// Returns the footprint.
+    ///
+    /// Page accesses by workers are included after one second.
     package func footprint() async throws(PostgresError) -> Footprint {
         let rows = try await pool.run(
             Statement(
@@ -172,7 +175,9 @@ package struct BenchmarkBook: Sendable {
         return Int(clamping: owed)
     }
 
-    /// Returns whether the row is committed. The query uses the primary key, so that its cost is small.
+    /// Returns whether the row is committed.
+    ///
+    /// The query uses the primary key, so that its cost is small.
     package func isRecorded(_ key: NotificationKey) async throws(PostgresError) -> Bool {
         let parameters: [Parameter] = [
             .text(key.recipient.app.text), .text(key.recipient.user.text), .integer(key.notification.number),
@@ -224,7 +229,9 @@ package struct BenchmarkBook: Sendable {
         try await pool.run(Statement(sql, effect: .reads), parameters).integer(0, 0)
     }
 
-    /// Writes rows of the same size and shape as W1. A user's rows are far apart.
+    /// Writes rows of the same size and shape as W1.
+    ///
+    /// A user's rows are far apart.
     private static let store = Statement(
         """
         WITH stored AS (

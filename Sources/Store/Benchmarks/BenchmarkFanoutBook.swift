@@ -20,8 +20,9 @@ package struct BenchmarkFanoutBook: Sendable {
         }
     }
 
-    /// A checkpoint leaves WAL files for reuse, as in a system that has run for a while. Creating a new file delays all
-    /// commits.
+    /// A checkpoint leaves WAL files for reuse, as in a system that has run for a while.
+    ///
+    /// Creating a new file delays all commits.
     private static let mayCheckpoint = Statement(
         "SELECT pg_has_role(current_user, 'pg_checkpoint', 'USAGE')",
         effect: .reads
@@ -47,7 +48,9 @@ package struct BenchmarkFanoutBook: Sendable {
     }
 
     /// Returns the number of followers without a notification of the event, and the number of its notifications for
-    /// other users. Both are zero if the two sets are equal.
+    /// other users.
+    ///
+    /// Both are zero if the two sets are equal.
     package func differences(
         _ event: String,
         to topic: String,
@@ -57,8 +60,9 @@ package struct BenchmarkFanoutBook: Sendable {
         return (try rows.number(0, 0), try rows.number(0, 1))
     }
 
-    /// Copies the rows of inbox and ledger into equal tables with the same indexes, in one transaction. Returns the
-    /// duration, which is the server's time for the rows alone.
+    /// Copies the rows of inbox and ledger into equal tables with the same indexes, in one transaction.
+    ///
+    /// Returns the duration, which is the server's time for the rows alone.
     package func insertPlainly() async throws(PostgresError) -> Duration {
         try await pool.withConnection { (connection) throws(PostgresError) in
             try connection.execute(

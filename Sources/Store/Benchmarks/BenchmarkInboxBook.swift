@@ -10,8 +10,9 @@ package struct BenchmarkInboxBook: Sendable {
         self.pool = pool
     }
 
-    /// Writes `count` notifications for each user, with the ids 1, 2, and so on. A tenth has high priority and half are
-    /// read, like an inbox that is opened from time to time.
+    /// Writes `count` notifications for each user, with the ids 1, 2, and so on.
+    ///
+    /// A tenth has high priority and half are read, like an inbox that is opened from time to time.
     package func fill(each count: Int) async throws(PostgresError) {
         _ = try await pool.run(Self.insert, [.integer(Int64(count))])
         try await pool.withConnection { (connection) throws(PostgresError) in

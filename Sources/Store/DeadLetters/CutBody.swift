@@ -1,7 +1,8 @@
 import BellhopRules
 
-/// The size and digest of a rejected message's original body, if only the beginning of the body is stored. Such a
-/// message can be read, and can never be replayed.
+/// The size and digest of a rejected message's original body, if only the beginning of the body is stored.
+///
+/// Such a message can be read, and can never be replayed.
 ///
 /// The data is part of the item's properties, to which no producer can write.
 package struct CutBody: Sendable, Equatable {

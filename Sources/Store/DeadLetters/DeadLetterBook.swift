@@ -4,8 +4,9 @@ package import Postgres
 package struct DeadLetterBook: Sendable {
     private let pool: PostgresPool
 
-    /// The limit in bytes for bodies that are stored or read together, unless a single body is larger. A dead letter
-    /// may have 16 MiB; most have a thousandth of that.
+    /// The limit in bytes for bodies that are stored or read together, unless a single body is larger.
+    ///
+    /// A dead letter may have 16 MiB; most have a thousandth of that.
     package static let pageBytes = 8 << 20
 
     package init(pool: PostgresPool) {
@@ -47,8 +48,9 @@ package struct DeadLetterBook: Sendable {
         }
     }
 
-    /// Finds items for which a later dead letter of the same message is stored. Counts them as copies of it and returns
-    /// their ids.
+    /// Finds items for which a later dead letter of the same message is stored.
+    ///
+    /// Counts them as copies of it and returns their ids.
     private static func countOvertaken(
         _ items: [DeadLetterItem],
         _ connection: PostgresConnection
@@ -113,8 +115,9 @@ package struct DeadLetterBook: Sendable {
     )
 
     /// Counts a copy of the oldest open or replaying item with this content, or of one that was closed after this dead
-    /// letter was written. If there is none, the message is new: a failure after an item was closed must not be hidden
-    /// by that item.
+    /// letter was written.
+    ///
+    /// If there is none, the message is new: a failure after an item was closed must not be hidden by that item.
     ///
     /// The same dead id again is a redelivery to the filer and is not counted. At most one open and one closed item are
     /// read, however many have this content.
@@ -151,7 +154,9 @@ package struct DeadLetterBook: Sendable {
 }
 
 extension DeadLetterItem {
-    /// The cause. If it names no user and the message is for a single user, that user is added.
+    /// The cause.
+    ///
+    /// If it names no user and the message is for a single user, that user is added.
     package var namedCause: DeadLetterCause {
         var named = cause
         named.user = cause.user ?? LetterAudience(of: self).only?.text

@@ -54,7 +54,9 @@ package struct DeadLetterDesk: Sendable {
         )
     }
 
-    /// Returns the first `page` items of a list. By default, the latest failures come first.
+    /// Returns the first `page` items of a list.
+    ///
+    /// By default, the latest failures come first.
     ///
     /// The result contains the total count, so that a page is not mistaken for the complete list.
     package func page(

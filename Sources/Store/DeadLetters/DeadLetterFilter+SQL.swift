@@ -49,8 +49,9 @@ extension DeadLetterFilter {
         return piece
     }
 
-    /// Selects columns of the matching items, up to the limit. Unless another order is given, the latest failures come
-    /// first.
+    /// Selects columns of the matching items, up to the limit.
+    ///
+    /// Unless another order is given, the latest failures come first.
     func selection(
         of columns: String,
         atMost page: Int? = nil,
@@ -63,8 +64,9 @@ extension DeadLetterFilter {
         return piece
     }
 
-    /// Selects like `selection` and locks each row until the transaction ends. Without a limit, it locks in the order
-    /// of all other statements.
+    /// Selects like `selection` and locks each row until the transaction ends.
+    ///
+    /// Without a limit, it locks in the order of all other statements.
     func lockedSelection(of columns: String) -> SQLPiece {
         var piece = selection(of: columns)
         piece.sql += limit == nil ? " ORDER BY d.dead_id FOR UPDATE OF d" : " FOR UPDATE OF d"

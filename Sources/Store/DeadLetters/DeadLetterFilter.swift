@@ -1,6 +1,8 @@
 package import BellhopRules
 
-/// Selects dead letters. Every command accepts the same filter, with the same meaning.
+/// Selects dead letters.
+///
+/// Every command accepts the same filter, with the same meaning.
 ///
 /// All conditions must hold. Without conditions, every open item matches.
 package struct DeadLetterFilter: Sendable, Equatable {
@@ -65,6 +67,8 @@ package struct DeadLetterFilter: Sendable, Equatable {
         return object
     }
 
-    /// The number of ids stored in the audit. A longer list is no more useful than its count.
+    /// The number of ids stored in the audit.
+    ///
+    /// A longer list is no more useful than its count.
     private static let idsKept = 20
 }

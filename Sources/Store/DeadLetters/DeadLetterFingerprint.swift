@@ -11,7 +11,9 @@ enum DeadLetterFingerprint {
     }
 
     /// Replaces every run of digits in the error by `#` and every quoted part by `'…'`, and returns at most 200
-    /// characters. The same fault at item 7 and at item 8 is therefore one group.
+    /// characters.
+    ///
+    /// The same fault at item 7 and at item 8 is therefore one group.
     static func normalised(_ error: String) -> String {
         var result = ""
         var quote: Character?

@@ -8,7 +8,9 @@ package struct DeadLetterGathering: Sendable {
     private var items = 0
     private let now: Timestamp
 
-    /// The maximum number of groups, more than an operator can review. Items beyond it are only counted.
+    /// The maximum number of groups, more than an operator can review.
+    ///
+    /// Items beyond it are only counted.
     private static let most = 10_000
 
     package init(at now: Timestamp) {

@@ -9,8 +9,10 @@ package struct DeadLetterItem: Sendable {
     package var attempts = 1
     package var failedAt: Timestamp
     package var origin: Origin
-    /// Whether the broker had delivered the message before it was dead-lettered. In this case an item with the same
-    /// content may be this message, stored by a worker that died before the acknowledgement.
+    /// Whether the broker had delivered the message before it was dead-lettered.
+    ///
+    /// In this case an item with the same content may be this message, stored by a worker that died before the
+    /// acknowledgement.
     ///
     /// With ``Identity/content``, whether the dead letter itself had been delivered before, to a filer that may have
     /// stored it.

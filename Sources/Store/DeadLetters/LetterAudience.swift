@@ -1,8 +1,10 @@
 import BellhopRules
 import Foundation
 
-/// The users that a message is for. They are read even if the message is invalid otherwise, so that a rejected message
-/// can be found and removed when one of them is erased.
+/// The users that a message is for.
+///
+/// They are read even if the message is invalid otherwise, so that a rejected message can be found and removed when one
+/// of them is erased.
 ///
 /// A mention in the texts or data of another user's message belongs to that user. It is not found here, and erasure
 /// does not remove it from that user's inbox either.
@@ -12,7 +14,9 @@ struct LetterAudience {
     /// The message's source timestamp; `nil` if absent.
     private(set) var saidAt: Timestamp?
 
-    /// More users than a message may name. Users beyond the limit are not read.
+    /// More users than a message may name.
+    ///
+    /// Users beyond the limit are not read.
     static let limit = 4096
 
     /// The user, if the message is for exactly one.

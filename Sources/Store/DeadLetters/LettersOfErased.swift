@@ -25,7 +25,9 @@ enum LettersOfErased {
         }
     }
 
-    /// Removes users from stored dead letters, a page at a time. The loop ends because each page removes some of them.
+    /// Removes users from stored dead letters, a page at a time.
+    ///
+    /// The loop ends because each page removes some of them.
     ///
     /// `who` contains for each user the app, the user id, the timestamp of the erasure, and the hash that represents
     /// the user.
@@ -64,8 +66,9 @@ enum LettersOfErased {
         _ = try connection.run(takeOut, [.text(id), .bytes(rest), .textArray(hashes)])
     }
 
-    /// Locks a page of dead letters for any of these users. Newer dead letters of users who were created again are
-    /// excluded.
+    /// Locks a page of dead letters for any of these users.
+    ///
+    /// Newer dead letters of users who were created again are excluded.
     private static let find = Statement(
         """
         SELECT d.dead_id, d.body, r.position

@@ -70,8 +70,9 @@ enum RecurringDeaths {
         return Set(try rows.texts())
     }
 
-    /// A reopened item gets the time of the new death as its first failure, since earlier failures were resolved. The
-    /// history contains the earlier one.
+    /// A reopened item gets the time of the new death as its first failure, since earlier failures were resolved.
+    ///
+    /// The history contains the earlier one.
     ///
     /// An item in a replay stays there: the replay sends the same content.
     private static let countDeaths = Statement(

@@ -68,7 +68,9 @@ enum RepeatedDeaths {
         ] + DeadLetterCause.parameters(retold, of: letters.map(\.value.cause))
     }
 
-    /// The members that the latest death replaces. The message's owner stays.
+    /// The members that the latest death replaces.
+    ///
+    /// The message's owner stays.
     private static let retold: [DeadLetterCause.Member] = [.stage, .reason, .pointer, .error, .provider]
 
     private static let lookUpMessages = Statement(

@@ -2,10 +2,13 @@ package import BellhopRules
 
 /// Limits the items that a replay may take.
 package struct ReplayLimits: Sendable, Equatable {
-    /// The maximum number of earlier replays of an item. An item that failed more often needs more than another
-    /// attempt.
+    /// The maximum number of earlier replays of an item.
+    ///
+    /// An item that failed more often needs more than another attempt.
     package var perItem: Int
-    /// The earliest first failure. For older items, the ids that detect duplicates may have been deleted.
+    /// The earliest first failure.
+    ///
+    /// For older items, the ids that detect duplicates may have been deleted.
     package var failedSince: Timestamp
 
     package init(perItem: Int, failedSince: Timestamp) {

@@ -1,7 +1,9 @@
 package import Postgres
 package import ServiceRuntime
 
-/// Deletes closed items after their retention period, in small batches. Open items are never deleted.
+/// Deletes closed items after their retention period, in small batches.
+///
+/// Open items are never deleted.
 package struct RetirementBook: Sendable {
     private let pool: PostgresPool
     private let retention: DeadLetterRetention

@@ -11,8 +11,9 @@ package struct DueItems<Item: Sendable>: Sendable, RandomAccessCollection {
         self.left = left
     }
 
-    /// Creates the result of a poll of at most `limit` rows. If it returned as many, the remaining items became due
-    /// after the last of them.
+    /// Creates the result of a poll of at most `limit` rows.
+    ///
+    /// If it returned as many, the remaining items became due after the last of them.
     ///
     /// The column contains ``DueLook/age(of:)`` of each row, or NULL for a row from another queue.
     init(_ items: [Item], from rows: Rows, age column: Column, limit: Int) throws(PostgresError) {
@@ -31,8 +32,9 @@ package enum DueLook {
     /// Longer than any item can be overdue: the poll begins at the start of the queue.
     package static let whole = Duration.seconds(1_000 * 366 * 86_400)
 
-    /// Returns the condition for the search range. The queue's index begins with the column, or has it after the other
-    /// given columns.
+    /// Returns the condition for the search range.
+    ///
+    /// The queue's index begins with the column, or has it after the other given columns.
     static func reaches(_ column: String, _ span: String) -> String {
         "\(column) >= now() - \(span)::bigint * interval '1 ms'"
     }

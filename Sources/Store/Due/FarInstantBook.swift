@@ -1,7 +1,8 @@
 package import Postgres
 
-/// Corrects times that are further in the future than any plan. A clock that was ahead for a while leaves such times
-/// behind.
+/// Corrects times that are further in the future than any plan.
+///
+/// A clock that was ahead for a while leaves such times behind.
 ///
 /// A row with such a time would wait for as long as the clock was ahead. Here its time is set to now, so that it is
 /// due, and the rules run again before anything is sent. Claims keep their numbers, so that a live claimer can settle
@@ -121,7 +122,9 @@ package struct FarInstantBook: Sendable {
         """
     )
 
-    /// An event may be planned for any time. An event is wrong if it is planned for later than its `deliverAt`.
+    /// An event may be planned for any time.
+    ///
+    /// An event is wrong if it is planned for later than its `deliverAt`.
     ///
     /// A step includes all events planned for the same time as its last one, so that the next step omits none.
     private static let events = (0...2).map { urgency in
@@ -160,7 +163,9 @@ package struct FarInstantBook: Sendable {
         """
     )
 
-    /// A reminder is due at least once a week. A reminder without a plan is planned again.
+    /// A reminder is due at least once a week.
+    ///
+    /// A reminder without a plan is planned again.
     private static let reminders = Statement(
         """
         WITH far AS MATERIALIZED (

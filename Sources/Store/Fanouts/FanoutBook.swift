@@ -9,8 +9,9 @@ package struct FanoutBook: Sendable {
     private let pool: PostgresPool
     private let usersPerPage: Int
 
-    /// The number of planned and unfinished pages per fan-out. It is small, so that a pause takes effect soon and the
-    /// next fan-out does not wait long.
+    /// The number of planned and unfinished pages per fan-out.
+    ///
+    /// It is small, so that a pause takes effect soon and the next fan-out does not wait long.
     static let pagesAtOnce = 4
 
     /// The default number of users per page, about as many as one statement can write.
@@ -136,8 +137,9 @@ package struct FanoutBook: Sendable {
         return try rows.map { (rows, row) throws(PostgresError) in try FanoutPage(rows, row) }
     }
 
-    /// Returns the users on a page who belonged to the audience at the snapshot and still do. It includes their stored
-    /// data and, for a topic, their follows.
+    /// Returns the users on a page who belonged to the audience at the snapshot and still do.
+    ///
+    /// It includes their stored data and, for a topic, their follows.
     package func audience(of page: OpenPage) async throws(PostgresError) -> [Listener] {
         let range = page.range
         let bounds: [Parameter] = [.instant(range.snapshot), .text(range.after), .text(range.upto)]

@@ -13,7 +13,9 @@ package struct FanoutDesk: Sendable {
         self.pool = pool
     }
 
-    /// An operator's action on a fan-out. It takes effect at the next page.
+    /// An operator's action on a fan-out.
+    ///
+    /// It takes effect at the next page.
     package enum Act: String, Sendable {
         case pause
         case resume
@@ -28,8 +30,9 @@ package struct FanoutDesk: Sendable {
             }
         }
 
-        /// The changed columns. An operator's change restarts the measurement of the rate, since the earlier rate
-        /// predicts little.
+        /// The changed columns.
+        ///
+        /// An operator's change restarts the measurement of the rate, since the earlier rate predicts little.
         fileprivate var change: String {
             switch self {
             case .pause: "state = 'paused', paused_at = now()"
@@ -52,8 +55,9 @@ package struct FanoutDesk: Sendable {
         return try await pool.run(statement, piece.parameters).number(0, 0)
     }
 
-    /// Returns the open fan-outs, then the others, the latest first in each part. It counts at most `most` remaining
-    /// users in total.
+    /// Returns the open fan-outs, then the others, the latest first in each part.
+    ///
+    /// It counts at most `most` remaining users in total.
     package func latest(
         _ filter: FanoutFilter,
         atMost limit: Int,
@@ -213,8 +217,9 @@ package struct FanoutDesk: Sendable {
         effect: .reads
     )
 
-    /// A separate statement, so that it sees the pages that were planned before the fan-out was locked. Pages that a
-    /// worker has taken remain until they end.
+    /// A separate statement, so that it sees the pages that were planned before the fan-out was locked.
+    ///
+    /// Pages that a worker has taken remain until they end.
     private static let dropPages = Statement(
         """
         WITH idle AS MATERIALIZED (

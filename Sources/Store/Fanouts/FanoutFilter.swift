@@ -13,7 +13,9 @@ package enum FanoutState: String, CaseIterable, Sendable {
     package static let open: Set<FanoutState> = [.running, .paused]
 }
 
-/// Selects fan-outs. All conditions must hold.
+/// Selects fan-outs.
+///
+/// All conditions must hold.
 package struct FanoutFilter: Sendable, Equatable {
     package var app: String?
     package var event: String?

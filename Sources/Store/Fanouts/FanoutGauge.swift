@@ -1,6 +1,8 @@
 package import Postgres
 
-/// The values of the fan-out metrics. It reads a bounded number of fan-outs.
+/// The values of the fan-out metrics.
+///
+/// It reads a bounded number of fan-outs.
 package struct FanoutGauge: Sendable {
     /// The fan-outs of one app in one state.
     package struct Group: Sendable, Equatable {

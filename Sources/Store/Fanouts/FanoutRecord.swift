@@ -13,7 +13,9 @@ package struct FanoutRecord: Sendable {
     package let state: FanoutState
     /// The reason for an automatic pause; `nil` if an operator paused the fan-out or it is not paused.
     package let trouble: String?
-    /// When the snapshot was taken. Users who follow later are not in the audience.
+    /// When the snapshot was taken.
+    ///
+    /// Users who follow later are not in the audience.
     package let startedAt: Timestamp
     package let pausedAt: Timestamp?
     /// When it was finished or cancelled.

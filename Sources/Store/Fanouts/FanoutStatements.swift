@@ -4,8 +4,9 @@ import Postgres
 enum FanoutStatements {
     // MARK: - Opening
 
-    /// Opens new fan-outs with their first page. Parameters: apps, ids, topics (null for everyone), types and the page
-    /// size.
+    /// Opens new fan-outs with their first page.
+    ///
+    /// Parameters: apps, ids, topics (null for everyone), types and the page size.
     ///
     /// The last column is the event's position; of two copies in one batch it is the first one's.
     static let open = Statement(
@@ -142,7 +143,9 @@ enum FanoutStatements {
         "UPDATE fanouts SET planned = $2, planned_to = $3, is_planned = $4 WHERE number = $1"
     )
 
-    /// Adds a page's tally. With the last page the fan-out is finished.
+    /// Adds a page's tally.
+    ///
+    /// With the last page the fan-out is finished.
     static let count = Statement(
         """
         UPDATE fanouts f
@@ -167,6 +170,7 @@ enum FanoutStatements {
     )
 
     /// Takes pages of running fan-outs that have no message, or whose message has not been taken for `$2` milliseconds.
+    ///
     /// The interval doubles each time. The pages are read in the order of their index.
     static let forgotten = Statement(
         """
@@ -198,13 +202,15 @@ enum FanoutStatements {
 
     // MARK: - Audiences
 
-    /// The last user of the next full page, and the last user of all. Parameters: app, topic, the previous user and the
-    /// page size.
+    /// The last user of the next full page, and the last user of all.
+    ///
+    /// Parameters: app, topic, the previous user and the page size.
     static let topicBound = ends(of: followers("$1", "$2"), after: "$3", "$4")
     static let everyoneBound = ends(of: everyone("$1"), after: "$2", "$3")
 
-    /// The users on a page. Parameters: app, topic, the time of the snapshot, the user before the page, and its last
-    /// user.
+    /// The users on a page.
+    ///
+    /// Parameters: app, topic, the time of the snapshot, the user before the page, and its last user.
     static let followers = Statement(page(of: followers("$1", "$2"), at: "$3", after: "$4", upto: "$5"), effect: .reads)
     static let everyone = Statement(page(of: everyone("$1"), at: "$2", after: "$3", upto: "$4"), effect: .reads)
 

@@ -14,7 +14,9 @@ enum Erasure {
         try takeOut(words, on: connection)
     }
 
-    /// Deletes everything but the tombstone. A second run also deletes rows that were written meanwhile.
+    /// Deletes everything but the tombstone.
+    ///
+    /// A second run also deletes rows that were written meanwhile.
     static func takeOut(_ words: [Word<UserID>], on connection: PostgresConnection) throws(PostgresError) {
         let who = Word.who(words)
         for statement in owned { _ = try connection.run(statement, who) }
@@ -58,8 +60,9 @@ enum Erasure {
         """
     )
 
-    /// Data older than the deletion is deleted in any case. Newer data is deleted unless the app's servers have vouched
-    /// for the user since.
+    /// Data older than the deletion is deleted in any case.
+    ///
+    /// Newer data is deleted unless the app's servers have vouched for the user since.
     private static let owned: [Statement] = [ledger, inbox] + filed + settings + registered
 
     private static let columns = "unnest($1::text[], $2::text[], $3::timestamptz[], $4::bytea[])"
@@ -150,7 +153,9 @@ enum Erasure {
         """
     )
 
-    /// A stored event for several users loses the erased user. An event for no other user ends without its content.
+    /// A stored event for several users loses the erased user.
+    ///
+    /// An event for no other user ends without its content.
     ///
     /// It is found by the user id, not by the app.
     private static let events = Statement(

@@ -7,7 +7,9 @@ import Postgres
 /// limit. A boundary moves to the previous user of the audience. Since no user is between the two, no page gains or
 /// loses a user, not even a page that a worker has already taken.
 enum FanoutBoundaries {
-    /// `who` contains the app and id of each user. Their rows are already deleted.
+    /// `who` contains the app and id of each user.
+    ///
+    /// Their rows are already deleted.
     static func forget(_ who: [Parameter], on connection: PostgresConnection) throws(PostgresError) {
         // An adjacent boundary may be an erased user, too. It moves in the next iteration.
         while true {
@@ -26,8 +28,9 @@ enum FanoutBoundaries {
         }
     }
 
-    /// The fan-outs with one of the users as a boundary, and the new boundaries. They are locked before their pages, in
-    /// the same order as for planning a page.
+    /// The fan-outs with one of the users as a boundary, and the new boundaries.
+    ///
+    /// They are locked before their pages, in the same order as for planning a page.
     ///
     /// A user with rows stays a boundary, since the user was created again.
     private static let hold = Statement(

@@ -1,7 +1,9 @@
 import BellhopRules
 package import Postgres
 
-/// Stores feed messages idempotently. An older update never overwrites a newer one.
+/// Stores feed messages idempotently.
+///
+/// An older update never overwrites a newer one.
 package struct FeedBook: Sendable {
     private let pool: PostgresPool
 
@@ -9,7 +11,9 @@ package struct FeedBook: Sendable {
         self.pool = pool
     }
 
-    /// Applies a batch. All updates of a user are in one transaction, which contains a few dozen users.
+    /// Applies a batch.
+    ///
+    /// All updates of a user are in one transaction, which contains a few dozen users.
     ///
     /// After an error, part of the batch may be stored. Applying it again does not change that part.
     package func apply(_ entries: [FeedEntry]) async throws(PostgresError) -> [Void] {

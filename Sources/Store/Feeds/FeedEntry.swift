@@ -13,8 +13,9 @@ package struct FeedEntry: Sendable {
     /// Whether the user's client sent the update, through the API.
     let isFromClient: Bool
 
-    /// The maximum time by which a message's timestamp may be after its arrival. Clocks differ, and a timestamp further
-    /// in the future would win over all others for as long.
+    /// The maximum time by which a message's timestamp may be after its arrival.
+    ///
+    /// Clocks differ, and a timestamp further in the future would win over all others for as long.
     package static let mostAhead = Duration.seconds(300)
 
     /// Creates an entry for a message from the app's servers.
@@ -26,8 +27,9 @@ package struct FeedEntry: Sendable {
         isFromClient = false
     }
 
-    /// Creates an entry for an update from a user's client. `vouchedAt` is the time at which its token was issued, if
-    /// that was after an erasure of the user.
+    /// Creates an entry for an update from a user's client.
+    ///
+    /// `vouchedAt` is the time at which its token was issued, if that was after an erasure of the user.
     init(client update: FeedUpdate, saidAt: Timestamp, vouchedAt: Timestamp?) {
         self.update = update
         self.saidAt = saidAt
@@ -35,8 +37,9 @@ package struct FeedEntry: Sendable {
         isFromClient = true
     }
 
-    /// Splits a batch into parts of so few users that the server can hold the locks of many such parts. All updates of
-    /// a user are in one part.
+    /// Splits a batch into parts of so few users that the server can hold the locks of many such parts.
+    ///
+    /// All updates of a user are in one part.
     static func groups(of entries: [FeedEntry]) -> [[FeedEntry]] {
         var groups: [[FeedEntry]] = []
         var places: [User: Int] = [:]
@@ -52,8 +55,9 @@ package struct FeedEntry: Sendable {
 
     private static let usersPerGroup = 64
 
-    /// Splits a batch into parts with at most one update per user, the oldest first. Within a part the order does not
-    /// matter, so one statement can write all updates of a kind.
+    /// Splits a batch into parts with at most one update per user, the oldest first.
+    ///
+    /// Within a part the order does not matter, so one statement can write all updates of a kind.
     static func rounds(of entries: [FeedEntry]) -> [[FeedEntry]] {
         var rounds: [[FeedEntry]] = []
         var depth: [User: Int] = [:]

@@ -49,8 +49,10 @@ struct FeedLocks: Sendable {
 
     private static func name(ofUser user: String, _ app: AppID) -> String { "user \(app.text) \(user)" }
 
-    /// Takes the locks. The rows of `people` come after those of devices: a statement that writes a device locks its
-    /// row first, and the trigger locks the other.
+    /// Takes the locks.
+    ///
+    /// The rows of `people` come after those of devices: a statement that writes a device locks its row first, and the
+    /// trigger locks the other.
     func take(on connection: PostgresConnection) throws(PostgresError) {
         _ = try connection.run(Self.subjects, [.textArray(names)])
         if let tokens { _ = try connection.run(Self.devices, people + tokens) }

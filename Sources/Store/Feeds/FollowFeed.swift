@@ -31,7 +31,9 @@ enum FollowFeed {
         _ = try connection.run(rename, who + [.textArray(names.map(\.former)), .textArray(names.map(\.present))])
     }
 
-    /// Reads the stored state of each follow in the updates. Users who were erased since are omitted.
+    /// Reads the stored state of each follow in the updates.
+    ///
+    /// Users who were erased since are omitted.
     private static let lookUp = Statement(
         """
         SELECT r.position, \(StoredFollow.columns(of: "f")), f.since, f.removed_at, f.source_time, f.whole_time, f.role_time,

@@ -42,7 +42,9 @@ struct FollowRecord: Hashable, Sendable {
         isWhole ? nil : parts.filter(\.value.follows).map(\.key).sorted()
     }
 
-    /// Applies an update. Of two updates of a part the newer one wins; with equal timestamps the last to arrive wins.
+    /// Applies an update.
+    ///
+    /// Of two updates of a part the newer one wins; with equal timestamps the last to arrive wins.
     mutating func hear(_ word: FollowWord, at instant: Timestamp) {
         let stood = removedAt == nil
         if word.isEnd, word.device == nil { end(instant) } else { hear(partOf: word, instant) }
@@ -95,8 +97,9 @@ struct FollowRecord: Hashable, Sendable {
 }
 
 extension FollowRecord {
-    /// Creates a record from a stored row. A follow stored without timestamps of its parts is replaced by any update of
-    /// a part.
+    /// Creates a record from a stored row.
+    ///
+    /// A follow stored without timestamps of its parts is replaced by any update of a part.
     init(_ stored: Stored) {
         role = stored.follow.role
         isMuted = stored.follow.isMuted

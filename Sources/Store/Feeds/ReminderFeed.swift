@@ -32,7 +32,9 @@ enum ReminderFeed {
         )
     }
 
-    /// The condition for a change. A repeat of the stored state does not restart the reminder.
+    /// The condition for a change.
+    ///
+    /// A repeat of the stored state does not restart the reminder.
     private static let changed = """
         (t.removed_at IS NOT NULL OR (t.local_time, t.days, t.timezone)
             IS DISTINCT FROM (excluded.local_time, excluded.days, excluded.timezone))

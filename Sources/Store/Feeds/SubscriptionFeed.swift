@@ -4,8 +4,10 @@ import Postgres
 
 /// Applies `subscription.upserted` and `subscription.revoked`.
 enum SubscriptionFeed {
-    /// Stores registrations. A token belongs to the last user who registered it, even if that registration was revoked
-    /// since: a delayed update must not return the device to its former user.
+    /// Stores registrations.
+    ///
+    /// A token belongs to the last user who registered it, even if that registration was revoked since: a delayed
+    /// update must not return the device to its former user.
     ///
     /// Two workers with updates of one token are serialised by `FeedLocks`, since otherwise neither would see the
     /// other's row.
@@ -85,7 +87,9 @@ enum SubscriptionFeed {
         .bytesArray(words.map { SubjectHash.subscription($0.app, $0.user, token: $0.content.token.text).bytes })
     }
 
-    /// Returns the subscription's id, the target in the ledger. It is stable for a user, provider and token.
+    /// Returns the subscription's id, the target in the ledger.
+    ///
+    /// It is stable for a user, provider and token.
     private static func id(_ word: Word<SubscriptionUpdate>) -> String {
         let parts = [word.app.text, word.user.text, word.content.provider.rawValue, word.content.token.text]
         return TargetNumber.prefix + SHA256.digest(of: Array(parts.joined(separator: "\u{0}").utf8)).hexPrefix(bytes: 8)
@@ -206,8 +210,9 @@ enum SubscriptionFeed {
         """
     )
 
-    /// The maximum number of active devices per user. It prevents a faulty or hostile client from creating a fan-out
-    /// for one user.
+    /// The maximum number of active devices per user.
+    ///
+    /// It prevents a faulty or hostile client from creating a fan-out for one user.
     static let mostDevices = 20
 
     /// Revokes the excess devices that were seen least recently.

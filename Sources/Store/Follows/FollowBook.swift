@@ -20,7 +20,9 @@ package struct FollowBook: Sendable {
         self.pool = pool
     }
 
-    /// Returns the current follows, in one round trip. Users who do not follow, or no longer follow, are omitted.
+    /// Returns the current follows, in one round trip.
+    ///
+    /// Users who do not follow, or no longer follow, are omitted.
     package func follows(_ keys: Set<FollowKey>) async throws(PostgresError) -> [FollowKey: StoredFollow] {
         guard !keys.isEmpty else { return [:] }
         let order = Array(keys)

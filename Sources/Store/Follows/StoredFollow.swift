@@ -26,7 +26,9 @@ package struct StoredFollow: Hashable, Sendable {
         self.devices = devices
     }
 
-    /// Returns the follow as the rules require it. It names devices by their subscriptions, since tokens may change.
+    /// Returns the follow as the rules require it.
+    ///
+    /// It names devices by their subscriptions, since tokens may change.
     package func facts(for key: RecipientKey, with devices: [Device]) -> DecisionFacts.Follow {
         let following = self.devices.map { hashes in
             devices.filter { hashes.contains(SubjectHash.device($0.token, of: key)) }.map(\.subscription)
@@ -34,7 +36,9 @@ package struct StoredFollow: Hashable, Sendable {
         return DecisionFacts.Follow(role: role, isMuted: isMuted, devices: following.map(Set.init))
     }
 
-    /// Reads the hashes. An unreadable document names no device.
+    /// Reads the hashes.
+    ///
+    /// An unreadable document names no device.
     private static func hashes(_ json: String) -> Set<String> {
         guard case .success(.array(let names)) = JSONParser(limits: .event).parse(Array(json.utf8)) else { return [] }
         return Set(names.compactMap(\.string))

@@ -21,7 +21,9 @@ package struct OpenBreaker: Sendable, Equatable {
 /// Times are those of the database clock.
 package struct BreakerBook: Sendable {
     private let pool: PostgresPool
-    /// The time from the first rejection to the first probe. Each rejected probe doubles it, up to five minutes.
+    /// The time from the first rejection to the first probe.
+    ///
+    /// Each rejected probe doubles it, up to five minutes.
     package let firstPause: Duration
 
     package init(pool: PostgresPool, firstPause: Duration = .seconds(10)) {
@@ -47,8 +49,10 @@ package struct BreakerBook: Sendable {
         _ = try await pool.run(Self.open, key.parameters + [.text(reason), .integer(firstPause.milliseconds)])
     }
 
-    /// Records a rejected probe and schedules the next one. After a conclusive answer (`isTelling`) the interval
-    /// doubles with each rejection; after any other answer it is ``firstPause``.
+    /// Records a rejected probe and schedules the next one.
+    ///
+    /// After a conclusive answer (`isTelling`) the interval doubles with each rejection; after any other answer it is
+    /// ``firstPause``.
     package func reopen(_ key: BreakerKey, reason: String, isTelling: Bool = true) async throws(PostgresError) {
         let pause: [Parameter] = [.integer(firstPause.milliseconds), .boolean(isTelling)]
         _ = try await pool.run(Self.reopen, key.parameters + [.text(reason)] + pause)
@@ -68,7 +72,9 @@ package struct BreakerBook: Sendable {
         try await pool.run(Self.close, key.parameters).affectedCount > 0
     }
 
-    /// Requests the probe. Of all workers that request it, one may send it.
+    /// Requests the probe.
+    ///
+    /// Of all workers that request it, one may send it.
     ///
     /// If a probe's outcome is not reported because its worker died, another worker may probe after half a minute.
     package func knock(_ key: BreakerKey) async throws(PostgresError) -> Knock {

@@ -3,7 +3,9 @@ package import Postgres
 
 /// Selects held deliveries: all deliveries of a hold, or those of one event.
 package struct HeldSelection: Sendable, Equatable {
-    /// The number of the hold. After its release the selection is empty.
+    /// The number of the hold.
+    ///
+    /// After its release the selection is empty.
     package let hold: Int64
     package let scope: HoldScope
     package var event: EventID?
@@ -38,7 +40,9 @@ extension HoldDesk {
     /// The reason in the ledger of discarded deliveries.
     package static let discarded = "discarded"
 
-    /// Counts the selected deliveries. Other types in the same backlog are excluded.
+    /// Counts the selected deliveries.
+    ///
+    /// Other types in the same backlog are excluded.
     package func count(_ selection: HeldSelection) async throws(PostgresError) -> HeldCount {
         let names = try await names(of: selection.scope)
         let condition = selection.condition(on: .textArray(names))
@@ -55,7 +59,9 @@ extension HoldDesk {
         )
     }
 
-    /// Returns the events with held deliveries. In each backlog at most ``StoreStatus/most`` deliveries are read.
+    /// Returns the events with held deliveries.
+    ///
+    /// In each backlog at most ``StoreStatus/most`` deliveries are read.
     package func events(of scope: HoldScope) async throws(PostgresError) -> [EventID] {
         let names = try await names(of: scope)
         let sql = """
@@ -131,7 +137,9 @@ extension HoldDesk {
 
     private static let atOnce = 1000
 
-    /// Discards from one priority of a backlog. Each step begins where the previous one ended.
+    /// Discards from one priority of a backlog.
+    ///
+    /// Each step begins where the previous one ended.
     private func discard(
         _ selection: HeldSelection,
         from name: String,
@@ -204,8 +212,9 @@ extension HoldDesk {
 }
 
 extension HeldSelection {
-    /// The join with `inbox`, for conditions on the notification. The row is looked up for each delivery; `OFFSET 0`
-    /// fixes this join order, whatever the planner's statistics are.
+    /// The join with `inbox`, for conditions on the notification.
+    ///
+    /// The row is looked up for each delivery; `OFFSET 0` fixes this join order, whatever the planner's statistics are.
     fileprivate var join: String {
         guard scope.type != nil || event != nil else { return "" }
         return """

@@ -22,8 +22,9 @@ package struct HoldScope: Hashable, Sendable {
             .joined(separator: ", ")
     }
 
-    /// Returns whether the hold stops events of a type at an outlet. With a `nil` type, only a hold on all types
-    /// matches.
+    /// Returns whether the hold stops events of a type at an outlet.
+    ///
+    /// With a `nil` type, only a hold on all types matches.
     package func covers(_ app: AppID, provider: String, type: EventType?) -> Bool {
         self.app == app && (self.provider ?? provider) == provider && (self.type == nil || self.type == type)
     }

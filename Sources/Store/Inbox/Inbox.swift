@@ -20,8 +20,9 @@ package struct Inbox: Sendable {
         case recipientErased = "erased"
     }
 
-    /// Writes the records of one batch and their initial deliveries, in one statement. Further statements follow if a
-    /// user has no number yet or if some records were not new.
+    /// Writes the records of one batch and their initial deliveries, in one statement.
+    ///
+    /// Further statements follow if a user has no number yet or if some records were not new.
     ///
     /// The results are in the order of `records`. Copies within a batch count as duplicates, or as conflicts if their
     /// contents differ. Only deliveries of records with the result `recorded` are claimed.
@@ -39,7 +40,9 @@ package struct Inbox: Sendable {
         return answer
     }
 
-    /// Runs the statement that records a batch, without records. It fails as long as no batch can be recorded.
+    /// Runs the statement that records a batch, without records.
+    ///
+    /// It fails as long as no batch can be recorded.
     ///
     /// The server limits the wait for a lock. If the worker is killed meanwhile, no session is left behind that still
     /// waits.
@@ -53,7 +56,9 @@ package struct Inbox: Sendable {
         }
     }
 
-    /// Predicts the results for these records. It changes nothing and does not check for erased users.
+    /// Predicts the results for these records.
+    ///
+    /// It changes nothing and does not check for erased users.
     package func foresee(_ records: [InboxRecord]) async throws(PostgresError) -> [Outcome] {
         guard !records.isEmpty else { return [] }
         let stored = try await pool.run(InboxStatements.lookUp, NotificationKey.parameters(records.map(\.key)))
@@ -82,6 +87,7 @@ package struct Inbox: Sendable {
     }
 
     /// Returns the number of unread notifications of each user, except of types that the user's app does not count.
+    ///
     /// Users without a number that is valid in this database history are omitted.
     package func unread(
         of people: [RecipientKey],
@@ -157,8 +163,9 @@ private struct Writing {
         return inserted.count < records.count ? try judge(records, inserted: inserted) : nil
     }
 
-    /// Returns the first record of each id, since two records with one id would insert the same delivery twice. Records
-    /// without a user number are omitted: their user has been erased.
+    /// Returns the first record of each id, since two records with one id would insert the same delivery twice.
+    ///
+    /// Records without a user number are omitted: their user has been erased.
     private static func firstOfEach(_ sorted: [InboxRecord]) -> [InboxRecord] {
         var firsts: [InboxRecord] = []
         firsts.reserveCapacity(sorted.count)

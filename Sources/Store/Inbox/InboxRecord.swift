@@ -1,6 +1,8 @@
 package import BellhopRules
 
-/// The content of one event in one language. It is created once, and the records of all its users share it.
+/// The content of one event in one language.
+///
+/// It is created once, and the records of all its users share it.
 package final class InboxWords: Sendable {
     package let app: AppID
     package let content: NotificationContent
@@ -20,7 +22,9 @@ package final class InboxWords: Sendable {
     /// The approximate size in bytes of one record with this content, as a statement parameter.
     package let bytes: Int
 
-    /// Creates the content for users of one language. Nothing of it is pushed from `expiresAt` on.
+    /// Creates the content for users of one language.
+    ///
+    /// Nothing of it is pushed from `expiresAt` on.
     package init(
         event: Event,
         contentHash: ContentHash,

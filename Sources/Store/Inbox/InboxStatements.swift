@@ -5,8 +5,9 @@ import Postgres
 /// Arrays are unnested in a select list, since the server then returns their elements one by one. A function in `FROM`
 /// would first materialise all of them.
 enum InboxStatements {
-    /// Writes records with separate contents, or with a few contents that many records share. ``RecordColumns``
-    /// provides the parameters.
+    /// Writes records with separate contents, or with a few contents that many records share.
+    ///
+    /// ``RecordColumns`` provides the parameters.
     static let record = recording(
         """
         SELECT \(recordColumns), \(wordColumns { "unnest(\($0))" })
@@ -80,8 +81,9 @@ enum InboxStatements {
         )
     }
 
-    /// Selects the notification that `key` names by `person` and `id`, or the next one. The outer query must therefore
-    /// compare the id.
+    /// Selects the notification that `key` names by `person` and `id`, or the next one.
+    ///
+    /// The outer query must therefore compare the id.
     ///
     /// The list's index begins with the same column as the primary key. If the server considers the table small, both
     /// have the same cost for one id, and a scan of the list's index would read all of the user's rows. Only the
@@ -94,8 +96,9 @@ enum InboxStatements {
         """
     }
 
-    /// Notifications from the parameters of ``NotificationKey``, with their positions and their users' numbers. They
-    /// are computed before any join, since a scan by an id alone would read every row with that id.
+    /// Notifications from the parameters of ``NotificationKey``, with their positions and their users' numbers.
+    ///
+    /// They are computed before any join, since a scan by an id alone would read every row with that id.
     static let named = """
         (SELECT w.position, p.number AS person, w.id
          FROM (
@@ -142,8 +145,9 @@ enum InboxStatements {
         read_at IS NULL AND archived_at IS NULL AND (snoozed_until IS NULL OR snoozed_until <= now())
         """
 
-    /// Counts each user's unread notifications, at most 10,000. The second parameter contains the types that do not
-    /// count, separated by spaces.
+    /// Counts each user's unread notifications, at most 10,000.
+    ///
+    /// The second parameter contains the types that do not count, separated by spaces.
     static let unread = Statement(
         """
         SELECT k.position, (

@@ -1,8 +1,9 @@
 import BellhopRules
 
 extension JSONObject {
-    /// The approximate size of the members in memory, in bytes. A number of one digit takes as much as a string of 15
-    /// bytes.
+    /// The approximate size of the members in memory, in bytes.
+    ///
+    /// A number of one digit takes as much as a string of 15 bytes.
     var footprint: Int {
         members.reduce(0) { $0 + $1.key.footprint + $1.value.footprint }
     }

@@ -18,7 +18,9 @@ package final class NotificationContent: Sendable {
     /// The approximate size of its data in memory, in bytes.
     package let footprint: Int
 
-    /// Creates the content of an event. Nothing of it is pushed from `expiresAt` on.
+    /// Creates the content of an event.
+    ///
+    /// Nothing of it is pushed from `expiresAt` on.
     package init(event: Event, rendered: RenderedContent, priority: Priority, expiresAt: Timestamp?) {
         self.event = event.id
         type = event.type

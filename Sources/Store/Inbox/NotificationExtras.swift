@@ -1,8 +1,9 @@
 package import BellhopRules
 import Postgres
 
-/// The fields of an event that a push needs and the inbox does not show. They are stored with the notification, so that
-/// a retry or a replay reads everything from the database.
+/// The fields of an event that a push needs and the inbox does not show.
+///
+/// They are stored with the notification, so that a retry or a replay reads everything from the database.
 package struct NotificationExtras: Hashable, Sendable {
     package var targetID: String?
     package var metadata = JSONObject()
@@ -11,7 +12,9 @@ package struct NotificationExtras: Hashable, Sendable {
     package var expiresAt: Timestamp?
     /// The source timestamp.
     package var sentAt: Timestamp?
-    /// The topic whose followers the event was for. The user's follow is read again at every attempt.
+    /// The topic whose followers the event was for.
+    ///
+    /// The user's follow is read again at every attempt.
     package var topic: Topic?
     /// Whether the event was for everyone.
     package var isForEveryone = false
@@ -41,7 +44,9 @@ package struct NotificationExtras: Hashable, Sendable {
     }
 
     /// Creates extras from the columns `target_id`, `metadata`, `said_at`, `extras` and `collapse_key`, beginning at
-    /// `column`. Missing or invalid values count as absent.
+    /// `column`.
+    ///
+    /// Missing or invalid values count as absent.
     ///
     /// Fields that most events have are separate columns. The collapse key is a column as well, since it is used to
     /// find the user's newer notifications.

@@ -3,7 +3,9 @@ package import Postgres
 
 /// A query for the recent pushes of one user's devices.
 package struct RecentPushQuestion: Sendable {
-    /// The user. A user without a number has no recent pushes.
+    /// The user.
+    ///
+    /// A user without a number has no recent pushes.
     package let recipient: RecipientKey
     /// The collapse key whose latest push is requested, and the maximum age at which it matters.
     package let burst: (key: String, window: Duration)?
@@ -100,8 +102,9 @@ package struct RecentPushBook: Sendable {
         effect: .reads
     )
 
-    /// The condition for a delivery that is about to be sent, and which a newer notification may replace. It is not
-    /// counted: otherwise neither would be sent until the burst ends.
+    /// The condition for a delivery that is about to be sent, and which a newer notification may replace.
+    ///
+    /// It is not counted: otherwise neither would be sent until the burst ends.
     private static let isOverdue = """
         d.state IN (\(DeliveryState.deferred.sql), \(DeliveryState.pending.sql))
         AND coalesce((d.decision ->> 'until')::timestamptz <= now(), false)

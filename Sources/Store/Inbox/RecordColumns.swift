@@ -1,8 +1,9 @@
 import BellhopRules
 import Postgres
 
-/// The columns of `InboxStatements.record`, filled record by record in their wire form. They are the largest parameters
-/// that a worker sends, and every batch has them.
+/// The columns of `InboxStatements.record`, filled record by record in their wire form.
+///
+/// They are the largest parameters that a worker sends, and every batch has them.
 ///
 /// If many records share a few contents, as on a page of a fan-out, each content is sent once and each record refers to
 /// it.

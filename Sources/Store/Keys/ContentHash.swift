@@ -1,7 +1,9 @@
 package import BellhopRules
 import Cryptography
 
-/// A hash of an event's content, in 16 bytes. The same event id with a different hash is an `id-conflict`.
+/// A hash of an event's content, in 16 bytes.
+///
+/// The same event id with a different hash is an `id-conflict`.
 package struct ContentHash: Sendable, Hashable {
     package let bytes: [UInt8]
 
@@ -19,7 +21,9 @@ package struct ContentHash: Sendable, Hashable {
 }
 
 extension SubmissionParser {
-    /// Returns a parser as all processes use it. It assigns ids to events that may omit them.
+    /// Returns a parser as all processes use it.
+    ///
+    /// It assigns ids to events that may omit them.
     package static func hashing(_ catalogs: CatalogSet) -> SubmissionParser {
         SubmissionParser(catalogs) { SHA256.digest(of: $0).bytes }
     }

@@ -45,8 +45,9 @@ extension DeliveryKey {
         ]
     }
 
-    /// Returns the numbers of user, notification and target: the primary key of the ledger. The users' numbers must
-    /// come from the history of the querying session.
+    /// Returns the numbers of user, notification and target: the primary key of the ledger.
+    ///
+    /// The users' numbers must come from the history of the querying session.
     static func ledgerParameters(_ keys: some Collection<DeliveryKey>) -> [Parameter] {
         [
             .integerArray(keys.map(\.notification.recipient.number?.value)),

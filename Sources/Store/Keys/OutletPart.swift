@@ -1,6 +1,8 @@
 package import BellhopRules
 
-/// An outlet, or its part for one platform or one event type. Breakers stop it, and deliveries wait for it.
+/// An outlet, or its part for one platform or one event type.
+///
+/// Breakers stop it, and deliveries wait for it.
 package struct OutletPart: Hashable, Sendable {
     package let app: AppID
     /// The provider, as named in metrics.

@@ -45,7 +45,9 @@ extension Rows {
         return object
     }
 
-    /// Reads a row's position among the parameters, from 0. The database counts from 1.
+    /// Reads a row's position among the parameters, from 0.
+    ///
+    /// The database counts from 1.
     func place(_ row: Int, _ column: Column, in places: Range<Int>) throws(PostgresError) -> Int? {
         guard let place = Int(exactly: try integer(row, column) - 1), places.contains(place) else { return nil }
         return place

@@ -17,7 +17,9 @@ package struct Claimant: Sendable, Hashable {
 package struct Claim: Sendable, Hashable {
     package let number: Int64
 
-    /// The number of random low bits. The claimant's number is above them, below the sign bit.
+    /// The number of random low bits.
+    ///
+    /// The claimant's number is above them, below the sign bit.
     static let chanceBits: Int64 = 40
 
     package init(of claimant: Claimant = .unknown, using chance: inout some RandomNumberGenerator) {

@@ -54,7 +54,9 @@ package enum DeliveryState: String, CaseIterable, Sendable {
     /// The letters of the states that only a replay of a failed delivery can change.
     static let settled = list { !$0.isOwed && $0 != .accepted }
 
-    /// The states that may follow. Terminal states have none, except that a replay may reopen a failed delivery.
+    /// The states that may follow.
+    ///
+    /// Terminal states have none, except that a replay may reopen a failed delivery.
     package var successors: Set<DeliveryState> {
         switch self {
         case .pending: [.sending]

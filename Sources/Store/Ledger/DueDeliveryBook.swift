@@ -63,7 +63,9 @@ package struct DueDeliveryBook: Sendable {
         return DueItems(try Self.groups(rows, priority), left: try rows.optionalInteger(0, 3).map { .milliseconds($0) })
     }
 
-    /// Takes the deliveries of an earlier `take` again, if its answer was lost. That `take` may still be running.
+    /// Takes the deliveries of an earlier `take` again, if its answer was lost.
+    ///
+    /// That `take` may still be running.
     ///
     /// The statement selects deliveries that became due in ten minutes between the start of the lost `take` and its
     /// loss. They belong to that `take` or to another scheduler's. In the second case they are published twice, which
@@ -95,8 +97,10 @@ package struct DueDeliveryBook: Sendable {
         return groups
     }
 
-    /// The condition for a release. The state alone is not sufficient, since a retry returns without a release and a
-    /// live claimer may settle after its lease.
+    /// The condition for a release.
+    ///
+    /// The state alone is not sufficient, since a retry returns without a release and a live claimer may settle after
+    /// its lease.
     ///
     /// A claim is due when its lease ends, so that its claimer has another minute.
     private static let isDue = """
@@ -136,8 +140,9 @@ package struct DueDeliveryBook: Sendable {
         """
     )
 
-    /// Users are ordered by waiting time, the longest first, and each user's due deliveries are adjacent. The query
-    /// uses an index that contains open work only, so that a user's other ledger rows do not matter.
+    /// Users are ordered by waiting time, the longest first, and each user's due deliveries are adjacent.
+    ///
+    /// The query uses an index that contains open work only, so that a user's other ledger rows do not matter.
     ///
     /// `left` is the age of the last delivery taken; any remaining deliveries became due after it. If none was taken
     /// because others have locked all of them, it is the age of the oldest one. The row with `left` is returned even if

@@ -17,7 +17,9 @@ package struct ForgottenClaimBook: Sendable {
 
     /// The result of one step of the scan.
     package struct Step: Sendable {
-        /// The number of deliveries that were made due. The release takes them like all other stranded deliveries.
+        /// The number of deliveries that were made due.
+        ///
+        /// The release takes them like all other stranded deliveries.
         package let found: Int
         /// The page at which the next step begins; `nil` after the last page.
         package let next: Int64?
@@ -38,8 +40,9 @@ package struct ForgottenClaimBook: Sendable {
         return Step(found: found, next: page + pages < size ? page + pages : nil)
     }
 
-    /// The size in pages of the largest partition, or of the table if it has no partitions. A step scans the same pages
-    /// of each.
+    /// The size in pages of the largest partition, or of the table if it has no partitions.
+    ///
+    /// A step scans the same pages of each.
     private static let size = Statement(
         """
         SELECT greatest(pg_relation_size('ledger'::regclass), (

@@ -7,7 +7,9 @@ import ServiceRuntime
 /// Times are those of the database clock.
 package struct Ledger: Sendable {
     private let pool: PostgresPool
-    /// The period for which a claim is valid. It exceeds the longest permitted request to a provider.
+    /// The period for which a claim is valid.
+    ///
+    /// It exceeds the longest permitted request to a provider.
     private let lease: Duration
 
     package init(pool: PostgresPool, lease: Duration) {
@@ -38,8 +40,9 @@ package struct Ledger: Sendable {
         }
     }
 
-    /// Claims the open and available deliveries of these notifications, in one statement. If that statement skipped
-    /// locked rows, a second one identifies them.
+    /// Claims the open and available deliveries of these notifications, in one statement.
+    ///
+    /// If that statement skipped locked rows, a second one identifies them.
     ///
     /// A `deferred` delivery that is not due is not part of the result: the sweeper releases it, or a worker pulls it
     /// from its backlog.
@@ -78,7 +81,9 @@ package struct Ledger: Sendable {
     }
 
     /// Makes open deliveries of these notifications visible to the sweeper, if they wait for a resume message or are
-    /// first attempts under another claim. Each is released when it is due, or when that claim's lease has ended.
+    /// first attempts under another claim.
+    ///
+    /// Each is released when it is due, or when that claim's lease has ended.
     ///
     /// - Returns: The notifications with a first attempt that is still not visible, since another statement had locked
     ///   it.
@@ -123,7 +128,9 @@ package struct Ledger: Sendable {
         }
     }
 
-    /// Settles deliveries of users whose numbers are known. Plain deliveries have a separate statement.
+    /// Settles deliveries of users whose numbers are known.
+    ///
+    /// Plain deliveries have a separate statement.
     private static func settle(
         _ settlements: [Settlement],
         _ claim: Claim,

@@ -13,8 +13,9 @@ enum LedgerStatements {
         WHERE d.state IN (\(DeliveryState.owed)) AND d.outlet IS NULL
         """
 
-    /// The time from the end of a claim's lease to the claim's due time. Readers of `updated_at` must find that the
-    /// lease has ended.
+    /// The time from the end of a claim's lease to the claim's due time.
+    ///
+    /// Readers of `updated_at` must find that the lease has ended.
     static let afterLease = "interval '2 s'"
 
     /// Claims the available deliveries, and returns the others with the time until they are available.
@@ -77,8 +78,9 @@ enum LedgerStatements {
     )
 
     /// Makes deliveries visible to the sweeper if possibly no message returns them: retries with an unconfirmed resume,
-    /// and other claimers' first attempts. Each keeps its due time; if it has none, it gets the end of the claim's
-    /// lease.
+    /// and other claimers' first attempts.
+    ///
+    /// Each keeps its due time; if it has none, it gets the end of the claim's lease.
     ///
     /// The statement does not wait for locks: a locked retry is about to be claimed by another batch, and ``unseen``
     /// finds the rest.
@@ -110,8 +112,9 @@ enum LedgerStatements {
         effect: .reads
     )
 
-    /// Settles only deliveries with this claim. A delivery that was taken over after the lease belongs to another
-    /// claim.
+    /// Settles only deliveries with this claim.
+    ///
+    /// A delivery that was taken over after the lease belongs to another claim.
     ///
     /// A delivery that was claimed by the statement that recorded it has that time as its turn, unless another turn is
     /// given. A delivery in a backlog gets the urgency of its place there: a replay has a lower urgency than its type.

@@ -72,8 +72,9 @@ package struct ReceiptBook: Sendable {
         """
     )
 
-    /// The state already implies a send. The expression on `sent_at` prevents the planner from using the index of all
-    /// accepted deliveries.
+    /// The state already implies a send.
+    ///
+    /// The expression on `sent_at` prevents the planner from using the index of all accepted deliveries.
     private static let claim = Statement(
         """
         WITH waiting AS (

@@ -16,7 +16,9 @@ package struct Settlement: Sendable {
     package var wait: Wait?
     /// When the delivery was sent, if it was accepted just now.
     package var sentAt: Timestamp?
-    /// The backlog of a delivery that is `deferred` until its outlet has capacity. Such a delivery has no due time.
+    /// The backlog of a delivery that is `deferred` until its outlet has capacity.
+    ///
+    /// Such a delivery has no due time.
     package var backlog: BacklogEntry?
 
     /// The reason if the database fails only for this user or content, so that no decision is possible.

@@ -8,13 +8,16 @@ import Cryptography
 package struct InboxCursor: Hashable, Sendable {
     private let top: InboxPlace
     private let count: Int
-    /// Whether there were no notifications below those in the fingerprint. Then none may appear there unnoticed.
+    /// Whether there were no notifications below those in the fingerprint.
+    ///
+    /// Then none may appear there unnoticed.
     private let isWhole: Bool
     private let print: UInt64
     private let unread: Int
 
-    /// The maximum number of rows in the fingerprint. It ensures that they are still in a snapshot after the same
-    /// number of new rows.
+    /// The maximum number of rows in the fingerprint.
+    ///
+    /// It ensures that they are still in a snapshot after the same number of new rows.
     private static let depth = InboxGlimpse.reach / 2
 
     package init(_ glimpse: InboxGlimpse) {
@@ -56,8 +59,9 @@ package struct InboxCursor: Hashable, Sendable {
         return unread == glimpse.unread ? .nothing : .badge
     }
 
-    /// Computes the fingerprint of places and marks. It detects accidental differences only: a user who forges a cursor
-    /// affects only that user.
+    /// Computes the fingerprint of places and marks.
+    ///
+    /// It detects accidental differences only: a user who forges a cursor affects only that user.
     private static func print(_ rows: some Sequence<InboxGlimpse.Row>) -> UInt64 {
         var hash = StableHash()
         for row in rows {

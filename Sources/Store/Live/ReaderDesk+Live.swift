@@ -26,7 +26,9 @@ extension ReaderDesk {
         )
     }
 
-    /// Returns notifications of the list by their ids. Ids that do not exist or are not in the list are omitted.
+    /// Returns notifications of the list by their ids.
+    ///
+    /// Ids that do not exist or are not in the list are omitted.
     package func items(
         _ ids: [NotificationID],
         of reader: RecipientKey
@@ -37,7 +39,9 @@ extension ReaderDesk {
         return Dictionary(items.map { ($0.id, $0) }) { first, _ in first }
     }
 
-    /// Returns the locations of notifications that have left the list. Deleted notifications are omitted.
+    /// Returns the locations of notifications that have left the list.
+    ///
+    /// Deleted notifications are omitted.
     package func exits(
         of ids: [NotificationID],
         of reader: RecipientKey
@@ -52,8 +56,9 @@ extension ReaderDesk {
         return exits
     }
 
-    /// One statement, so that all parts are from the same moment. Otherwise a changed count could be reported without
-    /// the notification that caused it.
+    /// One statement, so that all parts are from the same moment.
+    ///
+    /// Otherwise a changed count could be reported without the notification that caused it.
     private static let glimpse = Statement(
         """
         SELECT whole.unread, whole.wakes_at, now(), top.*

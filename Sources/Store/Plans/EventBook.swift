@@ -22,7 +22,9 @@ package struct PlannedEvent: Sendable {
         body = String(decoding: published, as: UTF8.self)
     }
 
-    /// The size of the stored event in bytes. It includes fields from outside the received body.
+    /// The size of the stored event in bytes.
+    ///
+    /// It includes fields from outside the received body.
     package var byteCount: Int { content.count }
 
     /// Whether it is expanded immediately: its audience is a topic or everyone, and it is not due later.
@@ -99,8 +101,9 @@ package struct EventBook: Sendable {
         case cancelled
     }
 
-    /// Stores each event once, without users who were erased after its timestamp. The results are in the order of
-    /// `plans`.
+    /// Stores each event once, without users who were erased after its timestamp.
+    ///
+    /// The results are in the order of `plans`.
     package func keep(_ plans: [PlannedEvent]) async throws(PostgresError) -> [Outcome] {
         let questions = plans.indices.flatMap { plans[$0].questions($0) }
         guard !questions.isEmpty else { return try await insert(plans) }
@@ -166,7 +169,9 @@ package struct EventBook: Sendable {
         }
     }
 
-    /// Cancels events, including events that have not arrived yet. Expanded events are not affected.
+    /// Cancels events, including events that have not arrived yet.
+    ///
+    /// Expanded events are not affected.
     package func cancel(_ cancellations: [EventCancellation]) async throws(PostgresError) -> [Void] {
         _ = try await pool.run(
             Self.cancel,
@@ -175,8 +180,9 @@ package struct EventBook: Sendable {
         return cancellations.map { _ in }
     }
 
-    /// Takes due events, the urgent ones first, then the oldest. This includes events for a topic or for everyone that
-    /// a worker has taken and not expanded.
+    /// Takes due events, the urgent ones first, then the oldest.
+    ///
+    /// This includes events for a topic or for everyone that a worker has taken and not expanded.
     ///
     /// An event for a topic or for everyone is closed and not published if it has expired or has been due for longer
     /// than `age`.
@@ -211,8 +217,9 @@ package struct EventBook: Sendable {
         return DueItems(due, left: rows.count < limit ? nil : span)
     }
 
-    /// After an erasure, the database has written the body with a space after each comma and colon. Without them, the
-    /// body is not larger than an event may be.
+    /// After an erasure, the database has written the body with a space after each comma and colon.
+    ///
+    /// Without them, the body is not larger than an event may be.
     private static func compact(_ body: [UInt8]) -> [UInt8] {
         guard body.count > JSONParser.Limits.event.bytes,
             case .success(let json) = JSONParser(limits: .catalog).parse(body)
@@ -234,8 +241,9 @@ package struct EventBook: Sendable {
 
     private static let now = "least(now(), $4::timestamptz)"
 
-    /// Selects the due events of one urgency, in the order and with the condition of their index. A single scan over
-    /// all urgencies would read urgent events far in the future before due events of lower urgency.
+    /// Selects the due events of one urgency, in the order and with the condition of their index.
+    ///
+    /// A single scan over all urgencies would read urgent events far in the future before due events of lower urgency.
     ///
     /// An event with a release time in the future was released by a wrong clock and counts as not taken.
     private static func oldest(_ urgency: Int) -> String {

@@ -31,12 +31,16 @@ package struct ClaimantBook: Sendable {
         try await pool.run(Self.enrol).integer(0, 0)
     }
 
-    /// Stores a claimant's number of heartbeats. Its row may have been lost with a server.
+    /// Stores a claimant's number of heartbeats.
+    ///
+    /// Its row may have been lost with a server.
     package func beat(_ number: Int64, _ beats: Int64) async throws(PostgresError) {
         _ = try await pool.run(Self.beat, [.integer(number), .integer(beats)])
     }
 
-    /// Returns the youngest claimants, at most ``most``. The locks of the `dead` are not tested again.
+    /// Returns the youngest claimants, at most ``most``.
+    ///
+    /// The locks of the `dead` are not tested again.
     package func sightings(knowing dead: [Int64] = []) async throws(PostgresError) -> [Sighting] {
         try await pool.run(Self.sightings, [.integerArray(dead)]).map { (rows, row) throws(PostgresError) in
             Sighting(

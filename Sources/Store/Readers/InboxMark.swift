@@ -36,7 +36,9 @@ package enum InboxMark: Hashable, Sendable {
 }
 
 extension ReaderDesk {
-    /// Marks notifications and returns the number of changed ones. Unknown ids and those of other users change nothing.
+    /// Marks notifications and returns the number of changed ones.
+    ///
+    /// Unknown ids and those of other users change nothing.
     package func mark(
         _ ids: [NotificationID],
         as mark: InboxMark,

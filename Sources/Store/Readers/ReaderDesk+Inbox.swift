@@ -87,7 +87,9 @@ extension ReaderDesk {
         """
     }
 
-    /// The parts of the active list. A notification whose snooze has ended is listed by that time.
+    /// The parts of the active list.
+    ///
+    /// A notification whose snooze has ended is listed by that time.
     static let activeParts = [
         chosen(rows(by: "created_at"), where: "archived_at IS NULL AND snoozed_until IS NULL"),
         chosen(rows(by: "snoozed_until", where: "snoozed_until <= now()"), where: "archived_at IS NULL"),

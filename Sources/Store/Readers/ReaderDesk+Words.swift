@@ -39,8 +39,9 @@ package enum ReaderCondition: Hashable, Sendable {
         }
     }
 
-    /// The number of ended rows that a user may have per active one. They are kept as long as an older update may
-    /// arrive.
+    /// The number of ended rows that a user may have per active one.
+    ///
+    /// They are kept as long as an older update may arrive.
     private static let ended = 4
 
     private static let known = Statement(

@@ -21,8 +21,9 @@ package struct ReaderDesk: Sendable {
         case issued(Timestamp?)
     }
 
-    /// Returns a copy for a token with this time of issue. Every call of it fails with ``SQLState/erasedReader`` if the
-    /// user has been erased since.
+    /// Returns a copy for a token with this time of issue.
+    ///
+    /// Every call of it fails with ``SQLState/erasedReader`` if the user has been erased since.
     ///
     /// `nil` means that the token does not state its age, so that it may be older than any erasure.
     package func admitting(tokenIssuedAt time: Timestamp?) -> ReaderDesk {

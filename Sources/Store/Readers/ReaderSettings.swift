@@ -4,7 +4,9 @@ package import Postgres
 /// A user's settings other than the preferences per type.
 package struct ReaderSettings: Hashable, Sendable {
     package let pushEnabled: Bool
-    /// Whether the user receives mails. It is false if the address has opted out.
+    /// Whether the user receives mails.
+    ///
+    /// It is false if the address has opted out.
     package let emailEnabled: Bool
     /// Whether the user wants mails, regardless of an opt-out of the address.
     package let wantsEmail: Bool
@@ -138,7 +140,9 @@ extension ReaderDesk {
         return try await ask(reader, [(Self.notePermission, parameters)])[0].affectedCount > 0
     }
 
-    /// Ends the mails to an address, for all users with it. Without a hash, it is the user's current address.
+    /// Ends the mails to an address, for all users with it.
+    ///
+    /// Without a hash, it is the user's current address.
     package func optOut(of reader: RecipientKey, addressHash: [UInt8]) async throws(PostgresError) {
         _ = try await ask(reader, [(Self.optOut, Self.who(reader) + [.bytes(addressHash)])])
     }

@@ -29,8 +29,9 @@ enum ErasedPeople {
         return erased
     }
 
-    /// The condition that `r` is older than the tombstone `t`. A message without a timestamp is older unless the user
-    /// has been created again since.
+    /// The condition that `r` is older than the tombstone `t`.
+    ///
+    /// A message without a timestamp is older unless the user has been created again since.
     static let isOlder = """
         CASE WHEN r.said_at IS NULL THEN t.returned_at IS NULL ELSE r.said_at <= t.deleted_at END
         """

@@ -27,8 +27,9 @@ enum People {
         )
     }
 
-    /// Assigns numbers to users without one, and returns the numbers of all users. Users who were erased and not
-    /// created again since get none.
+    /// Assigns numbers to users without one, and returns the numbers of all users.
+    ///
+    /// Users who were erased and not created again since get none.
     ///
     /// Most users are fed before anything is sent to them and therefore have a number. This is for the others.
     static func enrol(

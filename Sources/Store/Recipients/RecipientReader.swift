@@ -34,7 +34,9 @@ struct RecipientReader {
 
 /// The preference documents of one result, each text parsed once, since many users of an app have the same document.
 private struct PreferenceTexts {
-    /// The parsed documents by the hashes of their texts. If two texts have one hash, the second is parsed each time.
+    /// The parsed documents by the hashes of their texts.
+    ///
+    /// If two texts have one hash, the second is parsed each time.
     private var known: [Int: (text: [UInt8], preferences: Preferences?)] = [:]
 
     mutating func preferences(_ json: UnsafeRawBufferPointer) -> Preferences? {
@@ -56,7 +58,9 @@ private struct PreferenceTexts {
         return memcmp(start, other, text.count) == 0
     }
 
-    /// Parses a document. An unreadable document is ignored, so that the defaults apply.
+    /// Parses a document.
+    ///
+    /// An unreadable document is ignored, so that the defaults apply.
     private static func read(_ json: UnsafeRawBufferPointer) -> Preferences? {
         guard case .success(.object(let document)) = JSONParser(limits: .event).parse(json) else { return nil }
         return Preferences(document)

@@ -17,8 +17,9 @@ package struct Reminder: Sendable {
     /// When it was set or changed.
     package let plannedFrom: Timestamp
     package let lastFiredOn: LocalDate?
-    /// The end of the caller's lock on the reminder. A changed reminder loses the lock, and the next caller's lock has
-    /// a different time.
+    /// The end of the caller's lock on the reminder.
+    ///
+    /// A changed reminder loses the lock, and the next caller's lock has a different time.
     let heldUntil: Int64
 }
 

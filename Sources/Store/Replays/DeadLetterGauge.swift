@@ -16,8 +16,9 @@ package struct DeadLetterGauge: Sendable {
     }
 
     package let open: [Open]
-    /// The seconds since the first failure of the oldest open item; `nil` if none is open. Of items of unknown apps,
-    /// only the counted ones are included.
+    /// The seconds since the first failure of the oldest open item; `nil` if none is open.
+    ///
+    /// Of items of unknown apps, only the counted ones are included.
     package let oldestAge: Double?
     package let replaysRunning: Int
     package let replaysPaused: Int

@@ -37,7 +37,9 @@ package struct ReplayBook: Sendable {
         )
     }
 
-    /// Fixes the set of items and starts the replay. From then on a scheduler runs it, independently of the caller.
+    /// Fixes the set of items and starts the replay.
+    ///
+    /// From then on a scheduler runs it, independently of the caller.
     ///
     /// Replays start one at a time, so that no two contain the same item. If another replay contains some of the items,
     /// it is reported, and the remaining items are not replayed.

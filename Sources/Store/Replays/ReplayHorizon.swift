@@ -9,8 +9,9 @@ import ServiceRuntime
 package struct ReplayHorizon: Sendable, Equatable {
     /// The maximum time since the first failure.
     package let span: Duration
-    /// The time before its first failure at which a dead letter's event may have been recorded. Records that detect
-    /// duplicates must exist for that much longer.
+    /// The time before its first failure at which a dead letter's event may have been recorded.
+    ///
+    /// Records that detect duplicates must exist for that much longer.
     package let lead: Duration
 
     package init(span: Duration, lead: Duration) {

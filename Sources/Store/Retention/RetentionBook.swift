@@ -16,7 +16,9 @@ package struct RetentionBook: Sendable {
         self.retention = retention
     }
 
-    /// The kinds to scan. Kinds that are kept indefinitely are not included.
+    /// The kinds to scan.
+    ///
+    /// Kinds that are kept indefinitely are not included.
     package var kinds: [RetiredKind] {
         RetiredKind.allCases.filter { $0.age(in: retention) != nil }
     }
@@ -60,7 +62,9 @@ package struct RetentionBook: Sendable {
     /// The maximum rise of the limit from one step to the next.
     package static let leap = Duration.seconds(86_400)
 
-    /// Scans `pages` pages, beginning at `page`. Without `caution` nothing is checked before.
+    /// Scans `pages` pages, beginning at `page`.
+    ///
+    /// Without `caution` nothing is checked before.
     package func look(
         for kind: RetiredKind,
         from page: Int64,
@@ -86,7 +90,9 @@ package struct RetentionBook: Sendable {
     /// The result of a count in a part of a table.
     package struct Count: Sendable {
         package var looked = 0
-        /// The number of rows that are older than the limit. Some of them are kept for other reasons.
+        /// The number of rows that are older than the limit.
+        ///
+        /// Some of them are kept for other reasons.
         package var old = 0
         /// The page at which the next part begins; `nil` after the last page.
         package var next: Int64?

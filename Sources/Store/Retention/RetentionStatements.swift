@@ -7,8 +7,9 @@ import Postgres
 enum RetentionStatements {
     private static let before = "now() - $3::bigint * interval '1 ms'"
 
-    /// Stores the time up to which rows of `$1` may be deleted at the age `$2`. One minute is added, so that not every
-    /// step writes it.
+    /// Stores the time up to which rows of `$1` may be deleted at the age `$2`.
+    ///
+    /// One minute is added, so that not every step writes it.
     static let note = Statement(
         """
         INSERT INTO retired (kind, up_to)
@@ -42,7 +43,9 @@ enum RetentionStatements {
         )
     }
 
-    /// The end of the object of a row `t`. It is not earlier than the time that the kind's statement compares.
+    /// The end of the object of a row `t`.
+    ///
+    /// It is not earlier than the time that the kind's statement compares.
     private static func end(_ kind: RetiredKind) -> String {
         switch kind {
         case .notifications: "greatest(t.created_at, t.snoozed_until)"

@@ -39,7 +39,9 @@ package struct Migration: Sendable, Equatable {
 
     private static let admission = "-- admits "
 
-    /// The single statements, if they do not run together. A statement ends with a semicolon at the end of a line.
+    /// The single statements, if they do not run together.
+    ///
+    /// A statement ends with a semicolon at the end of a line.
     var statements: [String] {
         sql.components(separatedBy: ";\n").filter { statement in
             statement.split(separator: "\n").contains { !$0.hasPrefix("--") && !$0.allSatisfy(\.isWhitespace) }

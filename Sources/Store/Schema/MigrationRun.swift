@@ -29,8 +29,9 @@ struct MigrationRun {
         return try mismatch(partitions).map(Migrator.Outcome.refused) ?? .applied(applied)
     }
 
-    /// Creates the schema and the table of migrations. If the table exists, it does nothing, since the owner of a
-    /// schema may lack the right to create another.
+    /// Creates the schema and the table of migrations.
+    ///
+    /// If the table exists, it does nothing, since the owner of a schema may lack the right to create another.
     private func begin() throws(PostgresError) {
         let known = try connection.run(
             "SELECT to_regclass($1) IS NOT NULL",
@@ -102,8 +103,10 @@ struct MigrationRun {
 
     // MARK: - Applying
 
-    /// Applies a migration and returns whether it could be applied. If a table is locked, it tries repeatedly with a
-    /// short timeout, since all other statements wait behind one that waits for a whole table.
+    /// Applies a migration and returns whether it could be applied.
+    ///
+    /// If a table is locked, it tries repeatedly with a short timeout, since all other statements wait behind one that
+    /// waits for a whole table.
     private func applyInTime(_ migration: Migration, partitions: Int) throws(PostgresError) -> Bool {
         for _ in 0..<Self.tries {
             do throws(PostgresError) {

@@ -89,8 +89,10 @@ package struct Migrator: Sendable {
     static let lockKey: Int64 = 0x62_65_6c_6c_68_6f_70
     private static let longestWait = 1_200
 
-    /// Takes the lock by repeated attempts. A statement that waits has a snapshot, and an index that is built
-    /// concurrently waits for the end of that snapshot, so the two would wait for each other.
+    /// Takes the lock by repeated attempts.
+    ///
+    /// A statement that waits has a snapshot, and an index that is built concurrently waits for the end of that
+    /// snapshot, so the two would wait for each other.
     private static func lock(_ connection: PostgresConnection) throws(PostgresError) -> Bool {
         for _ in 0..<longestWait {
             let rows = try connection.run(Statement("SELECT pg_try_advisory_lock(\(lockKey))"), [])

@@ -27,8 +27,9 @@ extension Namespace {
         }
     }
 
-    /// Workers look up rows by key for a whole batch, and the API for one user. The generic plan for this requires no
-    /// statistics and suits every batch.
+    /// Workers look up rows by key for a whole batch, and the API for one user.
+    ///
+    /// The generic plan for this requires no statistics and suits every batch.
     ///
     /// By default, the server would plan the first batches of each connection separately and scan tables that it
     /// considers small. Tables that grow faster than their statistics are not small.

@@ -9,8 +9,9 @@ struct SchemaState: Sendable {
     /// A migration as recorded in the database.
     struct Applied: Sendable {
         let checksum: String
-        /// The oldest admitted number; `nil` if it was applied before the database recorded this. It then admits only
-        /// programs that contain it.
+        /// The oldest admitted number; `nil` if it was applied before the database recorded this.
+        ///
+        /// It then admits only programs that contain it.
         let admits: Int?
     }
 
@@ -77,7 +78,9 @@ extension [Migration] {
 }
 
 extension SchemaState {
-    /// Reads the applied migrations. The table may be older than one of its columns.
+    /// Reads the applied migrations.
+    ///
+    /// The table may be older than one of its columns.
     static func read(_ connection: PostgresConnection, _ namespace: Namespace) throws(PostgresError) -> SchemaState {
         let rows = try connection.run(
             Statement(

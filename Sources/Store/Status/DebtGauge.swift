@@ -12,8 +12,9 @@ package struct DebtGauge: Sendable {
         package let age: Double
     }
 
-    /// For each priority, the seconds since its first due and unreleased delivery became due. A priority without due
-    /// deliveries has no entry.
+    /// For each priority, the seconds since its first due and unreleased delivery became due.
+    ///
+    /// A priority without due deliveries has no entry.
     package let overdue: [Priority: Double]
     package let backlogs: [Backlog]
 

@@ -148,8 +148,9 @@ package struct StoreStatus: Sendable {
         return Fanouts(running: count(.running), paused: count(.paused), latest: latest)
     }
 
-    /// The sweeper releases due deliveries within seconds, and stranded ones after five minutes. After ten minutes, a
-    /// delivery is overdue.
+    /// The sweeper releases due deliveries within seconds, and stranded ones after five minutes.
+    ///
+    /// After ten minutes, a delivery is overdue.
     private static let owedStatement = Statement(
         """
         SELECT state, reason, count(*), min(due_at), count(*) FILTER (WHERE due_at < now() - interval '10 min')

@@ -1,7 +1,9 @@
 import BellhopRules
 package import Postgres
 
-/// Reads the stored data of one event for one user. It changes nothing.
+/// Reads the stored data of one event for one user.
+///
+/// It changes nothing.
 package struct StoryBook: Sendable {
     private let pool: PostgresPool
 

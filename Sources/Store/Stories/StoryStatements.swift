@@ -22,8 +22,10 @@ enum StoryStatements {
         effect: .reads
     )
 
-    /// Includes deliveries that were never to be sent. For each delivery it returns the number of deliveries in its
-    /// digest, including itself; deliveries that were removed from the digest are not counted.
+    /// Includes deliveries that were never to be sent.
+    ///
+    /// For each delivery it returns the number of deliveries in its digest, including itself; deliveries that were
+    /// removed from the digest are not counted.
     static let lines = Statement(
         """
         SELECT target_channel(d.target), target_name(d.target), delivery_state(d.state), d.reason, d.attempts::bigint,

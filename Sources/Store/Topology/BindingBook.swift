@@ -1,7 +1,9 @@
 package import BellhopRules
 package import Postgres
 
-/// The queue bindings on the broker. AMQP can bind and unbind but not list, so they are recorded here.
+/// The queue bindings on the broker.
+///
+/// AMQP can bind and unbind but not list, so they are recorded here.
 package struct BindingBook: Sendable {
     private let pool: PostgresPool
 
@@ -19,8 +21,10 @@ package struct BindingBook: Sendable {
         return lanes
     }
 
-    /// Records bindings before they are made. After a crash in between, an excess record remains, which the next run
-    /// corrects, but never an unrecorded binding.
+    /// Records bindings before they are made.
+    ///
+    /// After a crash in between, an excess record remains, which the next run corrects, but never an unrecorded
+    /// binding.
     package func record(_ lanes: [String: Lane]) async throws(PostgresError) {
         _ = try await pool.run(
             Statement(
