@@ -32,7 +32,7 @@ package final class Canary: Sendable {
         let names: TopologyNames
         let time: any TimeSource
 
-        /// - Parameter process: the worker's id among all processes.
+        /// Creates a canary of the worker with the id `process`.
         package init(
             process: String,
             book: ProcessBook,

@@ -17,7 +17,7 @@ package struct CatalogReload: Service {
     private let reloads: Labelled<Counter>
     private let signals: AsyncStream<ProcessSignal>
 
-    /// - Parameter signals: must begin before the first read of the catalogues, so that no signal is missed.
+    /// Creates it; `signals` must begin before the first read of the catalogues, so that no signal is missed.
     package init(
         source: CatalogSource,
         read: @escaping @Sendable () throws -> CatalogSet,

@@ -176,8 +176,7 @@ package struct ClockDuty: Service {
         let description: String
     }
 
-    /// - Parameter limit: the time for which a process continues while the clocks differ; `nil` for a process that
-    /// holds no messages.
+    /// Lets a process continue for `limit` while the clocks differ; `nil` is for a process that holds no messages.
     package init(_ watch: ClockWatch, endingAfter limit: Duration? = nil) {
         self.watch = watch
         self.limit = limit

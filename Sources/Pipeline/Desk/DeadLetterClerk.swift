@@ -24,7 +24,7 @@ package struct DeadLetterClerk: Service {
     /// Whether dead letters can arrive, because there is a subscribed consumer.
     package var isReady: Bool { current.isConsuming }
 
-    /// - Parameter makeConsumer: returns a new consumer of the dead-letter queue, not yet started.
+    /// Creates a clerk; `makeConsumer` returns a new consumer of the dead-letter queue, not yet started.
     package init(tools: DutyTools, makeConsumer: @escaping @Sendable () -> Consumer) {
         self.makeConsumer = makeConsumer
         pool = tools.pool

@@ -4,7 +4,7 @@ struct ReplayThrottle: Sendable {
     private var credit = 0.0
     private var last: ContinuousClock.Instant
 
-    /// - Parameter rate: items per second; `nil` means unlimited.
+    /// Limits to `rate` items per second; `nil` means unlimited.
     init(rate: Int?, now: ContinuousClock.Instant) {
         self.rate = rate
         last = now

@@ -19,7 +19,7 @@ package struct DueEventPublisher: Service {
     private let closed: Labelled<Counter>
     private let age: Duration
 
-    /// - Parameter age: the age from which an event for a wide audience is no longer expanded.
+    /// Creates it; from `age` on, an event for a wide audience is no longer expanded.
     package init(tools: DutyTools, interval: Duration = .seconds(1), age: Duration = .seconds(86_400)) {
         self.tools = tools
         self.age = age

@@ -29,7 +29,7 @@ package struct StaleDeviceDuty: Service {
         }
     }
 
-    /// - Parameter localHour: returns the machine's local hour, as set by `TZ`.
+    /// Creates it; `localHour` returns the machine's local hour, as set by `TZ`.
     package init(
         tools: DutyTools,
         stale: StaleDevices,
