@@ -1,9 +1,9 @@
 # shellcheck shell=bash
-# What the tests in a browser need that is no package of the distribution.
+# Fetches the part of the browser tests' tools that the distribution does not package.
 
-# axe-core, which finds what keeps people from using a page: fetched from Python's package index, where the wheel must be
-# this very one, and kept in .bellhop. It is not a part of Bellhop (MPL 2.0). Sets BELLHOP_AXE; where it cannot be fetched,
-# its test is left out and one line says so.
+# Fetches axe-core, which finds accessibility faults of a page, from Python's package index, and keeps it in .bellhop.
+# The wheel must have the hash in axe.txt. It is not a part of Bellhop (MPL 2.0). Sets BELLHOP_AXE. If the download
+# fails, the test is omitted, and one line reports it.
 fetch_axe() {
     local folder=$checkout/.bellhop/axe
     axe=$folder/axe_playwright_python/axe.min.js
@@ -19,6 +19,6 @@ fetch_axe() {
         export BELLHOP_AXE=$axe
         say axe "fetched axe-core"
     else
-        say axe "could not be fetched, see the lines above: accessibility is not checked" >&2
+        say axe "download failed, see the lines above; accessibility is not checked" >&2
     fi
 }

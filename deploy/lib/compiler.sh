@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# The Swift compiler: the one in PATH, else the usual folder, else the distribution's own package.
+# Finds the Swift compiler: in PATH, else in its usual folder, else in the distribution's package.
 
 # Makes `swift` (6.0 or later) callable in this script; sets `swift_major` and `swift_minor`.
 find_swift() {
@@ -9,17 +9,18 @@ find_swift() {
     fi
     if ! command -v swift >/dev/null; then
         distribution_has swiftlang \
-            || die "no Swift compiler here; install the Swift 6 toolchain for this distribution and put it on PATH"
+            || die "the Swift compiler is missing; install Swift 6 for this distribution and put it on PATH"
         apt_install swiftlang
         hash -r
     fi
     version=$(swift --version 2>&1) || die "asking swift for its version failed: ${version%%$'\n'*}; install Swift 6"
-    [[ $version =~ Swift\ version\ ([0-9]+)\.([0-9]+) ]] || die "swift --version says '${version%%$'\n'*}'; Swift 6 is needed"
+    [[ $version =~ Swift\ version\ ([0-9]+)\.([0-9]+) ]] \
+        || die "swift --version printed '${version%%$'\n'*}'; install Swift 6"
     swift_major=${BASH_REMATCH[1]} swift_minor=${BASH_REMATCH[2]}
     ((swift_major >= 6)) || die "this is Swift $swift_major.$swift_minor; install the Swift 6 toolchain and put it on PATH"
 }
 
-# Whether apt can install a package here; asks the mirror once where the lists are empty.
+# Whether apt can install a package here. If the lists are empty, it updates them from the mirror once.
 distribution_has() {
     command -v apt-cache >/dev/null || return 1
     if ! apt-cache show "$1" >/dev/null 2>&1 && ! compgen -G '/var/lib/apt/lists/*Packages*' >/dev/null; then

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
-# docker-compose.yml brought up with podman-compose, put to work, and taken down.
+# Starts docker-compose.yml with podman-compose, tests it under load, and removes it.
 #
-# Nobody runs a container's health check but systemd, which need not be here: `await_health` runs them, and the order of
-# `depends_on` is the order of `bring_up`.
+# podman leaves health checks to systemd, which may be missing here. Therefore `await_health` runs them, and `bring_up`
+# starts the services in the order of `depends_on`.
 
 project=bellhop-check
 users=400
@@ -18,7 +18,7 @@ copy_composition() {
     choose_free AMQP_PORT SANDBOX_PORT API_PORT CONSOLE_PORT
 }
 
-# Loopback ports of the host, for this run alone.
+# Chooses loopback ports of the host, for this run only.
 choose_free() {
     local name port
     for name in "$@"; do
@@ -31,7 +31,7 @@ compose() {
     (cd "$work/checkout" && "$tools/bin/podman-compose" --project-name "$project" "$@") 8>&-
 }
 
-# containers_of SERVICE: the names of those that run.
+# containers_of SERVICE: prints the names of its running containers.
 containers_of() {
     podman ps --format '{{.Names}}' --filter "label=com.docker.compose.service=$1" \
         --filter "label=com.docker.compose.project=$project"
@@ -51,7 +51,7 @@ is_healthy() {
 
 # await_health SERVICE [HOW MANY]
 await_health() {
-    wait_until 120 is_healthy "$@" || die "$1 is not healthy after two minutes; see what it said"
+    wait_until 120 is_healthy "$@" || die "$1 is not healthy after two minutes; see its log"
     say containers "$1 is healthy"
 }
 
@@ -67,13 +67,13 @@ bring_up() {
     for service in worker scheduler api console; do await_health "$service"; done
 }
 
-# bellhop_inside FILE: publishes a file from a container of its own.
+# publish_file FILE: publishes a file from a separate container.
 publish_file() {
     compose run --rm -T --no-deps setup 'bellhop publish -' <"$1" >"$work/publish.log" 2>&1 \
         || { tail -n 5 "$work/publish.log" >&2; die "publishing failed; see the lines above"; }
 }
 
-# Users with a device each, then their events, while workers come and go.
+# Publishes users with one device each, then their events, while workers are added and killed.
 publish_events() {
     local victim
     awk -v users="$users" 'BEGIN { for (u = 1; u <= users; u++) {
@@ -107,68 +107,68 @@ query_says() {
     [[ $(query "$1" 2>/dev/null) == "$2" ]]
 }
 
-# A claim of the worker that was killed holds for BELLHOP_LEASE, a minute; what a provider did not answer in time, on a machine
-# that has much to do, is tried again after up to ten.
+# A claim of the killed worker is valid for BELLHOP_LEASE, a minute. On a busy machine a provider may not answer in
+# time; such a delivery is retried after up to ten minutes.
 await_events() {
     local open="select (select count(*) from bellhop.notifications) || ' ' || (select count(*) from bellhop.deliveries
         where channel = 'push' and state in ('pending', 'sending', 'deferred', 'retrying'))"
     wait_until 900 query_says "$open" "$events 0" \
-        || die "of $events notifications and 0 open pushes, $(query "$open") are there after a quarter of an hour"
+        || die "of $events notifications and 0 open pushes, $(query "$open") are present after a quarter of an hour"
 }
 
-# One notification for each event, one push that was delivered for each notification; providers saw each once, and again
-# only what the ledger says that it may have been sent twice.
+# Checks that each event has one notification and each notification has one delivered push. A provider may have received
+# a push twice only if the ledger marks it as possibly repeated.
 check_counts() {
     local delivered repeats received distinct dead
     query_says "select count(distinct (user_id, event_id)) from bellhop.notifications" "$events" \
-        || die "events are there twice"
+        || die "duplicate events were recorded"
     delivered=$(query "select count(*) from bellhop.deliveries where channel = 'push' and state = 'delivered'")
     ((delivered == events)) || die "$delivered pushes of $events are delivered"
     repeats=$(query "select coalesce(sum(unknown_sends), 0) from bellhop.deliveries")
     received=$(curl -fsS "http://127.0.0.1:$SANDBOX_PORT/received/summary" \
         | sed -n 's/.*"fcm":{"answers":{[^}]*},"dropped":[0-9]*,"received":\([0-9]*\).*/\1/p')
     ((received >= events && received <= events + repeats)) \
-        || die "the sandbox got $received pushes for $events; the ledger knows of $repeats that may have gone twice"
+        || die "the sandbox received $received pushes for $events events; the ledger has $repeats possible repeats"
     dead=$(query 'select count(*) from bellhop.dead_letters')
     ((dead == 0)) || die "$dead events became dead letters"
-    say containers "$events events, $events notifications, $received pushes received ($repeats may be repeats), nothing dead"
+    say containers "$events events and notifications, $received pushes received ($repeats may be repeats), no dead letters"
 }
 
-# ask_console PATH [OPTION OF curl…]: what the console answers to a browser on this host that keeps its cookie in `work`.
+# ask_console PATH [OPTION OF curl…]: prints the console's answer to a browser on this host, whose cookie is in `work`.
 ask_console() {
     curl -sS --max-time 30 --cookie "$work/cookie" --cookie-jar "$work/cookie" "${@:2}" "http://127.0.0.1:$CONSOLE_PORT$1"
 }
 
-# As a person does it: the page, a wrong token, the one that setup has left, the status.
+# Uses the console as an operator does: the page, a wrong token, the token from setup, the status.
 check_console() {
     local token status sign_in=(--header 'Content-Type: application/json' --write-out '%{http_code}' --output "$work/answer")
     : >"$work/cookie"
     { ask_console / --fail >"$work/answer" && grep -q "<title>" "$work/answer"; } || die "the console shows no page"
     [[ $(ask_console /api/status --output "$work/answer" --write-out '%{http_code}') == 401 ]] \
-        || die "the console shows its status to strangers"
+        || die "the console shows its status without a sign-in"
     [[ $(ask_console /api/sign-in "${sign_in[@]}" --data '{"token":"nobody"}') == 401 ]] \
-        || die "the console does not refuse a token that nobody has"
+        || die "the console accepts an unknown token"
     token=$(podman exec "$(containers_of console)" cat /var/lib/bellhop/operators/console-token \
         | sed -n 's/^token of .*: //p')
     [[ $token && $(ask_console /api/sign-in "${sign_in[@]}" --data "{\"token\":\"$token\"}") == 200 ]] \
-        || { cat "$work/answer" >&2; die "the console does not let its operator in; see the line above"; }
-    status=$(ask_console /api/status --fail) || die "the console has no status for its operator"
+        || { cat "$work/answer" >&2; die "the console rejects its operator; see the line above"; }
+    status=$(ask_console /api/status --fail) || die "the console shows no status to its operator"
     [[ $status =~ \"broker\":\{[^}]*\"reached\":true && $status =~ \"database\":\{[^}]*\"reached\":true ]] \
         || { printf '%.600s\n' "$status" >&2; die "the console does not reach broker and database; see the line above"; }
-    say containers "the console signs its operator in, and nobody else, and reaches broker and database"
+    say containers "the console signs in only its operator, and reaches broker and database"
 }
 
-# A killed worker may have come back by its restart policy or not; everybody who is there must be well.
+# The killed worker may have been restarted by its restart policy or not; every container that runs must be healthy.
 check_health() {
     local service name left
     for service in scheduler api console sandbox; do await_health "$service"; done
     left=$(containers_of worker)
     for name in $left; do wait_until 60 podman healthcheck run "$name" >/dev/null || die "$name is not healthy"; done
     for name in $left $(containers_of scheduler) $(containers_of api) $(containers_of console); do
-        [[ $(podman exec "$name" id -u) == 10001 ]] || die "$name runs as another user than 10001"
+        [[ $(podman exec "$name" id -u) == 10001 ]] || die "$name does not run as user 10001"
         ! podman exec "$name" touch /etc/bellhop/written 2>/dev/null || die "$name can write to its file system"
     done
-    say containers "$(wc -w <<<"$left") workers are left, all roles run as 10001 on a read-only file system"
+    say containers "$(wc -w <<<"$left") workers are running, all roles run as user 10001 on a read-only file system"
 }
 
 show_containers() {
@@ -180,7 +180,7 @@ show_containers() {
     done
 }
 
-# Workers drain first: podman-compose knows those alone that the file names, and none that scaling has added.
+# Workers drain first. podman-compose stops only the containers that the file names, and none that scaling has added.
 take_down() {
     local ours=(--filter "label=com.docker.compose.project=$project")
     [[ -d $work/checkout ]] || return 0
@@ -190,6 +190,6 @@ take_down() {
         compose down --volumes
         podman volume ls --quiet "${ours[@]}" | xargs -r podman volume rm --force
     } >>"$work/compose.log" 2>&1 || true
-    [[ -z $(podman ps --all --quiet "${ours[@]}") ]] || die "not all containers are gone; see podman ps --all"
-    say containers "taken down"
+    [[ -z $(podman ps --all --quiet "${ours[@]}") ]] || die "not all containers were removed; see podman ps --all"
+    say containers "removed"
 }

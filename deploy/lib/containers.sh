@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Images without a registry: podman with a storage of its own, and a base that debootstrap makes.
+# Makes images without a registry: podman with a separate storage, and a base that debootstrap makes.
 
 containers=/var/cache/bellhop/containers
 release=trixie
@@ -8,7 +8,7 @@ swift_image=localhost/bellhop-swift
 image=localhost/bellhop
 rabbitmq_image=localhost/bellhop-rabbitmq
 postgres_image=localhost/bellhop-postgres
-# What the image may have beside its base.
+# The size limit of the image, without its base.
 most_megabytes=90
 
 install_podman() {
@@ -18,7 +18,7 @@ install_podman() {
     done
     ((${#missing[@]} == 0)) || apt_install "${missing[@]}"
     mkdir -p "$containers/bin"
-    # Limits may not be raised everywhere, and no systemd need run.
+    # Some machines do not allow higher limits, and systemd may not be running.
     cat >"$containers/containers.conf" <<'END'
 [containers]
 default_ulimits = ["nofile=1024:1024", "nproc=4096:4096"]
@@ -29,7 +29,7 @@ events_logger = "file"
 END
 }
 
-# podman with this storage, also for podman-compose: a program of that name, in a folder of its own.
+# Makes a program `podman` that uses this storage, in a separate folder that also podman-compose has in its PATH.
 find_driver() {
     local driver
     export CONTAINERS_CONF=$containers/containers.conf
@@ -53,7 +53,7 @@ END
     PATH=$containers/bin:${PATH#"$containers/bin:"}
 }
 
-# Runs a step of minutes with its words in a log, and shows their end where it fails.
+# Runs a long step with its output in a log, and shows the end of the log if the step fails.
 step() {
     local what=$1 started
     shift
@@ -105,11 +105,11 @@ check_image() {
     [[ $libraries != *"not found"* && $libraries == *"libjemalloc.so.2 => /"* ]] \
         || { printf '%s\n' "$libraries" >&2; die "the image lacks libraries, or jemalloc; see the lines above"; }
     ((whole - base <= most_megabytes)) \
-        || die "the image has $((whole - base)) MB beside its base of $base MB; at most $most_megabytes are wanted"
-    say containers "the image: $((whole - base)) MB beside its base of $base MB, memory from jemalloc"
+        || die "the image has $((whole - base)) MB in addition to its base of $base MB; the limit is $most_megabytes MB"
+    say containers "the image: $((whole - base)) MB in addition to its base of $base MB, memory from jemalloc"
 }
 
-# What belongs to this checkout goes; what takes minutes to make again stays.
+# Removes the image of this checkout and keeps the images that take minutes to make.
 remove_built() {
     podman image rm --force --ignore "$image" >/dev/null
     podman image prune --force >/dev/null
@@ -120,7 +120,7 @@ remove_images() {
     if [[ -x $containers/bin/podman ]]; then
         CONTAINERS_CONF=$containers/containers.conf "$containers/bin/podman" system reset --force >/dev/null 2>&1 || true
     fi
-    # Where podman keeps what the Dockerfile's cache mount holds, outside its storage.
+    # The content of the Dockerfile's cache mount, which podman keeps outside its storage.
     rm -rf "${TMPDIR:-/var/tmp}"/buildah-cache*/bellhop-build
     rm -rf "$containers" || die "removing $containers failed; see the lines above"
     say containers "images removed"

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# $data/env: what another shell sources to reach what runs here. It holds passwords, so only its owner reads it.
+# $data/env: the file that another shell sources to use these servers. It has passwords, so only its owner can read it.
 
-# export_line NAME VALUE [as-is]: sets one line, keeps the others. as-is: VALUE is shell text already.
+# export_line NAME VALUE [as-is]: sets one line and keeps the others. With as-is, VALUE is already quoted for the shell.
 export_line() {
     local name=$1 value=$2
     if [[ ${3:-} != as-is && ! $value =~ ^[A-Za-z0-9_@%+=:,./-]*$ ]]; then
@@ -13,23 +13,23 @@ export_line() {
     } | write_private "$data/env"
 }
 
-# Takes one line out again.
+# Removes one line.
 drop_line() {
     [[ -f $data/env ]] || return 0
     { grep -v "^export $1=" "$data/env" || true; } | write_private "$data/env"
 }
 
-# A secret may come as NAME_FILE; from here on it is in NAME.
+# Reads a secret that is set as NAME_FILE into NAME.
 read_secret_file() {
     local file_name="$1_FILE" value
     if [[ -z ${!1:-} && -n ${!file_name:-} ]]; then
-        value=$(<"${!file_name}") || die "reading $file_name=${!file_name} failed; check the path and its rights"
+        value=$(<"${!file_name}") || die "reading $file_name=${!file_name} failed; check the path and its permissions"
         export "$1=$value"
     fi
 }
 
-# Forgets a server's URL that this shell has from sourcing the env file of FOLDER: it names a private server, and must
-# not pass for one that somebody else runs. The password in it is the proof.
+# Unsets the servers' URLs that this shell has from the env file of FOLDER: they name private servers and must not count
+# as the caller's own servers. The password in a URL shows its origin.
 forget_private_urls() {
     local folder=$1 server name secret
     for server in rabbitmq:BELLHOP_AMQP_URL postgresql:BELLHOP_DATABASE_URL; do
@@ -41,7 +41,7 @@ forget_private_urls() {
     done
 }
 
-# Forgets every other name that has the very value which the env file of FOLDER gives it.
+# Unsets every other name whose value equals that in the env file of FOLDER.
 forget_exports() {
     local folder=$1 name value
     [[ -r $folder/env ]] || return 0

@@ -1,10 +1,10 @@
 # shellcheck shell=bash
-# Servers in the plural on one machine, each in a folder of its own (`at_place`): a cluster of brokers, a primary with a
+# Several servers on one machine, each in a separate folder (`at_place`): a cluster of brokers, a primary with a
 # synchronous standby, and PgBouncer.
 
 fleet_brokers=(mq1 mq2 mq3)
 
-# Three nodes with one cookie, one password and one name server, which is the first one's.
+# Starts three nodes with one cookie, one password and one name server: those of the first node.
 start_brokers() {
     local place secret
     for place in "${fleet_brokers[@]}"; do
@@ -19,7 +19,7 @@ start_brokers() {
     done
 }
 
-# The first node alone makes what the others copy.
+# Starts the first node, which makes the secrets that the others copy.
 start_first_broker() {
     make_place mq1
     at_place mq1 start_broker
@@ -30,7 +30,7 @@ start_broker() {
     rabbitmq_wait
 }
 
-# The nodes find each other by one name server, which outlives every one of them.
+# The nodes find each other through one name server, which keeps running when a node is killed.
 rabbitmq_start_name_server() {
     local first=$data
     [[ ${data##*/} == mq1 ]] || first=
@@ -56,7 +56,7 @@ join_brokers() {
         broker_at "$place" stop_app && broker_at "$place" reset && broker_at "$place" join_cluster "$first" \
             && broker_at "$place" start_app || die "joining $place to the cluster failed; see $work/$place/log"
     done >"$work/cluster.log" 2>&1
-    wait_until 30 brokers_are 3 || die "the cluster does not come to three nodes"
+    wait_until 30 brokers_are 3 || die "the cluster has not reached three nodes within 30 seconds"
 }
 
 brokers_are() {
@@ -74,14 +74,14 @@ living_broker() {
     done
 }
 
-# amqp://user:password@host1,host2,host3, as producers and roles are given it.
+# Prints the URL of the cluster for producers and roles: amqp://user:password@host1,host2,host3
 fleet_amqp_url() {
     local place hosts=()
     for place in "${fleet_brokers[@]}"; do hosts+=("127.0.0.1:$(at_place "$place" port_of AMQP_PORT)"); done
     printf 'amqp://%s:%s@%s' "$rabbitmq_user" "$(<"$work/mq1/secrets/rabbitmq")" "$(IFS=,; printf '%s' "${hosts[*]}")"
 }
 
-# The place of the node that leads most queues.
+# Prints the place of the node that leads most queues.
 leading_broker() {
     local node place
     node=$(broker_at "$(living_broker)" list_queues --no-table-headers name leader \
@@ -93,14 +93,14 @@ leading_broker() {
 
 kill_broker() {
     kill -KILL "$(at_place "$1" pid_of rabbitmq)"
-    wait_until 10 at_place "$1" is_stopped rabbitmq || die "$1 does not die"
+    wait_until 10 at_place "$1" is_stopped rabbitmq || die "$1 still runs after SIGKILL"
 }
 
-# Back, and with every queue's log again: until then another node must not fail.
+# Restarts a node, and waits until it has every queue's log again: until then, no other node may fail.
 bring_back_broker() {
     at_place "$1" start_broker
-    wait_until 60 brokers_are 3 || die "the cluster does not come to three nodes again"
-    wait_until 120 no_queue_is_critical || die "queues stay without a spare member"
+    wait_until 60 brokers_are 3 || die "the cluster has not reached three nodes again within a minute"
+    wait_until 120 no_queue_is_critical || die "queues have no spare member after two minutes"
 }
 
 no_queue_is_critical() {
@@ -117,11 +117,11 @@ stop_brokers() {
     return "$code"
 }
 
-# Which place has which part; a failover exchanges them.
+# The places of the primary and of the standby; a failover exchanges them.
 primary=pg1
 standby=pg2
 
-# A primary, and a standby without whose word it commits nothing.
+# Starts a primary and a synchronous standby, which must confirm every commit.
 start_databases() {
     make_place pg1
     at_place pg1 postgresql_start
@@ -131,10 +131,10 @@ start_databases() {
     start_standby
     at_place pg1 private_psql postgres -qc "alter system set synchronous_standby_names = 'ANY 1 (*)'" -c "select pg_reload_conf()" \
         >/dev/null
-    wait_until 30 standby_is_synchronous || die "the standby does not become synchronous; see $work/pg2/log"
+    wait_until 30 standby_is_synchronous || die "the standby is not synchronous after 30 seconds; see $work/pg2/log"
 }
 
-# A fresh copy of the primary, which follows it.
+# Starts a fresh copy of the primary as its standby.
 start_standby() {
     local password programs folder
     at_place "$standby" postgresql_prepare_folder
@@ -159,23 +159,24 @@ fleet_database_url() {
         "$(at_place pg2 port_of POSTGRESQL_PORT)" "$postgresql_database"
 }
 
-# The server with all its processes, as when the machine goes.
+# Kills the server with all its processes, as if the machine failed.
 kill_primary() {
     local pid
     pid=$(at_place "$primary" pid_of postgresql)
     # shellcheck disable=SC2046
     kill -KILL "$pid" $(pgrep -P "$pid")
-    wait_until 10 at_place "$primary" is_stopped postgresql || die "the primary does not die"
+    wait_until 10 at_place "$primary" is_stopped postgresql || die "the primary still runs after SIGKILL"
 }
 
 promote_standby() {
     local old=$primary
-    [[ $(at_place "$standby" private_psql postgres -Atc "select pg_promote(true, 60)") == t ]] || die "the standby is not promoted"
+    [[ $(at_place "$standby" private_psql postgres -Atc "select pg_promote(true, 60)") == t ]] \
+        || die "promoting the standby failed"
     primary=$standby
     standby=$old
 }
 
-# From here on the primary's commits are lost with it.
+# Ends replication: from now on the commits of the primary are lost with it.
 cut_standby_off() {
     at_place "$standby" private_psql postgres -qc "alter system set primary_conninfo = ''" -c "select pg_reload_conf()" >/dev/null
     wait_until 30 standby_is_cut_off || die "the standby still receives; see $work/$standby/log"
@@ -191,7 +192,7 @@ stop_databases() {
     return "$code"
 }
 
-# start_pooler MODE: PgBouncer before the server that `postgres` leads to, on a port that stays.
+# start_pooler MODE: starts PgBouncer in front of the second server, on a fixed port.
 start_pooler() {
     local folder=$work/pool/config password port
     make_place pool
@@ -215,7 +216,8 @@ max_client_conn = 200
 END
     chown postgres: "$folder" "$folder/users" "$folder/pgbouncer.ini"
     at_place pool run_pooler
-    wait_until 20 port_answers "$(at_place pool port_of POOLER_PORT)" || die "PgBouncer does not come up; see $folder/log"
+    wait_until 20 port_answers "$(at_place pool port_of POOLER_PORT)" \
+        || die "PgBouncer does not listen after 20 seconds; see $folder/log"
 }
 
 run_pooler() {

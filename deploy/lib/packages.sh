@@ -1,8 +1,8 @@
 # shellcheck shell=bash
-# What Bellhop needs from the distribution. This list is the only one.
+# The packages that Bellhop needs from the distribution. There is no other list.
 #
-# Each line: the Debian package, then a file (pattern) that proves it is there, wherever it came from. A server that was
-# built by hand, or another flavour of libcurl's headers, is as good as the package.
+# Each line has the Debian package, and a file (pattern) that proves its presence, whatever its origin. A server that
+# was built manually, or another variant of libcurl's headers, replaces the package.
 needed_packages=(
     "rabbitmq-server         /usr/lib/rabbitmq/bin/rabbitmq-server"
     "postgresql              /usr/lib/postgresql/*/bin/initdb"
@@ -33,8 +33,8 @@ needed_packages=(
     "procps                  /usr/bin/pkill"
 )
 
-# What the tests need beside it: a browser for the notification centre, a font for it, a way to Python's package index
-# for axe-core, Prometheus's own judgement of metrics and alerts, and a producer that knows nothing of Swift.
+# The tests' additional packages: a browser and a font for the notification centre, pip for axe-core from Python's
+# package index, Prometheus's tool for checking metrics and alerts, and a producer that does not use Swift.
 test_packages=(
     "chromium                /usr/bin/chromium"
     "chromium-driver         /usr/bin/chromedriver"
@@ -44,7 +44,7 @@ test_packages=(
     "python3-pika            /usr/lib/python3/dist-packages/pika/__init__.py"
 )
 
-# Packages of the list whose proof is missing, one a line.
+# Prints the packages of the list whose file is missing, one per line.
 missing_packages() {
     local line package proof
     for line in "${needed_packages[@]}"; do
@@ -53,26 +53,26 @@ missing_packages() {
     done
 }
 
-# Installs what is missing; does and says nothing where all is there.
+# Installs missing packages. If none is missing, it does nothing and prints nothing.
 install_packages() {
     local missing started
     mapfile -t missing < <(missing_packages)
     if ((${#missing[@]} > 0)); then
         apt_install "${missing[@]}"
         mapfile -t missing < <(missing_packages)
-        ((${#missing[@]} == 0)) || die "installing came to an end, but these are still not there: ${missing[*]}"
+        ((${#missing[@]} == 0)) || die "the installation ended, but these packages are still missing: ${missing[*]}"
     elif [[ -e /usr/sbin/policy-rc.d ]] && grep -qs "$install_mark" /usr/sbin/policy-rc.d; then
         as_root bash "$checkout/deploy/lib/apt-install" --repair
     fi
 }
 
-# The line by which deploy/lib/apt-install knows its own policy-rc.d again.
+# The line by which deploy/lib/apt-install recognises its own policy-rc.d.
 install_mark="placed by Bellhop for the time of an installation"
 
 apt_install() {
     local started
     command -v apt-get >/dev/null \
-        || die "these are missing: $*; there is no apt-get here, install them by this system's own means"
+        || die "these packages are missing: $*; apt-get is not available, so install them with this system's own tools"
     started=$(now)
     say packages "installing $*"
     as_root bash "$checkout/deploy/lib/apt-install" "$@" || die "installing $* failed; see the lines above"

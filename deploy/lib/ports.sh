@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Loopback ports: chosen once, remembered in $data/ports, chosen again only where a stranger took one meanwhile.
+# Loopback ports: chosen once, stored in $data/ports, and chosen again only if another program uses one meanwhile.
 
 port_answers() {
     (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null
@@ -9,7 +9,7 @@ port_is_free() {
     ! port_answers "$1"
 }
 
-# The remembered port of a name; empty if none.
+# Prints the stored port of a name; nothing if there is none.
 port_of() {
     [[ ! -f $data/ports ]] || sed -n "s/^$1=\([0-9]\{1,5\}\)\$/\1/p" "$data/ports"
 }
@@ -21,9 +21,10 @@ remember_port() {
     mv -f "$data/ports.new" "$data/ports"
 }
 
-# choose_port NAME [OFFSET…]: keeps the remembered port if it is free now or within some seconds, else remembers a new one;
-# the ports at the offsets from it are free too. Drawn from below 32768, where the kernel takes none for outgoing
-# connections. What a killed server has left behind may hold its port for a moment longer: its clients know no other.
+# choose_port NAME [OFFSET…]: keeps the stored port if it is free now or within five seconds, and otherwise stores a new
+# one. The ports at the offsets from it are free, too. They are below 32768, where the kernel takes none for outgoing
+# connections. The wait is for the processes that a killed server has left behind: they may hold its port a little
+# longer, and clients know no other port.
 choose_port() {
     local name=$1 port attempt
     shift
@@ -36,7 +37,7 @@ choose_port() {
         fi
         port=$((20000 + (RANDOM * 32768 + RANDOM) % 12000))
     done
-    die "finding a free loopback port for $name failed after $attempt attempts; see what listens with: ss -ltn"
+    die "finding a free loopback port for $name failed after $attempt attempts; list the used ports with: ss -ltn"
 }
 
 ports_are_free() {
@@ -47,7 +48,7 @@ ports_are_free() {
     done
 }
 
-# Whether another name in this folder already has the port (its server may be down just now).
+# Whether another name in this folder already has the port, even if its server is stopped.
 port_has_other_name() {
     [[ -f $data/ports ]] && grep -v "^$1=" "$data/ports" | grep -q "=$2\$"
 }

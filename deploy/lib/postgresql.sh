@@ -1,10 +1,10 @@
 # shellcheck shell=bash
-# The private PostgreSQL: a cluster of its own, loopback TCP only, a password for everybody.
-# It refuses to run as root, so root starts it as the user postgres; any other user runs it as themselves.
+# The private PostgreSQL: a separate cluster, TCP on loopback only, a password for every user.
+# PostgreSQL does not run as root, so root starts it as the user postgres. Any other user starts it as themselves.
 
 postgresql_user=bellhop
 postgresql_database=bellhop
-# More options of the server; for callers to set before it starts.
+# Additional options of the server, which callers may set before the start.
 postgresql_options=()
 # Variables of its environment, NAME=VALUE; for callers to set.
 postgresql_environment=()
@@ -14,37 +14,37 @@ private_database_url() {
         "$postgresql_user" "$(<"$data/secrets/postgresql")" "$(port_of POSTGRESQL_PORT)" "${1:-$postgresql_database}"
 }
 
-# Where the data really is: PostgreSQL's user may not be able to follow the link.
+# Prints the real path of the data: PostgreSQL's user may not be able to follow the link.
 postgresql_folder() {
     readlink -f "$data/postgresql"
 }
 
-# Where the data goes if its user cannot enter this folder.
+# Prints the path for the data if PostgreSQL's user cannot enter this folder.
 postgresql_folder_away() {
     local hash
     hash=$(printf '%s' "$data" | sha256sum)
     printf '/var/lib/bellhop/%s' "${hash:0:16}"
 }
 
-# The newest server's folder of programs.
+# Prints the folder of the newest server's programs.
 postgresql_programs() {
     local newest
     newest=$(compgen -G '/usr/lib/postgresql/*/bin/postgres' | sort -V | tail -n 1)
-    [[ -n $newest ]] || die "there is no /usr/lib/postgresql/*/bin/postgres; install the package postgresql"
+    [[ -n $newest ]] || die "/usr/lib/postgresql/*/bin/postgres is missing; install the package postgresql"
     printf '%s' "${newest%/postgres}"
 }
 
-# The programs that fit existing data: its major version, not the newest.
+# Prints the folder of the programs for existing data: those of its major version, not the newest.
 postgresql_programs_for_data() {
     local version programs
     version=$(as_postgres cat "$(postgresql_folder)/data/PG_VERSION")
     programs=/usr/lib/postgresql/$version/bin
     [[ -x $programs/postgres ]] \
-        || die "the data in $data/postgresql is of PostgreSQL $version, which is not installed; install postgresql-$version, or start over with deploy/up --reset"
+        || die "the data in $data/postgresql belongs to PostgreSQL $version, which is not installed; install postgresql-$version, or start over with deploy/up --reset"
     printf '%s' "$programs"
 }
 
-# Words to put before a command that shall run as PostgreSQL's user.
+# Sets the words that precede a command that must run as PostgreSQL's user.
 postgresql_identity() {
     if ((EUID == 0)); then
         as_postgres_words=(setpriv --reuid=postgres --regid=postgres --init-groups --)
@@ -86,8 +86,8 @@ postgresql_start() {
         -c min_wal_size=1GB -c max_wal_size=4GB "${postgresql_options[@]}"
 }
 
-# Makes $data/postgresql a folder that PostgreSQL's user owns and can enter. Where it cannot enter the checkout (a home
-# that is closed to others), the folder moves to /var/lib/bellhop/<hash of its path>, and a link stays.
+# Makes $data/postgresql a folder that PostgreSQL's user owns and can enter. If that user cannot enter the checkout (a
+# home directory that is closed to others), the folder moves to /var/lib/bellhop/<hash of its path>, and a link stays.
 postgresql_prepare_folder() {
     local link=$data/postgresql folder away
     if [[ -L $link && ! -d $link ]]; then
@@ -95,7 +95,7 @@ postgresql_prepare_folder() {
     fi
     mkdir -p "$link"
     ((EUID == 0)) || return 0
-    id -u postgres >/dev/null 2>&1 || die "there is no user postgres on this machine; install the package postgresql"
+    id -u postgres >/dev/null 2>&1 || die "the user postgres is missing; install the package postgresql"
     folder=$(postgresql_folder)
     chown postgres: "$folder"
     chmod 700 "$folder"
@@ -103,7 +103,8 @@ postgresql_prepare_folder() {
         return
     fi
     away=$(postgresql_folder_away)
-    [[ ! -e $away ]] || die "moving PostgreSQL's data out of the closed folder $data failed: $away is there already; remove it if it is of no use"
+    [[ ! -e $away ]] \
+        || die "moving PostgreSQL's data out of the closed folder $data failed: $away exists; remove it if its data is not needed"
     mkdir -p /var/lib/bellhop
     chmod 755 /var/lib/bellhop
     mv "$folder" "$away"
@@ -111,11 +112,11 @@ postgresql_prepare_folder() {
     say postgresql "data is in $away: its user cannot enter $data"
 }
 
-# A cluster that asks everybody for a password, also on loopback: other people's processes reach it there.
+# Creates a cluster that requires a password of every user, also on loopback: other users' processes can reach it there.
 postgresql_create_cluster() {
     local programs=$1 folder=$2
     [[ -s $data/secrets/postgresql ]] || random_word | write_private "$data/secrets/postgresql"
-    # What is there was interrupted while it was made.
+    # Removes the files of a creation that was interrupted.
     as_postgres rm -rf "$folder/data" "$folder/password"
     as_postgres bash -c 'umask 077 && cat >"$1"' bash "$folder/password" <"$data/secrets/postgresql"
     if ! (as_postgres "$programs/initdb" -D "$folder/data" -U "$postgresql_user" --pwfile="$folder/password" \
@@ -127,8 +128,8 @@ postgresql_create_cluster() {
     as_postgres touch "$folder/complete"
 }
 
-# After a crash, postmaster.pid names a pid that may be anybody's by now, and the server would not start because of it.
-# If it does name a server on this very data (its record was lost), that one is taken over.
+# After a crash, postmaster.pid names a pid that may belong to another process by now, and the server would not start.
+# If the pid is that of a server on the same data, whose record was lost, this function writes the record again.
 postgresql_clear_stale_lock() {
     local lock=$1/postmaster.pid pid arguments
     pid=$(as_postgres head -n 1 "$lock" 2>/dev/null) || return 0
@@ -140,7 +141,7 @@ postgresql_clear_stale_lock() {
     fi
 }
 
-# Waits until the server takes connections, and makes the database where there is none yet.
+# Waits until the server accepts connections, and creates the database if it is missing.
 postgresql_wait() {
     local programs attempt
     programs=$(postgresql_programs_for_data)
@@ -150,7 +151,7 @@ postgresql_wait() {
             return
         fi
         if ((attempt < 3)) && grep -q "could not bind" "$data/log/postgresql.log" && ! is_running postgresql; then
-            say postgresql "its port was taken meanwhile, starting again on another"
+            say postgresql "another program has taken its port, starting again on another port"
             postgresql_start
             continue
         fi
@@ -172,14 +173,14 @@ postgresql_create_database() {
         || die "creating the database $postgresql_database failed; see $data/log/postgresql.log"
 }
 
-# private_psql DATABASE ARGUMENT…: psql on this folder's server.
+# private_psql DATABASE ARGUMENT…: runs psql on this folder's server.
 private_psql() {
     local database=$1
     shift
     psql_at "$(private_database_url "$database")" "$@"
 }
 
-# psql_at URL ARGUMENT…: the password goes through the environment, since everybody can read a command line.
+# psql_at URL ARGUMENT…: runs psql with the password in the environment, since every user can read a command line.
 psql_at() {
     local url=$1 password=
     shift
@@ -191,7 +192,7 @@ psql_at() {
     PGPASSWORD=$password PGCONNECT_TIMEOUT=10 "$(postgresql_programs)/psql" -X -v ON_ERROR_STOP=1 -d "$url" "$@"
 }
 
-# SIGINT is PostgreSQL's fast shutdown: connections are ended, everything is on disk.
+# Stops the server with SIGINT, PostgreSQL's fast shutdown: it ends all connections and writes everything to disk.
 postgresql_stop() {
     local started
     started=$(now)

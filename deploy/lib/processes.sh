@@ -1,11 +1,11 @@
 # shellcheck shell=bash
-# Starting and ending processes that outlive the script, so that exactly these are ended and never a stranger.
+# Starts and stops processes that outlive the script, and never stops any other process.
 #
-# A record ($data/run/NAME) holds: pid, start time in clock ticks since boot, boot id, data folder. The process writes it
-# itself before it becomes the server, so there is no moment at which it runs unrecorded. A pid whose start time or boot
-# differs belongs to somebody else, and a record copied along with a checkout speaks of another folder.
+# A record ($data/run/NAME) holds: pid, start time in clock ticks since boot, boot id, data folder. The process writes
+# it itself before it becomes the server, so it never runs unrecorded. If start time or boot differ, the pid belongs to
+# another process. If the folder differs, the record was copied with its checkout.
 
-# The start time of a pid; empty where it is gone or only waits to be collected.
+# Prints the start time of a pid; nothing if the process is gone or a zombie.
 start_time_of() {
     local line fields
     { read -r line <"/proc/$1/stat"; } 2>/dev/null || return 0
@@ -13,7 +13,7 @@ start_time_of() {
     [[ ${fields[0]} == [ZX] ]] || printf '%s' "${fields[19]}"
 }
 
-# The pid of a process that this folder started and that still runs; empty otherwise.
+# Prints the pid of a recorded process of this folder that still runs; otherwise nothing.
 pid_of() {
     local pid ticks boot folder
     { read -r pid ticks boot folder <"$data/run/$1"; } 2>/dev/null || return 0
@@ -29,16 +29,16 @@ is_stopped() {
     [[ -z $(pid_of "$1") ]]
 }
 
-# record NAME PID: takes note of a running process.
+# record NAME PID: writes the record of a running process.
 record() {
     printf '%s %s %s %s\n' "$2" "$(start_time_of "$2")" "$(</proc/sys/kernel/random/boot_id)" "$data" >"$data/run/$1"
 }
 
-# The name that `launch` is just starting: an interrupted script waits for its record before it concludes that nothing runs.
+# The name that `launch` is starting. An interrupted script waits for its record before it concludes that nothing runs.
 launching=
 
-# launch NAME COMMAND…: starts a server in a session of its own (Ctrl-C in this terminal does not reach it), its output in
-# $data/log/NAME.log. Descriptors 7 to 9 hold locks, which end with the script and not with its servers.
+# launch NAME COMMAND…: starts a server in a new session, so that Ctrl-C in this terminal does not reach it. Its output
+# goes to $data/log/NAME.log. Descriptors 7 to 9 hold locks, which end with the script and not with its servers.
 launch() {
     local name=$1
     shift
@@ -57,7 +57,7 @@ launch() {
     launching=
 }
 
-# As many open files as a server may have here, within reason: Erlang sizes its tables by the limit.
+# Raises the limit of open files to the hard limit, at most 65536: Erlang sizes its tables by the limit.
 raise_file_limit() {
     local limit
     limit=$(ulimit -Hn)
@@ -67,8 +67,8 @@ raise_file_limit() {
     ulimit -Sn "$limit"
 }
 
-# stop NAME SIGNAL SECONDS: asks the process to end, and where it has not after SECONDS, ends its session.
-# Returns 1 where nothing of ours ran.
+# stop NAME SIGNAL SECONDS: sends the process the signal, and kills its session if it still runs after SECONDS.
+# Returns 1 if no recorded process ran.
 stop() {
     local name=$1 signal=$2 patience=$3 pid
     [[ $launching != "$name" ]] || wait_until 5 test -s "$data/run/$name" || true
@@ -78,18 +78,18 @@ stop() {
         return 1
     fi
     kill "-$signal" "$pid" 2>/dev/null || [[ -z $(pid_of "$name") ]] \
-        || die "stopping $name (pid $pid) is not allowed; run as the user who started it, or with sudo"
+        || die "stopping $name (pid $pid): permission denied; run as the user who started it, or with sudo"
     if ! wait_until "$patience" is_stopped "$name"; then
-        say "$name" "did not stop within $patience s, ended by force"
+        say "$name" "did not stop within $patience s, killed"
         kill -KILL "$pid" 2>/dev/null || true
-        wait_until 5 is_stopped "$name" || die "ending $name (pid $pid) failed; look at it with: ps -fp $pid"
+        wait_until 5 is_stopped "$name" || die "killing $name (pid $pid) failed; inspect it with: ps -fp $pid"
     fi
-    # What the server started and left behind: its session is ours alone.
+    # Kills the processes that the server has left behind: its session contains no other ones.
     pkill -KILL -s "$pid" 2>/dev/null || true
     rm -f "$data/run/$name"
 }
 
-# The last lines of a server's log, to follow an error.
+# Prints the last lines of a server's log, after an error.
 show_log() {
     printf '%s\n' "--- the last lines of $data/log/$1.log" >&2
     tail -n 15 "$data/log/$1.log" >&2 || true

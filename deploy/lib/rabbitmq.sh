@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# The private RabbitMQ: one node with a cookie, a home, a name server (epmd) and ports of its own, on loopback only.
-# Works the same with 3.10 and 4.x, as root or as any user; nothing under /etc or /var is read or written.
+# The private RabbitMQ: one node with a separate cookie, home, name server (epmd) and ports, on loopback only.
+# Works the same with 3.10 and 4.x, as root or as any user. It neither reads nor writes anything under /etc or /var.
 
 rabbitmq_scripts=/usr/lib/rabbitmq/bin
 rabbitmq_user=bellhop
@@ -16,7 +16,7 @@ rabbitmq_start() {
         return
     fi
     [[ -x $rabbitmq_scripts/rabbitmq-server ]] \
-        || die "there is no $rabbitmq_scripts/rabbitmq-server; install the package rabbitmq-server"
+        || die "$rabbitmq_scripts/rabbitmq-server is missing; install the package rabbitmq-server"
     rabbitmq_started=$(now)
     choose_port AMQP_PORT
     choose_port RABBITMQ_DIST_PORT
@@ -26,10 +26,11 @@ rabbitmq_start() {
     rabbitmq_run launch rabbitmq "$rabbitmq_scripts/rabbitmq-server"
 }
 
-# Writes what the broker reads. Password, cookie and node name stay for good: its data is filed under them.
+# Writes the broker's configuration. Password, cookie and node name never change, since the broker's data depends on
+# them.
 rabbitmq_configure() {
     local folder=$data/rabbitmq
-    # A first start that was interrupted can leave a database without our user in it, and the broker would not notice.
+    # An interrupted first start can leave a database without Bellhop's user, which the broker would not detect.
     [[ -e $folder/complete ]] || rm -rf "$folder/mnesia"
     mkdir -p "$folder/home" "$folder/mnesia" "$folder/config"
     chmod 700 "$folder"
@@ -37,24 +38,25 @@ rabbitmq_configure() {
     [[ -s $folder/home/.erlang.cookie ]] || random_word | write_private "$folder/home/.erlang.cookie"
     [[ -s $folder/node ]] || printf 'bellhop-%s@localhost' "$(random_word 8)" >"$folder/node"
     printf '[].\n' >"$folder/plugins"
-    # The message counts of quorum queues are renewed with this tick; no setting in rabbitmq.conf reaches it.
+    # The message counts of quorum queues are updated with this tick, for which rabbitmq.conf has no setting.
     printf '[{rabbit, [{quorum_tick_interval, 1000}]}].\n' >"$folder/advanced.config"
     write_private "$folder/rabbitmq.conf" <<END
 listeners.tcp.1 = 127.0.0.1:$(port_of AMQP_PORT)
 default_user = $rabbitmq_user
 default_pass = $(<"$data/secrets/rabbitmq")
 collect_statistics_interval = 1000
-# Below this the broker takes no more messages.
+# Below this, the broker accepts no messages.
 disk_free_limit.absolute = 200MB
-# Quorum queues hold their write-ahead log in memory too; the default, half a gigabyte, is too much for a small machine.
+# Quorum queues also keep their write-ahead log in memory; the default, half a gigabyte, is too much for a small
+# machine.
 raft.wal_max_size_bytes = 134217728
 log.console = true
 log.connection.level = warning
 END
 }
 
-# rabbitmq_run COMMAND…: with the node's own environment, in which nothing of the caller's is left.
-# `launch` is a function, so its name goes before `env`.
+# rabbitmq_run COMMAND…: runs a command in the node's environment, without that of the caller.
+# `launch` is a function, so its name precedes `env`.
 rabbitmq_run() {
     local folder=$data/rabbitmq before=()
     if [[ $1 == launch ]]; then
@@ -85,15 +87,15 @@ rabbitmq_run() {
         "$@"
 }
 
-# Erlang's name server. With one of our own, on a port of its own, nobody else can use it, and it may go with the broker.
-# Left to the broker, it would start in the background and stay behind.
+# Starts a separate epmd, Erlang's name server, on a separate port. No other node uses it, so it can stop with the
+# broker. If the broker started it, epmd would run in the background and stay after the broker's end.
 rabbitmq_start_name_server() {
     local epmd
     if is_running epmd; then
         return
     fi
     epmd=$(command -v epmd || compgen -G '/usr/lib/erlang/erts-*/bin/epmd' | head -n 1) \
-        || die "there is no epmd in PATH; install the package erlang-base"
+        || die "epmd is not in PATH; install the package erlang-base"
     choose_port EPMD_PORT
     launch epmd env -i "$epmd" -port "$(port_of EPMD_PORT)" -address 127.0.0.1
     wait_until 10 port_answers "$(port_of EPMD_PORT)" || {
@@ -102,7 +104,7 @@ rabbitmq_start_name_server() {
     }
 }
 
-# Waits until the broker speaks AMQP; starts it again on other ports if a stranger was faster at taking one.
+# Waits until the broker speaks AMQP. If another program has taken one of the ports, starts it again on other ports.
 rabbitmq_wait() {
     local attempt
     for attempt in 1 2 3; do
@@ -111,7 +113,7 @@ rabbitmq_wait() {
             return
         fi
         if ((attempt < 3)) && grep -q eaddrinuse "$data/log/rabbitmq.log" && ! is_running rabbitmq; then
-            say rabbitmq "a port was taken meanwhile, starting again on others"
+            say rabbitmq "another program has taken a port, starting again on other ports"
             rabbitmq_start
             continue
         fi
@@ -135,8 +137,8 @@ speaks_amqp() {
     [[ $first == $'\x01' ]]
 }
 
-# SIGTERM is an orderly shutdown for the Erlang machine: queues are closed, nothing is recovered at the next start. In the
-# first moments of its life it misses the signal, so a broker that is still starting gets it again.
+# Stops the broker with SIGTERM, an orderly shutdown of the Erlang machine: it closes the queues, so the next start
+# needs no recovery. A starting Erlang machine may miss the signal, so a broker that is still starting gets it again.
 rabbitmq_stop() {
     local started pid
     started=$(now)

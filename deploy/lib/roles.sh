@@ -1,9 +1,9 @@
 # shellcheck shell=bash
-# Bellhop's own processes: built, started, waited for, stopped. Configured by the environment alone.
+# Builds, starts and stops Bellhop's processes, and waits for them. Only the environment configures them.
 
 bellhop=$checkout/.build/release/bellhop
 
-# Builds the release binary. On a terminal SwiftPM shows its progress; elsewhere its words go to a log.
+# Builds the release binary. On a terminal SwiftPM shows its progress; otherwise its output goes to a log.
 build_bellhop() {
     local started words=(swift build --package-path "$checkout" -c release --product bellhop)
     started=$(now)
@@ -17,37 +17,38 @@ build_bellhop() {
     say build "done in $(seconds_since "$started")"
 }
 
-# bellhop_must WHAT ARGUMENT…: runs one command to its end; its own error line says what is wrong.
+# bellhop_must WHAT ARGUMENT…: runs one command to its end. WHAT is a gerund phrase for the error message; the command's
+# own error line names the cause.
 bellhop_must() {
     local what=$1 code=0
     shift
     "$bellhop" "$@" >>"$data/log/commands.log" || code=$?
-    ((code == 0)) || die "'bellhop $*' ended with $code, so $what is not done; see the line above and $data/log/commands.log"
+    ((code == 0)) || die "$what failed: 'bellhop $*' ended with $code; see the line above and $data/log/commands.log"
 }
 
-# The schema. Where another release's data is in the way, the last line says how to part with it.
+# Migrates the schema. If another release's data prevents it, the last line names the command that deletes the data.
 migrate_schema() {
     local words code=0
     words=$("$bellhop" migrate 2>&1 >>"$data/log/commands.log") || code=$?
     ((code == 0)) || printf '%s\n' "$words" >&2
     if ((code == 78)) && is_running postgresql && [[ $words == *"migrating the schema"* ]]; then
-        die "the data in $data comes from another release of Bellhop; to throw it away and start over: deploy/up --reset"
+        die "the data in $data belongs to another release of Bellhop; to delete it and start again, run: deploy/up --reset"
     fi
-    ((code == 0)) || die "'bellhop migrate' ended with $code, so the schema is not done; see the line above"
+    ((code == 0)) || die "migrating the schema failed: 'bellhop migrate' ended with $code; see the line above"
 }
 
-# The roles that run; where each says that it is ready is in `role_checks`.
+# The running roles; `role_checks` has the addresses of their readiness checks.
 declare -A role_checks=()
 role_names=()
 
-# Everything in one process and its children: schema, topology, workers, scheduler, inbox API and console.
+# Starts everything in one process and its children: schema, topology, workers, scheduler, inbox API and console.
 start_everything() {
     local workers=$1
     start_role bellhop "$(ready_from 0 $((workers - 1))) $(ready_from 100 102)" up --workers "$workers"
     wait_for_role bellhop "schema and topology in place, workers $workers, scheduler, inbox API, console"
 }
 
-# Workers alone, as one pool, and a scheduler alone, for trials that stop one of them.
+# Starts only workers, as one pool. With `start_scheduler`, it serves trials that stop one of the two.
 start_workers() {
     local workers=$1
     start_role pool "$(ready_from 0 $((workers - 1)))" pool --workers "$workers"
@@ -60,7 +61,8 @@ start_scheduler() {
     wait_for_role scheduler "$(metrics_from_to "$port" "$port")"
 }
 
-# ready_from FIRST LAST: where the roles of these metrics ports, counted from the first worker's, say that they are ready.
+# ready_from FIRST LAST: prints the addresses of readiness checks, for metrics ports counted from the first worker's
+# port.
 ready_from() {
     local offset
     for ((offset = $1; offset <= $2; offset++)); do
@@ -68,7 +70,7 @@ ready_from() {
     done
 }
 
-# Where a role, API or CONSOLE, listens: where the caller has said so, or else on a port that is chosen once.
+# Sets the address of a role, API or CONSOLE: the caller's setting, or else a port that is chosen once.
 settle_listen() {
     local setting=BELLHOP_$1_LISTEN
     if [[ -z ${!setting:-} || ${!setting} == "127.0.0.1:$(port_of "$1_PORT")" ]]; then
@@ -78,14 +80,14 @@ settle_listen() {
     export_line "$setting" "${!setting}"
 }
 
-# What the inbox API needs, and a token for ada of the app drop: the key that signs it is made here once and stays here, and
-# this API alone trusts it. Where the caller has a key set, their own sign-in makes the tokens.
+# Sets up the inbox API, and makes a token for ada of the app drop. The key that signs the token is made here once and
+# stays here, and only this API trusts it. If the caller has a key set, the caller's sign-in issues the tokens.
 settle_api() {
     local keys=$data/token-keys.json secrets=$data/secrets token
     if [[ -z ${BELLHOP_JWT_KEYS:-} || $BELLHOP_JWT_KEYS == "$keys" ]]; then
         if [[ ! -s $secrets/token.pem || ! -s $keys ]]; then
             rm -f "$secrets/token.pem" "$keys"
-            bellhop_must "a key for tokens" keys tokens --out "$secrets/token.pem" --set "$keys"
+            bellhop_must "making a key for tokens" keys tokens --out "$secrets/token.pem" --set "$keys"
         fi
         token=$("$bellhop" token --key "$secrets/token.pem" --app drop --user ada --valid 30d) \
             || die "making a token for the inbox API failed; see the line above"
@@ -99,8 +101,8 @@ settle_api() {
     export_line BELLHOP_API_URL "http://$BELLHOP_API_LISTEN"
 }
 
-# What the console needs, and a token for an operator called admin, made here once. Where the caller has a file of operators,
-# theirs sign in.
+# Sets up the console, with a token for an operator called admin, which is made once. If the caller has a file of
+# operators, only these can sign in.
 settle_console() {
     local operators=$data/operators.json token
     if [[ -z ${BELLHOP_OPERATORS:-} || $BELLHOP_OPERATORS == "$operators" ]]; then
@@ -123,7 +125,8 @@ metrics_from_to() {
     (($1 == $2)) || printf ' to :%s' "$2"
 }
 
-# start_role NAME CHECKS ARGUMENT…: CHECKS are host:port/path, with blanks between, that say 200 once the role is ready.
+# start_role NAME CHECKS ARGUMENT…: starts a role. CHECKS are addresses (host:port/path, separated by blanks) that
+# answer 200 when the role is ready.
 start_role() {
     local name=$1
     role_checks[$name]=$2
@@ -134,12 +137,12 @@ start_role() {
     role_names+=("$name")
 }
 
-# wait_for_role NAME WORDS: until it consumes and its servers answer.
+# wait_for_role NAME WORDS: waits until the role consumes and its servers answer, and prints a line with WORDS.
 wait_for_role() {
     local name=$1
     if ! wait_until 60 role_ready_or_ended "$name" || is_stopped "$name"; then
         show_log "$name"
-        die "starting $name failed: ${role_checks[$name]} does not say 200; see the lines above"
+        die "starting $name failed: ${role_checks[$name]} does not answer 200; see the lines above"
     fi
     say "$name" "ready in $(seconds_since "$role_started"), $2"
 }
@@ -164,7 +167,7 @@ says_ok() {
     [[ $status == HTTP/1.?\ 200\ * ]]
 }
 
-# http_body HOST PORT PATH: what GET on a plain HTTP server answers, without the headers.
+# http_body HOST PORT PATH: prints the body of a plain HTTP server's answer to GET.
 http_body() {
     {
         exec 3<>"/dev/tcp/$1/$2"
@@ -174,8 +177,8 @@ http_body() {
     } 2>/dev/null
 }
 
-# Asks every role that runs by this folder's records to drain and end; all are asked first, so that they drain together.
-# The sandbox goes after the others: who drains may still push.
+# Stops every recorded role of this folder. All get SIGTERM first, so that they drain at the same time. The sandbox
+# stops after the others, since a draining role may still push.
 stop_roles() {
     local name names=() started code=0
     started=$(now)
@@ -200,13 +203,13 @@ stop_each() {
     return "$code"
 }
 
-# Waits for a role that has been asked to end, without asking again: a second signal may mean "at once".
+# Waits for a role that already has the signal. It sends no second one, since that may mean an immediate exit.
 stop_draining() {
     wait_until 40 is_stopped "$1" || true
     stop "$1" TERM 5 || true
 }
 
-# The names under which roles are recorded here; servers and deploy/up itself are none.
+# Prints the names of the recorded roles, without servers and deploy/up itself.
 recorded_roles() {
     local file
     for file in "$data"/run/*; do

@@ -1,19 +1,19 @@
 # shellcheck shell=bash
-# A few users and devices and a few events of every app, published at the end of `deploy/up` as the proof that all of it
-# works. Their ids are always the same, so that a second run finds them there and adds nothing; people and devices are fed by
-# the first run alone, since a word about them is as new as the moment in which it arrives.
+# A few users, devices and events of every app, which `deploy/up` publishes at its end to show that everything works.
+# Their ids are always the same, so a second run adds nothing. Only the first run feeds users and devices: an update
+# counts as new when it arrives, and would override later changes.
 
 samples=$checkout/deploy/samples
 
-# What the events make: a notification for each event and user; of the event to a venue's followers three, of the
-# announcement to everyone of the club two.
+# The number of notifications of the events: one per event and user. The event to a venue's followers makes three, and
+# the announcement to everyone in the club two.
 sample_apps=(drop safe venues padel daily)
 sample_notifications=17
 
 publish_samples() {
     local before started
     if has_own_providers || [[ $BELLHOP_CATALOGS != "$checkout/deploy/catalogs" ]]; then
-        say samples "none published, since providers or catalogues are your own"
+        say samples "none published, since you use your own providers or catalogues"
         return
     fi
     started=$(now)
@@ -21,7 +21,7 @@ publish_samples() {
     ((before > 0)) || publish_people
     ! is_running sandbox || publish_browser
     publish_events "$before"
-    # The same id with other words is refused once the first has been stored; one such dead letter is enough.
+    # The same id with other content is rejected once the first event is stored. One such dead letter is enough.
     sample_query_says "$count_dead_letters" 1 || publish_broken "$before"
     if ((before > 0)); then
         say samples "here since an earlier run; published again under the same ids, they added nothing:"
@@ -38,7 +38,7 @@ publish_people() {
     await_samples 0 "$count_people" "$count" "users, their devices, follows and reminders are not stored"
 }
 
-# The sandbox's browser becomes bo's in padel. Browsers of earlier sandboxes are gone with them, and bo signs them out.
+# Registers the sandbox's browser for bo in padel. Browsers of earlier sandboxes no longer exist, so bo revokes them.
 publish_browser() {
     local browser endpoint former
     browser=$(<"$data/sandbox-browser.json")
@@ -63,18 +63,18 @@ publish_events() {
     for app in "${sample_apps[@]}"; do
         bellhop_must "publishing $samples/$app.jsonl" publish "$samples/$app.jsonl"
     done
-    await_samples "$1" "$count_notifications" "$sample_notifications" "not all notifications are in an inbox"
-    await_samples "$1" "$count_open_fanouts" 0 "the events for followers and for everyone are not through"
-    await_samples "$1" "$count_open_deliveries" 0 "all are in their inboxes, but pushes are still open"
+    await_samples "$1" "$count_notifications" "$sample_notifications" "not all notifications are in the inboxes"
+    await_samples "$1" "$count_open_fanouts" 0 "the fan-outs to followers and to everyone have not finished"
+    await_samples "$1" "$count_open_deliveries" 0 "all notifications are in the inboxes, but pushes are still open"
 }
 
 publish_broken() {
     bellhop_must "publishing $samples/broken.jsonl" publish "$samples/broken.jsonl"
-    await_samples "$1" "$count_dead_letters" 1 "the broken one is not among the dead letters"
+    await_samples "$1" "$count_dead_letters" 1 "the broken event is not a dead letter"
 }
 
-# await_samples BEFORE QUERY ANSWER WORDS: a first run must come to this answer. In a later one somebody may have erased a
-# user or registered a device anew, which stays as it is.
+# await_samples BEFORE QUERY ANSWER WORDS: waits for this answer, which a first run must reach. Before a later run, a
+# user may have been erased or a device registered again, so then another answer is accepted.
 await_samples() {
     if (($1 > 0)); then
         wait_until 5 sample_query_says "$2" "$3" || true
@@ -83,7 +83,7 @@ await_samples() {
     fi
 }
 
-# What each user got, and through whom; then what was refused.
+# Prints each user's notifications with their providers, then the rejected event.
 show_samples() {
     local order
     order=$(IFS=,; printf '%s' "${sample_apps[*]}")

@@ -1,27 +1,27 @@
 # shellcheck shell=bash
-# The stand-in for the push providers: `bellhop sandbox` on loopback ports of its own, and the providers' file that leads
-# the workers to it. Each start makes a new certificate authority and new accounts, so the file is written anew, too; what
-# only Bellhop has to know (the VAPID key, the key of unsubscribe links) is made once.
+# The emulator of the push providers: `bellhop sandbox` on separate loopback ports, and the providers' file by which the
+# workers reach it. Each start makes a new certificate authority and new accounts, so the file is written again, too.
+# The keys that only Bellhop uses (the VAPID key, the key of unsubscribe links) are made once.
 
-# Ports of the sandbox by their distance from SANDBOX_PORT, where FCM, Expo and browsers are.
+# Offsets of the sandbox's ports from SANDBOX_PORT, which serves FCM, Expo and browsers.
 sandbox_control=1
 sandbox_apns=2
 sandbox_apns_development=3
 sandbox_smtp=4
 sandbox_smtps=5
 
-# The name under which subscriptions say that they were made with our VAPID key.
+# The id of Bellhop's VAPID key in subscriptions that were made with it.
 vapid_key_id=deploy-up
 
-# What a run of the sandbox writes, and the next one writes anew.
+# The files that every run of the sandbox writes again.
 sandbox_files=(providers.json5 sandbox-ca.pem sandbox-account.json sandbox-apns.p8 sandbox-browser.json)
 
-# Whether pushes go where the caller says, and no sandbox is wanted.
+# Whether pushes go to the caller's providers, so that no sandbox is needed.
 has_own_providers() {
     [[ -n ${BELLHOP_PROVIDERS:-} && $BELLHOP_PROVIDERS != "$data/providers.json5" ]]
 }
 
-# What the sandbox of an earlier run left: nobody answers there any more.
+# Removes the files and settings of an earlier run's sandbox, which no longer answers.
 forget_sandbox() {
     local file
     for file in "${sandbox_files[@]}"; do rm -f "$data/$file"; done
@@ -31,16 +31,16 @@ forget_sandbox() {
     unset BELLHOP_SANDBOX_CONTROL
 }
 
-# The address of one of the sandbox's ports: `sandbox_at "$sandbox_apns"`.
+# Prints the address of one of the sandbox's ports: `sandbox_at "$sandbox_apns"`.
 sandbox_at() {
     printf '127.0.0.1:%s' $(($(port_of SANDBOX_PORT) + ${1:-0}))
 }
 
-# Starts the sandbox and writes what leads to it; workers that start from here on push to it.
+# Starts the sandbox and writes the providers' file; workers that start afterwards push to it.
 start_sandbox() {
     if has_own_providers; then
         export_line BELLHOP_PROVIDERS "$BELLHOP_PROVIDERS"
-        say sandbox "not started: pushes go where BELLHOP_PROVIDERS says, $BELLHOP_PROVIDERS"
+        say sandbox "not started: BELLHOP_PROVIDERS names the providers, $BELLHOP_PROVIDERS"
         return
     fi
     choose_port SANDBOX_PORT "$sandbox_control" "$sandbox_apns" "$sandbox_apns_development" \
@@ -59,8 +59,8 @@ start_sandbox() {
     export_line BELLHOP_SANDBOX_CONTROL "http://$(sandbox_at "$sandbox_control")"
 }
 
-# The keys that are Bellhop's own, whoever takes the pushes: browsers subscribe with the public half of the first, and
-# the second proves who unsubscribes.
+# Makes the keys that Bellhop needs with any provider. Browsers subscribe with the public half of the first; the second
+# proves which user unsubscribes.
 make_sending_keys() {
     local secrets=$data/secrets words
     if [[ ! -s $secrets/vapid.pem || ! -s $secrets/vapid.public ]]; then
@@ -70,18 +70,18 @@ make_sending_keys() {
         sed -n 's/.*"publicKey":"\([^"]*\)".*/\1/p' <<<"$words" | write_private "$secrets/vapid.public"
     fi
     [[ -s $secrets/unsubscribe.key ]] || random_word | write_private "$secrets/unsubscribe.key"
-    # The one account of the sandbox's mail server.
+    # The only account of the sandbox's mail server.
     printf 'sandbox-password\n' | write_private "$secrets/mail-password"
 }
 
-# Through whom each app's devices are reached is what its catalogue says under `providers`; daily leaves it open.
+# Writes each app's providers as its catalogue lists them under `providers`; daily lists none and gets several.
 write_providers() {
     local fcm expo webpush
     fcm="fcm: { serviceAccount: \"sandbox-account.json\", endpoint: \"https://$(sandbox_at)\", caFile: \"sandbox-ca.pem\" }"
     expo="expo: { endpoint: \"https://$(sandbox_at)\", caFile: \"sandbox-ca.pem\" }"
     webpush=$(webpush_section)
     write_private "$data/providers.json5" <<JSON5
-// Written by deploy/up at each start: what the five apps push and mail goes to the sandbox on this machine.
+// Written by deploy/up at each start: the five apps' pushes and mails go to the sandbox on this machine.
 {
   drop: {
     $expo,
@@ -131,7 +131,7 @@ apns: {
 JSON5
 }
 
-# Endpoints of the sandbox are on this machine, which real ones never are.
+# Allows endpoints on this machine, where the sandbox has them; real endpoints are never local.
 webpush_section() {
     cat <<JSON5
 webpush: {
@@ -145,7 +145,7 @@ webpush: {
 JSON5
 }
 
-# What the sandbox has got since it started, one provider after the other: `apns 3, fcm 7`; `nothing` at first.
+# Prints the sandbox's count of received messages per provider since its start: `apns 3, fcm 7`, or `nothing`.
 received_by_provider() {
     local summary name count found=()
     summary=$(http_body 127.0.0.1 $(($(port_of SANDBOX_PORT) + sandbox_control)) /received/summary) || return 0

@@ -1,9 +1,9 @@
 # shellcheck shell=bash
-# Schemathesis, which holds the running API against docs/openapi.yaml, in a folder of its own.
+# Schemathesis, which checks the running API against docs/openapi.yaml, in a separate folder.
 
 schemathesis_version=4.32.5
 
-# Sets BELLHOP_SCHEMATHESIS to the program; without it the tests that need it are left out, and one line says so.
+# Sets BELLHOP_SCHEMATHESIS to the program. If it cannot be installed, its tests are omitted, and one line reports it.
 find_schemathesis() {
     local folder="$checkout/.bellhop/schemathesis-$schemathesis_version"
     [[ -z ${BELLHOP_SCHEMATHESIS:-} ]] || return 0
@@ -12,7 +12,7 @@ find_schemathesis() {
         if ! { python3 -m venv "$folder" && timeout 60 "$folder/bin/pip" install --quiet --disable-pip-version-check \
             "schemathesis==$schemathesis_version"; } >/dev/null 2>&1; then
             rm -rf "$folder"
-            say schemathesis "not there: this needs python3's venv and Python's package index; docs/openapi.yaml is not tried out"
+            say schemathesis "not installed: requires python3's venv and Python's package index; openapi.yaml is not checked"
             return 0
         fi
     fi

@@ -1,10 +1,10 @@
 # shellcheck shell=bash
-# The two servers together: what `deploy/services`, `deploy/test` and `deploy/up` share.
+# The functions for both servers that `deploy/services`, `deploy/test` and `deploy/up` share.
 
-# Whether a start has begun and not come to its end: a script that is interrupted meanwhile stops what it started.
+# Whether a start is unfinished: a script that is interrupted meanwhile stops the servers that it has started.
 services_unfinished=no
 
-# Brings both servers up, except those that a URL in the environment already names, and writes the env file.
+# Starts both servers, except a server that a URL in the environment names, and writes the env file.
 services_up() {
     read_secret_file BELLHOP_AMQP_URL
     read_secret_file BELLHOP_DATABASE_URL
@@ -22,7 +22,7 @@ services_up() {
 
 broker_up() {
     if [[ -n ${BELLHOP_AMQP_URL:-} ]]; then
-        say rabbitmq "the one of BELLHOP_AMQP_URL, nothing started"
+        say rabbitmq "not started: BELLHOP_AMQP_URL names the server"
         export_line BELLHOP_AMQP_URL "$BELLHOP_AMQP_URL"
     else
         rabbitmq_wait
@@ -33,7 +33,7 @@ broker_up() {
 
 database_up() {
     if [[ -n ${BELLHOP_DATABASE_URL:-} ]]; then
-        say postgresql "the one of BELLHOP_DATABASE_URL, nothing started"
+        say postgresql "not started: BELLHOP_DATABASE_URL names the server"
         export_line BELLHOP_DATABASE_URL "$BELLHOP_DATABASE_URL"
     else
         postgresql_wait
@@ -50,8 +50,8 @@ readiness() {
     fi
 }
 
-# Ends exactly what runs by this folder's records; returns 0 also where nothing does. A server that cannot be ended does not
-# keep the other one running.
+# Stops exactly the recorded servers of this folder, and returns 0 even if none runs. If one server cannot be stopped,
+# the other one is stopped anyway.
 services_down() {
     local code=0
     hold_lock 9 "$data/run/services.lock" "starting or stopping servers" 120
@@ -61,8 +61,8 @@ services_down() {
     return "$code"
 }
 
-# Removes everything that the servers keep here, except their logs. They must be down.
-# A link that came along with a copied checkout goes, too, but not the other checkout's data behind it.
+# Deletes the servers' files here, except their logs. The servers must be stopped. A link in a copied checkout is also
+# deleted, but not the other checkout's data behind it.
 services_wipe() {
     local away
     away=$(postgresql_folder_away)

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# How `deploy/test` runs the tests: building, running, measuring, and what it reports of failures.
+# The functions by which `deploy/test` builds, runs and measures the tests and reports failures.
 
 tests_pid=
 busy_pids=()
@@ -10,8 +10,8 @@ build_flags=(
     -Xswiftc -warnings-as-errors
 )
 
-# Flags are part of what SwiftPM compares before it builds again: with a folder of their own, neither a plain
-# `swift build` nor this script undoes the other's work.
+# SwiftPM builds everything again if the flags differ. Therefore these flags have a separate folder, so that a plain
+# `swift build` and this script do not undo each other's work.
 scratch=$checkout/.build/checked
 
 build_tests() {
@@ -21,19 +21,19 @@ build_tests() {
     build_time=$(seconds_since "$started")
 }
 
-# run_tests LOG ARGUMENT…: in a session of its own, so that it can be ended as a whole; `wait` lets signals through to this
-# script at once.
+# run_tests LOG ARGUMENT…: runs the tests in a separate session, so that all their processes can be stopped together.
+# During `wait`, this script handles signals immediately.
 run_tests() {
     local log=$1 code=0
     shift
     # The tests themselves decide how many run at a time (Tests/TestSupport/InTurn.swift), also with releases of Swift
     # Testing that do not read this.
     export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH="${SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH:-512}"
-    # Should a test crash, the backtracer of Swift 6.0 takes gigabytes and many minutes to say where.
+    # After a crash, the backtracer of Swift 6.0 uses gigabytes and many minutes to print the place.
     if ((swift_major == 6 && swift_minor == 0)); then
         export SWIFT_BACKTRACE="${SWIFT_BACKTRACE:-enable=no}"
     fi
-    # By way of a file, and not of a pipe: that would stay open for as long as anything does that a test has left behind.
+    # The output goes to a file: a pipe would stay open until the last process ends that a test has left behind.
     setsid swift test --scratch-path "$scratch" "${build_flags[@]}" --skip-build --parallel "$@" \
         </dev/null &>"$log" 7>&- 8>&- 9>&- &
     tests_pid=$!
@@ -44,7 +44,7 @@ run_tests() {
     return "$code"
 }
 
-# Ends a run of tests that goes on, and everything that it has started.
+# Stops the current run of tests and all its processes.
 end_tests() {
     [[ $tests_pid ]] || return 0
     pkill -TERM -s "$tests_pid" 2>/dev/null || true
@@ -62,7 +62,7 @@ keep_busy() {
         bash -c 'while :; do :; done' </dev/null &>/dev/null 7>&- 8>&- 9>&- &
         busy_pids+=($!)
     done
-    say busy "four processes use all processor time beside the tests"
+    say busy "four processes use all processor time during the tests"
 }
 
 end_busy() {
@@ -70,12 +70,12 @@ end_busy() {
     busy_pids=()
 }
 
-# Seconds of processor time that all processes of this machine have used since it started.
+# Prints the seconds of processor time that all processes of this machine have used since its start.
 processor_seconds() {
     awk -v ticks="$(getconf CLK_TCK)" '$1 == "cpu" { print ($2 + $3 + $4 + $7 + $8) / ticks }' /proc/stat
 }
 
-# Seconds of processor time of a server of this run, with all that it has started.
+# Prints the seconds of processor time of one of this run's servers, with its child processes.
 server_seconds() {
     local pid total=0
     pid=$(pid_of "$1")
@@ -86,7 +86,7 @@ server_seconds() {
     awk -v total="$total" -v ticks="$(getconf CLK_TCK)" 'BEGIN { print total / ticks }'
 }
 
-# say_times SECONDS PROCESSOR: what the tests took, and whose processor time it was.
+# say_times SECONDS PROCESSOR: prints the duration of the tests and the use of processor time.
 say_times() {
     awk -v took="$1" -v used="$2" -v cores="$(nproc)" -v database="$(server_seconds postgresql)" \
         -v broker="$(server_seconds rabbitmq)" 'BEGIN {
@@ -94,7 +94,7 @@ say_times() {
                 "times", took, 100 * used / (took * cores), database, broker, used - database - broker }' >&2
 }
 
-# summarise LOG: each failed test with its first issue and the folder of its evidence. In the log they are far up by now.
+# summarise LOG: prints each failed test with its issues and the folder of its evidence. In the log they are far above.
 summarise() {
     local log=$1
     awk '
@@ -110,7 +110,8 @@ summarise() {
     done
 }
 
-# repeat_tests TIMES ARGUMENT…: the same tests again until they fail; the log of the failure is kept.
+# repeat_tests TIMES ARGUMENT…: runs the same tests until they fail, at most TIMES times, and keeps the log of the
+# failure.
 repeat_tests() {
     local times=$1 round
     shift

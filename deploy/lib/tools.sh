@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Tools that Debian does not have, from Python's package index, in a folder of their own: nothing of the system changes.
+# Tools that Debian does not package, from Python's package index, in a separate folder: the system does not change.
 
 tools=$checkout/.bellhop/tools
 

@@ -1,18 +1,19 @@
 # shellcheck shell=bash
-# A load on roles of its own, and the account of what became of it: what deploy/check-fleet and deploy/check-faults share.
+# Puts a load on separate roles and checks its outcome. deploy/check-fleet, deploy/check-faults and deploy/check-restore
+# share this file.
 #
-# A script that sources this sets `trial` to what it is called and calls `open_trial`; it names the servers in
-# BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL, and in `trial_database` as the owner, before `prepare_servers`.
+# A script that sources it sets `trial` to its name and calls `open_trial`. Before `prepare_servers`, it sets
+# BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL, and `trial_database`, the URL of the database's owner.
 
 trial_users=200
-# Events in one call of `bellhop publish`: what is not confirmed is published again under the same ids.
+# Events per call of `bellhop publish`. A call that is not fully confirmed is repeated with the same ids.
 trial_slice=250
 trial_sent=0
-# Messages that were made to become dead letters.
+# The number of messages that must become dead letters.
 trial_letters=0
 publishing=
 
-# open_trial: a folder for all that the trial starts, gone again at the end.
+# open_trial: creates the folder for the trial's servers and roles, which is removed at the end.
 open_trial() {
     bellhop=${BELLHOP_PROGRAM:-$bellhop}
     if [[ ! -x $bellhop ]]; then
@@ -28,7 +29,7 @@ open_trial() {
     export BELLHOP_CATALOGS=$checkout/deploy/catalogs BELLHOP_RETRY_DELAYS=10s,15s BELLHOP_RETRY_LIMIT=20 BELLHOP_LEASE=10s
 }
 
-# at_place NAME COMMAND…: the command with that folder in the place of the roles', for servers of their own.
+# at_place NAME COMMAND…: runs a command with that folder in place of the roles' folder, for separate servers.
 at_place() {
     (
         data=$work/$1
@@ -41,7 +42,7 @@ make_place() {
     (open_data_folder "$work/$1")
 }
 
-# start_trial_roles WORKERS: sandbox, a pool and a scheduler, and users with a device each.
+# start_trial_roles WORKERS: starts the sandbox, a pool and a scheduler, and publishes users with one device each.
 start_trial_roles() {
     local offsets
     mapfile -t offsets < <(seq 1 "$1")
@@ -59,18 +60,18 @@ start_trial_roles() {
 
 prepare_servers() {
     BELLHOP_DATABASE_URL=$trial_database migrate_schema
-    BELLHOP_DATABASE_URL=$trial_database bellhop_must "the broker's topology" topology apply
+    BELLHOP_DATABASE_URL=$trial_database bellhop_must "applying the topology" topology apply
 }
 
 publish_users() {
     awk -v users="$trial_users" 'BEGIN { for (u = 1; u <= users; u++) {
         printf "{\"app\":\"drop\",\"eventType\":\"subscription.upserted\",\"userId\":\"u%d\",\"token\":\"trial-device-%04d-0123456789\",\"platform\":\"android\",\"provider\":\"fcm\"}\n", u, u } }' >"$work/users.jsonl"
-    bellhop_must "the users" publish "$work/users.jsonl"
+    bellhop_must "publishing the users" publish "$work/users.jsonl"
     wait_until 60 trial_says 'select count(*) from bellhop.push_subscriptions' "$trial_users" \
         || die "the users were published, but not all are stored after a minute; see $data/log"
 }
 
-# publish_more COUNT: goes on publishing in the background until every event is confirmed; `await_published` waits for it.
+# publish_more COUNT: publishes in the background until every event is confirmed; `await_published` waits for the end.
 publish_more() {
     [[ -z $publishing ]] || await_published
     publish_slices $((trial_sent + 1)) $((trial_sent + $1)) 8>&- &
@@ -101,7 +102,7 @@ await_published() {
     publishing=
 }
 
-# await_recorded COUNT: until so many events are recorded.
+# await_recorded COUNT: waits until this number of events is recorded.
 await_recorded() {
     wait_until 300 recorded_are "$1" || die "of $1 events only $(trial_query "$count_recorded") were recorded after five minutes; see $data/log"
 }
@@ -122,9 +123,9 @@ trial_says() {
     [[ $(trial_query "$1" 2>/dev/null) == "$2" ]]
 }
 
-# settle_account WHAT: waits until everything that was confirmed is recorded and pushed, and compares the sets: lost
-# none, doubled none, dead as many as were made to die; a push a second time only where the ledger says that its outcome was
-# unknown.
+# settle_account WHAT: waits until all confirmed events are recorded and pushed, and checks the following. No event was
+# lost or recorded twice. The number of dead letters is as expected. A push was repeated only if the ledger has an
+# unknown outcome for it.
 settle_account() {
     local what=$1 dead=$trial_letters lost doubled repeats received died
     await_published
@@ -138,13 +139,13 @@ settle_account() {
     wait_until 60 trial_says 'select count(*) from bellhop.dead_letters' "$dead" || true
     died=$(trial_query 'select count(*) from bellhop.dead_letters')
     say "$trial" "$what: sent $trial_sent, lost $lost, doubled $doubled, dead $died; pushes ${received:-0}, of them at most $repeats repeats; published again $(<"$work/repeats")"
-    trial_says "$count_owed" 0 || die "$(trial_query "$count_owed") deliveries are still owed after five minutes; see $data/log"
+    trial_says "$count_owed" 0 || die "$(trial_query "$count_owed") deliveries are still open after five minutes; see $data/log"
     ((lost == 0 && doubled == 0)) || die "events were lost or doubled; see $data/log"
-    ((died == dead)) || die "$died messages are dead letters, and $dead were to be; see $data/log"
+    ((died == dead)) || die "$died messages are dead letters; expected $dead; see $data/log"
     ((received >= trial_sent && received <= trial_sent + repeats)) || die "the pushes do not agree with the ledger; see $data/log"
 }
 
-# role_metric NAME: the sum of a metric over all workers and the scheduler.
+# role_metric NAME: prints the sum of a metric over all workers and the scheduler.
 role_metric() {
     local port
     for port in $(seq "$metrics_port" $((metrics_port + trial_workers - 1))) $((metrics_port + 100)); do
@@ -160,7 +161,7 @@ role_said() {
     grep -qs -- "$1" "$data"/log/pool.log "$data"/log/scheduler.log
 }
 
-# Ends what the trial started; servers by `end_servers`, which the script has.
+# Stops the trial's processes; the script's own `end_servers` stops the servers.
 close_trial() {
     local code=$?
     trap - EXIT
@@ -172,7 +173,7 @@ close_trial() {
         if ((code == 0)); then
             rm -rf "$work"
         else
-            say "$trial" "what was said is in $work/*/log" >&2
+            say "$trial" "the logs are in $work/*/log" >&2
         fi
     fi
     exit "$code"
