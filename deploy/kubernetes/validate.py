@@ -1,6 +1,6 @@
-"""Holds rendered manifests against Kubernetes's schemas, strictly, and what they name against one another.
+"""Checks rendered manifests strictly against Kubernetes's schemas, and their references to one another.
 
-Usage: python validate.py FILE    prints how many objects there are; faults go to stderr, and end it with 1.
+Usage: python validate.py FILE    prints the number of objects; faults go to stderr, with exit code 1.
 """
 
 import sys
@@ -25,7 +25,7 @@ def schema_faults(item):
 
 
 def pod_faults(pod):
-    """What every pod of ours has, and no schema asks for."""
+    """Yields the faults of a pod against Bellhop's own rules, which no schema has."""
     volumes = {volume["name"] for volume in pod.get("volumes", [])}
     if not pod.get("securityContext", {}).get("runAsNonRoot"):
         yield "it may run as root"
@@ -34,14 +34,14 @@ def pod_faults(pod):
         if not context.get("readOnlyRootFilesystem") or context.get("capabilities", {}).get("drop") != ["ALL"]:
             yield f"{container['name']} may write or has capabilities"
         if "limits" not in container.get("resources", {}):
-            yield f"{container['name']} has no limit of memory"
+            yield f"{container['name']} has no memory limit"
         for mount in container.get("volumeMounts", []):
             if mount["name"] not in volumes:
-                yield f"{container['name']} mounts {mount['name']}, which is no volume"
+                yield f"{container['name']} mounts {mount['name']}, which is not a volume"
 
 
 def missing_faults(items):
-    """What stands beside every deployment: probes, a budget, and a network policy that is about it alone."""
+    """Yields missing parts: every deployment needs probes, a budget, and its own network policy."""
     meant = [
         (item["kind"], (item["spec"].get("podSelector") or item["spec"].get("selector", {})).get("matchLabels"))
         for item in items
@@ -53,7 +53,7 @@ def missing_faults(items):
         labels = item["spec"]["selector"]["matchLabels"]
         for kind in ("PodDisruptionBudget", "NetworkPolicy"):
             if (kind, labels) not in meant:
-                yield f"Deployment {item['metadata']['name']}: there is no {kind} for it"
+                yield f"Deployment {item['metadata']['name']}: its {kind} is missing"
         for container in pods(item)["containers"]:
             for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
                 if probe not in container:
@@ -61,7 +61,7 @@ def missing_faults(items):
 
 
 def reference_faults(items):
-    """Budgets, policies, services and scalers must mean pods that exist."""
+    """Yields budgets, policies, services and scalers without matching pods."""
     deployments = {item["metadata"]["name"]: item for item in items if item["kind"] == "Deployment"}
     labels = [item["spec"]["template"]["metadata"]["labels"] for item in items if pods(item)]
     for item in items:
@@ -74,7 +74,7 @@ def reference_faults(items):
         if item["kind"] == "ScaledObject":
             target = deployments.get(spec["scaleTargetRef"]["name"])
             if target is None or "replicas" in target["spec"]:
-                yield f"{name} scales what is not there, or what has a fixed number"
+                yield f"{name} scales a missing deployment, or one with a fixed number of replicas"
 
 
 def main(path):

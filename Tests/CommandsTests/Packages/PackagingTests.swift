@@ -124,7 +124,7 @@ struct PackagingTests {
     @Test("every service of systemd keeps the limits that all have")
     func limits() throws {
         let units = try files("deploy/systemd", ["service"])
-        let limits = units.map { $0.text.split(separator: "# What the process may do").last ?? "" }
+        let limits = units.map { $0.text.split(separator: "# The limits of the process").last ?? "" }
         let sets = Set(
             limits.map { $0.split(separator: "\n[Install]").first ?? "" }.map { $0.trimmingCharacters(in: .newlines) }
         )
