@@ -1,5 +1,6 @@
--- The log-ins of Bellhop's processes take the rights of one of these roles (SET ROLE, or `options=-c role=…` in the
--- database URL). Roles belong to the whole server while schemas are many, so two migrations may race to create them.
+-- The log-ins of Bellhop's processes use the rights of one of these roles (SET ROLE, or `options=-c role=…` in the
+-- database URL). Roles belong to the whole server, which may have several schemas, so two migrations may create them at
+-- the same time.
 DO $$
 DECLARE
     wanted text;
@@ -16,9 +17,9 @@ BEGIN
 END
 $$;
 
--- Whoever migrates may act as any of them, and has their rights without asking: what runs with the owner's rights is bound by
--- row-level security as they are. Who has created a role is a member of it without that (PostgreSQL 16). A superuser can do
--- so anyway.
+-- The migrating log-in becomes a member of every role and inherits its rights: row-level security also applies to
+-- functions that run with the owner's rights. The creator of a role is a member without its rights (PostgreSQL 16). A
+-- superuser needs no membership.
 DO $$
 DECLARE
     granted text;

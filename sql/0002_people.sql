@@ -1,6 +1,6 @@
--- People, and what they own beside their inbox. What is fed from outside carries the time at which its source said it: an
--- older word never overwrites a newer one. The keys begin with the user, who differs at once, where an app is equal at
--- nearly every step of a descent; they compare byte by byte.
+-- Users, and their data except the inbox. Every update from a feed has its source time: an older update never
+-- overwrites a newer one. Keys begin with the user, whose first bytes differ, since the app is equal at nearly every
+-- step of an index descent. Keys compare byte by byte.
 
 CREATE TABLE recipients (
     app           text COLLATE "C" NOT NULL,
@@ -17,9 +17,9 @@ CREATE TABLE recipients (
     PRIMARY KEY (user_id, app)
 );
 COMMENT ON COLUMN recipients.vouched_time IS
-    'When the app''s servers last vouched for the user, by their clock; null if only the user''s client has said anything. An erasure keeps nothing that is not vouched for after it.';
+    'When the app''s servers last confirmed the user, by their clock; null if only the user''s client has sent updates. An erasure keeps only rows that the servers confirmed after it.';
 COMMENT ON COLUMN recipients.recorded_at IS
-    'Since when there is a row, by the database''s clock: whoever is later than an event for everyone is not meant by it.';
+    'When the row was created, by the database''s clock: an event for everyone does not include users whose row is newer.';
 CREATE INDEX recipients_everyone ON recipients (app, user_id);
 
 CREATE TABLE notification_preferences (
@@ -53,16 +53,16 @@ CREATE TABLE push_subscriptions (
     renamed_at    timestamptz,
     PRIMARY KEY (profile_id, app, id)
 );
-COMMENT ON COLUMN push_subscriptions.vouched_time IS 'As that of recipients.';
-COMMENT ON COLUMN push_subscriptions.renamed_at IS 'When its token last took the place of another; null for never.';
+COMMENT ON COLUMN push_subscriptions.vouched_time IS 'As in recipients.';
+COMMENT ON COLUMN push_subscriptions.renamed_at IS 'When its token last replaced another one; null for never.';
 COMMENT ON COLUMN push_subscriptions.subscription IS
-    'Of a browser''s PushSubscription only what messages to it are made with: whoever registers one may write anything beside.';
+    'Only the members of a browser''s PushSubscription that messages to it need: a client may register any other content, too.';
 COMMENT ON COLUMN push_subscriptions.ended_at IS
-    'When revoked_at was set, by the database''s clock: that of its source may be behind.';
+    'When revoked_at was set, by the database''s clock: the clock of the source may be behind.';
 COMMENT ON COLUMN push_subscriptions.reached_at IS
-    'When a push to this device, as it is registered now, was first taken; null where none was. Only such devices speak for the others when a provider refuses many.';
--- A token belongs to the last user who registered it: its former owner is found by the token's hash, since a web push
--- endpoint may be longer than an index entry can be.
+    'When the provider first accepted a push to this device in its present registration; null for never. If a provider rejects many devices, only such devices are evidence about the others.';
+-- A token belongs to the last user who registered it. Its former owner is found by the token's hash, since a web push
+-- endpoint may be too long for an index entry.
 CREATE INDEX push_subscriptions_token ON push_subscriptions (md5(device_token));
 CREATE INDEX push_subscriptions_revoked ON push_subscriptions (app, provider, revoked_at, profile_id, id)
     WHERE revoked_at IS NOT NULL;
@@ -78,8 +78,8 @@ $$;
 CREATE TRIGGER push_subscriptions_end BEFORE INSERT OR UPDATE OF revoked_at ON push_subscriptions
     FOR EACH ROW EXECUTE FUNCTION note_end();
 
--- Devices that nobody has heard of for so long get nothing any more: their tokens are most likely dead, and providers
--- think ill of those who keep sending to dead ones. A device that registers again lives again.
+-- Revokes devices that were not seen for this number of days. Their tokens are probably dead, and providers may
+-- penalise senders that keep sending to dead tokens. A device that registers again is active again.
 CREATE FUNCTION revoke_stale_push_subscriptions(days integer) RETURNS bigint
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -95,10 +95,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION revoke_stale_push_subscriptions(integer) IS
-    'Ends subscriptions that were not seen for so many days; answers with how many. For pg_cron, or bellhop revoke-stale.';
+    'Revokes subscriptions that were not seen for this number of days, and returns their number. For pg_cron, or bellhop revoke-stale.';
 
--- What a follow says stands in the columns that a fan-out reads; of when each part of it was said the others keep account,
--- so that words which overtake one another end as they would have in order.
+-- Fan-outs read the current content of a follow. The other columns store the source time of each part, so that updates
+-- in the wrong order have the same result as in the right order.
 CREATE TABLE follows (
     app         text COLLATE "C" NOT NULL,
     topic       text COLLATE "C" NOT NULL,
@@ -118,19 +118,19 @@ CREATE TABLE follows (
     vouched_time timestamptz,
     PRIMARY KEY (user_id, app, topic)
 );
-COMMENT ON COLUMN follows.vouched_time IS 'As that of recipients.';
+COMMENT ON COLUMN follows.vouched_time IS 'As in recipients.';
 CREATE INDEX follows_fanout ON follows (app, topic, user_id) WHERE removed_at IS NULL;
 COMMENT ON COLUMN follows.devices IS
-    'JSON: hashes of the tokens of the devices that follow, where not the user with all devices does; null for all.';
+    'JSON: hashes of the tokens of the following devices, if not all of the user''s devices follow; null for all.';
 COMMENT ON COLUMN follows.followed_at IS
-    'When the follow began, by the database''s clock: whoever is later than an event for the topic is not meant by it.';
-COMMENT ON COLUMN follows.source_time IS 'When its source last said anything about it.';
-COMMENT ON COLUMN follows.whole_time IS 'When it was last said whether the user follows with all devices; null for never.';
-COMMENT ON COLUMN follows.ended_time IS 'When it last ended for all devices: older words about one of them count no more.';
+    'When the follow began, by the database''s clock: an event for the topic does not include users whose follow is newer.';
+COMMENT ON COLUMN follows.source_time IS 'The source time of its latest update.';
+COMMENT ON COLUMN follows.whole_time IS 'The source time of the latest update about all of the user''s devices; null for never.';
+COMMENT ON COLUMN follows.ended_time IS 'When it last ended for all devices: older updates about a single device are ignored.';
 COMMENT ON COLUMN follows.parts IS
-    'JSON: for the hash of a device''s token, when it was last said whether this device follows, and whether it does.';
+    'JSON: for the hash of a device''s token, the source time of the latest update about this device, and whether it follows.';
 
--- A reminder is planned by the scheduler: next_fire_at is null whenever its words or its user's zone have changed.
+-- The scheduler plans reminders: next_fire_at is null after a change of the reminder or of its user's zone.
 CREATE TABLE reminders (
     app          text COLLATE "C" NOT NULL,
     user_id      text COLLATE "C" NOT NULL,
@@ -151,17 +151,16 @@ CREATE TABLE reminders (
     PRIMARY KEY (user_id, app, id),
     CHECK (removed_at IS NOT NULL OR (local_time IS NOT NULL AND title IS NOT NULL AND body IS NOT NULL))
 );
-COMMENT ON COLUMN reminders.vouched_time IS 'As that of recipients.';
-COMMENT ON COLUMN reminders.days IS 'Comma-separated, mon to sun; the client''s words.';
-COMMENT ON COLUMN reminders.planned_from IS 'The instant after which the next firing is looked for.';
-COMMENT ON COLUMN reminders.last_fired_on IS 'The local date of the last firing: there is one for each date.';
+COMMENT ON COLUMN reminders.vouched_time IS 'As in recipients.';
+COMMENT ON COLUMN reminders.days IS 'Comma-separated, mon to sun, as the client sent it.';
+COMMENT ON COLUMN reminders.planned_from IS 'The instant after which the next firing is computed.';
+COMMENT ON COLUMN reminders.last_fired_on IS 'The local date of the last firing: there is one firing per date.';
 COMMENT ON COLUMN reminders.held_until IS
-    'Until when a scheduler has it in hand, and which one: whoever changes the reminder or its zone sets null.';
+    'The end of a scheduler''s claim, by which that scheduler recognises its claim. A change of the reminder or its zone sets null.';
 CREATE INDEX reminders_unplanned ON reminders (app, user_id, id) WHERE next_fire_at IS NULL AND removed_at IS NULL;
 CREATE INDEX reminders_due ON reminders (next_fire_at) WHERE removed_at IS NULL;
 
--- What was taken back stays known, as a hash and a time, so that a message that was under way for longer cannot
--- bring it to life again.
+-- Deleted users and revoked devices stay recorded, as a hash and a time, so that a delayed message cannot restore them.
 CREATE TABLE tombstones (
     app          text COLLATE "C" NOT NULL,
     subject_hash bytea NOT NULL,
@@ -172,14 +171,14 @@ CREATE TABLE tombstones (
     PRIMARY KEY (app, subject_hash)
 );
 COMMENT ON COLUMN tombstones.completed_at IS
-    'When a user''s erasure had looked a second time; null until then, and for devices.';
+    'When the second run of a user''s erasure was complete; null until then, and for devices.';
 COMMENT ON COLUMN tombstones.subject_hash IS
-    'First 16 bytes of SHA-256 over kind, app, user (and token): nothing of the person is kept.';
+    'First 16 bytes of SHA-256 over kind, app, user (and token): no data of the user is kept.';
 COMMENT ON COLUMN tombstones.returned_at IS
-    'Set when the person was fed anew: from then on an event that does not say when it was sent counts as newer.';
+    'Set when the user was fed again: from then on, an event without a source time counts as newer.';
 
--- Erasures that are looked after once more, when all has ended that had begun before them. Until then they say whose they
--- are: nothing else knows, since a tombstone is a hash.
+-- Erasures whose second run is pending: it waits until every transaction has ended that began before the erasure. Until
+-- then the row names the user, which no other row does, since a tombstone is a hash.
 CREATE TABLE erasures (
     app         text COLLATE "C" NOT NULL,
     user_id     text COLLATE "C" NOT NULL,
@@ -189,10 +188,10 @@ CREATE TABLE erasures (
     PRIMARY KEY (user_id, app)
 );
 CREATE INDEX erasures_order ON erasures (recorded_at);
-COMMENT ON TABLE erasures IS 'People whose erasure is repeated a minute later, and who are then forgotten here, too.';
+COMMENT ON TABLE erasures IS 'Users whose erasure is repeated a minute later. Then their rows here are deleted, too.';
 
--- What a worker has to know of a user, in one row and one descent; and the number by which inbox and ledger name the user.
--- Triggers copy it from the three tables that hold the words; nothing else writes it.
+-- The user's data for workers, in one row and one index descent, and the number by which inbox and ledger name the
+-- user. Triggers copy the data from the three source tables; nothing else writes it.
 CREATE TABLE people (
     number        bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     app           text COLLATE "C" NOT NULL,
@@ -207,13 +206,13 @@ CREATE TABLE people (
     CONSTRAINT people_key UNIQUE (user_id, app)
 ) WITH (fillfactor = 80);
 COMMENT ON COLUMN people.number IS
-    'Given by the database: eight bytes in every key and index, where app and user would be forty.';
+    'Assigned by the database: eight bytes in every key and index, where app and user would need forty.';
 COMMENT ON COLUMN people.preferences IS 'JSON: the document of notification_preferences.';
 COMMENT ON COLUMN people.devices IS
-    'JSON: for each subscription that stands [id, token, platform, provider, permission, environment, keys of a browser, whether it was reached].';
+    'JSON: for each active subscription [id, token, platform, provider, permission, environment, keys of a browser, whether it was reached].';
 
--- Addresses that opted out by the link of a mail, as hashes. An opt-out belongs to the address and not to a user: whoever
--- names the address again is not mailed either. Only the app's servers take it back.
+-- Hashes of addresses that opted out by the link in a mail. An opt-out belongs to the address and not to a user:
+-- another user with the same address gets no mails either. Only the app's servers can revoke it.
 CREATE TABLE mail_opt_outs (
     app          text COLLATE "C" NOT NULL,
     address_hash bytea NOT NULL,
@@ -227,12 +226,12 @@ CREATE FUNCTION email_hash(of_app text, email text) RETURNS bytea
 LANGUAGE sql IMMUTABLE STRICT AS $$
     SELECT substr(sha256(convert_to('address ' || of_app || ' ' || lower(email COLLATE "C"), 'UTF8')), 1, 16)
 $$;
--- Few users have one address; after an opt-out they are found by it.
+-- Few users share an address. After an opt-out they are found by it.
 CREATE INDEX recipients_email ON recipients (email_hash(app, email)) WHERE email IS NOT NULL;
 
--- The row is locked before what it shall say is read: two feeds of one user that run side by side would each copy the state
--- before the other's word. One that is being deleted meanwhile is made anew.
--- Each user by the keys, whatever the server thinks of the tables' sizes.
+-- Locks the row before it reads the new content: otherwise, two concurrent feeds of a user would each copy the state
+-- before the other's update. A row that is deleted meanwhile is created again. Each user is found by the keys, whatever
+-- sizes of the tables the server estimates.
 CREATE FUNCTION copy_to_people(apps text[], users text[]) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -289,7 +288,8 @@ BEGIN
 END
 $$;
 
--- Keeps an opt-out of an address, and ends the mails of all users who have it. With the owner's rights: others than the user may have named the address.
+-- Stores an opt-out of an address, and stops mails to all users with this address. It has the owner's rights, since
+-- other users may have the same address.
 CREATE FUNCTION opt_out_of_mail(of_app text, of_user text, address bytea) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -304,7 +304,7 @@ BEGIN
 END
 $$;
 
--- The argument is the column that names the user. A row that changes hands changes two people.
+-- The argument is the column that names the user. A row that moves to another user changes both users.
 CREATE FUNCTION note_people() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
@@ -348,8 +348,8 @@ BEGIN
 END
 $$;
 
--- The API says who is signed in for each transaction: sign_in(app, user, …), which sets `bellhop.app` and `bellhop.user`.
--- Nobody without it. The table is this one, whatever the caller's search_path says.
+-- The API signs a user in for each transaction by sign_in(app, user, …), which sets `bellhop.app` and `bellhop.user`.
+-- Without that, the result is null. The function reads this schema's table, whatever the caller's search_path is.
 CREATE FUNCTION signed_in_person() RETURNS bigint
 LANGUAGE sql STABLE
 BEGIN ATOMIC
@@ -357,9 +357,10 @@ BEGIN ATOMIC
     WHERE p.user_id = current_setting('bellhop.user', true) AND p.app = current_setting('bellhop.app', true);
 END;
 
--- Signs a user in for the rest of the transaction. With `subject`, the hash of their tombstone, also asks whether the token
--- still counts: one that was issued before the user's erasure does not, unless the app's servers have fed the user since.
--- One without a time of issue may be as old as any. Until the erasure has looked a second time no token counts.
+-- Signs a user in for the rest of the transaction. With `subject`, the hash of the user's tombstone, it also checks
+-- that the token is still valid. A token that was issued before the user's erasure is invalid, unless the app's servers
+-- have fed the user since. A token without a time of issue may be of any age, so it is also invalid. Until the
+-- erasure's second run is complete, no token is valid.
 CREATE FUNCTION sign_in(wanted_app text, wanted_user text, subject bytea, issued_at timestamptz) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN

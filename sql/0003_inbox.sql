@@ -1,6 +1,7 @@
--- The in-app records and the ledger of their deliveries. Both grow without end and are written at every event, so they are
--- lean: a user is a number, an id its eight bytes, a state one letter, JSON that nobody searches is text. The views
--- `notifications` and `deliveries` say the same in words; they are what programs outside may read.
+-- The in-app records and the ledger of their deliveries. Both grow without limit and are written at every event, so
+-- their rows are small: a user is a number, an id is eight bytes, a state is one letter, and JSON that is never
+-- searched is text. The views `notifications` and `deliveries` show the same data in readable form. Other programs may
+-- read these views.
 
 CREATE TABLE inbox (
     person        bigint NOT NULL,
@@ -31,22 +32,22 @@ CREATE TABLE inbox (
     PRIMARY KEY (person, id)
 );
 COMMENT ON TABLE inbox IS
-    'The in-app record: one row for each (app, event, user), whatever is redelivered, replayed or restarted.';
-COMMENT ON COLUMN inbox.id IS 'The eight bytes that the digits of a notification''s id stand for.';
+    'The in-app record: one row for each (app, event, user), despite redeliveries, replays and restarts.';
+COMMENT ON COLUMN inbox.id IS 'The eight bytes that the digits of a notification''s id represent.';
 COMMENT ON COLUMN inbox.urgency IS '0 for priority high, 1 normal, 2 low.';
 COMMENT ON COLUMN inbox.unsent IS
-    'Where no device was eligible: the state of the push, suppressed or expired. It was never to be sent, and has no line in the ledger.';
+    'If no device was eligible, the state of the push: suppressed or expired. Such a push is never sent and has no row in the ledger.';
 COMMENT ON COLUMN inbox.content_hash IS
     'First 16 bytes of SHA-256 over the content: the same id with another hash is an id-conflict.';
-COMMENT ON COLUMN inbox.said_at IS 'When its source said it (sentAtIso); null where it did not say.';
+COMMENT ON COLUMN inbox.said_at IS 'Source timestamp (sentAtIso); null if absent.';
 COMMENT ON COLUMN inbox.link_web IS
-    'Where a tap leads: the web app''s path, the mobile app''s route and, where its catalogue has one, the URL of its own scheme. All null where nothing says so.';
+    'The target of a tap: the web app''s path, the mobile app''s route and, if the catalogue has one, the URL in the app''s scheme. All are null if no target is defined.';
 COMMENT ON COLUMN inbox.extras IS
-    'What only few bring and only a push needs, so that a retry finds everything here: imageUrl, expiresAt, topic, everyone, traceparent, tracestate.';
-COMMENT ON COLUMN inbox.seen_at IS 'When its user had it before their eyes, whether or not they read it.';
-COMMENT ON COLUMN inbox.archived_at IS 'When its user put it away; null for what is in the list.';
+    'Rare members that only a push needs, stored so that a retry has all data: imageUrl, expiresAt, topic, everyone, traceparent, tracestate.';
+COMMENT ON COLUMN inbox.seen_at IS 'When the user first saw it, read or not.';
+COMMENT ON COLUMN inbox.archived_at IS 'When the user archived it; null while it is in the list.';
 COMMENT ON COLUMN inbox.snoozed_until IS
-    'Until when its user did not want to see it. From then on it stands in the list as if it were as new as that.';
+    'The end of the user''s snooze. Afterwards, the list places it as if it had been created at that time.';
 
 CREATE TABLE ledger (
     person              bigint NOT NULL,
@@ -67,29 +68,29 @@ CREATE TABLE ledger (
     queued_at           timestamptz,
     PRIMARY KEY (person, id, target)
 ) WITH (fillfactor = 42);
--- A line is written twice within a second, when it is claimed and when it is settled, and a whole batch is settled at once:
--- nothing of it can be cleared away before all of it is written. What is left free has room for all second versions of a
--- page, with what a provider's id adds to them; then no index hears of the settlement.
-COMMENT ON TABLE ledger IS 'What is owed and what became of it: it alone decides what is still to be sent.';
+-- A row is written twice within a second: when it is claimed and when it is settled. One statement settles a whole
+-- batch, so the old versions cannot be removed before all rows are written. The fill factor leaves room for the second
+-- versions of all rows of a page, including their provider ids. Then the settlement touches no index.
+COMMENT ON TABLE ledger IS 'All deliveries and their outcomes: the only record of deliveries that are still to be sent.';
 COMMENT ON COLUMN ledger.target IS
-    'The eight bytes that the digits of a subscription''s id stand for; 0 for the user''s mailbox, -1 for nobody.';
-COMMENT ON COLUMN ledger.state IS 'One letter; delivery_state() has the word.';
+    'The eight bytes that the digits of a subscription''s id represent; 0 for the user''s mailbox, -1 for no destination.';
+COMMENT ON COLUMN ledger.state IS 'One letter; delivery_state() returns the name.';
 COMMENT ON COLUMN ledger.claim IS
-    'Names the batch that has the right to send and to settle; whoever claims after the lease writes another.';
+    'Names the batch that has the right to send and to settle. A claim after the end of the lease replaces it.';
 COMMENT ON COLUMN ledger.unknown_sends IS
-    'Sends whose outcome nobody learnt: a claimer that never settled, or a request without an answer. A provider may have got the message once more for each of them.';
-COMMENT ON COLUMN ledger.urgency IS '0 for priority high, 1 normal, 2 low: the order in which due work is handed over.';
+    'Sends with an unknown outcome: the claiming batch never settled, or a request had no answer. For each of them, a provider may have received the message one additional time.';
+COMMENT ON COLUMN ledger.urgency IS '0 for priority high, 1 normal, 2 low: the order in which due work is released.';
 COMMENT ON COLUMN ledger.sent_at IS
-    'When what is accepted was sent: receipts are asked for from then on for a day, and a device that was registered later lives. Null in every other state.';
+    'In the state accepted, the time of the send: receipts are requested for a day from then on, and a device that was registered later stays active. Null in every other state.';
 
 COMMENT ON COLUMN ledger.outlet IS
-    'The backlog that the line waits in: its app, its provider, and the platform where only that is held up; else null. Whoever has room pulls it: such a line has no due_at, so that the sweeper never sees it.';
+    'The backlog in which the row waits: its app, its provider and, if only one platform is blocked, the platform; otherwise null. A worker with free capacity pulls it. Such a row has no due_at, so the sweeper never releases it.';
 COMMENT ON COLUMN ledger.queued_at IS
-    'Its place in the backlog: when it was recorded, as far as that is known; null outside of a backlog.';
+    'Its position in the backlog: when it was recorded, if that is known; null outside of a backlog.';
 
--- `bellhop migrate --partitions N` spreads both over so many tables by the user: smaller indexes, whose upper pages stay in
--- memory, and tables that are vacuumed one by one. What a batch does names its users, and goes to their partitions alone; who
--- asks for what is due asks all of them.
+-- `bellhop migrate --partitions N` divides each of the two by user into N tables. Their indexes are smaller, so that
+-- the upper pages stay in memory, and the tables are vacuumed separately. The statements of a batch name its users and
+-- use only their partitions; queries for due rows use all partitions.
 DO $$
 DECLARE
     parts integer := coalesce(nullif(current_setting('bellhop.partitions', true), ''), '0');
@@ -114,19 +115,19 @@ END
 $$;
 
 CREATE INDEX inbox_newest ON inbox (person, created_at DESC, id DESC);
--- Rows of the few who snooze and put away: what is recorded touches neither.
+-- Few rows are snoozed or archived. New records touch neither the index of snoozed nor that of archived rows.
 CREATE INDEX inbox_snoozed ON inbox (person, snoozed_until DESC, id DESC) WHERE snoozed_until IS NOT NULL;
--- The number on an app's icon is counted at every push: it reads what is unread, and not what is stored. The order serves
--- nobody; it lets the server take no other index for as good.
+-- The number on an app's icon is counted at every push, from the unread rows only and not from all stored rows. No
+-- query needs the order of this index; it prevents the server from rating another index as equally good.
 CREATE INDEX inbox_unread ON inbox (person, urgency) WHERE read_at IS NULL AND archived_at IS NULL;
--- A later one with the same collapse key is found by it, however many others are newer.
+-- Finds a later notification with the same collapse key, however many others are newer.
 CREATE INDEX inbox_collapsed ON inbox (person, collapse_key, created_at, id) WHERE collapse_key IS NOT NULL;
 CREATE INDEX inbox_archived ON inbox (person, created_at DESC, id DESC) WHERE archived_at IS NOT NULL;
 
--- What goes out at once has no due_at from its insertion to its settlement: neither touches an index, and the update can
--- stay on its page. What waits is found by its time, and with what else its user is owed. What a provider has taken and
--- answers for later is told apart by sent_at and not by the state: an index that looks at the state would move every line
--- that is settled.
+-- A delivery that is sent immediately has no due_at from its insertion to its settlement. Neither statement touches an
+-- index, and the update can stay on its page. Waiting deliveries are found by their time, and together with the user's
+-- other open deliveries. Accepted deliveries that wait for a receipt are recognised by sent_at and not by the state:
+-- every settlement would have to update an index on the state.
 CREATE INDEX ledger_due ON ledger (urgency, due_at) WHERE due_at IS NOT NULL AND sent_at IS NULL;
 CREATE INDEX ledger_owed ON ledger (person, due_at) WHERE due_at IS NOT NULL AND sent_at IS NULL;
 CREATE INDEX ledger_backlog ON ledger (outlet, urgency, queued_at) WHERE outlet IS NOT NULL;
@@ -144,7 +145,7 @@ CREATE FUNCTION notification_name(number bigint) RETURNS text
 LANGUAGE sql IMMUTABLE AS $$
     SELECT 'noti_' || lpad(to_hex(number), 16, '0')
 $$;
--- Null for what is no notification's id.
+-- Returns null if the text is not a notification's id.
 CREATE FUNCTION notification_number(name text) RETURNS bigint
 LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN name ~ '^noti_[0-9a-f]{16}$' THEN ('x' || substr(name, 6))::bit(64)::bigint END
@@ -153,7 +154,7 @@ CREATE FUNCTION target_name(number bigint) RETURNS text
 LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE number WHEN 0 THEN 'email' WHEN -1 THEN '-' ELSE 'sub_' || lpad(to_hex(number), 16, '0') END
 $$;
--- Null for what is no target.
+-- Returns null if the text is not a target.
 CREATE FUNCTION target_number(name text) RETURNS bigint
 LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE
@@ -161,7 +162,7 @@ LANGUAGE sql IMMUTABLE AS $$
         WHEN name ~ '^sub_[0-9a-f]{16}$' THEN ('x' || substr(name, 5))::bit(64)::bigint
     END
 $$;
--- As it is served; null where there is none.
+-- Returns the link as the API serves it; null if there is none.
 CREATE FUNCTION notification_link(web text, mobile text, scheme text) RETURNS jsonb
 LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE
@@ -180,7 +181,7 @@ SELECT p.app, p.user_id, notification_name(i.id) COLLATE "C" AS id, i.event_id, 
        i.created_at, i.extras::jsonb AS extras, i.collapse_key, i.seen_at, i.archived_at, i.snoozed_until,
        i.target_id, i.metadata::jsonb AS metadata, i.said_at
 FROM inbox i JOIN people p ON p.number = i.person;
-COMMENT ON VIEW notifications IS 'The inbox in words.';
+COMMENT ON VIEW notifications IS 'The inbox in readable form.';
 
 CREATE VIEW deliveries WITH (security_invoker = true) AS
 SELECT p.app, p.user_id, notification_name(l.id) COLLATE "C" AS notification_id,
@@ -192,10 +193,10 @@ UNION ALL
 SELECT p.app, p.user_id, notification_name(i.id), 'push', '-', delivery_state(i.unsent), i.unsent_reason, 0::smallint,
        NULL, NULL, NULL, i.created_at, NULL, 0::smallint, i.urgency, NULL, NULL, NULL
 FROM inbox i JOIN people p ON p.number = i.person WHERE i.unsent IS NOT NULL;
-COMMENT ON VIEW deliveries IS 'The ledger in words, with what was never to be sent.';
+COMMENT ON VIEW deliveries IS 'The ledger in readable form, with pushes that were never to be sent.';
 
--- The number on an app's icon is the number of unread notifications in the list. Whoever reads one or puts it away, by
--- whatever way, leaves a word here, and the user's devices are told soon after.
+-- The number on an app's icon is the number of unread notifications in the list. When a notification is read or
+-- archived, by any statement, a trigger writes a row here, and the user's devices are updated soon after.
 CREATE TABLE badge_updates (
     app            text COLLATE "C" NOT NULL,
     user_id        text COLLATE "C" NOT NULL,
@@ -204,10 +205,11 @@ CREATE TABLE badge_updates (
     PRIMARY KEY (user_id, app)
 ) WITH (fillfactor = 70);
 CREATE INDEX badge_updates_order ON badge_updates (requested_at);
-COMMENT ON TABLE badge_updates IS 'Users whose unread count has fallen since their devices were last told.';
+COMMENT ON TABLE badge_updates IS 'Users whose unread count has changed since their devices were last updated.';
 
--- With the owner's rights: a signed-in user may read, and shall not write to this table. What has changed is counted, user by
--- user: to compare row by row would take the square of as many rows as one statement reads.
+-- It has the owner's rights: a signed-in user may read notifications, but must not write to this table. The function
+-- counts the changes per user, since the time of a comparison by row would grow with the square of the statement's
+-- rows.
 CREATE FUNCTION note_badge_updates() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -235,15 +237,15 @@ CREATE TRIGGER inbox_read AFTER UPDATE ON inbox
     REFERENCING OLD TABLE AS was NEW TABLE AS now_is
     FOR EACH STATEMENT EXECUTE FUNCTION note_badge_updates();
 
--- Processes to which pages of users are open that want to hear at once of what is new. While there is none, nobody announces
--- anything.
+-- Processes with open streams of users, which must be notified immediately of new items. While there is no such
+-- process, workers announce nothing.
 CREATE TABLE listeners (
     process bigint PRIMARY KEY,
     until   timestamptz NOT NULL
 );
-COMMENT ON TABLE listeners IS 'Who has streams of users open; whoever does not renew its row in time is taken for dead.';
+COMMENT ON TABLE listeners IS 'The processes with open streams of users. A process that does not renew its row in time counts as dead.';
 
--- An event for a wider audience than named users, or for later, is kept once until it is expanded.
+-- An event for a topic, for everyone or for a later time is stored once until it is expanded.
 CREATE TABLE events (
     app            text COLLATE "C" NOT NULL,
     id             text COLLATE "C" NOT NULL,
@@ -261,25 +263,25 @@ CREATE TABLE events (
     CHECK (content IS NOT NULL OR cancelled_at IS NOT NULL)
 );
 COMMENT ON COLUMN events.body IS
-    'What is published when the event falls due, as text: jsonb writes numbers out and puts blanks between members, so that an event could come to weigh more than one may.';
-COMMENT ON COLUMN events.handed_over_at IS 'When a scheduler last published the event for its expansion; null until it falls due.';
-COMMENT ON COLUMN events.cancelled_at IS 'Set also by a cancellation that overtook its event; the row then has no content.';
+    'The message that is published when the event is due, as text: jsonb writes numbers in full and puts blanks between members, so the event could become larger than the limit.';
+COMMENT ON COLUMN events.handed_over_at IS 'When a scheduler last published the event for its expansion; null until it is due.';
+COMMENT ON COLUMN events.cancelled_at IS 'Also set by a cancellation that arrives before its event; the row then has no content.';
 COMMENT ON COLUMN events.planned_at IS
-    'When a scheduler sees to it that it goes out: its time, or half a minute after it came where that is at once.';
-COMMENT ON COLUMN events.closed_reason IS 'Why an event for a wider audience was given up that nobody had expanded in time.';
--- What has still to go out: for a time that is to come, or left over by whoever should have expanded it.
+    'From this time on, a scheduler publishes it if it is not expanded: its own time or, for an immediate event, half a minute after its arrival.';
+COMMENT ON COLUMN events.closed_reason IS 'The reason why an event for a topic or for everyone was given up: it was not expanded in time.';
+-- Events that are not expanded yet: those for a future time, and those whose worker has left them unexpanded.
 CREATE INDEX events_due ON events (urgency, planned_at) WHERE expanded_at IS NULL AND cancelled_at IS NULL;
 CREATE INDEX events_users ON events USING gin ((content #> '{to,users}')) WHERE content #> '{to,users}' IS NOT NULL;
 
--- Indexes of lists are read by bitmaps, which workers do without. As a function this look-up is planned at each call, by
--- what the table holds at that moment.
+-- Indexes of lists require bitmap scans, which workers disable. As a function, this look-up is planned at each call,
+-- for the table's present content.
 CREATE FUNCTION events_kept_for(who text) RETURNS TABLE (app text, id text)
 LANGUAGE sql STABLE SET enable_seqscan = off SET enable_indexscan = off SET enable_bitmapscan = on AS $$
     SELECT e.app, e.id FROM events e WHERE (e.content #> '{to,users}') ? who
 $$;
 
--- An event for a wider audience is expanded page by page: ranges of user ids with some thousand followers in each. Who is
--- meant was settled at started_at, whatever happens to the topic's followers while it goes on.
+-- An event for a topic or for everyone is expanded page by page: each page is a range of user ids with about a thousand
+-- users. The audience is fixed at started_at, whatever happens to the topic's followers meanwhile.
 CREATE TABLE fanouts (
     number      bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     app         text COLLATE "C" NOT NULL,
@@ -307,22 +309,22 @@ CREATE TABLE fanouts (
     FOREIGN KEY (app, event_id) REFERENCES events ON DELETE CASCADE
 ) WITH (fillfactor = 50);
 COMMENT ON COLUMN fanouts.topic IS 'Null for everyone.';
-COMMENT ON COLUMN fanouts.trouble IS 'Why it paused by itself: a reason such as unknown-type; null where an operator paused it.';
+COMMENT ON COLUMN fanouts.trouble IS 'The reason of an automatic pause, such as unknown-type; null if an operator paused it.';
 COMMENT ON COLUMN fanouts.started_at IS
-    'The moment of its snapshot: who began to follow later is not meant, and neither is who has left since.';
+    'The instant of its snapshot: it does not include later followers, nor followers who have left since.';
 COMMENT ON COLUMN fanouts.worked_at IS 'When its latest page was finished.';
 COMMENT ON COLUMN fanouts.finished_at IS 'When its last page was finished, or when it was cancelled.';
-COMMENT ON COLUMN fanouts.paused_at IS 'Since when it is paused.';
+COMMENT ON COLUMN fanouts.paused_at IS 'When it was paused.';
 COMMENT ON COLUMN fanouts.resumed_at IS
-    'When it last began to run, and resumed_users how many users had been read by then: its rate counts from there.';
-COMMENT ON COLUMN fanouts.planned IS 'How many pages there are so far; planned_to is the last user of the last one, forgotten with the end of the fan-out.';
-COMMENT ON COLUMN fanouts.is_planned IS 'The last page of all is planned.';
+    'When it last began to run; resumed_users is the number of users read by then. Its rate is computed from there.';
+COMMENT ON COLUMN fanouts.planned IS 'The number of pages so far; planned_to is the last user of the last page, and is cleared at the end of the fan-out.';
+COMMENT ON COLUMN fanouts.is_planned IS 'Whether the last page is planned.';
 COMMENT ON COLUMN fanouts.pages IS
-    'How many pages are finished; in them so many users were read, notifications recorded and deliveries sent at once.';
+    'The number of completed pages. For them, users is the number of users read, recorded that of notifications recorded, and sent that of deliveries sent immediately.';
 CREATE INDEX fanouts_open ON fanouts (started_at) WHERE state IN ('running', 'paused');
 CREATE INDEX fanouts_recent ON fanouts (started_at DESC);
 
--- The few pages of each that are planned and not finished.
+-- The few pages of each fan-out that are planned and not completed.
 CREATE TABLE fanout_pages (
     fanout         bigint NOT NULL REFERENCES fanouts ON DELETE CASCADE,
     page           bigint NOT NULL,
@@ -337,7 +339,7 @@ CREATE TABLE fanout_pages (
 );
 CREATE INDEX fanout_pages_order ON fanout_pages ((coalesce(handed_over_at, '-infinity')));
 
--- Open fan-outs that name a user as the end of a page: somebody who is erased gives the place to another.
+-- Finds the open fan-outs that name a user as the end of a page: if the user is erased, another user takes this place.
 CREATE INDEX fanouts_planned_to ON fanouts (planned_to) WHERE planned_to <> '';
 CREATE INDEX fanout_pages_after ON fanout_pages (after);
 CREATE INDEX fanout_pages_upto ON fanout_pages (upto);
@@ -353,10 +355,10 @@ SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off S
     JOIN fanouts f ON f.number = bounded.number
     WHERE f.app || '' = of_app AND f.state || '' IN ('running', 'paused')
 $$;
-COMMENT ON COLUMN fanout_pages.after IS 'The page is of users beyond this one, up to and with upto.';
+COMMENT ON COLUMN fanout_pages.after IS 'The page contains the users after this one, up to and including upto.';
 COMMENT ON COLUMN fanout_pages.handed_over_at IS
-    'When its message was published last, or taken; null where one is to be published, infinity where none is, since its fan-out is paused.';
-COMMENT ON COLUMN fanout_pages.copies IS 'How often its message was taken for lost: ever later, since it may only wait.';
+    'When its message was last published or taken; null if one is to be published; infinity if none is, because the fan-out is paused.';
+COMMENT ON COLUMN fanout_pages.copies IS 'The number of times that its message was considered lost. Each time this takes longer, since the message may only be waiting.';
 COMMENT ON COLUMN fanout_pages.claim IS 'The batch that took it last.';
-COMMENT ON COLUMN fanout_pages.takes IS 'By how many batches it was taken: what kills its worker again and again is put away.';
-COMMENT ON COLUMN fanout_pages.taken_at IS 'When a worker began with it.';
+COMMENT ON COLUMN fanout_pages.takes IS 'The number of batches that took it: a page that repeatedly kills its worker is set aside.';
+COMMENT ON COLUMN fanout_pages.taken_at IS 'When a worker began to process it.';

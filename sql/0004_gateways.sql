@@ -1,4 +1,4 @@
--- What the workers share about the providers: who refuses us, and how much each may still be sent.
+-- The state that workers share about providers: open circuit breakers, and the remaining budget of each.
 
 CREATE TABLE breakers (
     app          text COLLATE "C" NOT NULL,
@@ -11,13 +11,13 @@ CREATE TABLE breakers (
     failures     integer NOT NULL DEFAULT 0,
     PRIMARY KEY (app, provider, platform)
 );
-COMMENT ON TABLE breakers IS 'Providers that refuse our keys or settings: a row is an open breaker, work for it waits.';
-COMMENT ON COLUMN breakers.platform IS 'Empty where all devices of the provider are concerned.';
-COMMENT ON COLUMN breakers.probe_at IS 'From when on one worker may try a single message; whoever tries moves it ahead.';
+COMMENT ON TABLE breakers IS 'Open circuit breakers: the provider rejects the app''s credentials or settings, and its deliveries wait.';
+COMMENT ON COLUMN breakers.platform IS 'Empty if the breaker is for all devices of the provider.';
+COMMENT ON COLUMN breakers.probe_at IS 'When one worker may send a single message as a probe. That worker sets the next time.';
 COMMENT ON COLUMN breakers.deaths_since IS
-    'Devices that were called dead from then on live again when it closes; null where nobody doubts such answers.';
+    'Devices that were revoked since this time are restored when the breaker closes; null if such answers are not in doubt.';
 
--- The hand brake: what an operator keeps from being sent, until they release it.
+-- Operators' holds, each of which stops sends until it is released.
 CREATE TABLE holds (
     number    bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     app       text COLLATE "C" NOT NULL,
@@ -29,11 +29,11 @@ CREATE TABLE holds (
     CONSTRAINT holds_scope UNIQUE (app, type, provider)
 );
 COMMENT ON TABLE holds IS
-    'What is not sent: a row is a hold that is in force, and what it concerns waits in its backlog. The audit keeps those that are over.';
+    'Active holds. The deliveries of a hold wait in their backlog. The audit keeps released holds.';
 COMMENT ON COLUMN holds.type IS 'Empty for every type.';
 COMMENT ON COLUMN holds.provider IS 'Empty for every provider, e-mail included.';
 
--- Who runs: each worker and scheduler says so every ten seconds, with what it goes by and what troubles it.
+-- The running processes: each worker and scheduler reports every ten seconds, with its catalogues and its problems.
 CREATE TABLE processes (
     id         text COLLATE "C" PRIMARY KEY,
     role       text COLLATE "C" NOT NULL,
@@ -54,35 +54,35 @@ CREATE TABLE processes (
     draining_since timestamptz
 );
 CREATE INDEX processes_seen ON processes (seen_at);
-COMMENT ON TABLE processes IS 'A row for each process; who has not been seen for half a minute is gone.';
+COMMENT ON TABLE processes IS 'A row for each process. A process that has not been seen for half a minute is gone.';
 COMMENT ON COLUMN processes.schema_version IS 'The schema that its program was built for.';
 COMMENT ON COLUMN processes.message_version IS 'The newest form of internal messages that its program reads.';
-COMMENT ON COLUMN processes.catalogs IS 'A fingerprint of the catalogues in force: the same files have the same.';
-COMMENT ON COLUMN processes.refusal IS 'Why the last reload was refused; null where the files on disk are in force.';
-COMMENT ON COLUMN processes.troubles IS 'Providers that take nothing: app, provider, their word, since when, how many answers.';
-COMMENT ON COLUMN processes.pulls IS 'Deliveries a second that it pulls from each backlog.';
-COMMENT ON COLUMN processes.hindrance IS 'What keeps it from taking messages; null where nothing does.';
-COMMENT ON COLUMN processes.draining_since IS 'Since when it takes nothing new and ends what it holds; null where it does not.';
-COMMENT ON COLUMN processes.heard_at IS 'When it took a message of its own from a queue last, which is how it proves that it consumes.';
-COMMENT ON COLUMN processes.figures IS 'What it has done since it started, and how long things took: numbers that only grow.';
+COMMENT ON COLUMN processes.catalogs IS 'A fingerprint of the active catalogues: the same files have the same fingerprint.';
+COMMENT ON COLUMN processes.refusal IS 'The reason why the last reload was rejected; null if the files on disk are active.';
+COMMENT ON COLUMN processes.troubles IS 'Providers that accept nothing: app, provider, its reason, start, number of answers.';
+COMMENT ON COLUMN processes.pulls IS 'Deliveries per second that it pulls from each backlog.';
+COMMENT ON COLUMN processes.hindrance IS 'The reason why it takes no messages; null if there is none.';
+COMMENT ON COLUMN processes.draining_since IS 'When it began to drain: it takes no new work and completes its current work; null if it does not drain.';
+COMMENT ON COLUMN processes.heard_at IS 'When it last took its own test message from a queue, which proves that it consumes.';
+COMMENT ON COLUMN processes.figures IS 'Counts and durations of its work since its start: numbers that only increase.';
 
--- Who may have claimed what stands as `sending`: a claim begins with its claimant's number.
+-- The processes that may have claimed the deliveries in state `sending`: a claim begins with its claimant's number.
 CREATE TABLE claimants (
     number integer GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY,
     beats  bigint NOT NULL DEFAULT 0
 );
 COMMENT ON TABLE claimants IS
-    'A row for each process that claims deliveries. Its session holds an advisory lock; schedulers find out who is dead.';
-COMMENT ON COLUMN claimants.beats IS 'Grows every five seconds while the process runs.';
+    'A row for each process that claims deliveries. Its session holds an advisory lock, by which schedulers detect dead processes.';
+COMMENT ON COLUMN claimants.beats IS 'Increases every five seconds while the process runs.';
 
 CREATE TABLE provider_budgets (
     name        text COLLATE "C" PRIMARY KEY,
     tokens      double precision NOT NULL,
     refilled_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
-COMMENT ON TABLE provider_budgets IS 'A bucket for each provider account: what all workers together may still send.';
+COMMENT ON TABLE provider_budgets IS 'A bucket for each provider account: the number of sends that are left for all workers together.';
 
--- AMQP cannot list bindings: `topology apply` writes down what it bound, so that types that went away are unbound.
+-- AMQP cannot list bindings. `topology apply` stores its bindings here, so that it can unbind removed types.
 CREATE TABLE topology_bindings (
     routing_key text COLLATE "C" PRIMARY KEY,
     lane        text COLLATE "C" NOT NULL CHECK (lane IN ('urgent', 'normal', 'bulk')),

@@ -1,4 +1,4 @@
--- What the on-call engineers work with: letters that died, replays, and who did what.
+-- The tables of the operators' commands: dead letters, replays, and the audit.
 
 CREATE TABLE dead_letters (
     dead_id            text COLLATE "C" PRIMARY KEY,
@@ -39,29 +39,30 @@ CREATE TABLE dead_letters (
 );
 COMMENT ON TABLE dead_letters IS 'One item for each rejected message or exhausted delivery, with the original message byte for byte.';
 COMMENT ON COLUMN dead_letters.notification_id IS
-    'With channel and target: the line of the ledger that was given up; null for a message that was rejected.';
+    'With channel and target: the row of the ledger that was given up; null for a message that was rejected.';
 COMMENT ON COLUMN dead_letters.people IS
-    'Whom the message is for, as far as it tells: first 16 bytes of SHA-256 over kind, app and user, in hex.';
+    'The users of the message, if it names them: first 16 bytes of SHA-256 over kind, app and user, in hex.';
 COMMENT ON COLUMN dead_letters.copies IS
-    'How often a redelivered message has brought the same letter; for what the broker took, how often the same has died.';
-COMMENT ON COLUMN dead_letters.deaths IS 'How often it has died: one more than the replays that it did not survive.';
-COMMENT ON COLUMN dead_letters.replay_id IS 'The replay that holds it at the moment.';
-COMMENT ON COLUMN dead_letters.resolution IS 'What became of it, for resolved ones: the outcome of its replay, or of its edited copy.';
+    'The number of times that a redelivered message has caused the same dead letter; for messages that the broker dead-lettered itself, the number of their failures.';
+COMMENT ON COLUMN dead_letters.deaths IS 'The number of its failures: one more than its failed replays.';
+COMMENT ON COLUMN dead_letters.replay_id IS 'The replay that currently contains it.';
+COMMENT ON COLUMN dead_letters.resolution IS 'The outcome of its replay or of its edited copy, if it is resolved.';
 COMMENT ON COLUMN dead_letters.edited_from IS 'The item whose corrected copy this is.';
--- One item for each delivery, however often it dies.
+-- One item for each delivery, however often it fails.
 CREATE UNIQUE INDEX dead_letters_delivery ON dead_letters (user_id, app, notification_id, channel, target)
     WHERE notification_id IS NOT NULL;
--- By content a letter finds the later one of the same message that was filed before it. Few letters are of messages that
--- had been handed out before, and a flood of equal ones must not make each look at all the others.
+-- By its content, a dead letter finds a later one of the same message that was stored before it. The condition limits
+-- the index to messages that had been redelivered, which are few: of many equal dead letters, none must read all the
+-- others.
 CREATE INDEX dead_letters_overtaking ON dead_letters (content_hash, first_failed_at) WHERE attempts > 1;
--- A copy of a redelivered message looks at one item of its content, however many there are.
+-- A copy of a redelivered message reads one item with its content, however many there are.
 CREATE INDEX dead_letters_waiting_content ON dead_letters (content_hash, filed_at, dead_id)
     WHERE state IN ('open', 'replaying');
 CREATE INDEX dead_letters_closed_content ON dead_letters (content_hash, changed_at)
     WHERE state IN ('resolved', 'discarded');
 CREATE INDEX dead_letters_people ON dead_letters USING gin (people);
--- What lists ask for: the newest of a state, of a reason, of a user, of an event. What is looked for by its id must find no
--- other index with the id in it; the newest of a state are few at each instant.
+-- Lists show the newest items of a state, a reason, a user or an event. These indexes do not contain the id, so that a
+-- look-up by id can use no other index; few items of a state have the same time.
 CREATE INDEX dead_letters_groups ON dead_letters (state, fingerprint, last_failed_at);
 CREATE INDEX dead_letters_recent ON dead_letters (state, last_failed_at DESC);
 CREATE INDEX dead_letters_reason ON dead_letters (state, reason, last_failed_at DESC);
@@ -73,14 +74,14 @@ CREATE INDEX dead_letters_replay ON dead_letters (replay_id) WHERE replay_id IS 
 CREATE INDEX dead_letters_retirement ON dead_letters (changed_at)
     WHERE state IN ('resolved', 'discarded') AND replay_id IS NULL;
 
--- Indexes of lists are read by bitmaps, which workers do without. As a function this look-up is planned at each call, by
--- what the table holds at that moment.
+-- Indexes of lists require bitmap scans, which workers disable. As a function, this look-up is planned at each call,
+-- for the table's present content.
 CREATE FUNCTION letters_about(person text) RETURNS SETOF text
 LANGUAGE sql STABLE SET enable_seqscan = off SET enable_indexscan = off SET enable_bitmapscan = on AS $$
     SELECT d.dead_id FROM dead_letters d WHERE d.people @> ARRAY[person] LIMIT 20
 $$;
 
--- What happened to an item since it was filed; its replays are in replay_items.
+-- The history of an item since it was stored; its replays are in replay_items.
 CREATE TABLE dead_letter_history (
     number   bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     dead_id  text COLLATE "C" NOT NULL REFERENCES dead_letters ON DELETE CASCADE,
@@ -93,8 +94,8 @@ CREATE TABLE dead_letter_history (
 );
 CREATE INDEX dead_letter_history_item ON dead_letter_history (dead_id, number);
 CREATE INDEX dead_letter_history_act ON dead_letter_history (act) WHERE act IS NOT NULL;
-COMMENT ON COLUMN dead_letter_history.act IS 'The number in the audit of the act that did it, by which it is undone.';
-COMMENT ON COLUMN dead_letter_history.words IS 'For an earlier death its error; for an act the operator''s reason.';
+COMMENT ON COLUMN dead_letter_history.act IS 'The number in the audit of the action that caused it, by which the action can be undone.';
+COMMENT ON COLUMN dead_letter_history.words IS 'The error of an earlier failure, or the operator''s reason for an action.';
 
 CREATE TABLE replays (
     id           bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -117,12 +118,12 @@ CREATE TABLE replays (
 );
 CREATE INDEX replays_unfinished ON replays (id) WHERE finished_at IS NULL;
 CREATE INDEX replays_user ON replays ((filter ->> 'user')) WHERE filter ->> 'user' IS NOT NULL;
-COMMENT ON COLUMN replays.rate IS 'Items a second at most; null for as many as the replay lane takes.';
-COMMENT ON COLUMN replays.ramp IS 'Items that may go out next before all have an outcome: 1, 2, 5, 10, …; null where nobody asked for a ramp.';
-COMMENT ON COLUMN replays.not_before IS 'When it begins to send; null for at once.';
-COMMENT ON COLUMN replays.runner IS 'Who carries it on at the moment, until runner_until; then anyone may.';
+COMMENT ON COLUMN replays.rate IS 'Items per second at most; null for the limit of the replay lane.';
+COMMENT ON COLUMN replays.ramp IS 'The number of items that may be sent next before all have an outcome: 1, 2, 5, 10, …; null without a ramp.';
+COMMENT ON COLUMN replays.not_before IS 'When it begins to send; null for immediately.';
+COMMENT ON COLUMN replays.runner IS 'The scheduler that runs it until runner_until; afterwards, any scheduler may continue it.';
 
--- The frozen set of a replay, and what became of each item.
+-- The fixed set of a replay's items, and the outcome of each.
 CREATE TABLE replay_items (
     replay_id  bigint NOT NULL REFERENCES replays ON DELETE CASCADE,
     position   bigint NOT NULL,
@@ -138,14 +139,14 @@ CREATE INDEX replay_items_item ON replay_items (dead_id);
 CREATE INDEX replay_items_open ON replay_items (replay_id, state, position) WHERE state <> 'settled';
 CREATE INDEX replay_items_settled ON replay_items (replay_id, settled_at DESC) WHERE state = 'settled';
 
--- How far retention has gone. What tells a double, an erased person or a former owner may be missing for what is older, so
--- that nothing older is replayed, whatever somebody's settings say.
+-- The progress of retention. For older items, the rows that show a duplicate, an erased user or a device's former owner
+-- may be missing. Therefore no older item is replayed, whatever the settings are.
 CREATE TABLE retired (
     kind  text COLLATE "C" PRIMARY KEY,
     up_to timestamptz NOT NULL
 );
 COMMENT ON COLUMN retired.up_to IS
-    'What ended before may have been let go of. Never set back: what is gone stays gone when things are kept for longer.';
+    'Rows that ended before this time may have been deleted. Never set back: a longer retention period does not restore deleted rows.';
 
 CREATE TABLE audit (
     number    bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -161,11 +162,11 @@ CREATE TABLE audit (
 CREATE INDEX audit_user ON audit ((filter ->> 'user')) WHERE filter ->> 'user' IS NOT NULL;
 CREATE INDEX audit_fanout ON audit ((filter ->> 'fanout')) WHERE filter ->> 'fanout' IS NOT NULL;
 COMMENT ON TABLE audit IS
-    'Who did what at the desk, to how many items, and why: rows are added and never changed, but that an erased user is taken out of a filter.';
+    'Operators'' actions: the operator, the action, the number of items and the reason. Rows are added and never changed, except that an erased user is removed from a filter.';
 COMMENT ON COLUMN audit.login IS
-    'The database log-in that the act came through: an operator''s name is their own word, this one is not.';
+    'The database log-in of the action. The operator chooses the operator''s name; the database sets the log-in.';
 
--- With the owner's rights, and able to do nothing but this: a worker adds to the audit and never changes it.
+-- It has the owner's rights and does only this: a worker may add to the audit, but must not change it.
 CREATE FUNCTION forget_in_filters(apps text[], users text[]) RETURNS void
 LANGUAGE sql SECURITY DEFINER AS $$
     UPDATE audit a SET filter = a.filter || '{"user": "(erased)"}'

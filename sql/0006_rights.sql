@@ -1,4 +1,4 @@
--- The worker records and feeds; the API reads a signed-in user's own rows; the operators see all.
+-- Workers record notifications and apply feeds; the API reads only a signed-in user's rows; operators see all rows.
 GRANT SELECT, INSERT, UPDATE, DELETE ON
     inbox, ledger, badge_updates, events, fanouts, fanout_pages, people, recipients, notification_preferences,
     push_subscriptions, follows, reminders, tombstones, erasures, dead_letters, dead_letter_history, replays,
@@ -10,19 +10,20 @@ GRANT SELECT, DELETE ON mail_opt_outs TO bellhop_worker;
 GRANT SELECT, INSERT, UPDATE, DELETE ON processes, claimants TO bellhop_worker;
 GRANT SELECT ON schema_migrations, topology_bindings TO bellhop_worker, bellhop_api;
 
--- What a signed-in user says of themselves goes through the statements of the feeds, which look for tombstones, leave some,
--- and lock the user's row of `people` by a column that nobody reads of it.
+-- Updates by a signed-in user use the statements of the feeds, which read tombstones, write some, and lock the user's
+-- row of `people`. The lock requires the right to update one column: `locale`, which the API never reads from this
+-- table.
 GRANT SELECT ON inbox, notifications, people TO bellhop_api;
 GRANT UPDATE (read_at, seen_at, archived_at, snoozed_until) ON inbox TO bellhop_api;
 GRANT SELECT, INSERT, UPDATE ON recipients, notification_preferences, push_subscriptions, follows, reminders, tombstones
 TO bellhop_api;
 GRANT UPDATE (locale) ON people TO bellhop_api;
--- Who listens is told of inboxes that have changed, and no more than that they have.
+-- Listeners are notified that an inbox has changed, and get no other data.
 GRANT SELECT ON listeners TO bellhop_worker;
 GRANT SELECT, INSERT, UPDATE, DELETE ON listeners TO bellhop_api;
 
--- Of the rows of one token all but the one registered last are revoked. With the owner's rights: a device may come from
--- somebody whose rows the signed-in user must not see.
+-- Revokes all rows of a token except the row that was registered last. It has the owner's rights: the device may have
+-- belonged to a user whose rows the signed-in user must not see.
 CREATE FUNCTION settle_token(wanted_app text, wanted_token text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -35,8 +36,8 @@ BEGIN
 END
 $$;
 
--- A device that is new has a part in what still waits for its user's quiet hours or digests: what was to be deferred is
--- decided anew when its time has come. With the owner's rights: the ledger is closed to signed-in users.
+-- Adds a new device to the user's deliveries that still wait for quiet hours or digests: the rules run again for
+-- deferred deliveries when they are due. It has the owner's rights, since signed-in users have no access to the ledger.
 CREATE FUNCTION join_late_devices(apps text[], users text[], ids text[], waits text[]) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -67,12 +68,13 @@ BEGIN
 END
 $$;
 
--- Nobody writes the name of the log-in behind an act, and nobody takes an act back.
+-- No role can set the log-in of an action, and no role can delete an action.
 REVOKE ALL ON audit FROM bellhop_admin;
 GRANT SELECT ON audit TO bellhop_worker, bellhop_admin;
 GRANT INSERT (operator, act, filter, items, because, replay_id) ON audit TO bellhop_worker, bellhop_admin;
 
--- What triggers run they run without being allowed to; anybody else could hang them on a table of their own.
+-- Triggers run these functions without the right to execute them. With this right, a role could attach them to other
+-- tables.
 REVOKE EXECUTE ON FUNCTION copy_to_people(text[], text[]), note_people(), note_badge_updates() FROM PUBLIC;
 REVOKE EXECUTE ON FUNCTION settle_token(text, text), join_late_devices(text[], text[], text[], text[]) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION settle_token(text, text), join_late_devices(text[], text[], text[], text[])
@@ -83,8 +85,8 @@ REVOKE EXECUTE ON FUNCTION revoke_stale_push_subscriptions(integer), forget_in_f
 GRANT EXECUTE ON FUNCTION revoke_stale_push_subscriptions(integer), forget_in_filters(text[], text[])
 TO bellhop_worker, bellhop_admin;
 
--- A signed-in user reaches only their own rows; nothing is visible where nobody is signed in. FORCE, so that not even the
--- owner of the tables slips by.
+-- A signed-in user can access only their own rows; without a sign-in, no row is visible. FORCE applies this to the
+-- owner of the tables, too.
 DO $$
 DECLARE
     owned record;
@@ -98,7 +100,7 @@ BEGIN
             ('notification_preferences', 'app = %1$s AND profile_id = %2$s'),
             ('push_subscriptions', 'app = %1$s AND profile_id = %2$s'),
             ('follows', 'app = %1$s AND user_id = %2$s'),
-            -- Hidden from the index: one tombstone is looked for, and never all of an app.
+            -- Written so that no index serves it: queries look for one tombstone, and never for all of an app.
             ('tombstones', 'app || '''' = %1$s'),
             ('reminders', 'app = %1$s AND user_id = %2$s')
         ) AS tables (name, own)
@@ -117,7 +119,7 @@ BEGIN
 END
 $$;
 
--- What runs with its owner's rights looks temporary tables up last: a caller could make one of any name.
+-- Functions with their owner's rights search temporary tables last, since a caller could create one of any name.
 DO $$
 DECLARE
     trusted regprocedure;
