@@ -296,7 +296,10 @@ cause_lost_digest() {
     before=$(pushes_of expo)
     stop scheduler TERM 60
     stop pool TERM 60
-    query "update bellhop.ledger set due_at = date_trunc('hour', now()) - interval '2 hours' where reason = 'digest' and state = 'w'" >/dev/null
+    query "update bellhop.ledger set due_at = past.due, decision = jsonb_build_object('until', past.name, 'digest', past.name)
+        from (select due, to_char(due at time zone 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.000\"Z\"') as name
+            from (select date_trunc('hour', now()) - interval '2 hours') as d(due)) as past
+        where reason = 'digest' and state = 'w'" >/dev/null
     start_workers "$trial_workers"
     start_scheduler
     settle_account "a digest whose time passed while nobody ran"

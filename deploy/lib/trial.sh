@@ -23,6 +23,7 @@ open_trial() {
     fi
     work=$(mktemp -d "${TMPDIR:-/var/tmp}/bellhop-$trial.XXXXXX")
     chmod 755 "$work"
+    printf '0\n' >"$work/repeats"
     open_data_folder "$work/roles"
     forget_private_urls "$checkout/.bellhop"
     unset BELLHOP_AMQP_URL BELLHOP_DATABASE_URL BELLHOP_LISTEN_URL BELLHOP_PROVIDERS BELLHOP_NAMESPACE
