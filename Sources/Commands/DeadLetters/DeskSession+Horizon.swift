@@ -38,6 +38,6 @@ extension DeskSession {
     private static func reason(_ cutoff: ReplayCutoff) -> String {
         cutoff.isByRetention
             ? "the records that prevent duplicates are deleted up to then (its \(Setting.retention.environmentName))"
-            : "the guard against doubles may have forgotten them (\(Setting.replayHorizon.environmentName))"
+            : "their notifications may have been deleted, so they could be sent twice (\(Setting.replayHorizon.environmentName))"
     }
 }

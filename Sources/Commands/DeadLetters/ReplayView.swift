@@ -133,7 +133,7 @@ extension ReplayOutcome {
         case .deferred: "deferred: waits in the ledger by a rule"
         case .failed: "failed: died again, open again"
         case .stillOwed: "still owed: was about to be sent anyway"
-        case .tooOld: "too old by now: the guard against doubles may have forgotten it, open again"
+        case .tooOld: "too old by now: its notification may have been deleted, so it could be sent twice; open again"
         case .cancelled: "cancelled before its turn, open again"
         default: rawValue.replacing("-", with: " ")
         }

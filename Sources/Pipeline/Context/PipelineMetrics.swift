@@ -212,7 +212,7 @@ struct DeliveryMetrics: Sendable {
         )
         lostClaims = registry.counter(
             "bellhop_lost_claims_total",
-            help: "Settlements ignored because the lease had expired."
+            help: "Settlements ignored because another batch had claimed the delivery."
         )
         revocations = registry.counter(
             "bellhop_revoked_devices_total",

@@ -147,7 +147,7 @@ package struct ReplayRunner: Service {
     /// The maximum of items in memory; their bodies have a separate limit.
     private static let page = 250
     private static let bodyWasCut = "only the beginning of its body is left, and that is not the message"
-    private static let mayBeForgotten = "what guards against doubles may have forgotten it"
+    private static let mayBeForgotten = "its notification may have been deleted, so it could be sent twice"
     private static let leastOutcomes = 10
     private static let lease = Duration.seconds(30)
     private static let breath = Duration.milliseconds(20)

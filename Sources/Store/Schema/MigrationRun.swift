@@ -82,7 +82,7 @@ struct MigrationRun {
             )
         }
         let others = rows.count > Self.named ? " and others" : ""
-        return "programs for schema \(least) or newer alone can run on what would be applied, and "
+        return "the new schema permits only programs for schema \(least) or newer, and "
             + words.joined(separator: ", ") + others + " \(rows.count == 1 ? "runs" : "run")"
     }
 

@@ -127,10 +127,11 @@ struct DeskTextTests {
 
     @Test("every reason that can be given has its line, in the runbook too")
     func advice() throws {
-        let runbook = try String(contentsOf: Self.repository("docs/runbooks/dead-letters.md"), encoding: .utf8)
-        for reason in DeadLetterCause.knownReasons {
-            #expect(DeadLetterAdvice.byReason[reason] != nil, "\(reason)")
-            #expect(runbook.contains("| `\(reason)` |"), "\(reason)")
+        let page = try String(contentsOf: Self.repository("docs/runbooks/dead-letters.md"), encoding: .utf8)
+        let runbook = page.replacing("`", with: "")
+        for (reason, advice) in DeadLetterAdvice.byReason {
+            #expect(runbook.contains("| \(reason) |"), "\(reason)")
+            #expect(runbook.contains("| \(advice) |"), "\(reason)")
         }
         #expect(Set(DeadLetterAdvice.byReason.keys) == DeadLetterCause.knownReasons)
     }

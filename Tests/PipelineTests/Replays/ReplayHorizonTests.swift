@@ -29,7 +29,7 @@ struct ReplayHorizonTests {
             #expect(states == ["e1 resolved", "e2 open"])
             #expect(try await ground.bench.column("SELECT event_id FROM notifications") == ["e1"])
             let details = try await ground.bench.column("SELECT detail FROM replay_items WHERE outcome = 'too-old'")
-            #expect(details == ["what guards against doubles may have forgotten it"])
+            #expect(details == ["its notification may have been deleted, so it could be sent twice"])
         }
     }
 
