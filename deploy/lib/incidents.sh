@@ -110,7 +110,7 @@ cause_crash_loop() {
     say "$trial" "22 workers were killed in $(seconds_since "$began")"
     wait "$lock" || true
     start_workers "$trial_workers"
-    settle_account "22 kills beside a locked table"
+    settle_account "22 kills with a locked table"
 }
 
 cause_alarm() {
@@ -118,7 +118,7 @@ cause_alarm() {
     push_under_alarm '[]'
     usual=$healthy_rate
     push_under_alarm '[{"provider": "fcm", "status": 503}]'
-    say "$trial" "under a memory alarm: $healthy_rate pushes of the healthy provider per second beside 503, $usual without"
+    say "$trial" "under a memory alarm: $healthy_rate pushes of the healthy provider per second with 503 from the other, $usual without"
     ((healthy_rate * 2 >= usual)) || die "that is less than half"
     settle_account "503 under a memory alarm"
 }
@@ -136,7 +136,7 @@ push_under_alarm() {
     set_faults "$1"
     began=$(query "select clock_timestamp()")
     start_role pool "$(ready_from 0 $((trial_workers - 1)))" pool --workers "$trial_workers"
-    wait_until 120 trial_says "$healthy_delivered" $((before + count)) || die "the healthy provider's pushes stand still"
+    wait_until 120 trial_says "$healthy_delivered" $((before + count)) || die "the healthy provider's pushes are stalled"
     healthy_rate=$(query "select round($count / extract(epoch from
         (select max(updated_at) from bellhop.deliveries where app = 'daily')
         - (select min(created_at) from bellhop.notifications where created_at >= '$began')))")
@@ -192,11 +192,11 @@ cause_slow_end() {
     wait_until 60 claims_are_above 150 || die "the workers claim nothing; see $data/log"
     stop pool TERM 60
     left=$(query "select count(*) from bellhop.ledger where state = 's'")
-    say "$trial" "after SIGTERM beside answers that take 28 s: $left deliveries are still claimed"
+    say "$trial" "after SIGTERM with answers that take 28 s: $left deliveries are still claimed"
     ((left == 0)) || die "the workers ended without settling them"
     set_faults '[]'
     start_workers "$trial_workers"
-    settle_account "SIGTERM beside a slow provider"
+    settle_account "SIGTERM with a slow provider"
 }
 
 # follow_topic TOPIC: followers with no device, so that a fan-out is records alone.
@@ -279,7 +279,7 @@ cause_paused_fan_out() {
     expect_all_followers paused1 "a fan-out that was paused for three days"
 }
 
-# Gathered notifications fall due while nobody runs: each user gets one digest when the roles are back.
+# Gathered notifications fall due while no role runs: each user gets one digest when the roles are back.
 cause_lost_digest() {
     local users=50 events=400 before
     awk -v users="$users" 'BEGIN { for (u = 1; u <= users; u++) {
@@ -302,7 +302,7 @@ cause_lost_digest() {
         where reason = 'digest' and state = 'w'" >/dev/null
     start_workers "$trial_workers"
     start_scheduler
-    settle_account "a digest whose time passed while nobody ran"
+    settle_account "a digest whose time passed while no role ran"
     say "$trial" "$events gathered notifications of $users users were $(($(pushes_of expo) - before)) pushes"
     (($(pushes_of expo) - before == users)) || die "each user is to get one digest; see $data/log"
 }
@@ -344,7 +344,7 @@ cause_clock() {
     cmp -s "$work/before" "$work/after" || { diff "$work/before" "$work/after" >&2; die "the wrong clock changed what is stored"; }
 }
 
-# What a wrong clock may have deleted, ended or planned; without the 500 events that come after it.
+# Prints the rows that a wrong clock may delete, end or plan, without those of the last COUNT events.
 stored_state() {
     query "select 'notifications ' || count(*) from bellhop.notifications where event_id !~ '^t[0-9]+\$' or substr(event_id, 2)::integer <= $((trial_sent - ${1:-0}))
         union all select 'devices ' || count(*) from bellhop.push_subscriptions where revoked_at is null

@@ -51,7 +51,7 @@ start_sandbox() {
         --apns "$(sandbox_at "$sandbox_apns")" --apns-sandbox "$(sandbox_at "$sandbox_apns_development")" \
         --smtp "$(sandbox_at "$sandbox_smtp")" --smtps "$(sandbox_at "$sandbox_smtps")" \
         --ca-out "$data/sandbox-ca.pem" --service-account-out "$data/sandbox-account.json" \
-        --apns-key "$data/sandbox-apns.p8" --apns-topics com.example.padel,com.example.daily \
+        --apns-key "$data/sandbox-apns.p8" --apns-topics "$(apns_topics)" \
         --subscription-out "$data/sandbox-browser.json" --vapid-public-key "$(<"$data/secrets/vapid.public")"
     wait_for_role sandbox "stands in for APNs, FCM, Expo, Web Push and a mail server"
     write_providers
@@ -74,28 +74,37 @@ make_sending_keys() {
     printf 'sandbox-password\n' | write_private "$secrets/mail-password"
 }
 
-# Writes each app's providers as its catalogue lists them under `providers`; daily lists none and gets several.
+# Prints the apps of the caller's own catalogues, one per line; the five samples' apps are left out.
+other_apps() {
+    local file app
+    for file in "$BELLHOP_CATALOGS"/*.json "$BELLHOP_CATALOGS"/*.json5; do
+        [[ -f $file ]] || continue
+        app=$(sed -n 's/^ *["'"'"']\{0,1\}app["'"'"']\{0,1\} *: *["'"'"']\([a-z0-9_-]*\)["'"'"'].*/\1/p' "$file" | head -n 1)
+        [[ -z $app || " drop safe venues padel daily " == *" $app "* ]] || printf '%s\n' "$app"
+    done
+}
+
+apns_topics() {
+    local app topics=com.example.padel,com.example.daily
+    for app in $(other_apps); do topics+=,com.example.$app; done
+    printf '%s' "$topics"
+}
+
+# Writes each app's providers as its catalogue lists them under `providers`; daily lists none and gets several. An app
+# that is not among the samples gets all of them.
 write_providers() {
     local fcm expo webpush
     fcm="fcm: { serviceAccount: \"sandbox-account.json\", endpoint: \"https://$(sandbox_at)\", caFile: \"sandbox-ca.pem\" }"
     expo="expo: { endpoint: \"https://$(sandbox_at)\", caFile: \"sandbox-ca.pem\" }"
     webpush=$(webpush_section)
     write_private "$data/providers.json5" <<JSON5
-// Written by deploy/up at each start: the five apps' pushes and mails go to the sandbox on this machine.
+// Written by deploy/up at each start: the pushes and mails of all apps go to the sandbox on this machine.
 {
   drop: {
     $expo,
     $webpush,
     $fcm,
-    email: {
-      server: "smtps://$(sandbox_at "$sandbox_smtps")",
-      user: "bellhop",
-      passwordFile: "secrets/mail-password",
-      from: "Drop <no-reply@drop.example>",
-      linkBase: "https://drop.example",
-      unsubscribe: { url: "https://drop.example/u", keyFile: "secrets/unsubscribe.key" },
-      caFile: "sandbox-ca.pem",
-    },
+    $(email_section Drop no-reply@drop.example),
   },
   safe: {
     $fcm,
@@ -113,7 +122,36 @@ write_providers() {
     $webpush,
     $fcm,
   },
+$(for app in $(other_apps); do other_section "$app"; done)
 }
+JSON5
+}
+
+# Uses the `fcm`, `expo` and `webpush` of write_providers.
+other_section() {
+    cat <<JSON5
+  "$1": {
+    $(apns_section "com.example.$1"),
+    $expo,
+    $webpush,
+    $fcm,
+    $(email_section "$1" "no-reply@$1.example"),
+  },
+JSON5
+}
+
+# email_section NAME ADDRESS: mails from that sender through the sandbox's mail server.
+email_section() {
+    cat <<JSON5
+email: {
+      server: "smtps://$(sandbox_at "$sandbox_smtps")",
+      user: "bellhop",
+      passwordFile: "secrets/mail-password",
+      from: "$1 <$2>",
+      linkBase: "https://${2#*@}",
+      unsubscribe: { url: "https://${2#*@}/u", keyFile: "secrets/unsubscribe.key" },
+      caFile: "sandbox-ca.pem",
+    }
 JSON5
 }
 
