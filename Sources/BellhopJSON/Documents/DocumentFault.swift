@@ -1,14 +1,14 @@
-/// One thing wrong in a document that people write, so that one of them can go there and mend it.
+/// A fault in a document that operators write, with the place to correct.
 public struct DocumentFault: Hashable, Sendable, CustomStringConvertible {
     /// The name of the file.
     public let file: String
-    /// The line from 1; 0 where the file could not be read at all.
+    /// The line, counted from 1; 0 if the file could not be read.
     public let line: Int
-    /// The column from 1; 0 where the line is.
+    /// The column, counted from 1; 0 if the line is 0.
     public let column: Int
-    /// The place inside the document; the root where the file as a whole is at fault.
+    /// The place inside the document; the root if the fault concerns the whole file.
     public let pointer: JSONPointer
-    /// What was expected there, what was found, or what to do; never a secret.
+    /// The expectation, the finding or the correction; never a secret.
     public let message: String
 
     /// File, place and expectation in one line: `drop.json5:12:5: /types/security/priority: expected …`.
@@ -18,17 +18,17 @@ public struct DocumentFault: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Everything that is wrong in one or more documents, at once.
+/// All faults of one or more documents.
 public struct DocumentFaults: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The faults, file by file in the order given, each file's in the order of its lines; never empty.
+    /// The faults, grouped by file in the given order and sorted by line within each file; never empty.
     public let faults: [DocumentFault]
 
-    /// Takes what was found.
+    /// Creates the error from the faults of documents.
     package init(faults: [DocumentFault]) {
         self.faults = faults
     }
 
-    /// A file that cannot be read at all.
+    /// Creates the error for a file that cannot be read.
     package init(unreadable file: String, _ message: String) {
         faults = [DocumentFault(file: file, line: 0, column: 0, pointer: .root, message: message)]
     }

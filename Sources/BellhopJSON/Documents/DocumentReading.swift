@@ -1,13 +1,15 @@
-/// A document while it is read: where its values stand, and what was found wrong with them; lives no longer than that.
+/// A document during reading, with the places of its values and the faults found so far.
+///
+/// It is discarded after the document has been read.
 package final class DocumentReading {
-    /// The whole document; nil where the text has another grammar, which is reported then.
+    /// The whole document; `nil` if its text violates the grammar, which is reported.
     package private(set) var root: JSONValue?
-    /// In the order in which they were found.
+    /// The faults in the order in which they were found.
     package private(set) var faults: [DocumentFault] = []
 
     private let file: String
     private let bytes: [UInt8]
-    /// Where members and elements begin, in bytes.
+    /// The byte offsets at which members and elements begin.
     private var offsets: [JSONPointer: Int] = [:]
 
     package init(
@@ -25,19 +27,22 @@ package final class DocumentReading {
         }
     }
 
-    /// The document's one object, or a report.
+    /// Returns the document's top-level object; reports a fault if it is not an object.
     package func scope(expected: String = "an object") -> JSONScope? {
         root.flatMap { scope(of: $0, at: .root, expected: expected) }
     }
 
-    /// The object at a place, or a report.
+    /// Returns the object at a place; reports a fault if the value is not an object.
     package func scope(of value: JSONValue, at place: JSONPointer, expected: String = "an object") -> JSONScope? {
         if let object = value.object { return JSONScope(object: object, place: place, reading: self) }
         report(place, "expected \(expected), found \(value.describedKind)")
         return nil
     }
 
-    /// Reports a fault at a place, or at its nearest ancestor that the file has; of the whole, at its beginning.
+    /// Reports a fault at a place.
+    ///
+    /// If the place is not in the file, the position of its nearest ancestor is reported; the position of the root is
+    /// the beginning of the file.
     package func report(_ pointer: JSONPointer, _ message: String) {
         var steps = pointer.steps
         var offset = offsets[pointer]
@@ -53,12 +58,12 @@ package final class DocumentReading {
         faults.append(DocumentFault(file: file, line: line, column: column, pointer: pointer, message: message))
     }
 
-    /// The faults in the order of lines, which is how a person goes through them.
+    /// The faults sorted by line and column, the order in which they are corrected.
     package var inOrder: [DocumentFault] {
         faults.sorted { ($0.line, $0.column) < ($1.line, $1.column) }
     }
 
-    /// What was read, where nothing is wrong.
+    /// Returns the value if the document has no faults, or else all faults.
     package func result<Value>(_ value: Value?) -> Result<Value, DocumentFaults> {
         guard let value, faults.isEmpty else { return .failure(DocumentFaults(faults: inOrder)) }
         return .success(value)

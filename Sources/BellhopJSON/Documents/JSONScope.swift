@@ -1,11 +1,13 @@
-/// One object of a document while it is read: finds values by key, says what was expected where they are wrong, and lets
-/// the reader go on, so that one run shows every fault.
+/// One object of a document during reading.
+///
+/// It finds values by key and reports the expected value for each invalid one. The reader continues after a fault, so
+/// that one run shows every fault.
 package struct JSONScope {
     package let object: JSONObject
     package let place: JSONPointer
     package let reading: DocumentReading
 
-    /// Reports every key that is not among these.
+    /// Reports every key that is not in the list.
     package func expectKeys(_ known: [String]) {
         for member in object.members where !known.contains(member.key) {
             let near = NearestName.find(member.key, among: known)
@@ -14,7 +16,8 @@ package struct JSONScope {
         }
     }
 
-    /// The same without the members that are `null`, as serializers write it for what is absent; reports unknown keys.
+    /// Reports unknown keys and returns the scope without members that are `null`, which serializers write for absent
+    /// values.
     package func knowing(_ keys: [String]) -> JSONScope {
         expectKeys(keys)
         let members = object.members.filter { $0.value != .null }
@@ -29,9 +32,9 @@ package struct JSONScope {
         report(key, "expected \(expected), found \(object[key].map(\.describedKind) ?? "nothing")")
     }
 
-    /// A value that `read` understands, or a report.
+    /// Returns the value if `read` accepts it, and reports a fault otherwise.
     ///
-    /// An absent key is reported only when it is required.
+    /// An absent key is reported only if it is required.
     package func value<Value>(
         _ key: String,
         _ expected: String,
@@ -44,7 +47,7 @@ package struct JSONScope {
         return nil
     }
 
-    /// A text that keeps a rule.
+    /// Returns the text if it meets the condition, and reports a fault otherwise.
     package func text(
         _ key: String,
         _ expected: String,
@@ -59,7 +62,9 @@ package struct JSONScope {
         return object.map { JSONScope(object: $0, place: place.key(key), reading: reading) }
     }
 
-    /// The objects of a list; what is none is reported and left out.
+    /// Returns the objects of a list.
+    ///
+    /// Elements that are not objects are reported and left out.
     package func scopes(_ key: String, _ expected: String = "a list", required: Bool = false) -> [JSONScope] {
         let elements = value(key, expected, required: required, \.array) ?? []
         return elements.enumerated().compactMap { index, element in
@@ -77,7 +82,7 @@ package struct JSONScope {
         }
     }
 
-    /// A word out of a closed list.
+    /// Returns a value from a closed list.
     package func word<Word: RawRepresentable & CaseIterable>(
         _ key: String,
         as type: Word.Type,
@@ -86,7 +91,7 @@ package struct JSONScope {
         value(key, Self.oneOf(type), required: required) { $0.string.flatMap(Word.init(rawValue:)) }
     }
 
-    /// Words out of a closed list, each once, in their order.
+    /// Returns values from a closed list, each at most once, in the order of the document.
     package func words<Word: RawRepresentable & CaseIterable & Hashable>(
         _ key: String,
         as type: Word.Type
@@ -94,13 +99,15 @@ package struct JSONScope {
         list(key, Self.oneOf(type)) { $0.string.flatMap(Word.init(rawValue:)) }
     }
 
-    /// What a closed list has, for messages: `expected one of high, normal, low`.
+    /// Returns the values of a closed list for messages, such as the last part of `expected one of high, normal, low`.
     package static func oneOf<Word: RawRepresentable & CaseIterable>(_ type: Word.Type) -> String
     where Word.RawValue == String {
         "one of " + type.allCases.map(\.rawValue).joined(separator: ", ")
     }
 
-    /// A list of at least one thing, each once; what cannot be read is reported and left out.
+    /// Returns the elements of a list with at least one element.
+    ///
+    /// Duplicates are reported. Elements that cannot be read are reported and left out.
     package func list<Element: Hashable>(
         _ key: String,
         _ expected: String,

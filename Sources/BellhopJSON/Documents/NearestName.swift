@@ -1,19 +1,20 @@
-/// Finds what a misspelt name was meant to be.
+/// Finds the candidate that a misspelt name probably meant.
 package enum NearestName {
-    /// The candidate with the fewest edits, at most a third of the name's length (two of a short one); nil where none is
-    /// that near.
+    /// Returns the candidate with the fewest edits; `nil` if no candidate is near.
+    ///
+    /// The limit is a third of the name's length, but at least two edits.
     package static func find(_ name: String, among candidates: [String]) -> String? {
         find(name, among: candidates, within: max(2, name.count / 3))
     }
 
-    /// `, did you mean that?`, to be said behind what is wrong with a name; empty where nothing is near.
+    /// Returns `, did you mean NAME?` as the end of an error message; empty if no candidate is near.
     package static func hint(_ name: String, among candidates: [String]) -> String {
         find(name, among: candidates).map { ", did you mean \($0)?" } ?? ""
     }
 
-    /// The candidate with the fewest edits, nil where it takes more than `limit`.
+    /// Returns the candidate with the fewest edits; `nil` if it needs more than `limit` edits.
     package static func find(_ name: String, among candidates: [String], within limit: Int) -> String? {
-        // A name from outside may be long; the work grows with its length.
+        // A name from outside may be long, and the work grows with its length.
         guard name.count <= 100 else { return nil }
         let letters = Array(name.lowercased())
         let nearest = candidates.map { (name: $0, edits: edits(letters, Array($0.lowercased()))) }
@@ -22,7 +23,10 @@ package enum NearestName {
         return nearest.name
     }
 
-    /// Insertions, deletions, replacements and swaps of neighbours that turn one into the other, without regard to case.
+    /// Returns the number of insertions, deletions, replacements and swaps of neighbours that turn one name into the
+    /// other.
+    ///
+    /// Case is ignored.
     private static func edits(_ from: [Character], _ to: [Character]) -> Int {
         var beforeLast = [Int]()
         var last = Array(0...to.count)

@@ -1,55 +1,59 @@
-/// Why some bytes are not JSON, and where: a person with an editor can go there.
+/// The reason why bytes are not valid JSON, with the position for an editor.
 public struct JSONFault: Error, Hashable, Sendable {
-    /// What is wrong; the raw value is the sentence that goes to the reader.
+    /// The kind of fault; the raw value is the sentence shown to the user.
     public enum Code: String, CaseIterable, Sendable {
-        /// Nothing but white space.
+        /// The text contains only white space.
         case empty = "there is no value"
         /// The text stops inside a value.
         case unexpectedEnd = "the text ends inside a value"
-        /// A byte that cannot stand here.
+        /// A byte is not allowed at its position.
         case unexpectedCharacter = "unexpected character"
-        /// Something follows the value.
+        /// More text follows the value.
         case trailingContent = "there is more text after the end of the value"
         /// The text begins with a byte order mark.
         case byteOrderMark = "the text begins with a byte order mark; write UTF-8 without one"
-        /// Bytes that are not UTF-8.
+        /// The bytes are not valid UTF-8.
         case invalidUTF8 = "the text is not valid UTF-8"
-        /// An escape such as `\ud800` without its other half.
+        /// An escape such as `\ud800` lacks its other half.
         case loneSurrogate = "an escaped surrogate has no other half"
-        /// An unknown or incomplete escape.
+        /// An escape is unknown or incomplete.
         case invalidEscape = "invalid escape in a string"
-        /// A raw control character inside a string.
+        /// A string contains a raw control character.
         case controlCharacter = "a control character inside a string must be escaped"
-        /// Digits that do not form a number.
+        /// The digits do not form a number.
         case invalidNumber = "invalid number"
-        /// `Infinity` or `NaN`.
+        /// The number is `Infinity` or `NaN`.
         case nonFiniteNumber = "Infinity and NaN are not accepted"
-        /// The same key twice in one object: readers disagree on which one counts, so neither does.
+        /// An object contains the same key twice.
+        ///
+        /// Parsers disagree on which value counts, so neither is accepted.
         case duplicateKey = "duplicate key in one object"
-        /// More levels than the limit.
+        /// The document has more levels than the limit.
         case tooDeep = "nested too deep"
-        /// More bytes than the limit.
+        /// The document has more bytes than the limit.
         case tooLarge = "larger than the limit"
-        /// A comment that is never closed.
+        /// A comment is never closed.
         case unterminatedComment = "a comment is not closed"
     }
 
-    /// What is wrong.
+    /// The kind of fault.
     public let code: Code
-    /// Where, in bytes from the beginning.
+    /// The offset of the fault in bytes from the beginning.
     public let offset: Int
-    /// The line, from 1.
+    /// The line, counted from 1.
     public let line: Int
-    /// The column in characters (code points), from 1.
+    /// The column in characters (code points), counted from 1.
     public let column: Int
 
-    /// What is wrong and where, in one line; never contains the text itself.
+    /// The kind and position of the fault in one line; never contains the document's text.
     public var message: String {
         "\(code.rawValue) (line \(line), column \(column), byte \(offset))"
     }
 }
 
-/// What stops a reader: turned into a `JSONFault` only at the door, since counting lines costs a walk.
+/// The internal error that stops the reader.
+///
+/// It becomes a `JSONFault` only at the interface, because counting lines needs a pass over the text.
 struct JSONStop: Error {
     let code: JSONFault.Code
     let offset: Int
@@ -60,11 +64,11 @@ struct JSONStop: Error {
     }
 }
 
-/// Line and column of a byte offset.
+/// The line and column of a byte offset.
 struct TextPlace {
-    /// From 1; a line ends with LF, CR or CR LF.
+    /// The line, counted from 1; a line ends with LF, CR or CR LF.
     let line: Int
-    /// From 1, in code points.
+    /// The column in code points, counted from 1.
     let column: Int
 
     init(offset: Int, in bytes: UnsafeBufferPointer<UInt8>) {

@@ -1,61 +1,70 @@
-/// Reads JSON, strictly and within limits, whatever the bytes are.
+/// Parses JSON strictly and within limits, for any input bytes.
 ///
-/// Refused beside plain syntax errors: invalid UTF-8, lone surrogates, a byte order mark, control characters, a key
-/// that stands twice in one object (readers disagree on which counts, which is how one of them gets deceived), more
-/// levels or bytes than the limit. Depth is checked before going down, so that no input can exhaust the stack.
+/// In addition to syntax errors, it rejects invalid UTF-8, lone surrogates, a byte order mark and control characters.
+/// It rejects more levels or bytes than the limit. It also rejects a key that appears twice in one object: parsers
+/// disagree on which value counts, and an attacker can use the difference. Depth is checked before each descent, so
+/// that no input can exhaust the stack.
 public struct JSONParser: Sendable {
-    /// Which grammar is read.
+    /// The grammar of the input.
     public enum Dialect: Sendable {
-        /// RFC 8259 to the letter.
+        /// RFC 8259 without extensions.
         case strict
-        /// JSON5, for files that people write: comments, single quotes, bare keys, trailing commas, hexadecimal
-        /// numbers, explicit plus; `Infinity` and `NaN` are refused, and so are escapes inside bare keys.
+        /// JSON5, for files that operators write.
+        ///
+        /// It adds comments, single quotes, bare keys, trailing commas, hexadecimal numbers and explicit plus signs.
+        /// `Infinity` and `NaN` are rejected, and so are escapes inside bare keys.
         case json5
     }
 
-    /// What a document may measure.
+    /// The maximum size and depth of a document.
     public struct Limits: Sendable {
-        /// Bytes of the whole document.
+        /// The maximum number of bytes of the whole document.
         public var bytes: Int
-        /// Arrays and objects inside one another; never more than 512, whatever is asked for.
+        /// The maximum nesting depth of arrays and objects; never more than 512, even if a higher value is requested.
         public var depth: Int
 
-        /// Limits of one's own choice.
+        /// Creates custom limits.
         public init(bytes: Int, depth: Int) {
             self.bytes = bytes
             self.depth = min(depth, 512)
         }
 
-        /// What an event may measure: 256 KiB, 32 levels.
+        /// The limits of an event: 256 KiB, 32 levels.
         public static let event = Limits(bytes: 256 * 1024, depth: 32)
-        /// What a message between workers may measure, which names up to a thousand notifications of one user: 1 MiB.
+        /// The limits of a message between workers: 1 MiB, 32 levels.
+        ///
+        /// Such a message names up to a thousand notifications of one user.
         public static let work = Limits(bytes: 1024 * 1024, depth: 32)
-        /// What a catalogue file may measure: 4 MiB, 32 levels.
+        /// The limits of a catalogue file: 4 MiB, 32 levels.
         public static let catalog = Limits(bytes: 4 * 1024 * 1024, depth: 32)
     }
 
     private let dialect: Dialect
     private let limits: Limits
 
-    /// A parser for one grammar; it holds no state and may be shared.
+    /// Creates a parser for one grammar.
+    ///
+    /// It holds no state and may be shared between threads.
     public init(dialect: Dialect = .strict, limits: Limits = .event) {
         self.dialect = dialect
         self.limits = limits
     }
 
-    /// Reads one document.
+    /// Parses one document.
     public func parse(_ bytes: [UInt8]) -> Result<JSONValue, JSONFault> {
         bytes.withUnsafeBufferPointer { bytes in
             document(bytes).map(\.root)
         }
     }
 
-    /// Reads one document where it lies, such as in a row of a database; the bytes are read during the call only.
+    /// Parses one document in place, such as in a row of a database.
+    ///
+    /// The bytes are read only during the call.
     package func parse(_ bytes: UnsafeRawBufferPointer) -> Result<JSONValue, JSONFault> {
         bytes.withMemoryRebound(to: UInt8.self) { document($0).map(\.root) }
     }
 
-    /// Reads one document, with what else was noticed on the way.
+    /// Parses one document and returns it with the reader's further observations.
     package func document(_ bytes: UnsafeBufferPointer<UInt8>, recordingPlaces: Bool = false) -> Result<
         JSONDocument, JSONFault
     > {
@@ -73,11 +82,13 @@ public struct JSONParser: Sendable {
     }
 }
 
-/// A document that was read, with what the reader noticed on the way.
+/// A parsed document with the reader's observations.
 package struct JSONDocument {
     package let root: JSONValue
-    /// Whether a string with U+0000 or a number that might not be portable came by; only then is a walk worth it.
+    /// Whether the document may contain U+0000 in a string or a number that is not portable.
+    ///
+    /// Only then is an inspection of all values worthwhile.
     package let needsInspection: Bool
-    /// Where members and elements begin, in bytes, by pointer; empty unless asked for.
+    /// The byte offsets at which members and elements begin, by pointer; empty unless requested.
     package let places: [JSONPointer: Int]
 }

@@ -1,6 +1,6 @@
-/// What JSON5 adds to the strict grammar.
+/// The additions of JSON5 to the strict grammar.
 extension JSONReader {
-    /// Skips one comment or one of the rarer spaces; false when there is neither.
+    /// Skips one comment or one rare space character; returns false if neither is at the cursor.
     mutating func skipExtendedSpace() throws(JSONStop) -> Bool {
         switch current {
         case 0x0B, 0x0C:
@@ -18,7 +18,9 @@ extension JSONReader {
         }
     }
 
-    /// Bytes of the space at the cursor that is not ASCII (no-break, line and paragraph separator, category Zs).
+    /// Returns the length in bytes of the non-ASCII space at the cursor, or 0.
+    ///
+    /// Such spaces are the no-break space, the line and paragraph separators and category Zs.
     private func extendedSpaceLength() -> Int {
         let rest = bytes[position..<min(position + 3, bytes.count)]
         if rest.starts(with: [0xC2, 0xA0]) { return 2 }
@@ -54,7 +56,7 @@ extension JSONReader {
         if let fault = UTF8Check.firstFault(in: comment) { throw stop(.invalidUTF8, at: start + fault) }
     }
 
-    /// A single-quoted string, a number that begins with a sign or a point, or a refusal.
+    /// Reads a single-quoted string or a number that begins with a plus sign or a point; rejects everything else.
     mutating func extendedValue() throws(JSONStop) -> JSONValue {
         switch current {
         case UInt8(ascii: "'"): return .string(try string())
@@ -68,7 +70,7 @@ extension JSONReader {
         }
     }
 
-    /// A key in single quotes or without any.
+    /// Reads a key in single quotes or without quotes.
     mutating func extendedKey() throws(JSONStop) -> String {
         if current == UInt8(ascii: "'") { return try string() }
         let start = position
@@ -90,7 +92,9 @@ extension JSONReader {
         }
     }
 
-    /// Escapes that only JSON5 knows; the cursor stands behind `letter`.
+    /// Reads an escape that only JSON5 defines.
+    ///
+    /// The cursor is behind `letter`.
     mutating func extendedEscape(_ letter: UInt8, at start: Int, into buffer: inout [UInt8]) throws(JSONStop) {
         switch letter {
         case UInt8(ascii: "v"): buffer.append(0x0B)
@@ -103,16 +107,17 @@ extension JSONReader {
             if (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(current) { throw stop(.invalidEscape, at: start) }
             append("\0", to: &buffer)
         case UInt8(ascii: "1")...UInt8(ascii: "9"): throw stop(.invalidEscape, at: start)
-        case 0x0D:  // A line that goes on: nothing is added.
+        case 0x0D:  // A line continuation adds nothing.
             if current == 0x0A { position += 1 }
         case 0x0A: break
         default: buffer.append(letter)
         }
     }
 
-    /// Numbers of JSON5, rewritten so that they are JSON: hexadecimal, and a point without digits on one side.
+    /// Reads a number that only JSON5 allows and rewrites it as JSON.
     ///
-    /// The cursor stands behind the sign; nil, with the cursor unmoved, when the strict grammar will do.
+    /// Such numbers are hexadecimal, or have no digits on one side of the point. The cursor is behind the sign. The
+    /// result is `nil`, with the cursor unmoved, if the strict grammar can read the number.
     mutating func extendedNumber(from start: Int) throws(JSONStop) -> JSONNumber? {
         let digits = position
         let sign = digits > start ? "-" : ""

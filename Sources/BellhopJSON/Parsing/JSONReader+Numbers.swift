@@ -1,5 +1,5 @@
 extension JSONReader {
-    /// Beyond this many characters a number is worth a second look.
+    /// The length in characters above which a number needs an inspection.
     private static let longNumber = 300
 
     /// Reads the number at the cursor and keeps its text.
@@ -17,7 +17,7 @@ extension JSONReader {
         return JSONNumber(checked: text(from: start))
     }
 
-    /// One zero, or digits that do not begin with one.
+    /// Reads a single zero, or digits that do not begin with zero.
     private mutating func integerPart(from start: Int) throws(JSONStop) {
         if current == UInt8(ascii: "0") {
             position += 1
@@ -35,7 +35,7 @@ extension JSONReader {
         guard skipDigits() else { throw numberStop(start) }
     }
 
-    /// Whether there was at least one digit.
+    /// Skips digits and returns whether there was at least one.
     mutating func skipDigits() -> Bool {
         let start = position
         while current >= UInt8(ascii: "0") && current <= UInt8(ascii: "9") { position += 1 }

@@ -1,5 +1,5 @@
 extension JSONReader {
-    /// Reads the string at the cursor, which stands on its quote.
+    /// Reads the string at the cursor, which is on the opening quote.
     mutating func string() throws(JSONStop) -> String {
         let quote = current
         let start = position + 1
@@ -21,7 +21,7 @@ extension JSONReader {
         return String(decoding: content, as: UTF8.self)
     }
 
-    /// Goes over bytes that need no attention, eight at a time: printable ASCII but quote and backslash.
+    /// Skips bytes that need no attention, eight at a time: printable ASCII except the quote and the backslash.
     @inline(__always)
     private func plainRun(from start: Int, quote: UInt8) -> Int {
         let ones: UInt64 = 0x0101_0101_0101_0101
@@ -33,7 +33,7 @@ extension JSONReader {
             let word = raw.loadUnaligned(fromByteOffset: index, as: UInt64.self)
             let quoted = word ^ quotes
             let escaped = word ^ (ones &* 0x5C)
-            // The top bit of a byte is set where that byte is zero, or below the control limit; borrows may set more,
+            // The top bit of a byte is set if that byte is zero or below the control limit. Borrows may set more bits,
             // which only ends the fast run early.
             let hits =
                 ((quoted &- ones) & ~quoted) | ((escaped &- ones) & ~escaped) | ((word &- ones &* 0x20) & ~word) | word
@@ -43,7 +43,7 @@ extension JSONReader {
         return index
     }
 
-    /// Reads a string that has at least one escape, into a buffer of its own.
+    /// Reads a string with at least one escape into a separate buffer.
     private mutating func escapedString(from start: Int, quote: UInt8) throws(JSONStop) -> String {
         var buffer: [UInt8] = []
         position = start
@@ -85,7 +85,7 @@ extension JSONReader {
         }
     }
 
-    /// The scalar of `\uXXXX`, or of the two halves of a pair.
+    /// Reads the scalar of `\uXXXX`, or of a surrogate pair.
     private mutating func escapedScalar(at start: Int) throws(JSONStop) -> Unicode.Scalar {
         let first = try hexadecimal(digits: 4, at: start)
         if let scalar = Unicode.Scalar(first) { return scalar }

@@ -1,7 +1,8 @@
-/// A cursor over bytes that reads one document; the strict grammar lives here, what JSON5 adds in an extension.
+/// A cursor over bytes that reads one document.
 ///
-/// Every access to `bytes` is preceded by a check against its count: an unchecked pointer is what makes this fast. There is
-/// one of it for a document, and no copy.
+/// This type reads the strict grammar; an extension adds JSON5. Every access to `bytes` follows a check against its
+/// count, because the unchecked pointer is the reason for the reader's speed. Each document has one reader, which is
+/// never copied.
 struct JSONReader: ~Copyable {
     let bytes: UnsafeBufferPointer<UInt8>
     let isJSON5: Bool
@@ -18,7 +19,7 @@ struct JSONReader: ~Copyable {
         path = recordingPlaces ? .root : nil
     }
 
-    /// The byte at the cursor; 0 at the end, which is no legal byte outside a string.
+    /// The byte at the cursor; 0 at the end, because 0 is not a legal byte outside a string.
     @inline(__always)
     var current: UInt8 { position < bytes.count ? bytes[position] : 0 }
 
@@ -26,7 +27,7 @@ struct JSONReader: ~Copyable {
         JSONStop(code: code, offset: offset ?? position)
     }
 
-    /// The end when there is nothing left, an unexpected character otherwise.
+    /// Returns the unexpected end if no bytes are left, and an unexpected character otherwise.
     func unexpected() -> JSONStop {
         stop(position < bytes.count ? .unexpectedCharacter : .unexpectedEnd)
     }
@@ -67,7 +68,7 @@ struct JSONReader: ~Copyable {
         }
     }
 
-    /// Reads one of the three words of the grammar.
+    /// Reads one of the grammar's three literals.
     private mutating func word(_ word: StaticString, _ value: JSONValue) throws(JSONStop) -> JSONValue {
         for index in 0..<word.utf8CodeUnitCount {
             guard current == word.utf8Start[index] else { throw unexpected() }
@@ -118,7 +119,7 @@ struct JSONReader: ~Copyable {
         return JSONObject(unique: members.members)
     }
 
-    /// Whether another element follows.
+    /// Skips a comma and returns whether another element follows.
     ///
     /// A comma before the closing bracket is an error, except in JSON5.
     private mutating func skipComma(before closing: UInt8) throws(JSONStop) -> Bool {

@@ -1,7 +1,8 @@
-/// Well-formedness of UTF-8 after table 3-7 of the Unicode standard: no overlong forms, no surrogates, nothing beyond
-/// U+10FFFF.
+/// Checks that UTF-8 is well-formed, as in table 3-7 of the Unicode standard.
+///
+/// Overlong forms, surrogates and values above U+10FFFF are ill-formed.
 enum UTF8Check {
-    /// The offset of the first ill-formed sequence, nil when all is well.
+    /// Returns the offset of the first ill-formed sequence; `nil` if there is none.
     static func firstFault(in bytes: UnsafeBufferPointer<UInt8>) -> Int? {
         var index = 0
         while index < bytes.count {
@@ -12,7 +13,7 @@ enum UTF8Check {
         return nil
     }
 
-    /// The length of the sequence that begins here, 0 when it is ill-formed.
+    /// Returns the length of the sequence at the index; 0 if it is ill-formed.
     private static func sequenceLength(in bytes: UnsafeBufferPointer<UInt8>, at index: Int) -> Int {
         let lead = bytes[index]
         if lead < 0x80 { return 1 }

@@ -1,5 +1,7 @@
-/// Members of an object while it is read, with an eye on repeated keys: by comparing while they are few, by hashing
-/// (with the process's own seed, so that nobody can prepare collisions) once they are many.
+/// The members of an object during reading, with a check for repeated keys.
+///
+/// A few keys are compared directly and many are hashed. The hash uses the seed of the process, so that an attacker
+/// cannot prepare collisions.
 struct UniqueMembers {
     private static let few = 16
     private(set) var members: [JSONObject.Member] = []
@@ -9,7 +11,7 @@ struct UniqueMembers {
         members.reserveCapacity(capacity)
     }
 
-    /// False when the key is there already.
+    /// Appends a member; returns false if the key is already present.
     mutating func append(_ key: String, _ value: JSONValue) -> Bool {
         if members.count < Self.few {
             for index in members.indices where members[index].key.hasSameBytes(as: key) { return false }

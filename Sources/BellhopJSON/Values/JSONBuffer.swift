@@ -1,6 +1,8 @@
-/// Memory that a text of JSON grows in: one run of copies, where an array would look at itself before each.
+/// A growing memory buffer for JSON text.
 ///
-/// What it writes is the canonical form that ``JSONWriter`` describes.
+/// It copies without the checks that an array makes before each append.
+///
+/// The output is the canonical form that ``JSONWriter`` describes.
 package struct JSONBuffer: ~Copyable {
     private var base: UnsafeMutablePointer<UInt8>
     package private(set) var count = 0
@@ -15,15 +17,15 @@ package struct JSONBuffer: ~Copyable {
         base.deallocate()
     }
 
-    /// What was written, in an array of just that size.
+    /// The written bytes, in an array of exactly that size.
     package var array: [UInt8] { Array(UnsafeBufferPointer(start: base, count: count)) }
 
-    /// Runs `body` on what was written; the pointer is valid during the call only.
+    /// Runs `body` on the written bytes; the pointer is valid only during the call.
     package func withBytes<R>(_ body: (UnsafeBufferPointer<UInt8>) -> R) -> R {
         body(UnsafeBufferPointer(start: base, count: count))
     }
 
-    /// The byte that was written last.
+    /// The last written byte; `nil` if the buffer is empty.
     package var last: UInt8? { count == 0 ? nil : base[count - 1] }
 
     @inline(__always)
@@ -40,7 +42,7 @@ package struct JSONBuffer: ~Copyable {
         count += bytes.count
     }
 
-    /// Text of our own, as it is.
+    /// Appends constant text without escaping.
     package mutating func append(_ text: StaticString) {
         append(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
@@ -50,7 +52,7 @@ package struct JSONBuffer: ~Copyable {
         digits.withUTF8 { append($0) }
     }
 
-    /// A quoted string of UTF-8.
+    /// Appends a quoted string of UTF-8 bytes.
     package mutating func append(quoting bytes: UnsafeBufferPointer<UInt8>) {
         reserve(bytes.count + 2)
         append(UInt8(ascii: "\""))
@@ -65,7 +67,7 @@ package struct JSONBuffer: ~Copyable {
         append(UInt8(ascii: "\""))
     }
 
-    /// A quoted string.
+    /// Appends a quoted string.
     package mutating func append(_ text: String) {
         text.withBytes { append(quoting: $0) }
     }
@@ -117,7 +119,7 @@ extension JSONBuffer {
         }
     }
 
-    /// An object, its keys in order.
+    /// Appends an object with sorted keys.
     package mutating func append(_ object: JSONObject) {
         append(UInt8(ascii: "{"))
         object.withPlacesByKey { places in

@@ -1,33 +1,35 @@
-/// A number as its source wrote it, so that an amount in wei keeps all of its digits and `1e999` does not turn into
-/// infinity unnoticed.
+/// A number in the notation of its source.
+///
+/// An amount in wei keeps all of its digits, and `1e999` does not become infinity unnoticed.
 public struct JSONNumber: Hashable, Sendable {
     /// The number in the grammar of RFC 8259.
     public let text: String
 
-    /// Takes a text that a reader has found to be a number.
+    /// Creates a number from text that a reader has validated.
     init(checked text: String) {
         self.text = text
     }
 
-    /// A whole number.
+    /// Creates a whole number.
     public init(_ value: Int64) {
         text = String(value)
     }
 
-    /// The value, when the text is a whole number without fraction and exponent that fits.
+    /// The value if the text is a whole number without fraction and exponent that fits into 64 bits; `nil` otherwise.
     public var int64: Int64? { Int64(text) }
 
-    /// The nearest double, or nil where that would be infinite.
+    /// The nearest double; `nil` if it is infinite.
     public var double: Double? {
         guard let value = Double(text), value.isFinite else { return nil }
         return value
     }
 
-    /// Whether every reader on the way can hold the number: magnitude within that of an IEEE double, and at most
-    /// 320 characters.
+    /// Whether every program in the chain can represent the number.
     ///
-    /// PostgreSQL refuses a `jsonb` number with more than 131,072 digits, and with it the whole batch that contains it;
-    /// and it writes exponents out, so that a few bytes of `1e99999` would come back as a hundred kilobytes.
+    /// Its magnitude must be within that of an IEEE double, and its text at most 320 characters long.
+    ///
+    /// PostgreSQL rejects a `jsonb` number with more than 131,072 digits, and with it the whole batch that contains the
+    /// number. It also writes exponents out, so that a few bytes of `1e99999` would return as a hundred kilobytes.
     public var isPortable: Bool {
         guard text.utf8.count <= 320 else { return false }
         guard let value = double else { return false }

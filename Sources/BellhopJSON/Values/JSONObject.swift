@@ -1,10 +1,10 @@
-/// An object's members in the order of the source, each key once.
+/// An object's members in the order of the source, with unique keys.
 public struct JSONObject: Sendable {
     /// One key with its value.
     public struct Member: Sendable {
         /// The key, unescaped.
         public let key: String
-        /// What it stands for.
+        /// The value of the key.
         public let value: JSONValue
 
         package init(key: String, value: JSONValue) {
@@ -16,18 +16,18 @@ public struct JSONObject: Sendable {
     /// All members, in order.
     public private(set) var members: [Member]
 
-    /// An object without members.
+    /// Creates an object without members.
     public init() {
         members = []
     }
 
-    /// An object of these members; of a repeated key, the last value stays.
+    /// Creates an object from pairs; the last value of a repeated key is used.
     public init(_ pairs: [(String, JSONValue)]) {
         self.init()
         for (key, value) in pairs { self[key] = value }
     }
 
-    /// Takes members whose keys are known to be unique.
+    /// Creates an object from members whose keys are known to be unique.
     package init(unique members: [Member]) {
         self.members = members
     }
@@ -35,12 +35,14 @@ public struct JSONObject: Sendable {
     /// Whether there are no members.
     public var isEmpty: Bool { members.isEmpty }
 
-    /// How many members there are.
+    /// The number of members.
     public var count: Int { members.count }
 
-    /// The value of a key; setting nil removes the member, setting a new key appends it.
+    /// The value of a key.
     ///
-    /// Looks through the members one after the other: objects here are small, and most are read once.
+    /// Setting `nil` removes the member; setting a new key appends it.
+    ///
+    /// The search is linear, because objects here are small and most are read only once.
     public subscript(key: String) -> JSONValue? {
         get { index(of: key).map { members[$0].value } }
         set {
@@ -53,7 +55,9 @@ public struct JSONObject: Sendable {
         }
     }
 
-    /// Finds values by their keys, for whoever looks for many: how long an object is nobody knows.
+    /// Returns a function that finds values by key, for callers with many lookups.
+    ///
+    /// Objects with many members get a hash table, because the size of an object is not known in advance.
     package func finder() -> (String) -> JSONValue? {
         guard count > Self.few else { return { self[$0] } }
         let values = Dictionary(
@@ -64,14 +68,14 @@ public struct JSONObject: Sendable {
     }
 
     private func index(of key: String) -> Int? {
-        // By index, and not by element: an element would be retained and released at every step.
+        // The loop uses indices, because a loop over elements would retain and release each element.
         for index in members.indices where members[index].key.hasSameBytes(as: key) { return index }
         return nil
     }
 }
 
 extension JSONObject: Equatable {
-    /// Whether both have the same keys with equal values, in whatever order.
+    /// Returns whether both objects have the same keys with equal values, in any order.
     public static func == (left: JSONObject, right: JSONObject) -> Bool {
         guard left.count == right.count else { return false }
         let ours = left.sortedByKey()
@@ -79,12 +83,14 @@ extension JSONObject: Equatable {
         return zip(ours, theirs).allSatisfy { $0.key.hasSameBytes(as: $1.key) && $0.value == $1.value }
     }
 
-    /// The members in the order of their keys' UTF-8 bytes.
+    /// Returns the members in the order of their keys' UTF-8 bytes.
     func sortedByKey() -> [Member] {
         withPlacesByKey { places in places.map { members[$0] } }
     }
 
-    /// The places of the members in the order of their keys' UTF-8 bytes, without a copy of any; valid during the call.
+    /// Runs `body` on the indices of the members in the order of their keys' UTF-8 bytes.
+    ///
+    /// No member is copied. The buffer is valid only during the call.
     func withPlacesByKey<Result>(_ body: (UnsafeMutableBufferPointer<Int>) -> Result) -> Result {
         withUnsafeTemporaryAllocation(of: Int.self, capacity: count) { memory in
             var places = memory
@@ -98,7 +104,7 @@ extension JSONObject: Equatable {
         }
     }
 
-    /// Most objects have a handful of members, and many are in order.
+    /// Sorts by insertion, because most objects have few members and many are already in order.
     private func sortFew(_ places: UnsafeMutableBufferPointer<Int>) {
         for next in places.indices.dropFirst() {
             var place = next
@@ -109,12 +115,12 @@ extension JSONObject: Equatable {
         }
     }
 
-    /// So few are sorted faster one by one.
+    /// The number of members up to which insertion sort and linear search are faster.
     private static let few = 16
 }
 
 extension String {
-    /// Order by UTF-8 bytes, which is also the order by code point.
+    /// Returns whether the string precedes another in the order of UTF-8 bytes, which equals the order of code points.
     fileprivate func precedesInBytes(_ other: String) -> Bool {
         withBytes { ours in
             other.withBytes { theirs in
@@ -128,7 +134,7 @@ extension String {
 }
 
 extension JSONObject: Hashable {
-    /// Agrees with equality: the order of the members does not count.
+    /// Hashes consistently with equality: the order of the members does not matter.
     public func hash(into hasher: inout Hasher) {
         for member in sortedByKey() {
             ByteKey(text: member.key).hash(into: &hasher)

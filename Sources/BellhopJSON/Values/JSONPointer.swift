@@ -1,16 +1,18 @@
-/// The place of a value inside a document (RFC 6901): `/to/users/3`; the empty text is the whole document.
+/// The place of a value inside a document (RFC 6901), such as `/to/users/3`; the empty text means the whole document.
 public struct JSONPointer: Hashable, Sendable, CustomStringConvertible {
-    /// The pointer as it is written.
+    /// The text of the pointer.
     public let text: String
 
-    /// The whole document.
+    /// The pointer to the whole document.
     public static let root = JSONPointer(checked: "")
 
     private init(checked text: String) {
         self.text = text
     }
 
-    /// Takes a written pointer; nil when it is neither empty nor begins with `/`, or has a `~` without `0` or `1`.
+    /// Creates a pointer from its text; `nil` if the text is invalid.
+    ///
+    /// Valid text is empty or begins with `/`, and each `~` is followed by `0` or `1`.
     public init?(_ text: String) {
         guard text.isEmpty || text.utf8.first == UInt8(ascii: "/") else { return nil }
         var afterTilde = false
@@ -22,7 +24,7 @@ public struct JSONPointer: Hashable, Sendable, CustomStringConvertible {
         self.text = text
     }
 
-    /// The place of a member of the object at this place.
+    /// Returns the place of a member of the object at this place.
     public func key(_ key: String) -> JSONPointer {
         guard key.utf8.contains(where: { $0 == UInt8(ascii: "~") || $0 == UInt8(ascii: "/") }) else {
             return JSONPointer(checked: "\(text)/\(key)")
@@ -38,7 +40,7 @@ public struct JSONPointer: Hashable, Sendable, CustomStringConvertible {
         return JSONPointer(checked: escaped)
     }
 
-    /// The place of an element of the array at this place.
+    /// Returns the place of an element of the array at this place.
     public func index(_ index: Int) -> JSONPointer {
         JSONPointer(checked: "\(text)/\(index)")
     }
@@ -60,7 +62,7 @@ public struct JSONPointer: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The value at this place, nil when there is none.
+    /// Returns the value at this place; `nil` if there is none.
     public func value(in document: JSONValue) -> JSONValue? {
         var value = document
         for step in steps {
@@ -78,12 +80,14 @@ public struct JSONPointer: Hashable, Sendable, CustomStringConvertible {
         return value
     }
 
-    /// Digits without a leading zero, as the RFC demands.
+    /// Returns the index that a step names.
+    ///
+    /// It must have no leading zero, as the RFC requires.
     private static func arrayIndex(_ step: String) -> Int? {
         guard step == "0" || step.utf8.first.map({ (0x31...0x39).contains($0) }) == true else { return nil }
         return Int(step)
     }
 
-    /// The pointer as it is written.
+    /// The text of the pointer.
     public var description: String { text }
 }

@@ -1,24 +1,24 @@
-/// JSON can be written down in Swift: `["amount": "2 000 kr", "retries": 3]`; `null` is `.null`.
+/// Allows JSON as Swift literals, such as `["amount": "2 000 kr", "retries": 3]`; `null` is `.null`.
 extension JSONValue: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
     ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
-    /// A string.
+    /// Creates a string.
     public init(stringLiteral text: String) { self = .string(text) }
-    /// A truth value.
+    /// Creates a Boolean.
     public init(booleanLiteral value: Bool) { self = .bool(value) }
-    /// A whole number.
+    /// Creates a whole number.
     public init(integerLiteral value: Int64) { self = .number(JSONNumber(value)) }
-    /// An array.
+    /// Creates an array.
     public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
 
-    /// An object; of a repeated key, the last value stays.
+    /// Creates an object; the last value of a repeated key is used.
     public init(dictionaryLiteral pairs: (String, JSONValue)...) {
         self = .object(JSONObject(pairs))
     }
 }
 
 extension JSONObject: ExpressibleByDictionaryLiteral {
-    /// An object; of a repeated key, the last value stays.
+    /// Creates an object; the last value of a repeated key is used.
     public init(dictionaryLiteral pairs: (String, JSONValue)...) {
         self.init(pairs)
     }

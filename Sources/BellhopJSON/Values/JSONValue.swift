@@ -1,23 +1,25 @@
-/// A JSON value that loses nothing of its source: numbers keep their digits, objects keep the order of their keys.
+/// A JSON value that preserves its source: numbers keep their digits, and objects keep the order of their keys.
 ///
-/// Two values are equal when they say the same: objects compare without regard to order, strings and keys byte by byte
-/// (Swift's own string equality would take two different spellings of an accented letter for one), numbers by their
-/// source text (`1` and `1.0` differ).
+/// Equality compares content. Objects compare without regard to order, and numbers by their source text (`1` and `1.0`
+/// differ). Strings and keys compare byte by byte, because Swift's string equality treats two different encodings of an
+/// accented letter as equal.
 public enum JSONValue: Sendable {
     /// `null`.
     case null
     /// `true` or `false`.
     case bool(Bool)
-    /// A number, with its digits as they were written.
+    /// A number, with its digits as written.
     case number(JSONNumber)
-    /// A string; may contain U+0000, which whoever validates has to refuse.
+    /// A string.
+    ///
+    /// It may contain U+0000, which the validation must reject.
     case string(String)
     /// An array.
     case array([JSONValue])
     /// An object with unique keys.
     case object(JSONObject)
 
-    /// The kind of value, in the words of JSON Schema.
+    /// The kind of value, in the terms of JSON Schema.
     public var typeName: String {
         switch self {
         case .null: "null"
@@ -29,7 +31,7 @@ public enum JSONValue: Sendable {
         }
     }
 
-    /// The kind of value with its article, for messages; never the value.
+    /// The kind of value with its article, for messages; never contains the value.
     package var describedKind: String {
         switch self {
         case .null: "null"
@@ -41,42 +43,42 @@ public enum JSONValue: Sendable {
         }
     }
 
-    /// The string, when this is one.
+    /// The string; `nil` if the value is of another kind.
     public var string: String? {
         guard case .string(let text) = self else { return nil }
         return text
     }
 
-    /// The object, when this is one.
+    /// The object; `nil` if the value is of another kind.
     public var object: JSONObject? {
         guard case .object(let object) = self else { return nil }
         return object
     }
 
-    /// The elements, when this is an array.
+    /// The elements of the array; `nil` if the value is of another kind.
     public var array: [JSONValue]? {
         guard case .array(let elements) = self else { return nil }
         return elements
     }
 
-    /// The truth value, when this is one.
+    /// The Boolean; `nil` if the value is of another kind.
     public var bool: Bool? {
         guard case .bool(let value) = self else { return nil }
         return value
     }
 
-    /// The number, when this is one.
+    /// The number; `nil` if the value is of another kind.
     public var number: JSONNumber? {
         guard case .number(let number) = self else { return nil }
         return number
     }
 
-    /// The value of a key, when this is an object that has it.
+    /// The value of a key; `nil` if this is not an object or the key is absent.
     public subscript(key: String) -> JSONValue? { object?[key] }
 }
 
 extension JSONValue: Equatable {
-    /// Whether both say the same; see the type's own description.
+    /// Returns whether both values have the same content, as the type's description defines it.
     public static func == (left: JSONValue, right: JSONValue) -> Bool {
         switch (left, right) {
         case (.null, .null): true
@@ -91,7 +93,7 @@ extension JSONValue: Equatable {
 }
 
 extension JSONValue: Hashable {
-    /// Agrees with equality: an object's members count without their order.
+    /// Hashes consistently with equality: the order of an object's members does not matter.
     public func hash(into hasher: inout Hasher) {
         switch self {
         case .null: hasher.combine(0)

@@ -1,10 +1,12 @@
-/// Writes JSON in one canonical form: keys in the order of their bytes, no white space, only the escapes that must be,
-/// numbers as their source wrote them.
+/// Writes JSON in one canonical form.
 ///
-/// The same value always gives the same bytes, so that they can be hashed and compared; reading them back gives an
+/// Keys are in the order of their bytes, there is no white space, only mandatory escapes are used, and numbers keep the
+/// text of their source.
+///
+/// The same value always gives the same bytes, so that they can be hashed and compared. Parsing the bytes gives an
 /// equal value.
 public enum JSONWriter {
-    /// The canonical bytes of a value.
+    /// Returns the canonical bytes of a value.
     public static func canonicalBytes(of value: JSONValue) -> [UInt8] {
         var json = JSONBuffer(capacity: 256)
         json.append(value)
@@ -25,7 +27,7 @@ public enum JSONWriter {
         json.withBytes { buffer.append(contentsOf: $0) }
     }
 
-    /// Appends an object, its keys in order.
+    /// Appends an object with sorted keys.
     public static func write(_ object: JSONObject, into buffer: inout [UInt8]) {
         write(.object(object), into: &buffer)
     }

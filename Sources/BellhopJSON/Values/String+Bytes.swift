@@ -1,7 +1,8 @@
 extension StringProtocol {
-    /// Whether both strings have the same UTF-8 bytes.
+    /// Returns whether both strings have the same UTF-8 bytes.
     ///
-    /// Swift's `==` finds canonically equivalent strings equal. A database does not, so identifiers and keys must not.
+    /// Swift's `==` treats canonically equivalent strings as equal. A database does not, so identifiers and keys must
+    /// not.
     @inlinable
     @inline(__always)
     package func hasSameBytes(as other: some StringProtocol) -> Bool {
