@@ -1,2 +1,2 @@
-// Whoever links the rules reads and writes JSON with them: documents of preferences, data of events.
+// Targets that import the rules also need JSON, for preference documents and the data of events.
 @_exported public import BellhopJSON

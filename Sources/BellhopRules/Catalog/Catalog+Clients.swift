@@ -1,7 +1,8 @@
 extension Catalog {
-    /// Through whom a device is reached that did not say so; nil where the app leaves more than one choice, or none.
+    /// Returns the provider for a device that does not name one; `nil` if the app has no suitable provider or more than
+    /// one.
     ///
-    /// A token of Expo's shows what it is; any other is none of Expo's.
+    /// Expo's tokens are recognised by their form, and any other token does not belong to Expo.
     package func provider(for platform: DevicePlatform, token: DeviceToken) -> PushProvider? {
         let isExpo = ["ExponentPushToken[", "ExpoPushToken["].contains { token.text.hasPrefix($0) }
         let fitting: [PushProvider] =
@@ -15,7 +16,9 @@ extension Catalog {
         return choice.count == 1 ? choice.first : nil
     }
 
-    /// The schemes of the app's own URLs, such as `drop`: where else than to its own site a client may follow a link.
+    /// The schemes of the app's own URLs, such as `drop`.
+    ///
+    /// A client may follow links to these schemes in addition to its own site.
     package var schemes: [String] {
         let links = [link, digest?.link] + types.map(\.link)
         let schemes = links.compactMap { $0?.scheme }.compactMap { template -> String? in
@@ -27,7 +30,8 @@ extension Catalog {
         return Set(schemes).sorted()
     }
 
-    /// Words of the catalogue in a reader's language, or one that they read as well, or the app's own.
+    /// Returns the catalogue's text in the user's language, in one that the user can read as well, or in the app's own
+    /// language.
     package func words(_ phrases: [LanguageTag: String], for reader: LanguageTag?) -> String? {
         guard let reader else { return phrases[language] }
         let names = [reader.text, String(reader.language)] + LanguageSet.kin(of: reader.language)

@@ -1,8 +1,8 @@
 extension Catalog {
-    /// The words and the link of one digest; nil where the app has none, or nothing was gathered.
+    /// Renders the texts and the link of one digest; `nil` if the app has no digest or nothing was gathered.
     ///
-    /// `titles` are those of the gathered notifications, the most important first; `count` is how many were gathered,
-    /// which may be more. Long titles are cut, and those that do not fit are left out and counted in `more`.
+    /// `titles` are those of the gathered notifications, the most important first. `count` is the number of gathered
+    /// notifications and may be larger. Long titles are cut. Titles that do not fit are left out and counted in `more`.
     public func renderDigest(titles: [String], count: Int, language: LanguageTag?) -> RenderedContent? {
         guard let digest, let first = titles.first,
             let words = digest.words.words(for: language, otherwise: self.language)
@@ -10,7 +10,7 @@ extension Catalog {
         var values = TemplateValues(data: JSONObject())
         var title = ""
         var body = ""
-        // A catalogue allows at least one title; a digest's templates name nothing that is not there.
+        // A catalogue allows at least one title, and a digest's templates use only known names.
         for shown in stride(from: digest.titleCount, through: 1, by: -1) {
             values = DigestValues(titles: titles, count: count, shown: shown).templateValues
             var faults: [ValueFault] = []
@@ -28,7 +28,9 @@ extension Catalog {
 }
 
 extension String {
-    /// The text itself, or as many whole characters as fit before an ellipsis; counted in code points.
+    /// Returns the text itself, or as many whole characters as fit before an ellipsis.
+    ///
+    /// Lengths are counted in code points.
     fileprivate func shortened(toLength longest: Int) -> String {
         guard !hasLength(0...longest) else { return self }
         var left = longest - 1
@@ -40,9 +42,9 @@ extension String {
     }
 }
 
-/// What a digest's templates can name, with a number of titles shown.
+/// The values that a digest's templates can use, for a given number of shown titles.
 private struct DigestValues {
-    /// Characters of a title.
+    /// The maximum length of a title in characters.
     private static let longestTitle = 120
 
     let titles: [String]

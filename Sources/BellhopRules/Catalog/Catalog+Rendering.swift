@@ -1,22 +1,24 @@
-/// A notification's words and link, ready for a reader.
+/// A notification's texts and link, ready for a user.
 public struct RenderedContent: Hashable, Sendable {
-    /// Never empty.
+    /// The title; never empty.
     public let title: String
-    /// May be empty.
+    /// The body; may be empty.
     public let body: String
-    /// Where a tap leads, nil where nothing says so.
+    /// The target of a tap; `nil` if neither the event nor the catalogue defines one.
     public let link: DeepLink?
-    /// The route that leads elsewhere by now, as the catalogue writes it, where the event named it or something below it;
-    /// worth counting until none comes any more.
+    /// The outdated route, as the catalogue writes it, if the event named that route or one below it.
+    ///
+    /// Such events are counted until producers no longer send them.
     public let reroutedFrom: String?
 }
 
 extension Catalog {
-    /// Makes the words and the link of an event for a reader of a language.
+    /// Renders the texts and the link of an event in a user's language.
     ///
-    /// Explicit words win over the template's, each for itself. An event whose template lacks values is rejected, with
-    /// a pointer to the first and the names of the others, unless the plain words do without them; so is one without a title where there is no template. A link
-    /// that lacks a value gives way to the app's own link instead: the words are worth delivering without it.
+    /// An explicit title or body replaces the template's, each independently. If the template lacks values, its plain
+    /// texts are used. If these lack values, too, the event is rejected with a pointer to the template's first missing
+    /// value and the names of the others. An event without a title is rejected if there is no template. If a link lacks
+    /// a value, the app's own link replaces it, because the texts are worth delivering without it.
     public func render(_ event: Event, language: LanguageTag?) -> Result<RenderedContent, Rejection> {
         do {
             return .success(try rendered(event, language))
@@ -25,7 +27,7 @@ extension Catalog {
         }
     }
 
-    /// The language in which a reader gets a type's words; nil where producers bring the words.
+    /// Returns the language in which a user receives a type's texts; `nil` if producers supply the texts.
     public func language(of type: EventType, for locale: LanguageTag) -> LanguageTag? {
         self[type]?.words.words(for: locale, otherwise: language)?.language
     }
@@ -59,9 +61,10 @@ extension Catalog {
         return RenderedContent(title: title, body: body, link: link, reroutedFrom: successor?.old)
     }
 
-    /// Title and body; nil where nothing makes a title.
+    /// Returns title and body; `nil` if there is no source for a title.
     ///
-    /// Where the templates lack values, the plain ones stand in for both: half of each would not be one notification.
+    /// If the templates lack values, the plain texts replace both templates, because title and body must belong
+    /// together.
     private static func words(
         of content: EventContent,
         _ words: LanguageSet.Words?,

@@ -1,36 +1,40 @@
 /// An app as its catalogue file describes it.
 ///
-/// An object, since every decision looks at it and none changes it.
+/// It is a class because every decision reads it and no code changes it.
 public final class Catalog: Sendable {
     /// The app.
     public let app: AppID
-    /// The language of users who have none, and the one in which all words exist.
+    /// The language of users without one.
+    ///
+    /// All texts exist in this language.
     public let language: LanguageTag
-    /// The zone of users who have none.
+    /// The zone of users without one.
     public let timezone: TimeZoneName
-    /// Through whom the app's devices are reached, in order of preference; nil for every provider.
+    /// The providers of the app's devices, in order of preference; `nil` for every provider.
     public let providers: [PushProvider]?
-    /// Where a tap leads when neither the event nor its type says so, or when the type's link lacks a value.
+    /// The target of a tap if neither the event nor its type defines one, or if the type's link lacks a value.
     public let link: LinkTemplate?
-    /// The routes of events that lead elsewhere by now.
+    /// The outdated routes of events, with their replacements.
     public let routes: RouteRewrites
-    /// How topics are spelled, and what they are about.
+    /// The spelling and meaning of topics.
     public let topics: TopicRules
-    /// Whether an event without an id takes one from its content.
+    /// Whether the id of an event without one is derived from its content.
     public let namesByContent: Bool
-    /// How many pushes of low priority a user gets by themselves; nil for any number.
+    /// The maximum number of individual low-priority pushes per user; `nil` for no limit.
     public let cap: PushCap?
-    /// What the settings page says beside the types' labels, with the defaults.
+    /// The settings page's texts in addition to the types' labels, with the defaults.
     public let settings: SettingsPage
-    /// When gathered notifications go out; nil where nothing is gathered.
+    /// The times of digests; `nil` if the app has none.
     public let digest: DigestPolicy?
-    /// What the notifications of users' reminders are; nil where the app has none.
+    /// The type of the notifications of users' reminders; `nil` if the app has none.
     public let reminderType: EventType?
-    /// Whether users may name the address that they are mailed at, which nobody confirms.
+    /// Whether users may set their own e-mail address, which is not verified.
     public let clientsMaySetEmail: Bool
-    /// The types in the order of the file, which is that of a settings page.
+    /// The types in the order of the file, which is the order of a settings page.
     public let types: [CatalogType]
-    /// On which devices any type sets the number on the app's icon; where nobody sees it, nobody need count.
+    /// The platforms on which at least one type sets the badge of the app's icon.
+    ///
+    /// If there are none, unread notifications need not be counted.
     public let badgePlatforms: Set<DevicePlatform>
     private let positions: [EventType: Int]
 
@@ -53,7 +57,7 @@ public final class Catalog: Sendable {
         positions = Dictionary(types.enumerated().map { ($1.type, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// A catalogue but for its types.
+    /// A catalogue without its types.
     struct Outline {
         let app: AppID
         let language: LanguageTag
@@ -70,22 +74,24 @@ public final class Catalog: Sendable {
         let clientsMaySetEmail: Bool
     }
 
-    /// What the catalogue says of a type, nil when it does not know it.
+    /// Returns the catalogue's entry for a type; `nil` if the type is unknown.
     public subscript(type: EventType) -> CatalogType? {
         positions[type].map { types[$0] }
     }
 
-    /// Where the type stands in `types`, nil when the catalogue does not know it; cheaper than a copy of the type.
+    /// Returns the index of the type in `types`; `nil` if the type is unknown.
+    ///
+    /// This is cheaper than a copy of the type.
     func position(of type: EventType) -> Int? { positions[type] }
 
-    /// Whether the app's devices are reached through a provider.
+    /// Returns whether the app reaches its devices through a provider.
     public func uses(_ provider: PushProvider) -> Bool {
         providers?.contains(provider) ?? true
     }
 }
 
 extension Catalog {
-    /// What the app's users may say about its types: those that a settings page lists, in its order.
+    /// The preferences that the app's users can set: the types on a settings page, in its order.
     public var preferenceSchema: PreferenceSchema {
         PreferenceSchema(
             toggles: types.filter { !$0.isMandatory }.map {

@@ -1,66 +1,68 @@
-/// What a catalogue says of one type of event.
+/// A catalogue's entry for one event type.
 ///
-/// An object, since every notification and every push is made by it and none changes it.
+/// It is a class because every notification and every push reads it and no code changes it.
 public final class CatalogType: Sendable {
-    /// What becomes of a notification that its user has muted.
+    /// The handling of a notification that its user has muted.
     public enum WhenMuted: String, CaseIterable, Hashable, Sendable {
-        /// It is in the app, and nowhere else.
+        /// The notification is only in the app.
         case record
-        /// It is nowhere.
+        /// The notification is discarded.
         case drop
     }
 
     /// The type.
     public let type: EventType
-    /// How much it matters.
+    /// The priority, which selects the lane.
     public let priority: Priority
-    /// Its name on a settings page, per language; the app's own language is always there.
+    /// The name on a settings page, by language; always includes the app's own language.
     public let labels: [LanguageTag: String]
-    /// The name of its icon, nil for none.
+    /// The name of the icon; `nil` for none.
     public let icon: String?
     /// The icon's colour, `#RRGGBB`.
     public let color: String?
     /// The colour behind the icon, `#RRGGBB`.
     public let background: String?
-    /// Whether the user's word on types does not count: neither the master toggle nor the type's own nor a muted topic
-    /// silences it, and a settings page does not list it.
+    /// Whether the user's preferences about types are ignored.
     ///
-    /// What holds all the same: the system's permission on each device, the switch for all devices (`pushEnabled`),
-    /// quiet hours by their policy, and expiry.
+    /// Neither the master toggle nor the type's own toggle nor a muted topic silences a mandatory type, and a settings
+    /// page does not list it.
+    ///
+    /// The system's permission on each device, the switch for all devices (`pushEnabled`), the type's policy for quiet
+    /// hours, and expiry still apply.
     public let isMandatory: Bool
-    /// Whether devices are used for a user who has not said anything about this type.
+    /// Whether devices are used for a user without a preference about this type.
     public let pushByDefault: Bool
-    /// Whether e-mail is used for a user who has not said anything about this type.
+    /// Whether e-mail is used for a user without a preference about this type.
     public let emailByDefault: Bool
-    /// What becomes of it where the user, or the default, has muted it.
+    /// The handling if the user, or the default, has muted the type.
     public let whenMuted: WhenMuted
-    /// Of a topic's followers, only those in one of these roles hear of it; nil for all of them.
+    /// The roles of the topic's followers that receive it; `nil` for all followers.
     public let roles: Set<FollowRole>?
-    /// Who hears of it where an event does not say; nil where each has to.
+    /// The audience of an event that names none; `nil` if each event must name one.
     public let audience: Audience?
-    /// What becomes of several of them within a short time; nil where each goes out by itself.
+    /// The handling of several notifications within a short time; `nil` if each is sent individually.
     public let burst: BurstPolicy?
-    /// How long it is worth pushing; nil for ever.
+    /// The period in which a push is useful; `nil` for no limit.
     public let lifetime: Lifetime?
-    /// What quiet hours do to it, for each kind of device.
+    /// The policy for quiet hours, by platform.
     public let quietHours: QuietHoursPolicies
-    /// Whether it is gathered into the app's digest instead of being pushed by itself.
+    /// Whether notifications are gathered into the app's digest and not pushed individually.
     public let isGathered: Bool
-    /// After how many attempts a delivery is given up; nil for the installation's own limit.
+    /// The number of attempts after which a delivery is given up; `nil` for the installation's limit.
     public let retryLimit: Int?
-    /// Whether it makes a sound; which one is in `android` and `apple`.
+    /// Whether a notification makes a sound; the sound's name is in `android` and `apple`.
     public let hasSound: Bool
-    /// How urgently a device is to take it, where that is another matter than how soon it is served.
+    /// The urgency on the device if it differs from the priority in the queues.
     public let deviceUrgency: Priority?
-    /// What clients find in its push.
+    /// The fields that clients find in the push, with their names.
     public let clientNames: ClientNames
-    /// On which devices its push sets the number on the app's icon; none for what is not counted by it.
+    /// The platforms on which the push sets the badge of the app's icon; empty if the badge does not count the type.
     public let badgePlatforms: Set<DevicePlatform>
-    /// What Android is told.
+    /// The options for Android.
     public let android: AndroidOptions
-    /// What Apple's systems are told.
+    /// The options for Apple's systems.
     public let apple: AppleOptions
-    /// Where a tap leads; nil where the app's own link holds.
+    /// The target of a tap; `nil` if the app's own link is used.
     public let link: LinkTemplate?
     let words: LanguageSet
 
@@ -92,7 +94,7 @@ public final class CatalogType: Sendable {
         words = outline.words
     }
 
-    /// A type as it is put together.
+    /// The values from which a type is created.
     struct Outline {
         let type: EventType
         let priority: Priority
@@ -121,19 +123,19 @@ public final class CatalogType: Sendable {
         let words: LanguageSet
     }
 
-    /// Whether the number on the app's icon counts it.
+    /// Whether the badge of the app's icon counts notifications of the type.
     public var setsBadge: Bool { !badgePlatforms.isEmpty }
 
-    /// Whether a follower in this role hears of it.
+    /// Returns whether a follower in this role receives the type.
     public func reaches(_ role: FollowRole?) -> Bool {
         guard let roles else { return true }
         return role.map(roles.contains) ?? false
     }
 
-    /// The instant from which an event is not pushed any more; nil for never.
+    /// Returns the instant from which an event is no longer pushed; `nil` for no limit.
     ///
-    /// The event's own word wins. Else the lifetime counts from when it was to be delivered, was sent, or arrived, the
-    /// first of these that is known.
+    /// The event's own value takes precedence. Otherwise, the lifetime starts at the event's delivery time, at its
+    /// sending time or at its arrival, whichever of these is known first in this order.
     public func expiry(of event: Event, arrival: Timestamp) -> Timestamp? {
         event.expiresAt ?? lifetime?.end(from: event.deliverAt ?? event.sentAt ?? arrival)
     }

@@ -1,51 +1,55 @@
-/// Where a user of an app stands with the permission to notify, from the first launch on.
+/// The state of a user's permission for notifications in an app, from the first launch on.
 ///
-/// The app keeps the state and applies what happens; an event that has no arrow in a state is refused as a value, and
-/// changes nothing. `docs/client-kit.md` draws the arrows.
+/// The app stores the state and applies events. An event without a transition from the current state is rejected and
+/// changes nothing. `docs/client-kit.md` shows the transitions.
 public enum PermissionState: String, CaseIterable, Hashable, Sendable {
-    /// Nobody has asked yet. The app explains what it would notify of before the system asks.
+    /// The user has not been asked.
+    ///
+    /// The app explains its notifications before the system asks.
     case notDetermined = "NotDetermined"
-    /// The system's dialogue is on the screen; it comes only once.
+    /// The system's dialogue is on the screen; the system shows it only once.
     case requesting = "Requesting"
-    /// Allowed, and the device has no token yet.
+    /// The user has allowed notifications, and the device has no token yet.
     case granted = "Granted"
-    /// Refused; final until the user changes it in the system's settings.
+    /// The user has refused; this is final until the user changes it in the system's settings.
     case denied = "Denied"
-    /// Allowed, registered and wanted.
+    /// Notifications are allowed, registered and wanted.
     case active = "Active"
-    /// Allowed and registered, but turned off in the app; tokens are kept and not used.
+    /// Notifications are allowed and registered, but turned off in the app.
+    ///
+    /// Tokens are kept and not used.
     case disabled = "Disabled"
-    /// The app has shown the way to the system's settings.
+    /// The app has pointed the user to the system's settings.
     case settingsRedirect = "SettingsRedirect"
 
-    /// What happens to a permission.
+    /// An event that changes the state of a permission.
     public enum Event: String, CaseIterable, Hashable, Sendable {
-        /// The app asks the system.
+        /// The app asks the system for permission.
         case requested
-        /// The user allows it.
+        /// The user allows notifications.
         case allowed
-        /// The user refuses.
+        /// The user refuses notifications.
         case refused
         /// The server has the device's token.
         case tokenRegistered
-        /// Turned off in the app's settings.
+        /// The user turns notifications off in the app's settings.
         case turnedOff
-        /// Turned on in the app's settings.
+        /// The user turns notifications on in the app's settings.
         case turnedOn
-        /// The app shows how to allow it in the system's settings.
+        /// The app explains how to allow notifications in the system's settings.
         case settingsPromptShown
-        /// The user has allowed it in the system's settings.
+        /// The user has allowed notifications in the system's settings.
         case enabledInSettings
-        /// The user comes back without having allowed it.
+        /// The user returns without having allowed notifications.
         case keptDisabled
     }
 
-    /// Where everybody begins.
+    /// The initial state of every user.
     public static let initial = PermissionState.notDetermined
 
-    /// Where the app finds itself at a later launch, by what the system says; a registration then makes it active.
+    /// Creates the state at a later launch from the system's permission; a registration then makes it active.
     ///
-    /// The user may have changed their mind in the system's settings while the app did not run.
+    /// The user may have changed the permission in the system's settings while the app was not running.
     public init(atLaunch permission: PushPermission) {
         switch permission {
         case .granted, .provisional: self = .granted
@@ -54,7 +58,7 @@ public enum PermissionState: String, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// The state that follows; nil where the event has no arrow here.
+    /// Returns the next state; `nil` if the event has no transition from this state.
     public func applying(_ event: Event) -> PermissionState? {
         switch (self, event) {
         case (.notDetermined, .requested): .requesting
@@ -70,7 +74,7 @@ public enum PermissionState: String, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// Goes on to the state that follows, and says whether there was one; stays where there was none.
+    /// Changes to the next state and returns whether there was one; the state is unchanged otherwise.
     @discardableResult
     public mutating func apply(_ event: Event) -> Bool {
         guard let next = applying(event) else { return false }
@@ -78,7 +82,7 @@ public enum PermissionState: String, CaseIterable, Hashable, Sendable {
         return true
     }
 
-    /// What the app tells the server in `permission` of its subscription.
+    /// The value that the app sends to the server as `permission` of its subscription.
     public var permission: PushPermission {
         switch self {
         case .notDetermined, .requesting: .undetermined

@@ -1,86 +1,86 @@
-/// Where one subject that a device may subscribe to (in the wallet: a Safe) stands, from its prompt to its role.
+/// The state of one subject that a device may subscribe to (in the wallet: a Safe), from its prompt to its role.
 ///
-/// Each subject has a machine of its own, which begins at `noSafe`; the switch for all of them has another, which
-/// begins at `globalNotifications`. An event that has no arrow in a state is refused as a value, and changes nothing.
-/// `docs/client-kit.md` draws the arrows.
+/// Each subject has its own state machine, which begins at `noSafe`. The switch for all subjects has another one, which
+/// begins at `globalNotifications`. An event without a transition from the current state is rejected and changes
+/// nothing. `docs/client-kit.md` shows the transitions.
 public enum SubscriptionState: String, CaseIterable, Hashable, Sendable {
-    /// Nothing is there to subscribe to.
+    /// There is no subject to subscribe to.
     case noSafe = "NoSafe"
-    /// The first one was added: the user has never been asked.
+    /// The first subject was added; the user has never been asked.
     case firstSafe = "FirstSafe"
-    /// One more was added: the user has answered before.
+    /// Another subject was added; the user has answered before.
     case additionalSafe = "AdditionalSafe"
-    /// The app asks whether it may notify.
+    /// The app asks for permission to notify.
     case prompted = "Prompted"
-    /// Yes; the device's token is fetched.
+    /// The user accepted; the app fetches the device's token.
     case promptAccepted = "PromptAccepted"
-    /// No, or closed.
+    /// The user declined or closed the prompt.
     case promptDismissed = "PromptDismissed"
-    /// The setting of the app decides.
+    /// The app's setting decides.
     case checkNotifSetting = "CheckNotifSetting"
     /// The role depends on whether the device has a key of the subject.
     case hasDelegateKey = "HasDelegateKey"
-    /// Nothing is sent; it never was.
+    /// Nothing is sent, and nothing was sent before.
     case unsubscribed = "Unsubscribed"
-    /// Subscribed with a key: requests to confirm arrive, too.
+    /// Subscribed with a key; requests for confirmation are sent as well.
     case subscribedOwner = "SubscribedOwner"
-    /// Subscribed without a key: what happens arrives.
+    /// Subscribed without a key; only events are sent.
     case subscribedObserver = "SubscribedObserver"
-    /// The user has turned it off.
+    /// The user has turned off the subscription.
     case notificationsDisabled = "NotificationsDisabled"
-    /// The user has turned it on in the settings.
+    /// The user has turned on the subscription in the settings.
     case settingsToggledOn = "SettingsToggledOn"
-    /// The switch for all of them.
+    /// The initial state of the switch for all subjects.
     case globalNotifications = "GlobalNotifications"
-    /// It was turned on.
+    /// The switch was turned on.
     case globalNotifOn = "GlobalNotifOn"
-    /// Each one is gone through.
+    /// The app processes each subject.
     case iterateSafes = "IterateSafes"
-    /// It was turned off.
+    /// The switch was turned off.
     case globalNotifOff = "GlobalNotifOff"
-    /// All of them were unsubscribed.
+    /// All subjects were unsubscribed.
     case allUnsubscribed = "AllUnsubscribed"
 
-    /// What happens to a subscription.
+    /// An event that changes the state of a subscription.
     public enum Event: String, CaseIterable, Hashable, Sendable {
-        /// The user's first one is added.
+        /// The user's first subject is added.
         case firstAdded
-        /// Another one is added.
+        /// Another subject is added.
         case anotherAdded
         /// The app's own prompt is shown.
         case promptShown
-        /// The user accepts it.
+        /// The user accepts the prompt.
         case accepted
-        /// The user dismisses it or closes the window.
+        /// The user dismisses the prompt or closes the window.
         case dismissed
-        /// The app has done what the state stands for, where only one way leads on.
+        /// The app has completed the work of the state, which has only one transition.
         case proceeded
-        /// The app's setting says no.
+        /// The app's setting is off.
         case settingIsOff
-        /// The app's setting says yes.
+        /// The app's setting is on.
         case settingIsOn
         /// The device has a key of the subject.
         case keyFound
-        /// The device has none.
+        /// The device has no key of the subject.
         case keyMissing
         /// The device gets a key later.
         case keyAdded
-        /// The user turns this one off.
+        /// The user turns off this subject.
         case turnedOff
-        /// The user turns this one on, here or in the settings.
+        /// The user turns on this subject, here or in the settings.
         case turnedOn
-        /// The user turns all of them on.
+        /// The user turns on all subjects.
         case globallyTurnedOn
-        /// The user turns all of them off.
+        /// The user turns off all subjects.
         case globallyTurnedOff
     }
 
-    /// Where each subject begins.
+    /// The initial state of each subject.
     public static let initial = SubscriptionState.noSafe
-    /// Where the switch for all of them begins.
+    /// The initial state of the switch for all subjects.
     public static let globalInitial = SubscriptionState.globalNotifications
 
-    /// The state that follows; nil where the event has no arrow here.
+    /// Returns the next state; `nil` if the event has no transition from this state.
     public func applying(_ event: Event) -> SubscriptionState? {
         switch self {
         case .noSafe, .firstSafe, .additionalSafe, .prompted, .promptAccepted, .promptDismissed: whileAdding(event)
@@ -89,7 +89,7 @@ public enum SubscriptionState: String, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// Goes on to the state that follows, and says whether there was one; stays where there was none.
+    /// Changes to the next state and returns whether there was one; the state is unchanged otherwise.
     @discardableResult
     public mutating func apply(_ event: Event) -> Bool {
         guard let next = applying(event) else { return false }
@@ -97,7 +97,7 @@ public enum SubscriptionState: String, CaseIterable, Hashable, Sendable {
         return true
     }
 
-    /// The role that the subscription has with the server, nil where there is none.
+    /// The role of the subscription on the server; `nil` if there is none.
     public var role: FollowRole? {
         switch self {
         case .subscribedOwner: FollowRole(validating: "owner")

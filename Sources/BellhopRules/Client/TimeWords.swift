@@ -1,7 +1,9 @@
-/// When something was, in the words of a list: `I dag kl. 14:32` under the heading `I DAG`.
+/// The wording of dates and times in lists, such as `I dag kl.
 ///
-/// In Norwegian and Swedish, and in English for everybody else. The notification centre says the same by the same table
-/// of cases.
+/// 14:32` under the heading `I DAG`.
+///
+/// The wording is Norwegian or Swedish, and English for all other users. The notification centre uses the same wording
+/// and the same table of test cases.
 public struct TimeWords: Hashable, Sendable {
     private enum Language {
         case norwegian
@@ -11,7 +13,7 @@ public struct TimeWords: Hashable, Sendable {
 
     private let language: Language
 
-    /// The words for a reader of a language.
+    /// Creates the wording for a user's language.
     public init(for language: LanguageTag) {
         self.language =
             switch language.language {
@@ -21,15 +23,19 @@ public struct TimeWords: Hashable, Sendable {
             }
     }
 
-    /// The heading of a group: `I DAG`, `I GÅR`, or the date; days are those of the zone's clock.
+    /// Returns the heading of a group: `I DAG`, `I GÅR`, or the date.
+    ///
+    /// Days follow the zone's clock.
     public func day(of instant: Timestamp, now: Timestamp, in zone: Zone) -> String {
         let date = zone.local(at: instant).date
         return near(date, today: zone.local(at: now).date)?.uppercased() ?? written(date)
     }
 
-    /// Day and time: `I dag kl. 14:32`, `I går kl. 18:45`, `19.02.2026 kl. 09:00`.
+    /// Returns day and time: `I dag kl.
     ///
-    /// What a clock that is ahead dates tomorrow has its date.
+    /// 14:32`, `I går kl. 18:45`, `19.02.2026 kl. 09:00`.
+    ///
+    /// An instant after today, which a fast clock can produce, is shown with its date.
     public func time(of instant: Timestamp, now: Timestamp, in zone: Zone) -> String {
         let moment = zone.local(at: instant)
         let day = near(moment.date, today: zone.local(at: now).date) ?? written(moment.date)

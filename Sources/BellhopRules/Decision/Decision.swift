@@ -1,27 +1,27 @@
-/// What the rules say of one notification for one user: whether it is in the app, and what becomes of each device and
-/// of e-mail.
+/// The result of the rules for one notification and one user: whether it is in the app, and the outcome for each device
+/// and for e-mail.
 ///
-/// The same facts give the same decision, at the first attempt, after a wait, at a retry and at a replay.
+/// The same facts give the same decision: at the first attempt, after a wait, at a retry and at a replay.
 public struct Decision: Hashable, Sendable {
-    /// Why nothing of it is kept, not even in the app; nil where the user finds it there.
+    /// The reason why the notification is not even kept in the app; `nil` if it is kept.
     public let absence: SuppressionReason?
-    /// What becomes of each device, in the order of the devices; empty where `push` holds for all of them.
+    /// The rulings in the order of the devices; empty if `push` applies to all of them.
     public let devices: [DeviceRuling]
-    /// What holds for the channel as a whole; nil where each device has an answer of its own.
+    /// The outcome for the whole channel; `nil` if each device has its own outcome.
     public let push: Outcome?
-    /// What becomes of e-mail; nil where the type does not use it.
+    /// The outcome for e-mail; `nil` if the type does not use it.
     public let email: Outcome?
 
-    /// Whether the user finds it in the app.
+    /// Whether the user finds the notification in the app.
     public var isRecorded: Bool { absence == nil }
 
-    /// Decides.
+    /// Evaluates the rules.
     public init(_ facts: DecisionFacts) {
         var nobody = NobodyListens()
         self.init(facts, telling: &nobody)
     }
 
-    /// Decides, and tells every rule's finding in order.
+    /// Evaluates the rules and returns every rule's finding in order.
     public static func explained(_ facts: DecisionFacts) -> (decision: Decision, steps: [RuleStep]) {
         var steps = RuleSteps()
         let decision = Decision(facts, telling: &steps)
@@ -53,30 +53,30 @@ public struct Decision: Hashable, Sendable {
     }
 }
 
-/// What becomes of one device.
+/// The outcome for one device.
 public struct DeviceRuling: Hashable, Sendable {
     /// The device.
     public let device: Device
-    /// What becomes of it.
+    /// The outcome.
     public let outcome: Outcome
 }
 
-/// What can become of a notification on one way to its user; there is nothing else.
+/// The possible outcomes of a notification on one channel or device; the list is complete.
 public enum Outcome: Hashable, Sendable {
-    /// It goes out now.
+    /// The notification is sent now.
     case send
-    /// It is decided anew at a later instant, by itself or in a digest.
+    /// The rules run again at a later instant, for this notification or for its digest.
     case wait(Wait)
-    /// It fell into quiet hours that it does not survive on this kind of device.
+    /// The notification falls into quiet hours, and the policy for this platform discards it.
     case drop
-    /// It does not go out this way, which is success: the notification is in the app.
+    /// The notification is not sent on this channel, which counts as success because it is in the app.
     case suppress(SuppressionReason)
-    /// It is too late.
+    /// The notification has expired.
     case expire
 }
 
 extension Outcome {
-    /// Why nothing of the notification is kept, not even in the app; nil where it is.
+    /// Returns the reason why the notification is not even kept in the app; `nil` if it is kept.
     func absence(_ type: CatalogType) -> SuppressionReason? {
         guard case .suppress(let reason) = self else { return nil }
         switch reason {

@@ -1,25 +1,25 @@
-/// Everything that a decision depends on.
+/// All facts that a decision depends on.
 public struct DecisionFacts {
     /// The app.
     public var catalog: Catalog
     /// The type of the event.
     public var type: CatalogType
-    /// From when on it is too late; nil for never.
+    /// The instant of expiry; `nil` for none.
     public var expiresAt: Timestamp?
-    /// Whether the event says that it is never sent by e-mail.
+    /// Whether the event must never be sent by e-mail.
     public var isNeverMailed = false
-    /// How the user follows the topic that the event was for; nil where it named its users, or everyone.
+    /// The user's follow of the event's topic; `nil` if the event named its users or everyone.
     public var follow: Follow?
-    /// What is known of the user.
+    /// The known data of the user.
     public var recipient: Recipient
-    /// What has happened to the notification since it was recorded.
+    /// The changes to the notification since it was recorded.
     public var history: History
     /// The present instant.
     public var now: Timestamp
-    /// The zone of a name; nil where the tz database has none of it.
+    /// Returns the zone of a name; `nil` if the tz database does not have it.
     public var zone: (TimeZoneName) -> Zone?
 
-    /// The facts of a notification that is new.
+    /// Creates the facts of a new notification.
     public init(
         catalog: Catalog,
         type: CatalogType,
@@ -35,25 +35,25 @@ public struct DecisionFacts {
         history = History()
     }
 
-    /// How a user follows a topic.
+    /// A user's follow of a topic.
     public struct Follow: Hashable, Sendable {
-        /// As what; nil for a plain follower.
+        /// The role of the follower; `nil` for a plain follower.
         public var role: FollowRole?
         /// Whether the user has silenced this topic.
         public var isMuted: Bool
-        /// The subscriptions of the devices that follow; nil where all do.
+        /// The subscriptions of the devices that follow; `nil` if all devices do.
         public var devices: Set<String>?
-        /// The user has left meanwhile, with all devices.
+        /// Whether the user has since stopped following the topic with all devices.
         public var hasEnded = false
 
-        /// A follower.
+        /// Creates a follow.
         public init(role: FollowRole? = nil, isMuted: Bool = false, devices: Set<String>? = nil) {
             self.role = role
             self.isMuted = isMuted
             self.devices = devices
         }
 
-        /// Somebody who followed, and does not any more.
+        /// A follow that has ended.
         public static let ended: Follow = {
             var follow = Follow()
             follow.hasEnded = true
@@ -61,36 +61,38 @@ public struct DecisionFacts {
         }()
     }
 
-    /// What has happened to a notification since it was recorded; nothing, for a new one.
+    /// The changes to a notification since it was recorded; empty for a new one.
     public struct History: Hashable, Sendable {
-        /// The user has read it in the app.
+        /// Whether the user has read it in the app.
         public var isRead = false
-        /// A later one with the same collapse key has taken its place.
+        /// Whether a later one with the same collapse key has replaced it.
         public var isSuperseded = false
-        /// The digest that it was gathered for: once that is due it is not gathered for another one.
+        /// The digest for which it was gathered.
+        ///
+        /// If that digest is due, it is not gathered for another one.
         public var digest: Timestamp?
-        /// What the user's devices got lately; nothing, where no policy of the catalogue asks for it.
+        /// The user's recent pushes; empty if no policy of the catalogue uses them.
         public var recent = RecentPushes()
 
-        /// Nothing has happened.
+        /// Creates an empty history.
         public init() {}
     }
 
-    /// What the devices of a user got lately.
+    /// The recent pushes to the devices of a user.
     public struct RecentPushes: Hashable, Sendable {
-        /// When the latest of the same key went out, or will.
+        /// The time of the latest push with the same key, sent or planned.
         public var latest: Timestamp?
-        /// How many of low priority went out by themselves within the last hour.
+        /// The number of individual low-priority pushes within the last hour.
         public var lowPriority: Int
 
-        /// Nothing unless told.
+        /// Creates the record; by default without pushes.
         public init(latest: Timestamp? = nil, lowPriority: Int = 0) {
             self.latest = latest
             self.lowPriority = lowPriority
         }
     }
 
-    /// The clock that counts for the user: their own zone's, or else the app's; nil where the tz database has neither.
+    /// Returns the user's zone, or else the app's; `nil` if the tz database has neither.
     public func clock() -> Zone? {
         recipient.timezone.flatMap(zone) ?? zone(catalog.timezone)
     }

@@ -1,4 +1,4 @@
-/// The rules that say whether devices, and each one of them, may be used.
+/// The rules for the user's devices as a whole and for each device.
 enum DeviceRules {
     static func outcomeForAll(_ facts: DecisionFacts, _ listener: inout some RuleListener) -> Outcome? {
         let recipient = facts.recipient
@@ -43,7 +43,9 @@ enum DeviceRules {
 }
 
 extension Device {
-    /// Where nobody told, the provider will.
+    /// Whether the device may show notifications.
+    ///
+    /// If no permission was reported, the provider's answer decides.
     fileprivate var mayShow: Bool {
         switch permission {
         case nil, .granted, .provisional: true

@@ -1,21 +1,21 @@
-/// The rules that hold for every way to the user.
+/// The rules that apply to every channel.
 enum GeneralRules {
-    /// The first rule that says no; nil where none does.
+    /// Returns the outcome of the first rule that rejects the notification; `nil` if none does.
     static func outcome(_ facts: DecisionFacts, _ listener: inout some RuleListener) -> Outcome? {
         history(facts, &listener) ?? standing(facts, &listener)
     }
 
-    /// Why the user does not find it in the app; nil where they do.
+    /// Returns the reason why the notification is not in the app; `nil` if it is.
     ///
-    /// That does not depend on when it is decided: what came too late for a push is there for those whom it is for, and for
-    /// nobody else.
+    /// This does not depend on the time of the decision. A notification that is too late for a push is in the app for
+    /// the users in its audience, and for no others.
     static func absence(_ facts: DecisionFacts, after outcome: Outcome?) -> SuppressionReason? {
         guard let outcome else { return nil }
         var nobody = NobodyListens()
         return outcome.absence(facts.type) ?? standing(facts, &nobody)?.absence(facts.type)
     }
 
-    /// What holds of the user, whatever has happened to the notification.
+    /// Returns the outcome of the rules about the user, which do not depend on the notification's history.
     private static func standing(_ facts: DecisionFacts, _ listener: inout some RuleListener) -> Outcome? {
         follow(facts, &listener) ?? role(facts, &listener) ?? wish(facts, &listener)
     }
@@ -82,7 +82,9 @@ enum GeneralRules {
     }
 }
 
-/// The rules for e-mail, which is silent: neither quiet hours nor a digest hold it back.
+/// The rules for e-mail.
+///
+/// E-mail is silent, so neither quiet hours nor a digest delay it.
 enum EmailRules {
     static func outcome(_ facts: DecisionFacts, _ listener: inout some RuleListener) -> Outcome {
         let outcome: Outcome

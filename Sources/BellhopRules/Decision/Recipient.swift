@@ -1,23 +1,23 @@
-/// What is known of a user at the moment of deciding.
+/// The known data of a user at the time of a decision.
 public struct Recipient: Hashable, Sendable {
-    /// The language to write in; nil for the app's own.
+    /// The language of the texts; `nil` for the app's own.
     public var locale: LanguageTag?
-    /// The zone whose clock counts; nil for the app's own.
+    /// The user's time zone; `nil` for the app's own.
     public var timezone: TimeZoneName?
-    /// Whether devices may be used at all.
+    /// Whether devices may be used.
     public var pushEnabled: Bool
-    /// Whether the user may be mailed.
+    /// Whether the user may receive e-mail.
     public var emailEnabled: Bool
-    /// Where to; nil where nobody told.
+    /// The e-mail address; `nil` if none is known.
     public var email: EmailAddress?
-    /// What the user said about types; nil where the catalogue's defaults hold.
+    /// The user's preferences about types; `nil` if the catalogue's defaults apply.
     public var preferences: Preferences?
-    /// The devices whose subscriptions stand.
+    /// The devices with active subscriptions.
     public var devices: [Device]
-    /// How many notifications are unread; nil where no device shows a number.
+    /// The number of unread notifications; `nil` if no device shows a badge.
     public var unread: Int?
 
-    /// A user of whom nothing is known: the defaults hold, and no device can be reached.
+    /// Creates an unknown user: the defaults apply, and there are no devices.
     public init() {
         pushEnabled = true
         emailEnabled = true

@@ -1,29 +1,29 @@
-/// What a file says of a user, to try the rules on: `bellhop decide` reads one.
+/// A file that describes a user, to test the rules; `bellhop decide` reads one.
 ///
-/// The fields are those of `recipient.upserted`, and beside them `devices` (each with the fields of
-/// `subscription.upserted` that a rule looks at), `follow` (how the user follows the event's topic, and with which of the
-/// devices, if not with all) and `read` (whether they have read the notification). JSON5. A field that is `null` counts
-/// as absent; an unknown key is a fault.
+/// The format is JSON5 with the fields of `recipient.upserted` and three more. `devices` contains the fields of
+/// `subscription.upserted` that a rule uses. `follow` describes the user's follow of the event's topic, with the
+/// devices if it is limited to some. `read` states whether the user has read the notification. A field that is `null`
+/// counts as absent; an unknown key is a fault.
 package struct RecipientDocument: Sendable {
-    /// Whose file it is, where it says so.
+    /// The user's id, if the file contains it.
     package let user: UserID?
-    /// How the user follows the topic that the event is for.
+    /// The user's follow of the event's topic.
     package let follow: DecisionFacts.Follow?
     /// Whether the user has read the notification in the app.
     package let isRead: Bool
     private let person: Recipient
     private let preferences: JSONObject?
 
-    /// Reads a file; answers with everything that is wrong in it.
+    /// Reads a file; returns all of its faults if there are any.
     package static func read(_ bytes: [UInt8], file: String) -> Result<RecipientDocument, CatalogFaults> {
         let reading = DocumentReading(bytes, file: file, limits: .event)
         let scope = reading.scope()?.knowing(Key.allCases.map(\.rawValue))
         return reading.result(scope.map(RecipientDocument.init))
     }
 
-    /// The user as the pipeline would know them: with the preferences in the canonical form that feeds give them.
+    /// Returns the user as the pipeline would load it, with preferences in the canonical form that feeds give them.
     ///
-    /// - Returns: the user, and whether the preferences were complete and canonical already.
+    /// - Returns: the user, and whether the preferences were already complete and canonical.
     package func recipient(of catalog: Catalog) -> (recipient: Recipient, isCanonical: Bool) {
         guard let preferences else { return (person, true) }
         let normalized = PreferenceDocument(normalizing: .object(preferences), schema: catalog.preferenceSchema)
@@ -64,7 +64,7 @@ package struct RecipientDocument: Sendable {
         scope.scopes(Key.devices.rawValue).enumerated().compactMap { device($1.knowing(deviceKeys), $0 + 1) }
     }
 
-    /// A device is called by its place in the list, from 1.
+    /// Reads a device; its id is its position in the list, counted from 1.
     private static func device(_ scope: JSONScope, _ number: Int) -> Device? {
         let platform = scope.word("platform", as: DevicePlatform.self, required: true)
         let provider = scope.word("provider", as: PushProvider.self, required: true)
@@ -90,7 +90,7 @@ package struct RecipientDocument: Sendable {
 }
 
 extension JSONScope {
-    /// An identifier that need not be there.
+    /// Reads an optional identifier.
     fileprivate func text<ID: TextIdentifier>(_ key: String, as type: ID.Type = ID.self) -> ID? {
         identifier(key, as: type, required: false)
     }

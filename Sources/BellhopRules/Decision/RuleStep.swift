@@ -1,60 +1,60 @@
-/// A rule, in the order in which the rules are asked.
+/// A rule, in the order of evaluation.
 public enum Rule: String, CaseIterable, Hashable, Sendable {
-    /// Is it too late?
+    /// Checks whether the notification has expired.
     case expiry
-    /// Has a later one taken its place?
+    /// Checks whether a later notification has replaced it.
     case superseded
-    /// Has the user read it?
+    /// Checks whether the user has read it.
     case read
-    /// Does the user follow the topic still?
+    /// Checks whether the user still follows the topic.
     case follow
-    /// Is it for the user's role?
+    /// Checks whether it is for the user's role.
     case role
-    /// Does the user want notifications at all?
+    /// Checks whether the user wants notifications.
     case master
-    /// Does the user want this type?
+    /// Checks whether the user wants this type.
     case type
-    /// Does the user want this topic?
+    /// Checks whether the user wants this topic.
     case topic
-    /// May the user be mailed, and where?
+    /// Checks whether the user may receive e-mail, and whether an address is known.
     case email
-    /// May the user's devices be used?
+    /// Checks whether the user's devices may be used.
     case pushEnabled = "push-enabled"
-    /// Is there a device?
+    /// Checks whether there is a device.
     case devices
-    /// Does this device follow the topic?
+    /// Checks whether this device follows the topic.
     case followingDevice = "following-device"
-    /// Does the app reach its devices through this provider?
+    /// Checks whether the app reaches its devices through this provider.
     case provider
-    /// May this device show anything?
+    /// Checks whether this device may show notifications.
     case permission
-    /// Is it gathered for a digest, or has the user got enough of its kind for now?
+    /// Checks whether it is gathered for a digest, or whether the user's cap for low priority is reached.
     case digest
-    /// Does the user want to be left alone now?
+    /// Checks whether it falls into the user's quiet hours.
     case quietHours = "quiet-hours"
-    /// Is it one of several within a short time?
+    /// Checks whether it is one of several within a short time.
     case burst
 }
 
-/// What one rule found.
+/// The finding of one rule.
 public struct RuleStep: Hashable, Sendable {
     /// The rule.
     public let rule: Rule
-    /// The subscription that it was asked for; nil where it was asked once for all.
+    /// The subscription to which the rule was applied; `nil` if it was applied once for all.
     public let device: String?
-    /// What it saw, in words for a person.
+    /// The finding as text for operators.
     public let finding: String
-    /// What it decided; nil where it passed the question on.
+    /// The outcome that the rule decided; `nil` if the next rule decides.
     public let outcome: Outcome?
 }
 
-/// Hears what the rules find while they decide.
+/// Receives the findings of the rules during the evaluation.
 protocol RuleListener {
     mutating func hear(_ rule: Rule, _ device: String?, _ outcome: Outcome?, _ finding: @autoclosure () -> String)
 }
 
 extension RuleListener {
-    /// Tells what a rule found and gives its outcome back.
+    /// Reports a rule's finding and returns its outcome.
     mutating func tell(
         _ rule: Rule,
         device: String? = nil,
@@ -66,12 +66,12 @@ extension RuleListener {
     }
 }
 
-/// The hot path: nothing is written down, and no words are made.
+/// Ignores all findings, for the hot path: nothing is recorded and no text is created.
 struct NobodyListens: RuleListener {
     mutating func hear(_: Rule, _: String?, _: Outcome?, _: @autoclosure () -> String) {}
 }
 
-/// Writes down what the rules find.
+/// Records the findings of the rules.
 struct RuleSteps: RuleListener {
     private(set) var all: [RuleStep] = []
 

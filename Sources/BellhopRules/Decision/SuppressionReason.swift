@@ -1,4 +1,4 @@
-/// Why a notification does not go out on one way to its user.
+/// The reason why a notification is not sent on one channel or to one device.
 public enum SuppressionReason: String, CaseIterable, Hashable, Sendable {
     /// The user muted everything.
     case muted
@@ -6,35 +6,35 @@ public enum SuppressionReason: String, CaseIterable, Hashable, Sendable {
     case typeMuted = "type-muted"
     /// The user muted the topic that the event was for.
     case topicMuted = "topic-muted"
-    /// The user does not follow the topic any more.
+    /// The user no longer follows the topic.
     case unfollowed
-    /// The user follows the topic with other devices only.
+    /// The user follows the topic only with other devices.
     case otherDevice = "other-device"
-    /// It is for followers in another role.
+    /// The type is for followers in another role.
     case notAddressed = "not-addressed"
     /// The user's devices may not be used.
     case pushDisabled = "push-disabled"
     /// There is no device.
     case noDevice = "no-device"
-    /// The system was not allowed to show anything on this device.
+    /// The system does not allow notifications on this device.
     case noPermission = "no-permission"
-    /// It fell into quiet hours, which it does not survive on this kind of device.
+    /// The notification falls into quiet hours, and the policy for this platform discards it.
     case quietHours = "quiet-hours"
-    /// The user has read it in the app meanwhile.
+    /// The user has since read it in the app.
     case alreadyRead = "already-read"
-    /// A later one with the same collapse key has taken its place.
+    /// A later one with the same collapse key has replaced it.
     case superseded
-    /// The device's subscription ended meanwhile.
+    /// The device's subscription has since ended.
     case deviceGone = "device-gone"
-    /// The user was erased meanwhile.
+    /// The user has since been erased.
     case recipientErased = "recipient-erased"
-    /// The catalogue no longer knows the type.
+    /// The catalogue no longer has the type.
     case unknownType = "unknown-type"
-    /// No provider is configured for this kind of device, or the app does not use it at present.
+    /// No provider is configured for this kind of device, or the app currently does not use it.
     case noProvider = "no-provider"
-    /// The user may not be mailed.
+    /// The user may not receive e-mail.
     case emailDisabled = "email-disabled"
-    /// The event says that it is never sent by e-mail, as reminders do.
+    /// The event must never be sent by e-mail, such as a reminder.
     case notMailed = "not-mailed"
     /// No e-mail address is known.
     case noAddress = "no-address"

@@ -1,10 +1,10 @@
-/// The rules that say when, by the user's own clock; asked once for all devices of the user.
+/// The rules for the time of sending, on the user's clock; evaluated once for all devices of the user.
 struct TimingRules {
-    /// The next digest, for what is gathered.
+    /// The next digest if the notification is gathered.
     private let digest: Wait?
-    /// The end of the quiet that holds now.
+    /// The end of the current quiet hours.
     private let quietUntil: Timestamp?
-    /// The end of the burst that it is part of.
+    /// The end of the current burst.
     private let burstUntil: Timestamp?
 
     init(_ facts: DecisionFacts, _ listener: inout some RuleListener) {
@@ -52,7 +52,9 @@ struct TimingRules {
         return outcome
     }
 
-    /// Whoever waits already is joined; else the window begins with what went out last.
+    /// Returns the end of the burst.
+    ///
+    /// A push joins a waiting one if there is any. Otherwise, the window begins with the latest push.
     private static func burst(_ facts: DecisionFacts) -> Timestamp? {
         guard let policy = facts.type.burst, let latest = facts.history.recent.latest else { return nil }
         if latest > facts.now { return latest }
@@ -65,7 +67,9 @@ struct TimingRules {
         return facts.history.recent.lowPriority >= cap.perHour
     }
 
-    /// Expiry beats waiting: what would be too late by then is too late now.
+    /// Returns the outcome of a wait.
+    ///
+    /// Expiry takes precedence: a push that will have expired at the end of the wait expires now.
     private static func outcome(of wait: Wait, _ facts: DecisionFacts) -> Outcome {
         if let expiresAt = facts.expiresAt, expiresAt <= wait.until { return .expire }
         return .wait(wait)
@@ -80,12 +84,16 @@ struct TimingRules {
         return Wait(.digest, until: slot.instant)
     }
 
-    /// Whoever hands a digest over goes by another clock, which may be ahead of this one.
+    /// Returns whether the digest is due.
+    ///
+    /// The program that releases a digest uses another clock, which may be ahead of this one.
     private static func isInDueDigest(_ facts: DecisionFacts) -> Bool {
         facts.history.digest.map { $0 <= Timestamp(clamping: facts.now.microseconds + margin) } ?? false
     }
 
-    /// A digest that is about to go out is closed: what came now could miss it and would make a second one.
+    /// The margin before a digest, 30 seconds in microseconds.
+    ///
+    /// A digest that is about to be sent is closed, because a new notification could miss it and create a second one.
     private static let margin: Int64 = 30_000_000
 
     private static func quiet(_ facts: DecisionFacts) -> Timestamp? {

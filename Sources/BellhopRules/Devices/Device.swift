@@ -1,23 +1,25 @@
-/// A device that can be reached, as far as its subscription says.
+/// A reachable device as its subscription describes it.
 public struct Device: Hashable, Sendable {
-    /// The subscription's id, the ledger's `target`: stable when a token rotates.
+    /// The subscription's id, which is the ledger's `target`; stable when a token rotates.
     public var subscription: String
-    /// The device's address; a secret that appears in the request and nowhere else.
+    /// The device's address; a secret that appears only in the request.
     public var token: DeviceToken
-    /// What kind of device.
+    /// The kind of device.
     public var platform: DevicePlatform
-    /// Through whom it is reached.
+    /// The provider through which the device is reached.
     public var provider: PushProvider
-    /// What the user has answered the system; nil where nobody said.
+    /// The user's answer to the system's permission request; `nil` if unknown.
     public var permission: PushPermission?
-    /// Which of the provider's environments the token is for; nil where nobody said, which is production.
+    /// The provider's environment for the token; `nil` if unknown, which means production.
     public var environment: PushEnvironment?
-    /// What messages for a browser are encrypted with; nil for other devices, and where they cannot be read.
+    /// The keys that encrypt messages for a browser; `nil` for other devices, and if the keys cannot be read.
     public var webPushKeys: WebPushKeys?
-    /// Whether a push to it was ever taken; a token that was only handed in may be made up.
+    /// Whether a provider has ever accepted a push to the device.
+    ///
+    /// The token of an unreached device may be invented.
     public var wasReached: Bool
 
-    /// A device as it is stored.
+    /// Creates a device from stored values.
     public init(
         subscription: String,
         token: DeviceToken,
@@ -39,17 +41,17 @@ public struct Device: Hashable, Sendable {
     }
 }
 
-/// What kind of device a subscription is for.
+/// The kind of device of a subscription.
 public enum DevicePlatform: String, CaseIterable, Hashable, Sendable {
-    /// iPhone, iPad.
+    /// An iPhone or iPad.
     case ios
-    /// Android.
+    /// An Android device.
     case android
     /// A browser.
     case web
 }
 
-/// Through whom a device is reached.
+/// The provider through which a device is reached.
 public enum PushProvider: String, CaseIterable, Hashable, Sendable {
     /// Apple Push Notification service.
     case apns
@@ -61,21 +63,21 @@ public enum PushProvider: String, CaseIterable, Hashable, Sendable {
     case webpush
 }
 
-/// What a user has answered when the system asked whether the app may notify.
+/// The user's answer to the system's request for permission to notify.
 public enum PushPermission: String, CaseIterable, Hashable, Sendable {
-    /// Yes.
+    /// The user has allowed notifications.
     case granted
-    /// No; final until the user changes it in the system's settings.
+    /// The user has refused; this is final until the user changes it in the system's settings.
     case denied
-    /// Not asked yet; browsers call it so.
+    /// The user has not been asked, in the term of browsers.
     case `default`
-    /// Not asked yet; Expo calls it so.
+    /// The user has not been asked, in Expo's term.
     case undetermined
-    /// Quietly, on trial (iOS).
+    /// Notifications are shown quietly, on trial (iOS).
     case provisional
 }
 
-/// Which of a provider's environments a token was made for; APNs has two.
+/// The provider's environment for which a token was created; APNs has two.
 public enum PushEnvironment: String, CaseIterable, Hashable, Sendable {
     /// The app as the store distributes it.
     case production

@@ -1,20 +1,21 @@
-/// The address at which a push service takes messages for one browser, judged by its text alone.
+/// The address at which a push service accepts messages for one browser, validated by its text alone.
 ///
-/// It comes from strangers, and the server will send to it; so it must be plain: a name and never an address in
-/// numbers, no user, no fragment. Which names are good, and where they lead, is for the sender to judge.
+/// The address is untrusted input, and the server will send requests to it, so it must have a simple form. It has a
+/// host name, never a numeric address, and neither user nor fragment. The sender decides which names are allowed and
+/// checks their addresses.
 public struct WebPushEndpoint: Hashable, Sendable {
-    /// The host's name in small letters.
+    /// The host name in lower case.
     public let host: String
 
-    /// 443 unless the text says otherwise.
+    /// The port; 443 if the text names none.
     public let port: UInt16
 
-    /// What an endpoint looks like, for messages.
+    /// The required form of an endpoint, for messages.
     public static let rule = "an https URL of at most \(longest) bytes with a host's name, without user and fragment"
 
     static let longest = 2048
 
-    /// Takes a text that keeps the rule, nil otherwise.
+    /// Creates an endpoint from text; `nil` if the text violates the rule.
     public init?(validating text: String) {
         let scheme = "https://".utf8
         let bytes = text.utf8
@@ -31,17 +32,19 @@ public struct WebPushEndpoint: Hashable, Sendable {
         self.port = port
     }
 
-    /// Scheme, host and port, the port only where it is not the usual one: what a VAPID token is addressed to.
+    /// The scheme, host and port, without the default port; a VAPID token is addressed to it.
     public var origin: String {
         port == 443 ? "https://\(host)" : "https://\(host):\(port)"
     }
 
-    /// Visible ASCII without what parsers disagree about.
+    /// Returns whether a byte is visible ASCII and not one that URL parsers interpret differently.
     private static func isPlain(_ byte: UInt8) -> Bool {
         byte > 0x20 && byte < 0x7F && !"\\\"<>#^`{|}".utf8.contains(byte)
     }
 
-    /// Labels of letters, digits and hyphens; the last one begins with a letter, which no address in numbers does.
+    /// Returns whether the name consists of labels of letters, digits and hyphens.
+    ///
+    /// The last label begins with a letter, which excludes numeric addresses.
     private static func isName(_ name: [UInt8]) -> Bool {
         guard name.count <= 253 else { return false }
         let labels = name.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)

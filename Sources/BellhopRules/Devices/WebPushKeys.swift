@@ -1,23 +1,27 @@
 import Foundation
 
-/// What a browser's `PushSubscription` says of the keys that messages to it are made with; its text is a mask.
+/// The keys in a browser's `PushSubscription` with which messages to it are encrypted.
+///
+/// Their text form is masked.
 public struct WebPushKeys: Hashable, Sendable {
     /// The browser's public key: 65 bytes, an uncompressed point of P-256 (`keys.p256dh`).
     ///
-    /// Whether the point lies on the curve shows when something is encrypted for it.
+    /// The encryption checks whether the point lies on the curve.
     public let publicKey: [UInt8]
 
     /// The 16 bytes that the app's server and the browser share (`keys.auth`); a secret.
     public let secret: [UInt8]
 
-    /// Which of the app's VAPID keys the browser has subscribed with; nil where nobody said.
+    /// The name of the app's VAPID key with which the browser has subscribed; `nil` if unknown.
     public let vapidKeyID: String?
 
-    /// What the name of a VAPID key looks like.
+    /// The required form of a VAPID key's name.
     public static let keyIDRule = "a name of 1 to 64 letters, digits, dots, hyphens and underscores"
 
-    /// Reads a `PushSubscription` as JSON (`{"endpoint", "keys": {"p256dh", "auth"}}`), where `vapidKeyID` may stand
-    /// beside the rest; nil where a part that is needed is missing or wrong.
+    /// Reads a `PushSubscription` as JSON (`{"endpoint", "keys": {"p256dh", "auth"}}`), with an optional member
+    /// `vapidKeyID`.
+    ///
+    /// The result is `nil` if a required part is missing or invalid.
     public init?(subscription: JSONObject) {
         do {
             try self.init(FieldReader(subscription, at: .root))
@@ -38,22 +42,22 @@ public struct WebPushKeys: Hashable, Sendable {
         vapidKeyID = try reader.keyID("vapidKeyID")
     }
 
-    /// Whether a text can name a VAPID key.
+    /// Returns whether a text is a valid name of a VAPID key.
     public static func isKeyID(_ text: String) -> Bool {
         IdentifierRules.isTypeName(text, longest: 64)
     }
 }
 
 extension WebPushKeys: CustomStringConvertible, CustomReflectable {
-    /// Nothing of the keys.
+    /// A mask without any part of the keys.
     public var description: String { "WebPushKeys(•••)" }
 
-    /// Nothing to look into.
+    /// An empty mirror, so that reflection does not reveal the keys.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 extension FieldReader {
-    /// Bytes in base64url, with padding or without.
+    /// Reads bytes in base64url, with or without padding.
     fileprivate func bytes(
         _ key: String,
         _ expected: String,
@@ -74,7 +78,9 @@ extension FieldReader {
         return text
     }
 
-    /// By way of ordinary base64, which Foundation reads; nil for anything but the alphabet that is safe in URLs.
+    /// Decodes base64url by converting it to ordinary base64, which Foundation reads.
+    ///
+    /// The result is `nil` for text outside the URL-safe alphabet.
     private static func decode(_ text: String) -> [UInt8]? {
         var digits = Array(text.utf8)
         let padding = digits.reversed().prefix { $0 == UInt8(ascii: "=") }.count

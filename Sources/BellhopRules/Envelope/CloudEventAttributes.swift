@@ -1,4 +1,4 @@
-/// The context attributes of a CloudEvents 1.0 message that concern us.
+/// The context attributes of a CloudEvents 1.0 message that Bellhop uses.
 struct CloudEventAttributes {
     let id: String
     let source: String
@@ -7,8 +7,8 @@ struct CloudEventAttributes {
     let traceParent: String?
     let traceState: String?
 
-    /// The headers that carry attributes in binary mode: `cloudEvents:`, `cloudEvents_` (for brokers and clients that
-    /// cannot write a colon), `ce-`.
+    /// The prefixes of headers with attributes in binary mode: `cloudEvents:`, `cloudEvents_` (for brokers and clients
+    /// that cannot write a colon), `ce-`.
     private static let prefixes = ["cloudevents:", "cloudevents_", "ce-"]
 
     /// Reads the attributes of structured mode from the document.
@@ -22,7 +22,7 @@ struct CloudEventAttributes {
         }
     }
 
-    /// Reads the attributes of binary mode, nil when the message has none of those that make it one.
+    /// Reads the attributes of binary mode; `nil` if the message has none of the attributes that identify this mode.
     init?(headers: [(name: String, value: HeaderValue)]) throws(FieldFault) {
         let attributes = headers.compactMap { header in
             Self.attributeName(header.name).map { (name: $0, value: header.value) }
@@ -76,7 +76,7 @@ struct CloudEventAttributes {
         self.time = instant
     }
 
-    /// What names the event when its data do not.
+    /// The event's id if its data contain none.
     var eventID: String { "\(source)/\(id)" }
 
     private static func attributeName(_ header: String) -> String? {

@@ -1,20 +1,27 @@
-/// A message as it came from a broker or a file, before anybody has understood it; knows of no transport.
+/// A message from a broker or a file before parsing; independent of the transport.
 public struct InboundEnvelope: Sendable {
-    /// How the message came in, which decides whether its routing key may be believed.
+    /// The origin of the message, which decides whether its routing key can be trusted.
     public enum Source: Hashable, Sendable {
-        /// Through the events exchange: broker permissions have been applied to the routing key, so it speaks.
+        /// The events exchange.
+        ///
+        /// The broker has applied its permissions to the routing key, so the key counts as a statement about the
+        /// message.
         case eventsExchange(routingKey: String)
-        /// Any other way, such as straight on a lane's queue or from a file: the body or the properties say everything.
+        /// Any other origin, such as direct publishing to a lane's queue or a file.
+        ///
+        /// Only the body and the properties count.
         case elsewhere
     }
 
-    /// The bytes that were published, or their beginning.
+    /// The published bytes, or their beginning.
     public var body: [UInt8]
-    /// How many bytes were published, where `body` is not all of them.
+    /// The number of published bytes if `body` does not contain all of them.
     public var publishedBytes: Int?
-    /// The bytes that it may have: more than a producer's for what we have written down ourselves, with every name in it.
+    /// The maximum number of bytes.
+    ///
+    /// The limit is higher than a producer's for stored events, because their bodies contain every name.
     public var limit = JSONParser.Limits.event.bytes
-    /// The way it came.
+    /// The origin of the message.
     public var source: Source
     /// The property `content_type`.
     public var contentType: String?
@@ -26,10 +33,10 @@ public struct InboundEnvelope: Sendable {
     public var type: String?
     /// The property `timestamp`, in seconds since 1970.
     public var timestamp: UInt64?
-    /// The headers, in their order.
+    /// The headers in their order.
     public var headers: [(name: String, value: HeaderValue)]
 
-    /// An envelope without any properties.
+    /// Creates an envelope without properties.
     public init(body: [UInt8], source: Source) {
         self.body = body
         self.source = source
@@ -37,12 +44,12 @@ public struct InboundEnvelope: Sendable {
     }
 }
 
-/// The value of a header, as far as rules look into it.
+/// The value of a header, in the detail that the rules need.
 public enum HeaderValue: Hashable, Sendable {
     /// Text.
     case string(String)
     /// A whole number of any width.
     case integer(Int64)
-    /// Anything else: tables, arrays, floating point, bytes that are no text.
+    /// Any other value: a table, an array, a floating-point number, or bytes that are not text.
     case other
 }

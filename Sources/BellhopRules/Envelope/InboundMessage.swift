@@ -1,22 +1,22 @@
 import Foundation
 
-/// A message whose form has been understood: its fields, where they stand, and what its envelope adds.
+/// A message whose form has been parsed: its fields, their place in the body, and the additions of its envelope.
 struct InboundMessage {
-    /// The members that make up the event or the update.
+    /// The members of the event or update.
     let fields: JSONObject
-    /// Where they stand in the body.
+    /// The place of the members in the body.
     let base: JSONPointer
-    /// Present in the two forms of CloudEvents.
+    /// The attributes of CloudEvents; present in both of its forms.
     let cloudEvent: CloudEventAttributes?
 
-    /// Understands the body of an envelope.
+    /// Parses the body of an envelope.
     ///
-    /// `document` receives the body's object as soon as there is one, so that a refused message can still be filed
+    /// `document` receives the body's object as soon as there is one, so that a rejected message can still be stored
     /// under its names.
     ///
-    /// Content types that are neither JSON nor CloudEvents are read as plain JSON: many clients send
-    /// `application/octet-stream` or `text/plain` unless told otherwise, and the body itself shows what it is. Only
-    /// other formats of CloudEvents are refused by their name.
+    /// Content types other than JSON and CloudEvents are read as plain JSON. Many clients send
+    /// `application/octet-stream` or `text/plain` by default, and the body itself shows its form. Only other
+    /// CloudEvents formats are rejected by their name.
     init(_ envelope: InboundEnvelope, document: inout JSONObject?) throws(FieldFault) {
         let limit = envelope.limit
         let bytes = max(envelope.body.count, envelope.publishedBytes ?? 0)

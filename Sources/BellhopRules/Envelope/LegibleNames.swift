@@ -1,18 +1,20 @@
-/// Whose a message is as far as that can be read: the first legible claim of each kind, whether or not the claims agree.
+/// The names of a message's app, type and id if they can be read.
 ///
-/// Good for a dead-letter record, never for delivery.
+/// Each is the first legible claim of its kind, whether or not the claims agree.
+///
+/// The names are suitable for a dead-letter record and never for delivery.
 package struct LegibleNames: Sendable {
     package let app: AppID?
     package let eventType: EventType?
     package let eventID: EventID?
 
-    /// Of a message that nobody has read yet.
+    /// Reads the names of a message that has not been parsed.
     package init(_ envelope: InboundEnvelope) {
         let limits = JSONParser.Limits(bytes: JSONParser.Limits.event.bytes, depth: JSONParser.Limits.event.depth + 1)
         self.init(envelope, try? JSONParser(limits: limits).parse(envelope.body).get().object)
     }
 
-    /// `document` is the body's object, where it was one.
+    /// Reads the names from the envelope and from `document`, the body's object if it has one.
     init(_ envelope: InboundEnvelope, _ document: JSONObject?) {
         let isCloudEvent = document?["specversion"] != nil
         let fields = isCloudEvent ? document?["data"]?.object : document

@@ -1,9 +1,9 @@
-/// What the body, the properties, the CloudEvents attributes and the routing key each say about whose message it is.
+/// The claims of body, properties, CloudEvents attributes and routing key about a message's app, type and id.
 ///
-/// The first that speaks decides, and all others that speak must agree: a producer who may publish `drop.*` must not be
-/// able to speak for another app in the body.
+/// The first claim decides, and all others must agree with it. A producer that may publish `drop.*` must not be able to
+/// name another app in the body.
 struct MessageClaims {
-    /// Who says it.
+    /// The source of a claim.
     private enum Witness: String {
         case body = "the body"
         case cloudEvent = "the CloudEvents attributes"
@@ -22,7 +22,7 @@ struct MessageClaims {
         routed = envelope.routedNames
     }
 
-    /// The app's name, not yet looked up.
+    /// Returns the app's name, before its lookup.
     func app() throws(FieldFault) -> String {
         var name = try bodyClaim(.app)
         try agree(&name, .property, envelope.appID, on: .app)
@@ -37,7 +37,7 @@ struct MessageClaims {
         return name.text
     }
 
-    /// The type's name, not yet looked up.
+    /// Returns the type's name, before its lookup.
     func eventType() throws(FieldFault) -> String {
         var name = try bodyClaim(.eventType)
         try agree(&name, .cloudEvent, message.cloudEvent?.type, on: .eventType)
@@ -53,16 +53,16 @@ struct MessageClaims {
         return name.text
     }
 
-    /// The event's id; `usual` where nobody names one.
+    /// Returns the event's id; `usual` if there is none.
     ///
-    /// With CloudEvents, where the data have none, the attributes name it; they say nothing against an id in the data,
-    /// and a property is not asked.
+    /// In CloudEvents, the attributes supply the id if the data contain none. They do not contradict an id in the data,
+    /// and the property is ignored.
     func eventID(otherwise usual: @autoclosure () -> EventID?) throws(FieldFault) -> EventID {
         var name = try bodyClaim(.id)
         if let cloudEvent = message.cloudEvent {
             name = name ?? (.cloudEvent, cloudEvent.eventID)
         } else if name == nil, let messageID = envelope.messageID, !messageID.isEmpty {
-            // Only where the body is silent: many clients number their messages themselves.
+            // The property counts only if the body has no id, because many clients number their messages automatically.
             name = (.property, messageID)
         }
         guard let name else {
@@ -75,9 +75,10 @@ struct MessageClaims {
         return id
     }
 
-    /// The trace that the message belongs to, nil when there is none or it is ill-formed.
+    /// The trace of the message; `nil` if there is none or it is ill-formed.
     ///
-    /// The headers speak first, then the attributes of CloudEvents, then the body: an event that is kept has it there.
+    /// The headers take precedence, followed by the attributes of CloudEvents and then by the body. A stored event has
+    /// its trace in the body.
     var traceParent: TraceParent? {
         if let text = header(TraceParent.Name.parent) {
             return TraceParent(validating: text, state: header(TraceParent.Name.state))
@@ -106,9 +107,9 @@ struct MessageClaims {
         return (.body, text)
     }
 
-    /// Takes another claim into account: the first one stays, the others must say the same.
+    /// Adds another claim: the first one stays, and the others must be equal to it.
     ///
-    /// An empty property says nothing, since some clients set all of them.
+    /// An empty property is ignored, because some clients set all properties.
     private func agree(
         _ claim: inout Claim?,
         _ witness: Witness,
@@ -130,8 +131,8 @@ struct MessageClaims {
 extension InboundEnvelope {
     /// The routing key's first word and the rest.
     ///
-    /// A key of one word leaves an empty type, which contradicts every type: who may publish such a key has not been
-    /// given the right to any.
+    /// A key of one word has an empty type, which contradicts every type. The permission to publish such a key includes
+    /// no type.
     var routedNames: (app: Substring, type: Substring)? {
         guard case .eventsExchange(let key) = source else { return nil }
         guard let dot = key.utf8.firstIndex(of: UInt8(ascii: ".")) else { return (key[...], "") }

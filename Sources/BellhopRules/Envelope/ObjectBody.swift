@@ -1,7 +1,8 @@
-/// The body of a request, read as strictly as that of a message.
+/// The body of a request, parsed as strictly as the body of a message.
 package enum ObjectBody {
-    /// The object that the bytes are, or why they are none: at fault as `malformed-json`, or with a value that cannot be
-    /// stored.
+    /// Returns the object in the bytes.
+    ///
+    /// The rejection is `malformed-json`, or names a value that cannot be stored.
     package static func read(_ bytes: [UInt8]) -> Result<JSONObject, Rejection> {
         var document: JSONObject?
         do throws(FieldFault) {

@@ -1,5 +1,5 @@
 extension Rejection {
-    /// `document` is the body's object, where it was one.
+    /// Creates the rejection of an envelope; `document` is the body's object if it has one.
     init(_ fault: FieldFault, of envelope: InboundEnvelope, _ document: JSONObject?) {
         let names = LegibleNames(envelope, document)
         self.init(fault, app: names.app, type: names.eventType, id: names.eventID)

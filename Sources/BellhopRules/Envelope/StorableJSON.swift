@@ -1,10 +1,12 @@
-/// What is legal JSON and still cannot be stored or read by everybody on the way.
+/// Detects legal JSON that PostgreSQL or other programs in the chain cannot store or read.
 ///
-/// That is U+0000, which PostgreSQL refuses in text and `jsonb`, and numbers beyond an IEEE double (see
+/// This is U+0000, which PostgreSQL rejects in text and `jsonb`, and numbers beyond an IEEE double (see
 /// `JSONNumber.isPortable`).
 enum StorableJSON {
-    /// The first value that cannot be stored, by the steps that lead to it, the last one first: a pointer is put
-    /// together only then, since long keys above many values would make a walk with pointers quadratic.
+    /// The first value that cannot be stored, with the steps that lead to it in reverse order.
+    ///
+    /// The pointer is created only for a finding. With long keys above many values, pointers at every step would make
+    /// the inspection quadratic.
     private struct Finding {
         enum Step {
             case key(String)

@@ -1,24 +1,25 @@
-/// Understands an inbound message in any of its three forms, or says why it never can be.
+/// Parses an inbound message in any of its three forms, or returns the reason for its permanent rejection.
 ///
-/// Whatever the bytes and the headers are, the answer is a value: nothing here throws to the outside, traps or looks at
-/// a clock.
+/// The result is always a value: for any bytes and headers, the parser neither throws nor traps, and it does not read a
+/// clock.
 public struct SubmissionParser: Sendable {
-    /// The type that takes back an event, known to every app.
+    /// The type of the message that cancels an event, available in every app.
     public static let cancellationType = EventType.cancellation
 
     private let catalogs: CatalogSet
     private let hash: (@Sendable ([UInt8]) -> [UInt8])?
 
-    /// A parser for the apps of these catalogues.
+    /// Creates a parser for the apps of these catalogues.
     ///
-    /// `hash` makes the ids of events that have none, for apps that allow it; without it they are refused. This library
-    /// brings no cryptography: a SHA-256 is what others must have who are to come to the same ids.
+    /// `hash` creates the ids of events without one, for apps that allow this. Without `hash`, such events are
+    /// rejected. This library contains no cryptography. Other programs must use the same function, SHA-256, to arrive
+    /// at the same ids.
     public init(_ catalogs: CatalogSet, hash: (@Sendable ([UInt8]) -> [UInt8])? = nil) {
         self.catalogs = catalogs
         self.hash = hash
     }
 
-    /// Understands one message.
+    /// Parses one message.
     public func parse(_ envelope: InboundEnvelope) -> Result<Submission, Rejection> {
         var document: JSONObject?
         do {
@@ -66,7 +67,7 @@ public struct SubmissionParser: Sendable {
         return .cancellation(app: app, eventID: try reader.required("id", as: EventID.self, or: .missingID))
     }
 
-    /// The same body is the same event, in whatever order its fields come.
+    /// Returns the id for a body without one; the order of fields does not affect it.
     private func contentID(_ message: InboundMessage, _ type: EventType) -> EventID? {
         guard let hash else { return nil }
         var fields = message.fields
@@ -92,7 +93,9 @@ extension Catalog {
         )
     }
 
-    /// What is kept of an event is read again: its key must be one that a producer could have named.
+    /// Returns the collapse key for a type and a topic.
+    ///
+    /// A stored event is parsed again, so the key must satisfy the rules for producers' keys.
     private static func collapseKey(of type: EventType, _ topic: Topic) -> String {
         let key = "\(type) \(topic)"
         guard key.count > FieldLimits.reference else { return key }
@@ -101,12 +104,12 @@ extension Catalog {
     }
 }
 
-/// What a producer asks for, understood and validated.
+/// A producer's message, parsed and validated.
 public enum Submission: Hashable, Sendable {
-    /// Something happened, and somebody should hear of it.
+    /// An event for its audience.
     case event(Event)
-    /// What belongs to a user or a device has changed.
+    /// A change of a user's or device's data.
     case feed(FeedUpdate)
-    /// An event that waits for its `deliverAt` is taken back.
+    /// The cancellation of an event that waits for its `deliverAt`.
     case cancellation(app: AppID, eventID: EventID)
 }

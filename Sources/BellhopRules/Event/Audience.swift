@@ -1,25 +1,25 @@
-/// Who is to hear of an event.
+/// The users in the audience of an event.
 public enum Audience: Hashable, Sendable {
     /// Named users, each once, in the order of the message; 1 to 1,000.
     case users([UserID])
-    /// Whoever follows the topic.
+    /// The followers of the topic.
     case topic(Topic)
     /// Every user of the app.
     case everyone
 
-    /// What those whom it is for follow; nil for named users and for everyone.
+    /// The topic of the audience; `nil` for named users and for everyone.
     public var topic: Topic? {
         if case .topic(let topic) = self { topic } else { nil }
     }
 }
 
 extension Audience {
-    /// The keys of `to`, of which a message has exactly one.
+    /// The keys of `to`; a message contains exactly one.
     enum Key: String, CaseIterable {
         case user, users, topic, everyone
     }
 
-    /// Reads the value of `to`; `usual` is for an event without one.
+    /// Reads the value of `to`; `usual` is the audience of an event without one.
     init(_ reader: FieldReader, otherwise usual: Audience?) throws(FieldFault) {
         let place = reader.place(EventField.to.rawValue)
         guard let value = reader[EventField.to.rawValue] else {

@@ -1,12 +1,12 @@
 extension Event {
-    /// Appends the canonical bytes of what makes this event itself: everything a user would see or that changes its
+    /// Appends the canonical bytes of the event's identity: everything that a user would see or that changes its
     /// delivery.
     ///
-    /// Two events of one id with different bytes are an `id-conflict`.
+    /// Two events with the same id and different bytes are an `id-conflict`.
     ///
-    /// Not part of it: when it was sent, who hears of it (judged per user), and the form it came in. The bytes are a
-    /// JSON object with sorted keys; absent fields are left out, empty `data` and `metadata` count as absent, instants
-    /// are microseconds, numbers keep their spelling (`1` and `1.0` differ).
+    /// The bytes exclude the sending time, the audience (which is compared per user) and the form of the message. They
+    /// are a JSON object with sorted keys. Absent fields are left out, and empty `data` and `metadata` count as absent.
+    /// Instants are in microseconds, and numbers keep their spelling (`1` and `1.0` differ).
     public func contentBytes(into buffer: inout [UInt8]) {
         var writer = ContentWriter()
         writer.begin()
@@ -43,7 +43,7 @@ private struct ContentWriter: ~Copyable {
         buffer.append(text)
     }
 
-    /// False counts as absent.
+    /// Writes a true value; false counts as absent.
     mutating func write(_ key: StaticString, _ isTrue: Bool) {
         guard isTrue else { return }
         begin(key)
@@ -66,7 +66,7 @@ private struct ContentWriter: ~Copyable {
         buffer.append(UInt8(ascii: "}"))
     }
 
-    /// Our own names need no escapes.
+    /// Writes the key of the next member; constant names need no escapes.
     private mutating func begin(_ key: StaticString) {
         if !isFirst { buffer.append(UInt8(ascii: ",")) }
         isFirst = false

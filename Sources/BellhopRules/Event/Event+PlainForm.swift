@@ -1,9 +1,10 @@
 extension Event {
-    /// The event as a plain JSON body, complete and canonical: reading it again gives an equal event, whichever form it
-    /// came in.
+    /// Returns the event as a plain JSON body, complete and canonical.
     ///
-    /// This is how an event is kept until it falls due, and how it is published then, `withoutDeliverAt`. `expiresAt` stands
-    /// in for an event that says nothing of its own, and `audience` for the event's.
+    /// Parsing it gives an equal event, whatever the original form was.
+    ///
+    /// An event is stored in this form until it is due, and is then published in it `withoutDeliverAt`. `expiresAt` is
+    /// used for an event without its own value, and `audience` replaces the event's.
     public func plainForm(
         for audience: Audience? = nil,
         expiresAt: Timestamp? = nil,

@@ -1,52 +1,51 @@
-/// Something that happened, as its producer tells it, validated: the same value whichever of the three forms it came
-/// in.
+/// A producer's event, validated; the value is the same for all three forms of the message.
 ///
-/// An object, since it is handed from step to step with a dozen texts in it.
+/// It is a class because it passes through many steps and contains about a dozen strings.
 public final class Event: Sendable {
     /// The producer's identifier, unique within the app.
     public let id: EventID
-    /// The app it belongs to; a catalogue describes it.
+    /// The app of the event; a catalogue describes it.
     public let app: AppID
-    /// What kind of thing happened; the app's catalogue knows it.
+    /// The event type, which the app's catalogue defines.
     public let type: EventType
-    /// Who is to hear of it.
+    /// The audience of the event.
     public let audience: Audience
-    /// What it says.
+    /// The content of the event.
     public let content: EventContent
-    /// When the producer sent it, as far as the body, CloudEvents or the AMQP timestamp say.
+    /// The time at which the producer sent it, from the body, CloudEvents or the AMQP timestamp.
     public let sentAt: Timestamp?
-    /// Not to be delivered before this instant.
+    /// The earliest instant of delivery.
     ///
-    /// How far ahead that may be is for whoever has a clock to judge.
+    /// A component with a clock checks how far in the future it may be.
     public let deliverAt: Timestamp?
-    /// Not to be pushed from this instant on.
+    /// The instant from which it is no longer pushed.
     public let expiresAt: Timestamp?
-    /// The trace it belongs to.
+    /// The trace of the event.
     public let traceParent: TraceParent?
 
-    /// Whose and what it is, as far as more than its body tells.
+    /// The names of the event, which may have sources other than the body.
     typealias Names = (app: AppID, type: EventType, id: EventID)
 
-    /// What stands in for what a body does not say.
+    /// The values that replace missing fields of a body.
     struct Circumstances {
-        /// When it was sent.
+        /// The sending time.
         let time: Timestamp?
         let trace: TraceParent?
-        /// Who hears of it.
+        /// The default audience.
         let audience: Audience?
-        /// What the name of a topic tells.
+        /// Returns the information in the name of a topic.
         let read: (Topic) -> TopicReading
     }
 
-    /// A topic as it is spelled everywhere, and what it says of an event that does not say it itself.
+    /// A topic in its canonical spelling, with the values that it supplies for missing fields of an event.
     struct TopicReading {
         let topic: Topic
         let venueID: String?
-        /// By which the notifications of a burst replace one another.
+        /// The key by which the notifications of a burst replace one another.
         let collapseKey: String?
     }
 
-    /// Understands the fields of a body.
+    /// Parses the fields of a body.
     init(_ reader: FieldReader, _ names: Names, _ circumstances: Circumstances) throws(FieldFault) {
         (app, type, id) = names
         var audience = try Audience(reader, otherwise: circumstances.audience)
@@ -67,7 +66,7 @@ public final class Event: Sendable {
 }
 
 extension Event: Hashable {
-    /// Whether both say the same of everything.
+    /// Returns whether both events are equal in all fields.
     public static func == (left: Event, right: Event) -> Bool {
         left === right
             || (left.id == right.id && left.app == right.app && left.type == right.type
@@ -76,7 +75,7 @@ extension Event: Hashable {
                 && left.traceParent == right.traceParent)
     }
 
-    /// The names are enough to tell most events apart.
+    /// Hashes app and id, which are enough to distinguish most events.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(app)
         hasher.combine(id)
@@ -84,9 +83,9 @@ extension Event: Hashable {
 }
 
 extension Event {
-    /// What is wrong with it when it arrives at an instant, which only the clock can tell; nil where nothing is.
+    /// Returns the rejection of an event that is invalid at its time of arrival; `nil` if it is valid.
     ///
-    /// A plan further ahead than a year is taken for a mistake.
+    /// A plan more than a year (366 days) in the future counts as a mistake.
     public func refusal(at arrival: Timestamp) -> Rejection? {
         let year: Int64 = 366 * 86_400 * 1_000_000
         guard let deliverAt, deliverAt.microseconds - arrival.microseconds > year else { return nil }

@@ -1,26 +1,26 @@
-/// What an event says, apart from whose it is and who hears of it.
+/// The content of an event, without its names and its audience.
 public struct EventContent: Hashable, Sendable {
-    /// Explicit title; nil where the catalogue's template makes one.
+    /// The explicit title; `nil` if the catalogue's template supplies it.
     public var title: String?
-    /// Explicit body; nil where the catalogue's template makes one.
+    /// The explicit body; `nil` if the catalogue's template supplies it.
     public var body: String?
-    /// Values for templates and for the client; empty when the message has none.
+    /// The values for templates and for the client; empty if the message has none.
     public var data: JSONObject
-    /// Where a tap leads; takes the place of the catalogue's link.
+    /// The target of a tap; replaces the catalogue's link.
     public var route: String?
-    /// What the notification is about, such as a transaction.
+    /// The subject of the notification, such as a transaction.
     public var targetID: String?
-    /// Strings for the client: every value is a `.string`.
+    /// Strings for the client; every value is a `.string`.
     ///
-    /// Empty when the message has none.
+    /// Empty if the message has none.
     public var metadata: JSONObject
-    /// The venue it comes from.
+    /// The venue of the event.
     public var venueID: String?
-    /// A picture, `http` or `https`.
+    /// The URL of a picture, with `http` or `https`.
     public var imageURL: String?
-    /// Notifications with the same key replace one another on a device.
+    /// The key by which notifications replace one another on a device.
     public var collapseKey: String?
-    /// Whether it is never sent by e-mail, whatever its type says.
+    /// Whether the event is never sent by e-mail, regardless of its type.
     public var isNeverMailed: Bool
 
     init(_ reader: FieldReader) throws(FieldFault) {
@@ -61,7 +61,7 @@ public struct EventContent: Hashable, Sendable {
         return object
     }
 
-    /// An absolute URL by its shape: scheme, something of a host, no spaces or control characters.
+    /// Reads an absolute URL and checks its form: a scheme, the beginning of a host, no spaces or control characters.
     private static func imageURL(_ reader: FieldReader) throws(FieldFault) -> String? {
         guard let text = try reader.line(EventField.imageUrl.rawValue, longest: FieldLimits.imageURL) else {
             return nil

@@ -1,4 +1,4 @@
-/// The fields of an event's body by their names on the wire.
+/// The fields of an event's body, with their names in the message.
 public enum EventField: String, CaseIterable, Hashable, Sendable {
     /// The event's identifier.
     case id
@@ -8,30 +8,30 @@ public enum EventField: String, CaseIterable, Hashable, Sendable {
     case eventType
     /// The audience.
     case to
-    /// Explicit title.
+    /// The explicit title.
     case title
-    /// Explicit body.
+    /// The explicit body.
     case body
-    /// Values for templates and for the client.
+    /// The values for templates and for the client.
     case data
-    /// Where a tap leads.
+    /// The target of a tap.
     case route
-    /// What the notification is about, such as a transaction.
+    /// The subject of the notification, such as a transaction.
     case targetId
     /// Strings for the client.
     case metadata
-    /// The venue it comes from.
+    /// The venue of the event.
     case venueId
-    /// A picture.
+    /// The URL of a picture.
     case imageUrl
-    /// When the producer sent it.
+    /// The time at which the producer sent it.
     case sentAtIso
-    /// Not before this instant.
+    /// The earliest instant of delivery.
     case deliverAt
-    /// Not after this instant.
+    /// The latest instant of delivery.
     case expiresAt
-    /// Notifications with the same key replace one another on a device.
+    /// The key by which notifications replace one another on a device.
     case collapseKey
-    /// Never sent by e-mail, whatever its type says.
+    /// Whether the event is never sent by e-mail, regardless of its type.
     case noEmail
 }

@@ -1,23 +1,24 @@
-/// A message that can never be delivered as it is: why, where, and whose it is as far as that could be read.
+/// The permanent rejection of a message: reason, place, and the message's names if they can be read.
 public struct Rejection: Error, Hashable, Sendable {
-    /// The closed reason that dashboards group by.
+    /// The reason from a closed list, by which dashboards group rejections.
     public let reason: RejectionReason
-    /// The place of the fault in the body; the root where the body as a whole is at fault.
+    /// The place of the fault in the body; the root if the fault concerns the whole body.
     public let pointer: JSONPointer
-    /// What was expected and what kind of thing was found, for people; holds nothing of the message's content.
+    /// The expectation and the kind of the actual value, as text for operators; contains no part of the message's
+    /// content.
     public let message: String
-    /// The app, where one is named legibly.
+    /// The app, if a legible one is named.
     ///
     /// It need not exist.
     public let app: AppID?
-    /// The type, where one is named legibly.
+    /// The type, if a legible one is named.
     ///
     /// It need not exist.
     public let eventType: EventType?
-    /// The event's id, where one is named legibly.
+    /// The event's id, if a legible one is named.
     public let eventID: EventID?
 
-    /// A rejection found elsewhere than in parsing, such as an `id-conflict`.
+    /// Creates a rejection for a fault that is found after parsing, such as an `id-conflict`.
     public init(
         reason: RejectionReason,
         pointer: JSONPointer,

@@ -1,7 +1,9 @@
 extension FeedUpdate {
-    /// What a signed-in user says of themselves, by the rules of the feed message of this type, or what is wrong with it.
+    /// Returns the change that a signed-in user makes to the user's data, by the rules of the feed message of this
+    /// type, or the rejection.
     ///
-    /// `fields` are those of the message without the user, whom the token names. It has no time: it is said now.
+    /// `fields` are those of the message without the user, which the token names. The update has no source time,
+    /// because it is made now.
     package static func said(
         by user: UserID,
         of app: AppID,

@@ -1,37 +1,37 @@
-/// A change of what belongs to a user.
+/// A change of a user's data.
 ///
-/// It needs no id: doing it twice does nothing new, and of two the later one wins.
+/// It needs no id: a repeat has no effect, and of two updates the later one wins.
 public struct FeedUpdate: Hashable, Sendable {
-    /// The app whose user it is.
+    /// The app of the user.
     public let app: AppID
-    /// When it was sent, which decides between older and newer; nil where nothing says so, then its arrival counts.
+    /// The source time, which decides between older and newer updates; if it is `nil`, the time of arrival counts.
     public let sentAt: Timestamp?
-    /// What changes.
+    /// The change.
     public var change: FeedChange
 }
 
-/// What a feed message changes.
+/// The change of a feed message.
 public enum FeedChange: Hashable, Sendable {
-    /// `recipient.upserted`
+    /// The change of `recipient.upserted`.
     case recipientUpserted(RecipientUpdate)
-    /// `recipient.deleted`
+    /// The change of `recipient.deleted`.
     case recipientDeleted(UserID)
-    /// `subscription.upserted`
+    /// The change of `subscription.upserted`.
     case subscriptionUpserted(SubscriptionUpdate)
-    /// `subscription.revoked`
+    /// The change of `subscription.revoked`.
     case subscriptionRevoked(user: UserID, token: DeviceToken)
-    /// `follow.added`
+    /// The change of `follow.added`.
     case followAdded(FollowUpdate)
-    /// `follow.removed`
+    /// The change of `follow.removed`.
     case followRemoved(user: UserID, topic: Topic, token: DeviceToken?)
-    /// `reminder.set`
+    /// The change of `reminder.set`.
     case reminderSet(ReminderUpdate)
-    /// `reminder.removed`
+    /// The change of `reminder.removed`.
     case reminderRemoved(user: UserID, id: ReminderID)
-    /// `notification.read`
+    /// The change of `notification.read`.
     case notificationRead(ReadingUpdate)
 
-    /// The user concerned.
+    /// The user whose data change.
     public var user: UserID {
         switch self {
         case .recipientUpserted(let update): update.user
@@ -45,7 +45,7 @@ public enum FeedChange: Hashable, Sendable {
         }
     }
 
-    /// Spells the topic, where there is one, as topics are stored and looked up.
+    /// Replaces the topic, if there is one, by its canonical spelling.
     public mutating func foldTopic(_ rules: TopicRules) {
         switch self {
         case .followAdded(var update):
@@ -57,7 +57,7 @@ public enum FeedChange: Hashable, Sendable {
         }
     }
 
-    /// The kind of message that said so.
+    /// The type of the feed message.
     public var type: FeedType {
         switch self {
         case .recipientUpserted: .recipientUpserted
@@ -90,17 +90,17 @@ public enum FeedChange: Hashable, Sendable {
     }
 }
 
-/// What `follow.added` says: a user follows a topic from now on, perhaps in a role, perhaps in silence.
+/// The content of `follow.added`: a user starts to follow a topic, with an optional role and an optional mute.
 public struct FollowUpdate: Hashable, Sendable {
     /// The follower.
     public let user: UserID
-    /// What is followed.
+    /// The followed topic.
     public internal(set) var topic: Topic
-    /// In which role.
+    /// The role of the follower.
     public let role: FieldUpdate<FollowRole>
-    /// Whether its notifications stay silent.
+    /// Whether the topic is muted.
     public let muted: FieldUpdate<Bool>
-    /// The one device that follows; nil for all that the user has.
+    /// The one device that follows; `nil` for all of the user's devices.
     public let token: DeviceToken?
 
     init(_ user: UserID, _ reader: FieldReader) throws(FieldFault) {

@@ -1,19 +1,19 @@
-/// What `notification.read` says: a user has read some, in an app that keeps its inbox elsewhere.
+/// The content of `notification.read`: a user has read notifications in an app whose inbox is outside Bellhop.
 public struct ReadingUpdate: Hashable, Sendable {
-    /// What was read.
+    /// The notifications that were read.
     public enum Which: Hashable, Sendable {
-        /// These.
+        /// The named notifications.
         case named([NotificationID])
-        /// All that came until an instant; until it was said where none is given.
+        /// All notifications up to an instant; up to the time of the message if there is none.
         case all(until: Timestamp?)
     }
 
-    /// Who has read.
+    /// The user.
     public let user: UserID
-    /// What.
+    /// The notifications that were read.
     public let which: Which
 
-    /// As many as the inbox API takes at once.
+    /// The maximum number of ids, which equals that of a request to the inbox API.
     static let mostIDs = 100
 
     init(_ user: UserID, _ reader: FieldReader) throws(FieldFault) {

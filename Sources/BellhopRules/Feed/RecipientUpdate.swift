@@ -1,18 +1,18 @@
-/// What `recipient.upserted` says of a user.
+/// The content of `recipient.upserted`.
 public struct RecipientUpdate: Hashable, Sendable {
     /// The user.
     public let user: UserID
-    /// The language to write in.
+    /// The language of the texts.
     public let locale: FieldUpdate<LanguageTag>
-    /// The zone whose clock counts for quiet hours and reminders.
+    /// The zone for quiet hours and reminders.
     public let timezone: FieldUpdate<TimeZoneName>
-    /// Where e-mail goes.
+    /// The e-mail address.
     public let email: FieldUpdate<EmailAddress>
-    /// The preference document as it came, until it is normalised.
+    /// The preference document as received, until it is normalised.
     public private(set) var preferences: FieldUpdate<JSONObject>
-    /// Whether devices may be used at all.
+    /// Whether devices may be used.
     public let pushEnabled: FieldUpdate<Bool>
-    /// Whether e-mail may be used at all.
+    /// Whether e-mail may be used.
     public let emailEnabled: FieldUpdate<Bool>
 
     init(_ user: UserID, _ reader: FieldReader) throws(FieldFault) {
@@ -25,7 +25,7 @@ public struct RecipientUpdate: Hashable, Sendable {
         emailEnabled = try reader.update("emailEnabled") { key throws(FieldFault) in try reader.bool(key) }
     }
 
-    /// Gives the preferences their canonical form, and says whether they had to be repaired for it.
+    /// Normalises the preferences and returns whether they had to be repaired.
     public mutating func normalizePreferences(_ schema: PreferenceSchema) -> Bool {
         guard case .set(let document) = preferences else { return false }
         let normalized = PreferenceDocument(normalizing: .object(document), schema: schema)

@@ -1,20 +1,20 @@
-/// What `reminder.set` says: the whole reminder, nothing of a former one stays.
+/// The content of `reminder.set`: the whole reminder, which replaces a former one.
 public struct ReminderUpdate: Hashable, Sendable {
-    /// Whose reminder.
+    /// The user.
     public let user: UserID
-    /// Which of the user's reminders.
+    /// The reminder's id, unique within the user.
     public let id: ReminderID
-    /// When, on the user's clock.
+    /// The time on the user's clock.
     public let localTime: LocalTime
-    /// On which days; all of them when the message names none.
+    /// The days of the week; all of them if the message names none.
     public let days: Set<Weekday>
-    /// The zone of the clock; nil for the user's own.
+    /// The zone of the clock; `nil` for the user's own.
     public let timezone: TimeZoneName?
-    /// What its notifications are; nil for the app's usual type.
+    /// The type of its notifications; `nil` for the app's usual type.
     public let type: EventType?
-    /// What it says.
+    /// The title.
     public let title: String
-    /// What it says below; may be empty.
+    /// The body; may be empty.
     public let body: String
 
     init(_ user: UserID, _ reader: FieldReader) throws(FieldFault) {

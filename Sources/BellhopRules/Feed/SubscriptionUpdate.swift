@@ -1,23 +1,24 @@
-/// What `subscription.upserted` says of a device.
+/// The content of `subscription.upserted`.
 public struct SubscriptionUpdate: Hashable, Sendable {
-    /// The user who holds the device now; a token belongs to the last one who registered it.
+    /// The current user of the device; a token belongs to the user who registered it last.
     public let user: UserID
-    /// The device's address with its provider.
+    /// The device's address at its provider.
     public let token: DeviceToken
-    /// The token that the device had before, where its provider has given it another.
+    /// The device's former token, if its provider has issued a new one.
     public let replaces: DeviceToken?
-    /// What kind of device.
+    /// The kind of device.
     public let platform: DevicePlatform
-    /// Through whom it is reached.
+    /// The provider through which the device is reached.
     public let provider: PushProvider
-    /// What messages to a browser are made with: `endpoint`, `keys.p256dh`, `keys.auth` and `vapidKeyID`.
+    /// The parts of a browser's `PushSubscription` that encryption needs: `endpoint`, `keys.p256dh`, `keys.auth` and
+    /// `vapidKeyID`.
     ///
-    /// Nothing else of its `PushSubscription` is kept, which whoever registers it may make as long as a message; other
-    /// providers' devices have none.
+    /// The other parts are not stored, because a client may make them as long as a message. Devices of other providers
+    /// have no such parts.
     public let subscription: FieldUpdate<JSONObject>
-    /// What the user has answered the system.
+    /// The user's answer to the system's permission request.
     public let permission: FieldUpdate<PushPermission>
-    /// Which of the provider's environments the token is for.
+    /// The provider's environment for the token.
     public let environment: FieldUpdate<PushEnvironment>
 
     init(_ user: UserID, _ reader: FieldReader) throws(FieldFault) {
@@ -39,7 +40,9 @@ public struct SubscriptionUpdate: Hashable, Sendable {
         environment = try reader.update("environment") { key throws(FieldFault) in try reader.word(key) }
     }
 
-    /// Without keys a browser cannot be reached, and its endpoint is where a server of ours will send to.
+    /// Checks the subscription of a browser.
+    ///
+    /// Without keys a browser cannot be reached, and the server will send requests to its endpoint.
     private static func browser(
         _ token: DeviceToken,
         _ given: JSONObject?,

@@ -1,6 +1,8 @@
-/// What is wrong at one place of a message, before it is known whose message it is.
+/// A fault at one place of a message, before the message's names are known.
 struct FieldFault: Error {
-    /// Pointers beyond this many bytes are cut back to a parent: they go into headers and log lines.
+    /// The maximum length of a pointer in bytes.
+    ///
+    /// Longer pointers are cut back to a parent, because they are written to headers and log lines.
     private static let longestPointer = 255
 
     let reason: RejectionReason
@@ -13,12 +15,13 @@ struct FieldFault: Error {
         self.message = message
     }
 
-    /// An invalid field: what was expected there, what is there instead.
+    /// Creates the fault of an invalid field from the expected and the actual value.
     init(at pointer: JSONPointer, expected: String, found: JSONValue) {
         self.init(.invalidField, at: pointer, "expected \(expected), found \(found.describedKind)")
     }
 
-    /// The pointer itself, or its nearest ancestor that is short and without control characters: keys are content.
+    /// Returns the pointer itself, or its nearest ancestor that is short and free of control characters, because keys
+    /// are content.
     private static func presentable(_ pointer: JSONPointer) -> JSONPointer {
         guard !IdentifierRules.isPlain(pointer.text, longest: longestPointer) else { return pointer }
         var presentable = JSONPointer.root
@@ -31,24 +34,24 @@ struct FieldFault: Error {
     }
 }
 
-/// Why a message is dead-lettered at once; the raw values are what producers and operators see.
+/// The reason why a message immediately becomes a dead letter; producers and operators see the raw values.
 public enum RejectionReason: String, CaseIterable, Hashable, Sendable {
-    /// The body is not JSON, or not of the form that its content type promises.
+    /// The body is not JSON, or not of the form that its content type announces.
     case malformedJSON = "malformed-json"
     /// The body is larger than 256 KiB.
     case tooLarge = "too-large"
     /// Neither the body nor the envelope names the event.
     case missingID = "missing-id"
-    /// Nobody is named to hear of it.
+    /// The message names no audience.
     case missingAudience = "missing-audience"
-    /// No catalogue knows the app, or none is named.
+    /// No catalogue describes the app, or no app is named.
     case unknownApp = "unknown-app"
-    /// The app's catalogue does not know the type, or none is named.
+    /// The app's catalogue does not have the type, or no type is named.
     case unknownType = "unknown-type"
-    /// A field has a value that it must not have, or two places contradict one another.
+    /// A field has an invalid value, or two places contradict one another.
     case invalidField = "invalid-field"
-    /// The id was used before, with other content.
+    /// The id was used before with other content.
     ///
-    /// Never found by parsing: it takes the database to see it.
+    /// Parsing never finds this, because it needs the database.
     case idConflict = "id-conflict"
 }

@@ -1,4 +1,6 @@
-/// Reads typed fields out of an object; a field that is `null` counts as absent, as serializers write it for that.
+/// Reads typed fields of an object.
+///
+/// A field that is `null` counts as absent, because serializers write absent values like this.
 struct FieldReader {
     private let object: JSONObject
     private let base: JSONPointer
@@ -15,10 +17,10 @@ struct FieldReader {
         }
     }
 
-    /// Where the field stands in the body.
+    /// Returns the place of the field in the body.
     func place(_ key: String) -> JSONPointer { base.key(key) }
 
-    /// A value that `read` understands; nil where there is none.
+    /// Returns the value if `read` accepts it; `nil` if the field is absent.
     @inline(__always)
     private func value<Value>(
         _ key: String,
@@ -47,7 +49,7 @@ struct FieldReader {
         FieldFault(reason, at: place(key), "expected \(expected), found nothing")
     }
 
-    /// A text of some length, of whatever characters.
+    /// Reads a text with a length in a range, with any characters.
     func text(_ key: String, _ length: ClosedRange<Int>) throws(FieldFault) -> String? {
         guard let text = try value(key, "a string", { $0.string }) else { return nil }
         guard text.hasLength(length) else {
@@ -57,7 +59,7 @@ struct FieldReader {
         return text
     }
 
-    /// A text of one line: not empty, no control characters.
+    /// Reads a text of one line, which is not empty and has no control characters.
     func line(_ key: String, longest: Int) throws(FieldFault) -> String? {
         guard let text = try text(key, 1...longest) else { return nil }
         guard IdentifierRules.isPlain(text, longest: .max) else {
@@ -76,7 +78,7 @@ struct FieldReader {
 
     func bool(_ key: String) throws(FieldFault) -> Bool? { try value(key, "a boolean") { $0.bool } }
 
-    /// A word out of a closed list.
+    /// Reads a value from a closed list.
     func word<Word: RawRepresentable & CaseIterable>(
         _ key: String,
         as type: Word.Type = Word.self
@@ -84,7 +86,7 @@ struct FieldReader {
         try value(key, JSONScope.oneOf(type)) { $0.string.flatMap(Word.init(rawValue:)) }
     }
 
-    /// What an update says about a field: nothing, `null`, or a value that `read` understands.
+    /// Reads the update of a field: unchanged, `null`, or a value that `read` accepts.
     func update<Value>(
         _ key: String,
         _ read: (String) throws(FieldFault) -> Value?
@@ -96,7 +98,9 @@ struct FieldReader {
 }
 
 extension String {
-    /// Whether the number of code points lies in a range; counts only where the number of bytes does not tell.
+    /// Returns whether the number of code points is in a range.
+    ///
+    /// Code points are counted only if the number of bytes is not conclusive.
     func hasLength(_ range: ClosedRange<Int>) -> Bool {
         let bytes = utf8.count
         if bytes < range.lowerBound { return false }
@@ -105,16 +109,16 @@ extension String {
     }
 }
 
-/// What an update says about one field.
+/// The update of one field.
 public enum FieldUpdate<Value: Hashable & Sendable>: Hashable, Sendable {
-    /// The field is absent: what is stored stays.
+    /// The field is absent; the stored value stays.
     case unchanged
-    /// The field is `null`: what is stored goes, and the default holds again.
+    /// The field is `null`; the stored value is removed, and the default applies again.
     case cleared
     /// The field has a value.
     case set(Value)
 
-    /// The new value, where there is one.
+    /// The new value, if there is one.
     public var value: Value? {
         guard case .set(let value) = self else { return nil }
         return value

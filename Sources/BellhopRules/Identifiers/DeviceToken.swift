@@ -1,12 +1,12 @@
-/// A push address of a device as its provider gave it out; a secret that never goes into a log.
+/// A device's push address as its provider issued it; a secret that is never logged.
 public struct DeviceToken: TextIdentifier {
-    /// The identifier as it is written.
+    /// The identifier's text.
     public let text: String
 
-    /// What an identifier of this kind looks like.
+    /// The required form of the identifier.
     public static let rule = "1 to 4096 bytes without control characters"
 
-    /// Takes a text that keeps the rule, nil otherwise.
+    /// Creates the value from text; `nil` if the text violates the rule.
     public init?(validating text: String) {
         guard IdentifierRules.isPlain(text, longest: 4096) else { return nil }
         self.text = text

@@ -1,14 +1,14 @@
 /// A producer's identifier of an event, unique within the app.
 ///
-/// Repeating it repeats the same event.
+/// A repeated id means the same event.
 public struct EventID: TextIdentifier {
-    /// The identifier as it is written.
+    /// The identifier's text.
     public let text: String
 
-    /// What an identifier of this kind looks like.
+    /// The required form of the identifier.
     public static let rule = "1 to 255 bytes without control characters"
 
-    /// Takes a text that keeps the rule, nil otherwise.
+    /// Creates the value from text; `nil` if the text violates the rule.
     public init?(validating text: String) {
         guard IdentifierRules.isPlain(text, longest: 255) else { return nil }
         self.text = text

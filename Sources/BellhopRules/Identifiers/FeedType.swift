@@ -1,12 +1,12 @@
-/// The messages that feed what belongs to a user; known to every app, and in no catalogue.
+/// The types of messages that change users' data; available in every app, and in no catalogue.
 public enum FeedType: String, CaseIterable, Hashable, Sendable {
     /// A user is new or has changed.
     case recipientUpserted = "recipient.upserted"
-    /// A user is gone, and every row goes too.
+    /// A user is deleted, together with all of the user's rows.
     case recipientDeleted = "recipient.deleted"
     /// A device can be reached.
     case subscriptionUpserted = "subscription.upserted"
-    /// A device must not be reached any more.
+    /// A device must no longer be reached.
     case subscriptionRevoked = "subscription.revoked"
     /// A user follows a topic.
     case followAdded = "follow.added"
@@ -14,17 +14,17 @@ public enum FeedType: String, CaseIterable, Hashable, Sendable {
     case followRemoved = "follow.removed"
     /// A reminder is new or has changed.
     case reminderSet = "reminder.set"
-    /// A reminder is gone.
+    /// A reminder is removed.
     case reminderRemoved = "reminder.removed"
-    /// A user has read notifications, in an app whose inbox is elsewhere.
+    /// A user has read notifications in an app whose inbox is outside Bellhop.
     case notificationRead = "notification.read"
 }
 
 extension EventType {
-    /// The type that takes back an event, known to every app.
+    /// The type of the message that cancels an event, available in every app.
     public static let cancellation = "event.cancelled"
 
-    /// Whether every app has this type, so that no catalogue may describe it.
+    /// Returns whether every app has this type, so that no catalogue may describe it.
     static func isReserved(_ name: String) -> Bool {
         FeedType(rawValue: name) != nil || name == cancellation
     }

@@ -1,12 +1,12 @@
-/// In which role a user follows a topic, such as `owner`.
+/// The role in which a user follows a topic, such as `owner`.
 public struct FollowRole: TextIdentifier {
-    /// The identifier as it is written.
+    /// The identifier's text.
     public let text: String
 
-    /// What an identifier of this kind looks like.
+    /// The required form of the identifier.
     public static let rule = "1 to 64 letters, digits, _, . or -"
 
-    /// Takes a text that keeps the rule, nil otherwise.
+    /// Creates the value from text; `nil` if the text violates the rule.
     public init?(validating text: String) {
         guard IdentifierRules.isTypeName(text, longest: 64) else { return nil }
         self.text = text

@@ -1,4 +1,4 @@
-/// The shapes that identifiers keep; `docs/event.schema.json` says the same for producers.
+/// The forms of identifiers; `docs/event.schema.json` defines the same for producers.
 enum IdentifierRules {
     static func isAppName(_ text: String) -> Bool {
         text.withBytes { bytes in
@@ -19,7 +19,8 @@ enum IdentifierRules {
         }
     }
 
-    /// Not empty, not too long, no control characters (C0 and DEL; so no NUL either).
+    /// Returns whether a text is neither empty nor too long and has no control characters (C0, which includes NUL, and
+    /// DEL).
     static func isPlain(_ text: String, longest: Int) -> Bool {
         text.withBytes { bytes in
             guard bytes.count >= 1, bytes.count <= longest else { return false }
@@ -27,11 +28,13 @@ enum IdentifierRules {
         }
     }
 
-    /// The addresses that a mail relay is asked to take: a local part without spaces, quotes, brackets, lists or control
-    /// characters, at a domain name of two labels or more.
+    /// Returns whether an address is acceptable for a mail relay.
     ///
-    /// `%` and `!` are left out, since old relays read routes from them, and so is a leading hyphen, which a program may
-    /// read as an option. A name of one label would be a mailbox of the relay itself.
+    /// It has a local part without spaces, quotes, brackets, list separators and control characters, and a domain name
+    /// of at least two labels.
+    ///
+    /// `%` and `!` are excluded, because old relays read routes from them. A leading hyphen is excluded, because a
+    /// program may read it as an option. A name of one label would be a mailbox of the relay itself.
     static func isEmailAddress(_ text: String) -> Bool {
         guard isPlain(text, longest: 254) else { return false }
         let parts = text.utf8.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
@@ -41,9 +44,10 @@ enum IdentifierRules {
         return !parts[0].contains { " \"(),:;<>[\\]%!".utf8.contains($0) } && isDomainName(parts[1])
     }
 
-    /// At least two labels of letters, digits and inner hyphens; the last one is not all digits, as in an address in numbers.
+    /// Returns whether a name has at least two labels of letters, digits and inner hyphens.
     ///
-    /// Bytes beyond ASCII count as letters: names of other alphabets are taken as they are written.
+    /// The last label does not consist only of digits, which excludes numeric addresses. Bytes beyond ASCII count as
+    /// letters, so that names in other alphabets are accepted as written.
     private static func isDomainName(_ name: some Collection<UInt8>) -> Bool {
         let labels = name.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         let hyphen = UInt8(ascii: "-")
@@ -68,7 +72,7 @@ enum IdentifierRules {
         }
     }
 
-    /// A language alone in its usual spelling, which most people's are.
+    /// Returns whether a text is a language without region in its usual spelling, which is the most frequent case.
     static func isPlainLanguage(_ text: String) -> Bool {
         text.withBytes { (2...8).contains($0.count) && $0.allSatisfy(isLowercase) }
     }
@@ -84,7 +88,7 @@ enum IdentifierRules {
     static func isDigit(_ byte: UInt8) -> Bool { byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9") }
     static func isLetter(_ byte: UInt8) -> Bool { isLowercase(byte | 0x20) && byte >= UInt8(ascii: "A") }
 
-    /// The value of a digit in lower case.
+    /// Returns the value of a hexadecimal digit in lower case; `nil` for any other byte.
     static func hexadecimalDigit(_ byte: UInt8) -> UInt8? {
         if isDigit(byte) { return byte - UInt8(ascii: "0") }
         return byte >= UInt8(ascii: "a") && byte <= UInt8(ascii: "f") ? byte - UInt8(ascii: "a") + 10 : nil

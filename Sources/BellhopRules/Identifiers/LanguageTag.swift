@@ -1,12 +1,14 @@
-/// A language such as `nb` or `sv-SE`, in its usual spelling whatever the spelling of the source (`SV_se`).
+/// A language such as `nb` or `sv-SE`, in its usual spelling.
+///
+/// Other spellings of the source (`SV_se`) are converted.
 public struct LanguageTag: TextIdentifier {
     /// The tag: language in lower case, region in capitals, parts joined by hyphens.
     public let text: String
 
-    /// What an identifier of this kind looks like.
+    /// The required form of the identifier.
     public static let rule = "a language tag such as nb or sv-SE, at most 35 characters"
 
-    /// Takes a text that keeps the rule, nil otherwise.
+    /// Creates the value from text; `nil` if the text violates the rule.
     public init?(validating text: String) {
         guard !IdentifierRules.isPlainLanguage(text) else {
             self.text = text
@@ -20,6 +22,6 @@ public struct LanguageTag: TextIdentifier {
         self.text = spelled.joined(separator: "-")
     }
 
-    /// The language alone: `sv` of `sv-SE`.
+    /// The language without region: `sv` of `sv-SE`.
     var language: Substring { text.prefix { $0 != "-" } }
 }

@@ -1,25 +1,25 @@
 /// The identifier of the in-app record of one event for one user: `noti_` and 16 hexadecimal digits.
 ///
-/// It is the first 8 bytes of SHA-256 over `app 0x00 eventId 0x00 userId`, so that whoever computes it again gets the
-/// same one; the hash itself is computed elsewhere, since this library brings no cryptography.
+/// It is the first 8 bytes of SHA-256 over `app 0x00 eventId 0x00 userId`, so that every computation gives the same
+/// identifier. The hash is computed elsewhere, because this library contains no cryptography.
 public struct NotificationID: Hashable, Sendable, CustomStringConvertible {
-    /// The eight bytes, the first one on top.
+    /// The eight bytes, the first one most significant.
     public let bits: UInt64
 
     private static let prefix = "noti_"
 
-    /// Takes the first eight bytes of the digest, the first one on top.
+    /// Creates the identifier from the first eight bytes of the digest, the first one most significant.
     public init(bits: UInt64) {
         self.bits = bits
     }
 
-    /// Takes a digest; nil when it has fewer than eight bytes.
+    /// Creates the identifier from a digest; `nil` if it has fewer than eight bytes.
     public init?(digest: some Collection<UInt8>) {
         guard digest.count >= 8 else { return nil }
         bits = digest.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    /// Takes the written form; nil when it is anything but the prefix and 16 lower-case digits.
+    /// Creates the identifier from its written form; `nil` if the text is not the prefix and 16 lower-case digits.
     public init?(validating text: String) {
         guard text.utf8.count == 21, text.hasPrefix(Self.prefix) else { return nil }
         var bits: UInt64 = 0
@@ -30,7 +30,7 @@ public struct NotificationID: Hashable, Sendable, CustomStringConvertible {
         self.bits = bits
     }
 
-    /// The bytes that are hashed for this identifier: `app 0x00 eventId 0x00 userId`.
+    /// Returns the bytes that are hashed for this identifier: `app 0x00 eventId 0x00 userId`.
     public static func hashInput(app: AppID, event: EventID, user: UserID) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(app.text.utf8.count + event.text.utf8.count + user.text.utf8.count + 2)
@@ -42,7 +42,9 @@ public struct NotificationID: Hashable, Sendable, CustomStringConvertible {
         return bytes
     }
 
-    /// The written form; built in place, since it is asked for several times for every notification.
+    /// The written form.
+    ///
+    /// It is built in place, because each notification needs it several times.
     public var text: String {
         String(unsafeUninitializedCapacity: 21) { buffer in
             for (index, byte) in Self.prefix.utf8.enumerated() { buffer[index] = byte }

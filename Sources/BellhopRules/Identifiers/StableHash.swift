@@ -1,4 +1,6 @@
-/// FNV-1a: the same for the same bytes on every machine and in every release, and no guard against whoever seeks a match.
+/// The FNV-1a hash.
+///
+/// It is the same for the same bytes on every machine and in every release, and does not resist deliberate collisions.
 package struct StableHash {
     package private(set) var value: UInt64 = 0xcbf2_9ce4_8422_2325
 
@@ -12,7 +14,7 @@ package struct StableHash {
         for byte in bytes { value = (value ^ UInt64(byte)) &* 0x100_0000_01b3 }
     }
 
-    /// 16 hex digits.
+    /// The hash as 16 hexadecimal digits.
     package var text: String {
         let digits = String(value, radix: 16)
         return String(repeating: "0", count: 16 - digits.count) + digits

@@ -1,22 +1,22 @@
-/// An identifier that keeps its rule from the moment it exists.
+/// A validated identifier; every instance satisfies its rule.
 ///
-/// Equality and hashing go by UTF-8 bytes, as in the database: two spellings of one accented letter are two users.
+/// Equality and hashing use UTF-8 bytes, as in the database: two encodings of one accented letter are two users.
 public protocol TextIdentifier: Hashable, Comparable, Sendable, CustomStringConvertible {
-    /// The identifier as it is written.
+    /// The identifier's text.
     var text: String { get }
-    /// What an identifier of this kind looks like, for messages: `expected <rule>`.
+    /// The required form of the identifier, for messages such as `expected <rule>`.
     static var rule: String { get }
-    /// Takes a text that keeps the rule, nil otherwise.
+    /// Creates the value from text; `nil` if the text violates the rule.
     init?(validating text: String)
 }
 
 extension TextIdentifier {
-    /// Equality of bytes.
+    /// Compares the bytes for equality.
     public static func == (left: Self, right: Self) -> Bool {
         left.text.hasSameBytes(as: right.text)
     }
 
-    /// Order of bytes.
+    /// Compares the bytes for order.
     public static func < (left: Self, right: Self) -> Bool {
         left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
     }
@@ -26,6 +26,6 @@ extension TextIdentifier {
         text.withBytes { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
     }
 
-    /// The identifier as it is written.
+    /// The identifier's text.
     public var description: String { text }
 }

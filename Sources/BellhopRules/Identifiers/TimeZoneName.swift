@@ -1,12 +1,14 @@
-/// The name of a zone such as `Europe/Oslo`, by its shape: whether the tables know it is seen where it is used.
+/// The name of a zone such as `Europe/Oslo`, validated by its form.
+///
+/// The tz database is consulted only where the zone is used.
 public struct TimeZoneName: TextIdentifier {
-    /// The identifier as it is written.
+    /// The identifier's text.
     public let text: String
 
-    /// What an identifier of this kind looks like.
+    /// The required form of the identifier.
     public static let rule = "an IANA zone name such as Europe/Oslo, at most 64 characters"
 
-    /// Takes a text that keeps the rule, nil otherwise.
+    /// Creates the value from text; `nil` if the text violates the rule.
     public init?(validating text: String) {
         guard IdentifierRules.isTimeZoneName(text) else { return nil }
         self.text = text

@@ -1,13 +1,15 @@
-/// The `traceparent` header of W3C Trace Context, with the `tracestate` beside it: carried along so that a trace does not
-/// end here.
+/// The `traceparent` header of W3C Trace Context, with the related `tracestate`.
+///
+/// Both are passed on, so that a trace does not end at Bellhop.
 public struct TraceParent: Hashable, Sendable {
-    /// The header as it came.
+    /// The header as received.
     public let text: String
-    /// The other header as it came; nil where there is none, or an ill-formed one.
+    /// The `tracestate` header as received; `nil` if it is absent or ill-formed.
     public let state: String?
 
-    /// Takes a header of version 00 (or a later one that looks the same); nil for anything else, which a receiver has
-    /// to ignore rather than to refuse.
+    /// Reads a header of version 00, or of a later version with the same form.
+    ///
+    /// The result is `nil` for any other text, which a receiver must ignore and not reject.
     public init?(validating text: String, state: String? = nil) {
         let isWellFormed = text.withBytes { bytes -> Bool in
             guard bytes.count == 55, [2, 35, 52].allSatisfy({ bytes[$0] == UInt8(ascii: "-") }) else { return false }
@@ -23,7 +25,7 @@ public struct TraceParent: Hashable, Sendable {
 }
 
 extension TraceParent {
-    /// What the headers, the attributes of CloudEvents and the members of a body are called.
+    /// The names of the headers, CloudEvents attributes and body members.
     enum Name {
         static let parent = "traceparent"
         static let state = "tracestate"

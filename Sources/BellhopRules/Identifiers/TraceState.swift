@@ -1,6 +1,8 @@
-/// The `tracestate` header of W3C Trace Context: what the systems before us have noted of a trace, each in its own words.
+/// The `tracestate` header of W3C Trace Context, in which earlier systems record their own data about a trace.
 enum TraceState {
-    /// Whether a header is well-formed; one that is not is dropped whole, and its `traceparent` stays.
+    /// Returns whether a header is well-formed.
+    ///
+    /// An ill-formed one is dropped as a whole, and its `traceparent` stays.
     static func isValid(_ text: String) -> Bool {
         guard text.utf8.count <= 512 else { return false }
         let members = text.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
@@ -19,7 +21,7 @@ enum TraceState {
         return key.allSatisfy { isLetter($0) || isDigit($0) || "_-*/@".utf8.contains($0) }
     }
 
-    /// With the sign before it.
+    /// Returns whether the value, including the equals sign before it, is valid.
     private static func isValue(_ value: Substring.UTF8View) -> Bool {
         guard value.first == UInt8(ascii: "="), value.count <= 257 else { return false }
         let text = value.dropFirst()

@@ -1,26 +1,26 @@
-/// A preference document in its canonical form: every key of the app's schema, no other, every value one that holds.
+/// A preference document in its canonical form: every key of the app's schema, no other keys, and only valid values.
 ///
-/// Made from anything that was stored or sent, by clients of any age; `docs/client-kit.md` has the table of what
-/// becomes of what. Normalising what is canonical changes nothing.
+/// It is created from any stored or sent document, by clients of any version. `docs/client-kit.md` has the table of
+/// conversions. Normalising a canonical document changes nothing.
 public struct PreferenceDocument: Hashable, Sendable {
-    /// A type of event and what the user wants of it.
+    /// An event type with the user's choice.
     public struct Toggle: Hashable, Sendable {
         /// The type.
         public let type: EventType
-        /// Whether they want it.
+        /// Whether the user wants notifications of the type.
         public let isOn: Bool
     }
 
     /// The master toggle.
     public let enabled: Bool
-    /// Each of the app's types, in the app's order.
+    /// The app's types in the app's order.
     public let toggles: [Toggle]
     /// The quiet hours.
     public let quietHours: QuietHours
-    /// Whether a document was there and was not canonical; the order of its keys does not matter.
+    /// Whether there was a document that was not canonical; the order of its keys does not matter.
     public let wasRepaired: Bool
 
-    /// Normalises a document; nil for a user who has none, which is not a repair.
+    /// Normalises a document; `nil` is a user without one, which does not count as a repair.
     public init(normalizing document: JSONValue?, schema: PreferenceSchema) {
         let said = Preferences(document?.object ?? JSONObject())
         let toggles = schema.toggles.map { Toggle(type: $0.type, isOn: said.wants($0.type) ?? $0.isOnByDefault) }

@@ -1,13 +1,13 @@
-/// What an app lets its users say about notifications, and what holds where they say nothing.
+/// The preferences that an app offers its users, with the defaults.
 public struct PreferenceSchema: Hashable, Sendable {
-    /// A type of event that can be turned on and off.
+    /// An event type that can be turned on and off.
     public struct Toggle: Hashable, Sendable {
         /// The type.
         public let type: EventType
-        /// Whether it is on for a user who has not said anything.
+        /// Whether it is on for a user without a preference.
         public let isOnByDefault: Bool
 
-        /// A type with its default.
+        /// Creates a toggle from a type and its default.
         public init(_ type: EventType, isOnByDefault: Bool = true) {
             self.type = type
             self.isOnByDefault = isOnByDefault
@@ -16,10 +16,10 @@ public struct PreferenceSchema: Hashable, Sendable {
 
     /// The types in the order of the settings page; of a type that is given twice, the first counts.
     public let toggles: [Toggle]
-    /// What the settings page shows first; as a rule off.
+    /// The initial quiet hours on the settings page; usually off.
     public let quietHours: QuietHours
 
-    /// The settings of an app.
+    /// Creates the schema of an app.
     public init(toggles: [Toggle], quietHours: QuietHours = .usual) {
         var seen: Set<EventType> = []
         self.toggles = toggles.filter { seen.insert($0.type).inserted }
@@ -28,6 +28,6 @@ public struct PreferenceSchema: Hashable, Sendable {
 }
 
 extension QuietHours {
-    /// Off; from 22 to 7 once they are turned on.
+    /// The usual default: off, and from 22 to 7 when turned on.
     public static let usual = QuietHours(enabled: false, startHour: 22, endHour: 7)
 }

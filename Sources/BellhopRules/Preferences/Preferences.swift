@@ -1,26 +1,28 @@
-/// What a user said about notifications, read from the stored document as far as somebody asks.
+/// A user's preferences, read from the stored document on demand.
 ///
-/// For the way of each event: nothing is copied or normalised before it is needed. What it answers is what
-/// `PreferenceDocument` says of the same document, since that one asks here.
+/// Every event uses this type, so nothing is copied or normalised before it is needed. The answers equal those of
+/// `PreferenceDocument` for the same document, because that type asks this one.
 public struct Preferences: Hashable, Sendable {
-    /// The master toggle; on, unless the document says `false`.
+    /// The master toggle; on unless the document contains `false`.
     public let enabled: Bool
     private let toggles: JSONObject
     private let quietHours: JSONObject
 
-    /// Reads a stored document; whatever is missing or of the wrong kind counts as not said.
+    /// Creates the preferences from a stored document.
+    ///
+    /// Missing values and values of the wrong kind count as unset.
     public init(_ document: JSONObject) {
         enabled = document["enabled"] != .bool(false)
         toggles = document["eventToggles"]?.object ?? JSONObject()
         quietHours = document["quietHours"]?.object ?? JSONObject()
     }
 
-    /// Whether the user wants this type; nil where they did not say.
+    /// Returns whether the user wants this type; `nil` if there is no preference.
     public func wants(_ type: EventType) -> Bool? {
         toggles[type.text]?.bool
     }
 
-    /// The user's quiet hours, with the app's own for whatever they did not say.
+    /// Returns the user's quiet hours, with the app's values for unset parts.
     public func quietHours(otherwise usual: QuietHours) -> QuietHours {
         guard !quietHours.isEmpty else { return usual }
         return QuietHours(
@@ -30,10 +32,10 @@ public struct Preferences: Hashable, Sendable {
         )
     }
 
-    /// An hour from 0 to 23; nil for anything but a number.
+    /// Returns an hour from 0 to 23; `nil` for any value except a number.
     ///
-    /// A number loses its fraction and is moved to the nearer end: 7.9 is 7, -3 is 0, 24 is 23, and so is 1e400. The
-    /// string "7" is not a number: whoever wrote it may have meant anything.
+    /// A number loses its fraction and is limited to the range: 7.9 is 7, -3 is 0, and 24 and 1e400 are 23. The string
+    /// "7" is not a number, because the intention of its author is unclear.
     private static func hour(_ value: JSONValue?) -> Int? {
         guard let number = value?.number else { return nil }
         if let whole = number.int64 { return Int(min(max(whole, 0), 23)) }

@@ -1,32 +1,33 @@
-/// The hours of the day in which a user wants to be left alone.
+/// The hours of the day in which a user wants no pushes.
 ///
-/// The window is `[start, end)` by the hour that the clocks show, and wraps midnight: 22 to 7 holds at 22:00 and no
-/// more at 7:00. A window that ends where it starts is none.
+/// The window is `[start, end)` by the hour that the clocks show, and can wrap around midnight: 22 to 7 includes 22:00
+/// and excludes 7:00. A window that ends at its start is empty.
 public struct QuietHours: Hashable, Sendable {
     /// Whether the user has turned them on.
     public let enabled: Bool
     /// The first hour of the window, 0 to 23.
     public let startHour: Int
-    /// The first hour after it, 0 to 23.
+    /// The first hour after the window, 0 to 23.
     public let endHour: Int
 
-    /// Takes hours, and moves those outside 0 to 23 to the nearer end.
+    /// Creates quiet hours; hours outside 0 to 23 are moved to the nearer limit.
     public init(enabled: Bool, startHour: Int, endHour: Int) {
         self.enabled = enabled
         self.startHour = min(max(startHour, 0), 23)
         self.endHour = min(max(endHour, 0), 23)
     }
 
-    /// When the quiet that holds at an instant is over; nil where it is not quiet.
+    /// Returns the end of the quiet hours that contain an instant; `nil` if the instant is outside them.
     ///
-    /// It is the first later instant at which the clocks show an hour outside the window, whatever changes come in
-    /// between: a window that a change skips the end of is over at the change; one whose end occurs twice is over the
-    /// first time; one whose only hour outside does not exist that night lasts until the next day.
+    /// The end is the first later instant at which the clocks show an hour outside the window, despite any clock
+    /// changes until then. If a clock change skips the window's end, the quiet hours end at the change. If the window's
+    /// end occurs twice, they end at its first occurrence. If the only hour outside the window does not exist that
+    /// night, they last until the next day.
     public func until(_ instant: Timestamp, in zone: Zone) -> Timestamp? {
         guard enabled, startHour != endHour else { return nil }
         var seconds = instant.seconds
         guard holds(atLocal: seconds + zone.offset(atSeconds: seconds)) else { return nil }
-        // Ends within a day of the last change: a period that lasts a day shows every hour.
+        // The loop ends within a day of the last change, because a period of a day shows every hour.
         while true {
             let period = zone.period(atSeconds: seconds)
             let local = seconds + period.offset
@@ -40,7 +41,7 @@ public struct QuietHours: Hashable, Sendable {
         }
     }
 
-    /// Whether an hour of the day is inside the window.
+    /// Returns whether an hour of the day is inside the window.
     public func holds(atHour hour: Int) -> Bool {
         guard enabled else { return false }
         return startHour <= endHour

@@ -1,11 +1,11 @@
-/// A stretch of time over which clocks keep one distance from UTC.
+/// A period in which clocks have a constant offset from UTC.
 struct ClockPeriod: Equatable {
-    /// Seconds ahead of UTC.
+    /// The offset in seconds ahead of UTC.
     let offset: Int
-    /// When the next period begins, in seconds since 1970; nil where this one lasts.
+    /// The start of the next period in seconds since 1970; `nil` if this period does not end.
     let end: Int?
 
-    /// Whether an instant comes before the end.
+    /// Returns whether an instant is before the end.
     func holds(at seconds: Int) -> Bool {
         guard let end else { return true }
         return seconds < end

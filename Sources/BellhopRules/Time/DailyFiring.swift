@@ -1,39 +1,40 @@
-/// When a reminder rings: once for each date on the user's clock, and not much later than it should have.
+/// The times at which a reminder fires: once for each date on the user's clock, and with a limited delay.
 ///
-/// Whoever runs it keeps two things: since when the reminder is as it is, and the date of the last slot that rang. With
-/// them any number of schedulers come to the same answer after any pause. After a change of zone the next ring is by
-/// the new zone's clocks, and never for a date that has had its ring.
+/// The caller stores the time of the reminder's last change and the date of the last slot that fired. With these two
+/// values, any number of schedulers arrive at the same result after any pause. After a change of zone, the next firing
+/// follows the new zone's clocks, and never repeats a date that has fired.
 public struct DailyFiring: Hashable, Sendable {
-    /// The time, the days and the zone as they are now.
+    /// The current time, days and zone.
     public let schedule: LocalSchedule
 
-    /// How late a ring may not be any more, in microseconds: one hour.
+    /// The delay from which a reminder no longer fires: one hour, in microseconds.
     ///
-    /// One that is as late as that waits for its next date.
+    /// A reminder with this delay waits for its next date.
     public static let grace: Int64 = 3_600_000_000
 
-    /// A reminder at this time.
+    /// Creates a reminder at this time.
     public init(at time: LocalTime, on days: Set<Weekday> = [], in zone: Zone) {
         schedule = LocalSchedule(at: time, on: days, in: zone)
     }
 
-    /// What is to be done now.
+    /// The next action for a reminder.
     public enum Verdict: Hashable, Sendable {
-        /// Ring for this slot, and keep its date as the last one.
+        /// Fire for this slot, and store its date as the last one.
         case fire(LocalSchedule.Slot)
-        /// Nothing before this slot.
+        /// Wait for this slot.
         case wait(LocalSchedule.Slot)
-        /// Nothing any more: the year 9999 ends before.
+        /// Do nothing, because there is no slot before the end of the year 9999.
         case never
     }
 
-    /// Whether the reminder rings now, and if not, when it does.
+    /// Returns whether the reminder fires now, and if not, the slot that it waits for.
     ///
     /// - Parameters:
     ///   - now: the present instant.
-    ///   - since: when the user set or changed the reminder: a time that was past then rings tomorrow.
-    ///   - lastDate: the date of the last slot that rang; nil where none did.
-    /// - Returns: what to do, with the slot that it is about.
+    ///   - since: the time at which the user set or changed the reminder; a local time that had passed by then first
+    ///     fires on the next date.
+    ///   - lastDate: the date of the last slot that fired; `nil` if none has.
+    /// - Returns: the action, with its slot.
     public func verdict(at now: Timestamp, since: Timestamp, lastDate: LocalDate?) -> Verdict {
         let tooLate = Timestamp(clamping: now.microseconds - Self.grace)
         guard let slot = schedule.next(after: max(since, tooLate), lastDate: lastDate) else { return .never }

@@ -1,25 +1,24 @@
-/// A yearly rule by which clocks go forth and back, as the footer of a TZif file writes it:
-/// `CET-1CEST,M3.5.0,M10.5.0/3`.
+/// A yearly rule for clock changes, as the footer of a TZif file writes it: `CET-1CEST,M3.5.0,M10.5.0/3`.
 ///
-/// "Daylight" is the footer's second offset, whatever a country calls it: Ireland's is the one of winter, and lies
+/// "Daylight" is the footer's second offset, whatever a country calls it. In Ireland, it is the winter offset, which is
 /// behind the first.
 struct DaylightRule: Hashable {
-    /// Seconds ahead of UTC when the daylight offset is not in force.
+    /// The offset in seconds ahead of UTC outside daylight time.
     let standard: Int
-    /// Seconds ahead of UTC when it is.
+    /// The offset in seconds ahead of UTC during daylight time.
     let daylight: Int
-    /// When the daylight offset begins, by clocks that show standard time.
+    /// The start of daylight time, by clocks that show standard time.
     let start: YearlyMoment
-    /// When it ends, by clocks that show daylight time.
+    /// The end of daylight time, by clocks that show daylight time.
     let end: YearlyMoment
 
-    /// Seconds ahead of UTC at an instant in seconds since 1970.
+    /// Returns the offset in seconds ahead of UTC at an instant in seconds since 1970.
     func offset(at seconds: Int) -> Int {
         let year = year(of: seconds)
         var latest = Boundary(seconds: .min, offset: standard)
-        // A rule may place a moment up to a week outside its year, so the years beside count, too. Of two moments at
-        // one instant the later one in this order counts: where an end meets the next year's start, daylight time lasts
-        // all year; where a start meets the end of its own year, it never comes.
+        // A rule may place a moment up to a week outside its year, so the neighbouring years count, too. Of two moments
+        // at one instant, the later one in this order counts. If an end meets the next year's start, daylight time
+        // lasts all year. If a start meets the same year's end, daylight time never begins.
         for year in year - 1...year + 1 {
             let (first, second) = boundaries(of: year)
             if first.seconds <= seconds, first.seconds >= latest.seconds { latest = first }
@@ -28,8 +27,9 @@ struct DaylightRule: Hashable {
         return latest.offset
     }
 
-    /// The first second after another one at which the offset becomes a different one; nil where none comes within nine
-    /// years, the longest that a leap day can be away.
+    /// Returns the first second after another one at which the offset changes.
+    ///
+    /// The result is `nil` if there is no change within nine years, the longest possible wait for a leap day.
     func change(after seconds: Int) -> Int? {
         let year = year(of: seconds)
         return firstChange(after: seconds, in: year - 1...year + 2)
@@ -52,13 +52,13 @@ struct DaylightRule: Hashable {
         LocalDate(daysSinceEpoch: (seconds + standard).quotient(86_400)).parts.year
     }
 
-    /// Where an offset begins, in seconds since 1970.
+    /// The start of an offset, in seconds since 1970.
     private struct Boundary {
         let seconds: Int
         let offset: Int
     }
 
-    /// The two moments of a year, in order.
+    /// Returns the two moments of a year, in order.
     private func boundaries(of year: Int) -> (Boundary, Boundary) {
         let start = Boundary(seconds: start.seconds(in: year) - standard, offset: daylight)
         let end = Boundary(seconds: end.seconds(in: year) - daylight, offset: standard)

@@ -1,25 +1,26 @@
-/// A date of the Gregorian calendar on somebody's clock, without a time and without a zone.
+/// A date of the Gregorian calendar on a local clock, without a time and without a zone.
 public struct LocalDate: Hashable, Comparable, Sendable {
-    /// Days since 1970-01-01; negative before it.
+    /// Days since 1970-01-01; negative for earlier dates.
     public let daysSinceEpoch: Int
 
-    /// What a written date looks like.
+    /// The required form of a date.
     public static let rule = "a date such as 2026-02-15, between the years 0001 and 9999"
 
-    /// Takes a day by its number, which must be near enough to 1970 for arithmetic: callers derive it from a
-    /// `Timestamp` or from a checked date.
+    /// Creates a date from a day number, which must be near enough to 1970 for arithmetic.
+    ///
+    /// Callers derive it from a `Timestamp` or from a checked date.
     init(daysSinceEpoch: Int) {
         self.daysSinceEpoch = daysSinceEpoch
     }
 
-    /// Takes a date of the years 1 to 9999; nil where the calendar has no such day.
+    /// Creates a date of the years 1 to 9999; `nil` if the calendar has no such day.
     public init?(year: Int, month: Int, day: Int) {
         guard (1...9999).contains(year), (1...12).contains(month), day >= 1, day <= Self.days(in: month, of: year)
         else { return nil }
         daysSinceEpoch = Self.number(year: year, month: month, day: day)
     }
 
-    /// Reads `YYYY-MM-DD`, nil for anything else.
+    /// Reads `YYYY-MM-DD`; `nil` for any other text.
     public init?(validating text: String) {
         let bytes = Array(text.utf8)
         guard bytes.count == 10, bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-") else { return nil }
@@ -29,17 +30,17 @@ public struct LocalDate: Hashable, Comparable, Sendable {
         self.init(year: number / 10_000, month: number / 100 % 100, day: number % 100)
     }
 
-    /// Year, month from 1, day from 1.
+    /// The year, the month from 1 and the day from 1.
     ///
-    /// Counted in eras of 400 years (146,097 days) that begin on 1 March, so that a leap day ends its year; 719,468
-    /// days lie between 0000-03-01 and 1970-01-01.
+    /// Years are counted in eras of 400 years (146,097 days) that begin on 1 March, so that a leap day ends its year.
+    /// There are 719,468 days between 0000-03-01 and 1970-01-01.
     public var parts: (year: Int, month: Int, day: Int) {
         let shifted = daysSinceEpoch + 719_468
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
         let dayOfEra = shifted - era * 146_097
         let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
         let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        // Months from March have 153 days in every five.
+        // Counted from March, every five months have 153 days.
         let shiftedMonth = (5 * dayOfYear + 2) / 153
         let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
         let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
@@ -48,21 +49,21 @@ public struct LocalDate: Hashable, Comparable, Sendable {
 
     /// The day of the week.
     public var weekday: Weekday {
-        // 1970-01-01 was a Thursday, the fourth of a week that begins with Monday.
+        // 1970-01-01 was a Thursday, the fourth day of a week that begins with Monday.
         Weekday.allCases[(daysSinceEpoch + 3).modulo(7)]
     }
 
-    /// The date so many days later.
+    /// Returns the date that is a number of days later.
     func advanced(by days: Int) -> LocalDate {
         LocalDate(daysSinceEpoch: daysSinceEpoch + days)
     }
 
-    /// Whether the left one is earlier.
+    /// Returns whether the left date is earlier.
     public static func < (left: LocalDate, right: LocalDate) -> Bool {
         left.daysSinceEpoch < right.daysSinceEpoch
     }
 
-    /// Days since 1970-01-01 of a date whose parts are in range.
+    /// Returns the days since 1970-01-01 of a date whose parts are in range.
     static func number(year: Int, month: Int, day: Int) -> Int {
         let shifted = month <= 2 ? year - 1 : year
         let era = (shifted >= 0 ? shifted : shifted - 399) / 400
@@ -85,7 +86,7 @@ public struct LocalDate: Hashable, Comparable, Sendable {
 }
 
 extension LocalDate: CustomStringConvertible {
-    /// `YYYY-MM-DD`.
+    /// The date as `YYYY-MM-DD`.
     public var description: String {
         let (year, month, day) = parts
         return "\(year.padded(to: 4))-\(month.padded(to: 2))-\(day.padded(to: 2))"
@@ -93,18 +94,18 @@ extension LocalDate: CustomStringConvertible {
 }
 
 extension Int {
-    /// The remainder that is never negative.
+    /// Returns the remainder, which is never negative.
     func modulo(_ divisor: Int) -> Int {
         let remainder = self % divisor
         return remainder < 0 ? remainder + divisor : remainder
     }
 
-    /// The quotient rounded towards the past.
+    /// Returns the quotient, rounded towards the past.
     func quotient(_ divisor: Int) -> Int {
         (self - modulo(divisor)) / divisor
     }
 
-    /// A number that is not negative, with zeros in front.
+    /// Returns a number that is not negative, with leading zeros.
     func padded(to width: Int) -> String {
         let digits = String(self)
         return String(repeating: "0", count: Swift.max(0, width - digits.utf8.count)) + digits

@@ -1,15 +1,16 @@
-/// What the clocks of a zone show at an instant.
+/// The reading of a zone's clocks at an instant.
 public struct LocalMoment: Hashable, Sendable {
     /// The date.
     public let date: LocalDate
-    /// Hour and minute.
+    /// The hour and minute.
     public let time: LocalTime
     /// The second of the minute, 0 to 59.
     public let second: Int
-    /// Seconds by which the clocks are ahead of UTC.
+    /// The offset of the clocks in seconds ahead of UTC.
     public let offset: Int
 
-    /// The reading of a clock that is so many seconds after 1970-01-01T00:00:00, by itself and not by UTC.
+    /// Creates the reading of a clock that shows the given number of seconds after its own 1970-01-01T00:00:00, which
+    /// is not that of UTC.
     init(localSeconds: Int, offset: Int) {
         let secondOfDay = localSeconds.modulo(86_400)
         date = LocalDate(daysSinceEpoch: localSeconds.quotient(86_400))
@@ -20,15 +21,15 @@ public struct LocalMoment: Hashable, Sendable {
 }
 
 extension LocalMoment: CustomStringConvertible {
-    /// Date, time and distance from UTC: `2026-03-29 03:00 +02:00`.
+    /// The date, the time and the offset from UTC: `2026-03-29 03:00 +02:00`.
     ///
-    /// Seconds are shown only where there are any, in the time as in the offset.
+    /// Seconds are shown only if they are not zero, both in the time and in the offset.
     public var description: String {
         let seconds = second == 0 ? "" : ":" + second.padded(to: 2)
         return "\(date) \(time)\(seconds) \(Self.text(ofOffset: offset))"
     }
 
-    /// `+02:00`, `-03:30`, and `-00:44:30` where the clocks were ahead or behind by seconds.
+    /// Returns the offset as text: `+02:00`, `-03:30`, or `-00:44:30` for an offset with seconds.
     public static func text(ofOffset offset: Int) -> String {
         let size = Int(clamping: offset.magnitude)
         let seconds = size % 60 == 0 ? "" : ":" + (size % 60).padded(to: 2)

@@ -1,22 +1,24 @@
-/// Times of the day on a user's own clock, on some days of the week or on all.
+/// Times of the day on a user's own clock, on some or all days of the week.
 ///
-/// A slot is a date and a time on that clock, and comes once, whatever the clocks do: see `Zone.instant(of:at:)`. Slots
-/// never overtake one another. Where a change skips several of them, they share the first instant after it, and that is
-/// one run, in the name of the earliest.
+/// A slot is a date and a time on that clock, and occurs once, whatever the clocks do: see `Zone.instant(of:at:)`.
+/// Slots keep their order. If a change skips several slots, they share the first instant after it and count as one run,
+/// which belongs to the earliest.
 public struct LocalSchedule: Hashable, Sendable {
     /// The times, earliest first, each once; at least one.
     public let times: [LocalTime]
     /// The days; at least one.
     public let days: Set<Weekday>
-    /// Whose clocks count.
+    /// The zone of the clock.
     public let zone: Zone
 
-    /// One time a day; no day named means all of them.
+    /// Creates a schedule with one time per day; no named day means all days.
     public init(at time: LocalTime, on days: Set<Weekday> = [], in zone: Zone) {
         self.init(sorted: [time], days, zone)
     }
 
-    /// Any number of times a day, nil where there is none; no day named means all of them.
+    /// Creates a schedule with any number of times per day; `nil` if there is no time.
+    ///
+    /// No named day means all days.
     public init?(at times: some Sequence<LocalTime>, on days: Set<Weekday> = [], in zone: Zone) {
         let sorted = Set(times).sorted()
         guard !sorted.isEmpty else { return nil }
@@ -31,25 +33,27 @@ public struct LocalSchedule: Hashable, Sendable {
 
     /// A date and time at which the schedule runs.
     public struct Slot: Hashable, Sendable {
-        /// The date on the user's clock; that of the schedule, also where a change moved the instant past midnight.
+        /// The date of the schedule on the user's clock, even if a change moved the instant past midnight.
         public let date: LocalDate
-        /// The time on the user's clock, whether the clock ever showed it or not.
+        /// The time on the user's clock, even if the clock never showed it.
         public let time: LocalTime
-        /// When that is.
+        /// The instant of the slot.
         public let instant: Timestamp
     }
 
-    /// The first slot whose instant is later than another one; nil where the year 9999 ends before.
+    /// Returns the first slot whose instant is later than another one; `nil` if there is none before the end of the
+    /// year 9999.
     ///
     /// - Parameters:
-    ///   - instant: what the slot has to be later than; a slot at this very instant has been.
-    ///   - lastDate: the date of the last slot that ran, where each date may have one run only. It matters when the
-    ///     user has flown to a zone where that date is not over or has not begun.
+    ///   - instant: the instant after which the slot must be; a slot at the same instant is in the past.
+    ///   - lastDate: the date of the last slot that ran, if each date may have only one run. It matters if the user has
+    ///     travelled to a zone in which that date is not over or has not begun.
     /// - Returns: the slot, whose date is later than `lastDate`.
     public func next(after instant: Timestamp, lastDate: LocalDate? = nil) -> Slot? {
         var date = zone.local(at: instant).date
         if let lastDate, lastDate >= date { date = lastDate.advanced(by: 1) }
-        // A week, and another one where the zone has skipped the day: some slot of a fortnight is later.
+        // The loop covers one week, and a second one in case the zone has skipped the day: some slot within a fortnight
+        // is later.
         for date in (0...14).map(date.advanced) where days.contains(date.weekday) {
             for time in times {
                 guard let candidate = zone.instant(of: date, at: time), candidate > instant else { continue }

@@ -1,21 +1,21 @@
 /// A time of day on the user's own clock, to the minute.
 public struct LocalTime: Hashable, Comparable, Sendable, CustomStringConvertible {
-    /// 0 to 23.
+    /// The hour, 0 to 23.
     public let hour: Int
-    /// 0 to 59.
+    /// The minute, 0 to 59.
     public let minute: Int
 
-    /// What a written local time looks like.
+    /// The required form of a local time.
     public static let rule = "a local time from 00:00 to 23:59"
 
-    /// Takes an hour from 0 to 23 and a minute from 0 to 59, nil for anything else.
+    /// Creates a time from an hour from 0 to 23 and a minute from 0 to 59; `nil` for other values.
     public init?(hour: Int, minute: Int) {
         guard (0..<24).contains(hour), (0..<60).contains(minute) else { return nil }
         self.hour = hour
         self.minute = minute
     }
 
-    /// Reads `HH:MM`, nil for anything else.
+    /// Reads `HH:MM`; `nil` for any other text.
     public init?(validating text: String) {
         let bytes = Array(text.utf8)
         guard bytes.count == 5, bytes[2] == UInt8(ascii: ":") else { return nil }
@@ -26,7 +26,7 @@ public struct LocalTime: Hashable, Comparable, Sendable, CustomStringConvertible
         )
     }
 
-    /// The time of a second of the day, 0 to 86,399.
+    /// Creates the time of a second of the day, 0 to 86,399.
     init(secondOfDay: Int) {
         hour = secondOfDay / 3600
         minute = secondOfDay / 60 % 60
@@ -34,12 +34,12 @@ public struct LocalTime: Hashable, Comparable, Sendable, CustomStringConvertible
 
     var secondOfDay: Int { (hour * 60 + minute) * 60 }
 
-    /// Whether the left one is earlier in the day.
+    /// Returns whether the left time is earlier in the day.
     public static func < (left: LocalTime, right: LocalTime) -> Bool {
         left.secondOfDay < right.secondOfDay
     }
 
-    /// `HH:MM`.
+    /// The time as `HH:MM`.
     public var description: String {
         "\(hour.padded(to: 2)):\(minute.padded(to: 2))"
     }

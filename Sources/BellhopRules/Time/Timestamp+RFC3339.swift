@@ -1,11 +1,11 @@
 extension Timestamp: CustomStringConvertible {
-    /// What a written instant looks like.
+    /// The required form of an instant.
     public static let rule = "an RFC 3339 instant such as 2026-02-15T13:45:00.000Z, between the years 1970 and 9999"
 
     /// Reads RFC 3339: date, `T`, time, up to nine digits of fraction (cut to microseconds), `Z` or an offset.
     ///
-    /// Refused: dates that do not exist, leap seconds, a missing offset (whose time would it be?), years outside 1970
-    /// to 9999. Works on bytes and never traps.
+    /// Nonexistent dates, leap seconds and years outside 1970 to 9999 are rejected. A missing offset is rejected,
+    /// because the zone of the time would be unknown. The parser works on bytes and never traps.
     public init?(validating text: String) {
         guard let microseconds = text.withBytes({ Self.parse($0) }) else { return nil }
         self.init(microseconds: microseconds)
@@ -35,7 +35,7 @@ extension Timestamp: CustomStringConvertible {
         return value
     }
 
-    /// Microseconds of the fraction, and where it ends.
+    /// Returns the microseconds of the fraction, and the index of its end.
     private static func fraction(_ bytes: UnsafeBufferPointer<UInt8>) -> (microseconds: Int, end: Int)? {
         guard bytes[19] == UInt8(ascii: ".") else { return (0, 19) }
         var index = 20
@@ -50,7 +50,7 @@ extension Timestamp: CustomStringConvertible {
         return (value, index)
     }
 
-    /// Minutes east of UTC.
+    /// Returns the offset in minutes east of UTC.
     private static func offset(_ bytes: UnsafeBufferPointer<UInt8>, at index: Int) -> Int? {
         guard index < bytes.count else { return nil }
         if bytes[index] | 0x20 == UInt8(ascii: "z") { return index + 1 == bytes.count ? 0 : nil }
@@ -62,12 +62,12 @@ extension Timestamp: CustomStringConvertible {
         return bytes[index] == UInt8(ascii: "-") ? -total : total
     }
 
-    /// The instant in UTC, with milliseconds, or microseconds where there are any: `2026-02-15T13:45:00.000Z`.
+    /// The instant in UTC, with milliseconds, or with microseconds if necessary: `2026-02-15T13:45:00.000Z`.
     public var description: String {
         let (seconds, micros) = (Int(microseconds / 1_000_000), Int(microseconds % 1_000_000))
         let (date, time) = (LocalDate(daysSinceEpoch: seconds / 86_400).parts, seconds % 86_400)
         let isWhole = micros % 1000 == 0
-        // Digit by digit into the text itself, since most notifications carry such a time to their reader.
+        // Digits are written directly into the text, because most notifications contain such a time.
         return String(unsafeUninitializedCapacity: 27) { text in
             var end = 0
             func add(_ number: Int, width: Int, _ mark: Unicode.Scalar) {

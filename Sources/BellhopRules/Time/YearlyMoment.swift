@@ -1,21 +1,25 @@
-/// A moment that comes every year, in one of the three forms of POSIX.
+/// A moment that occurs every year, in one of the three forms of POSIX.
 struct YearlyMoment: Hashable {
-    /// Which day of the year.
+    /// The day of the year.
     enum Day: Hashable {
-        /// `Jn`: from 1 to 365; 29 February is never counted, so 60 is always 1 March.
+        /// The form `Jn`, from 1 to 365.
+        ///
+        /// 29 February is never counted, so 60 is always 1 March.
         case withoutLeapDay(Int)
-        /// `n`: from 0 to 365, 29 February counted where there is one.
+        /// The form `n`, from 0 to 365.
+        ///
+        /// 29 February is counted in leap years.
         case ofYear(Int)
-        /// `Mm.w.d`: in month 1 to 12, week 1 to 5 (5 is the last one), a weekday from 0, Sunday.
+        /// The form `Mm.w.d`: month 1 to 12, week 1 to 5 (5 is the last one), and a weekday from 0, Sunday.
         case ofMonth(month: Int, week: Int, weekday: Int)
     }
 
     /// The day.
     let day: Day
-    /// Seconds from its midnight, at most a week either way.
+    /// Seconds from the day's midnight, at most a week before or after it.
     let time: Int
 
-    /// The moment in one year, in seconds since 1970 by the clocks on the wall.
+    /// Returns the moment in one year, in seconds since 1970 on the local clock.
     func seconds(in year: Int) -> Int {
         dayNumber(in: year) * 86_400 + time
     }

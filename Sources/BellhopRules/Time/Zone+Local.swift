@@ -1,9 +1,10 @@
 extension Zone {
-    /// The instant that a date and time on the clocks of the zone stands for.
+    /// Returns the instant of a date and time on the zone's clocks.
     ///
-    /// It is the first instant at which the clocks have reached that reading: where they show it twice, the first time;
-    /// where a change skips it, the first instant after the change. Nil for a day that the zone does not have (Samoa's
-    /// 30 December 2011), and outside the years 1970 to 9999. A later reading never stands for an earlier instant.
+    /// It is the first instant at which the clocks have reached that reading. If the clocks show the reading twice, it
+    /// is the first time; if a change skips the reading, it is the first instant after the change. The result is `nil`
+    /// for a day that the zone does not have (Samoa's 30 December 2011), and outside the years 1970 to 9999. A later
+    /// reading never gives an earlier instant.
     public func instant(of date: LocalDate, at time: LocalTime) -> Timestamp? {
         let midnight = date.daysSinceEpoch * 86_400
         let first = firstInstant(reaching: midnight)
@@ -11,8 +12,8 @@ extension Zone {
         return Timestamp(wholeSeconds: firstInstant(reaching: midnight + time.secondOfDay))
     }
 
-    /// Every instant at which the clocks of the zone show a date and time, in order: none where a change skips it, two
-    /// where it occurs twice.
+    /// Returns every instant at which the zone's clocks show a date and time, in order: none if a change skips it, two
+    /// if it occurs twice.
     public func instants(showing date: LocalDate, at time: LocalTime) -> [Timestamp] {
         let reading = date.daysSinceEpoch * 86_400 + time.secondOfDay
         var found: [Timestamp] = []
@@ -29,10 +30,10 @@ extension Zone {
         return found
     }
 
-    /// The first second at which the clocks show a reading or a later one, both counted in seconds since 1970.
+    /// Returns the first second at which the clocks show a reading or a later one, both counted in seconds since 1970.
     ///
-    /// Goes through the periods from before any clock on Earth can show the reading. In the first one whose last
-    /// reading is later, either the reading itself occurs, or the period begins behind it.
+    /// The search goes through the periods, starting before any clock on Earth can show the reading. In the first
+    /// period whose last reading is later, either the reading occurs, or the period begins after it.
     private func firstInstant(reaching reading: Int) -> Int {
         var from = reading - Zone.furthestOffset
         while true {

@@ -1,16 +1,16 @@
 extension Zone {
-    /// A zone as another library knows it, from its offsets over a stretch of time.
+    /// Creates a zone from the offsets of another library over a range of time.
     ///
-    /// For an app that has no file of the tz database at hand but a zone of its platform. The offset is asked for every
-    /// six hours of the stretch and each change is found to the second, so a year costs about 1,500 questions. A change
-    /// that is taken back within six hours goes unseen; before and after the stretch the nearest offset lasts. Offsets
-    /// beyond 26 hours are moved to that.
+    /// This is for an app that has a zone of its platform and no file of the tz database. The offset is requested for
+    /// every six hours of the range, and each change is located to the second, so that a year needs about 1,500
+    /// requests. A change that is reverted within six hours is not detected. Before and after the range, the nearest
+    /// offset applies. Offsets beyond 26 hours are limited to 26 hours.
     ///
     /// - Parameters:
-    ///   - name: the name that the zone goes by.
-    ///   - start: where the stretch begins.
-    ///   - end: where it ends; as far ahead as somebody will ask.
-    ///   - offset: seconds ahead of UTC at an instant.
+    ///   - name: the name of the zone.
+    ///   - start: the start of the range.
+    ///   - end: the end of the range, as far in the future as queries will be.
+    ///   - offset: returns the seconds ahead of UTC at an instant.
     public init(name: TimeZoneName, from start: Timestamp, to end: Timestamp, offset: (Timestamp) -> Int) {
         func ask(_ seconds: Int) -> Int {
             let answer = offset(Timestamp(clamping: Int64(seconds) * 1_000_000))

@@ -1,8 +1,9 @@
 extension Zone {
-    /// Reads a file of the tz database (TZif, RFC 9636), of version 1 to 4, with or without the years that its footer
-    /// could say.
+    /// Reads a file of the tz database (TZif, RFC 9636), of version 1 to 4.
     ///
-    /// Bytes from anywhere: what is wrong with them is a fault, never a trap.
+    /// The table may include or omit the years that the footer's rule covers.
+    ///
+    /// The bytes may come from anywhere: invalid bytes cause a fault and never a trap.
     public init(name: TimeZoneName, tzif: [UInt8]) throws(ZoneFault) {
         do {
             self = try TZifReader(bytes: tzif).zone(name)
@@ -18,7 +19,7 @@ private struct TZifReader {
         let code: ZoneFault.Code
     }
 
-    /// How many entries each part of a block has, and how wide a time in it is.
+    /// The number of entries in each part of a block, and the width of a time in it.
     struct Block {
         let start: Int
         let width: Int
@@ -30,7 +31,9 @@ private struct TZifReader {
         let characters: Int
 
         var typesStart: Int { start + times * (width + 1) }
-        /// Each type has six bytes, each leap second a time and four.
+        /// The end of the block.
+        ///
+        /// Each type has six bytes, and each leap second has a time and four bytes.
         var end: Int { typesStart + types * 6 + characters + leaps * (width + 4) + isStandards + isUTCs }
     }
 
@@ -62,7 +65,7 @@ private struct TZifReader {
         return block
     }
 
-    /// The text between two line breaks behind the last block; nil where it is empty.
+    /// Reads the text between two line breaks after the last block; `nil` if it is empty.
     private func footer(from start: Int) throws(Stop) -> ZoneFooter? {
         guard start < bytes.count, bytes[start] == UInt8(ascii: "\n") else { throw Stop(code: .truncated) }
         let text = bytes[(start + 1)...]
@@ -83,11 +86,14 @@ private struct TZifReader {
         return Self.zone(name, first: first, changes: known, tableEnd: changes.last?.seconds ?? .min, footer: footer)
     }
 
-    /// The instants that anybody asks about: a `Timestamp` is never outside, and arithmetic inside never overflows.
+    /// The range of possible queries.
+    ///
+    /// A `Timestamp` is never outside, and arithmetic inside never overflows.
     private static let asked: ClosedRange<Int64> = 1...253_402_300_799
 
-    /// A zone whose footer holds from the end of the table on, and has the last word there, so that the two never
-    /// differ where they meet.
+    /// Returns a zone whose footer applies from the end of the table on.
+    ///
+    /// At the end itself, the footer takes precedence, so that the two never differ where they meet.
     private static func zone(
         _ name: TimeZoneName,
         first: Int,

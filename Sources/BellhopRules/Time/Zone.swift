@@ -1,22 +1,25 @@
-/// When the clocks of a place change, and by how much.
+/// The clock changes of a place.
 ///
-/// A value that is made once, from the bytes of a file of the tz database, and then asked often: it does no I/O and
-/// knows no locale. Answers hold from 1970 to 9999: by the table of the file first, then by the rule in its footer.
+/// The value is created once, from the bytes of a file of the tz database, and then queried often. It does no I/O and
+/// is independent of locales. Results are valid from 1970 to 9999: they come from the table of the file first, then
+/// from the rule in its footer.
 public struct Zone: Hashable, Sendable {
-    /// The name it goes by.
+    /// The name of the zone.
     public let name: TimeZoneName
-    /// Where periods begin, ascending, in seconds since 1970; none of them changes nothing.
+    /// The beginnings of periods, ascending, in seconds since 1970; each one changes the offset.
     private let beginnings: [Int64]
-    /// What each period's offset is; the first one is in force before any beginning, so there is one more of them.
+    /// The offsets of the periods.
+    ///
+    /// The first one applies before any beginning, so there is one more offset than beginnings.
     private let offsets: [Int32]
-    /// What is in force from `ruleBeginning` on; nil where the last offset lasts.
+    /// The rule that applies from `ruleBeginning` on; `nil` if the last offset stays.
     private let rule: DaylightRule?
     private let ruleBeginning: Int64
 
-    /// The furthest that clocks may be from UTC, in seconds: 26 hours, as RFC 9636 has it.
+    /// The largest offset of clocks from UTC in seconds: 26 hours, as RFC 9636 defines it.
     static let furthestOffset = 93_600
 
-    /// Takes a table that a reader has checked.
+    /// Creates a zone from a table that a reader has checked.
     init(name: TimeZoneName, first: Int, changes: [ZoneChange], rule: DaylightRule? = nil, ruleBeginning: Int64 = .min)
     {
         var beginnings: [Int64] = []
@@ -32,18 +35,18 @@ public struct Zone: Hashable, Sendable {
         self.ruleBeginning = ruleBeginning
     }
 
-    /// Seconds by which the clocks are ahead of UTC; negative to the west.
+    /// Returns the offset in seconds ahead of UTC; negative to the west.
     public func offset(at instant: Timestamp) -> Int {
         offset(atSeconds: instant.seconds)
     }
 
-    /// What the clocks show.
+    /// Returns the reading of the clocks.
     public func local(at instant: Timestamp) -> LocalMoment {
         let offset = offset(at: instant)
         return LocalMoment(localSeconds: instant.seconds + offset, offset: offset)
     }
 
-    /// The first change of the clocks after an instant, nil where there is none any more.
+    /// Returns the first change of the clocks after an instant; `nil` if there is none.
     public func transition(after instant: Timestamp) -> Transition? {
         let period = period(atSeconds: instant.seconds)
         guard let end = period.end, let instant = Timestamp(wholeSeconds: end) else { return nil }
@@ -54,9 +57,9 @@ public struct Zone: Hashable, Sendable {
     public struct Transition: Hashable, Sendable {
         /// The first instant of the new offset.
         public let instant: Timestamp
-        /// Seconds ahead of UTC until then.
+        /// The offset before the change, in seconds ahead of UTC.
         public let before: Int
-        /// Seconds ahead of UTC from then on.
+        /// The offset after the change, in seconds ahead of UTC.
         public let after: Int
     }
 
@@ -73,11 +76,11 @@ public struct Zone: Hashable, Sendable {
         if index < beginnings.count {
             return ClockPeriod(offset: Int(offsets[index]), end: Int(beginnings[index]))
         }
-        // What the table says last is what the rule says first, so the rule's beginning is no change.
+        // The last offset of the table equals the first offset of the rule, so the rule's beginning is not a change.
         return ClockPeriod(offset: Int(offsets[index]), end: rule?.change(after: Int(ruleBeginning)))
     }
 
-    /// How many periods have begun by then: the index of the offset that is in force.
+    /// Returns the number of periods that have begun, which is the index of the current offset.
     private func periodIndex(at seconds: Int) -> Int {
         var low = 0
         var high = beginnings.count
@@ -89,11 +92,11 @@ public struct Zone: Hashable, Sendable {
     }
 }
 
-/// The clocks go to an offset at an instant.
+/// A change of the clocks to an offset at an instant.
 struct ZoneChange: Equatable {
-    /// Seconds since 1970.
+    /// The instant in seconds since 1970.
     let seconds: Int64
-    /// Seconds ahead of UTC from then on.
+    /// The offset after the change, in seconds ahead of UTC.
     let offset: Int
 }
 
@@ -101,7 +104,7 @@ extension Timestamp {
     /// Whole seconds since 1970, rounded towards the past.
     var seconds: Int { Int(microseconds / 1_000_000) }
 
-    /// Takes seconds that arithmetic with zones has brought forth; nil outside the years 1970 to 9999.
+    /// Creates an instant from the result of arithmetic with zones; `nil` outside the years 1970 to 9999.
     init?(wholeSeconds seconds: Int) {
         guard seconds >= 0 else { return nil }
         self.init(seconds: UInt64(seconds))

@@ -1,13 +1,13 @@
-/// What the footer of a TZif file says of all later years: one offset, or a yearly rule.
+/// The content of a TZif footer for all later years: one offset, or a yearly rule.
 ///
-/// The form is POSIX's `TZ` with the additions of RFC 9636: `std offset [dst [offset] , start [/time] , end [/time]]`,
-/// times from -167 to 167 hours, names in letters or in angle brackets. A second name without a rule is refused: what
-/// it meant was left to each system.
+/// The form is POSIX's `TZ` with the additions of RFC 9636: `std offset [dst [offset] , start [/time] , end [/time]]`.
+/// Times are from -167 to 167 hours, and names are in letters or in angle brackets. A second name without a rule is
+/// rejected, because its meaning depends on the system.
 enum ZoneFooter: Hashable {
     case constant(offset: Int)
     case yearly(DaylightRule)
 
-    /// Reads a footer without its line breaks; nil where it is none.
+    /// Parses a footer without its line breaks; `nil` if it is invalid.
     init?(_ bytes: ArraySlice<UInt8>) {
         var reader = FooterReader(rest: bytes)
         guard reader.skipName(), let behind = reader.span(hoursUpTo: 24) else { return nil }
@@ -29,7 +29,7 @@ enum ZoneFooter: Hashable {
     }
 }
 
-/// Walks over a footer.
+/// Reads the parts of a footer in order.
 private struct FooterReader {
     var rest: ArraySlice<UInt8>
 
@@ -43,7 +43,7 @@ private struct FooterReader {
         return true
     }
 
-    /// At least three letters, or letters, digits and signs between angle brackets.
+    /// Skips at least three letters, or letters, digits and signs between angle brackets.
     mutating func skipName() -> Bool {
         if skip("<") {
             let name = rest.prefix {
@@ -57,7 +57,7 @@ private struct FooterReader {
         return name.count >= 3
     }
 
-    /// At most three digits.
+    /// Reads a number of at most three digits.
     mutating func number(upTo limit: Int) -> Int? {
         let digits = rest.prefix(while: IdentifierRules.isDigit)
         guard (1...3).contains(digits.count) else { return nil }
@@ -66,7 +66,7 @@ private struct FooterReader {
         return number <= limit ? number : nil
     }
 
-    /// `[+-]hh[:mm[:ss]]` in seconds.
+    /// Reads `[+-]hh[:mm[:ss]]` and returns it in seconds.
     mutating func span(hoursUpTo limit: Int) -> Int? {
         let isNegative = skip("-")
         if !isNegative { _ = skip("+") }

@@ -1,17 +1,18 @@
-/// What Android is told of a type beside its words; every nil leaves it to the app.
+/// A type's options for Android, in addition to its texts; each `nil` leaves the choice to the app.
 public struct AndroidOptions: Hashable, Sendable {
-    /// What of a notification a locked screen shows.
+    /// The part of a notification that a locked screen shows.
     public enum Visibility: String, CaseIterable, Hashable, Sendable {
-        /// All of it.
+        /// The whole notification.
         case everything = "public"
-        /// That there is one.
+        /// The presence of a notification, without its content.
         case presence = "private"
         /// Nothing.
         case nothing = "secret"
     }
 
-    /// How much a notification asks for attention where there are no channels (before Android 8); a channel decides it
-    /// by itself.
+    /// The level of attention on systems without channels (before Android 8).
+    ///
+    /// On later systems, the channel decides it.
     public enum Importance: String, CaseIterable, Hashable, Sendable {
         /// Only in the list.
         case min
@@ -19,15 +20,15 @@ public struct AndroidOptions: Hashable, Sendable {
         case low
         /// With a sound.
         case `default`
-        /// Over what is on the screen.
+        /// Over the current screen content.
         case high
-        /// Over what is on the screen, for what cannot wait.
+        /// Over the current screen content, for urgent notifications.
         case max
     }
 
-    /// Who puts a notification on the screen.
+    /// The component that displays a notification.
     public enum Display: String, CaseIterable, Hashable, Sendable {
-        /// Android, as far as the app is in the background.
+        /// Android, while the app is in the background.
         case system
         /// The app, from data that wake it.
         case app
@@ -35,18 +36,18 @@ public struct AndroidOptions: Hashable, Sendable {
 
     /// The channel that decides importance and sound; the app must have created it.
     public let channel: String?
-    /// What of it a locked screen shows.
+    /// The part of a notification that a locked screen shows.
     public let visibility: Visibility?
-    /// How much it asks for attention where there are no channels.
+    /// The level of attention on systems without channels.
     public let importance: Importance?
     /// The name of a sound of the app, or `default`.
     public let sound: String?
-    /// The name of a drawable of the app, for the status bar.
+    /// The name of a drawable of the app for the status bar.
     public let icon: String?
-    /// Who puts it on the screen.
+    /// The component that displays the notification.
     public let display: Display
 
-    /// All left to the app.
+    /// Leaves all choices to the app.
     static let none = AndroidOptions(
         channel: nil,
         visibility: nil,

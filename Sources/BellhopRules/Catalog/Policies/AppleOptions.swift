@@ -1,29 +1,29 @@
-/// What Apple's systems are told of a type beside its words; every nil leaves it to the app.
+/// A type's options for Apple's systems, in addition to its texts; each `nil` leaves the choice to the app.
 public struct AppleOptions: Hashable, Sendable {
-    /// How far a notification may disturb.
+    /// The degree to which a notification may interrupt the user.
     public enum InterruptionLevel: String, CaseIterable, Hashable, Sendable {
-        /// Into the list, without lighting the screen.
+        /// The notification goes into the list and does not light the screen.
         case passive
-        /// As usual.
+        /// The default behaviour.
         case active
-        /// Through a focus mode, for what concerns the user now.
+        /// The notification passes a focus mode, because it concerns the user now.
         case timeSensitive = "time-sensitive"
-        /// Through silence, too; needs a permission from Apple.
+        /// The notification also passes the silent mode; this needs a permission from Apple.
         case critical
     }
 
     /// The name of a sound of the app, or `default`.
     public let sound: String?
-    /// The category that the app has registered actions for.
+    /// The category for which the app has registered actions.
     public let category: String?
-    /// What is shown as one stack.
+    /// The identifier of notifications that are shown as one stack.
     public let thread: String?
-    /// How far it may disturb.
+    /// The degree to which the notification may interrupt the user.
     public let interruptionLevel: InterruptionLevel?
     /// Whether the app's service extension may rewrite the notification before it is shown.
     public let isMutable: Bool
 
-    /// All left to the app.
+    /// Leaves all choices to the app.
     static let none = AppleOptions(
         sound: nil,
         category: nil,

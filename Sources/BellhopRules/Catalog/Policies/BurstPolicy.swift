@@ -1,16 +1,20 @@
-/// What becomes of several notifications of a type that reach one user within a short time.
+/// The handling of several notifications of a type that reach one user within a short time.
 public struct BurstPolicy: Hashable, Sendable {
-    /// How long after a push the next ones wait, of which the newest goes out then.
+    /// The period after a push in which further pushes wait.
+    ///
+    /// At its end, only the newest is sent.
     public let window: Lifetime
 
-    /// At most so long: what waits for longer is better gathered for a digest.
+    /// The longest window in seconds.
+    ///
+    /// A digest is the better choice for longer waits.
     static let longest: Int64 = 3_600
-    /// What a written window looks like.
+    /// The required form of a window.
     static let rule = "a whole number with s, m or h, such as 60s, at most 1h"
 }
 
-/// How many pushes of low priority a user gets by themselves; the others wait for the digest.
+/// The maximum number of individual low-priority pushes per user; further ones wait for the digest.
 public struct PushCap: Hashable, Sendable {
-    /// Within any hour.
+    /// The maximum within any hour.
     public let perHour: Int
 }

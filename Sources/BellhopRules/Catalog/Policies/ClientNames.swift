@@ -1,68 +1,68 @@
-/// What a client finds of a notification beside its words, by its usual name, in the order in which it is written.
+/// The fields of a push in addition to its texts, with their usual names, in the order in which they are written.
 public enum ClientField: String, CaseIterable, Hashable, Sendable {
     /// The notification's identifier, the same for every repeat.
     case notificationId
-    /// The type; `digest` for what was gathered.
+    /// The type; `digest` for a digest.
     case type
-    /// The type once more, as some clients call it.
+    /// The type under the name that some other clients use.
     case eventType
-    /// Where a tap leads on this kind of device.
+    /// The target of a tap on this kind of device.
     case route
-    /// What it is about, such as a transaction.
+    /// The subject of the notification, such as a transaction.
     case targetId
-    /// The venue it comes from.
+    /// The venue of the event.
     case venueId
-    /// The venue once more, as some clients call it.
+    /// The venue under the name that some other clients use.
     case venueUnderscored = "venue_id"
-    /// What the event brought as such.
+    /// The metadata of the event.
     case metadata
-    /// When its source said it.
+    /// The source time of the event.
     case sentAtIso
-    /// The number of what is unread.
+    /// The number of unread notifications.
     case badge
-    /// Whether it stands for several.
+    /// Whether the push stands for several notifications.
     case digest
-    /// For how many it stands.
+    /// The number of notifications that the push stands for.
     case count
-    /// Where a click leads in a browser.
+    /// The target of a click in a browser.
     case link
-    /// The app's own URL for where a tap leads.
+    /// The target of a tap as a URL of the app's own scheme.
     case scheme
-    /// What the event brought as such, each member by its own name.
+    /// The data of the event, each member under its own name.
     case data
 }
 
-/// What an app's clients want to find in a push, and under which names.
+/// The fields that an app's clients expect in a push, with their names.
 public struct ClientNames: Hashable, Sendable {
-    /// Nil for everything, each by its usual name.
+    /// The chosen fields with their names; `nil` for all fields under their usual names.
     private let chosen: [ClientField: String]?
 
-    /// Everything, each by its usual name.
+    /// All fields under their usual names.
     public static let usual = ClientNames(chosen: nil)
 
     init(chosen: [ClientField: String]?) {
         self.chosen = chosen
     }
 
-    /// Whether each that a client wants has its usual name.
+    /// Whether all fields are written under their usual names.
     public var areUsual: Bool { chosen == nil }
 
-    /// Under which name it is written; nil for what the clients do not want.
+    /// Returns the name under which a field is written; `nil` if the clients do not use it.
     public func name(of field: ClientField) -> String? {
         guard let chosen else { return field.rawValue }
         return chosen[field]
     }
 
-    /// What is written under a name; nil for nothing.
+    /// Returns the field that is written under a name; `nil` if there is none.
     public func field(named name: String) -> ClientField? {
         guard let chosen else { return Self.usualNames.first { $0.name.hasSameBytes(as: name) }?.field }
         return chosen.first { $0.value == name }?.key
     }
 
-    /// Made once: each member of every push is looked for among them.
+    /// The list is created once, because every member of every push is looked up in it.
     private static let usualNames = ClientField.allCases.map { (name: $0.rawValue, field: $0) }
 
-    /// Whether a name is kept by FCM or APNs for themselves, so that no app finds anything of ours under it.
+    /// Returns whether FCM or APNs reserve a name, so that an app cannot receive a field under it.
     public static func isReserved(_ name: String) -> Bool {
         switch name.utf8.first {
         case UInt8(ascii: "a"): name == "aps"

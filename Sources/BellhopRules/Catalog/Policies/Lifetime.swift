@@ -1,14 +1,14 @@
-/// How long something is worth being told, such as `24h`.
+/// The period for which a notification is useful, such as `24h`.
 public struct Lifetime: Hashable, Sendable {
-    /// What a written lifetime looks like.
+    /// The required form of a lifetime.
     public static let rule = "a whole number with s, m, h or d, such as 90s or 24h, at most 365d"
 
     private static let longest: Int64 = 365 * 86_400
 
-    /// At least one.
+    /// The length in seconds, at least 1.
     public let seconds: Int64
 
-    /// Reads a lifetime, nil for anything that does not keep the rule.
+    /// Creates a lifetime from text; `nil` if the text violates the rule.
     public init?(validating text: String) {
         let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3_600, "d": 86_400]
         let digits = text.utf8.dropLast()
@@ -18,7 +18,7 @@ public struct Lifetime: Hashable, Sendable {
         seconds = count * unit
     }
 
-    /// The end of a lifetime that begins at an instant.
+    /// Returns the end of a lifetime that begins at an instant.
     public func end(from start: Timestamp) -> Timestamp {
         Timestamp(clamping: start.microseconds + seconds * 1_000_000)
     }

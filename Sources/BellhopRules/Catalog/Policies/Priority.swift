@@ -1,13 +1,13 @@
-/// How much a type matters, as its catalogue says; a producer cannot.
+/// The urgency of a type, as its catalogue defines it; a producer cannot change it.
 public enum Priority: String, CaseIterable, Hashable, Sendable {
-    /// At once, past quiet hours.
+    /// Sent immediately, even in quiet hours.
     case high
-    /// In its turn.
+    /// Sent in turn.
     case normal
-    /// When there is time; may be gathered.
+    /// Sent when there is capacity; may be gathered.
     case low
 
-    /// The lane that carries events of this priority.
+    /// The lane for events of this priority.
     public var lane: Lane {
         switch self {
         case .high: .urgent
@@ -17,11 +17,11 @@ public enum Priority: String, CaseIterable, Hashable, Sendable {
     }
 }
 
-/// One of the three queues that events travel in, so that what is urgent never waits behind what is big.
+/// One of the three queues for events, so that urgent events never wait behind large ones.
 public enum Lane: String, CaseIterable, Hashable, Sendable {
     /// For priority `high`.
     case urgent
-    /// For priority `normal`, and for whatever no catalogue knows.
+    /// For priority `normal`, and for events that no catalogue describes.
     case normal
     /// For priority `low`.
     case bulk

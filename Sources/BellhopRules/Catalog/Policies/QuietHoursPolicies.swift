@@ -1,20 +1,20 @@
-/// What becomes of a push that falls into a user's quiet hours; the in-app record is written whatever it is.
+/// The handling of a push in a user's quiet hours; the in-app record is always written.
 public enum QuietHoursPolicy: String, CaseIterable, Hashable, Sendable {
-    /// It waits until they end, or until it expires.
+    /// The push waits until the quiet hours end or it expires.
     case `defer`
-    /// It is not pushed at all.
+    /// The push is not sent.
     case drop
-    /// It goes out at once.
+    /// The push is sent immediately.
     case bypass
 }
 
-/// The policy for each kind of device.
+/// The policies by platform.
 public struct QuietHoursPolicies: Hashable, Sendable {
     let ios: QuietHoursPolicy
     let android: QuietHoursPolicy
     let web: QuietHoursPolicy
 
-    /// The policy for one kind of device.
+    /// The policy for one platform.
     public subscript(platform: DevicePlatform) -> QuietHoursPolicy {
         switch platform {
         case .ios: ios
@@ -23,8 +23,9 @@ public struct QuietHoursPolicies: Hashable, Sendable {
         }
     }
 
-    /// For each kind of device the first policy that somebody stated, or what its priority says: `high` goes out at
-    /// once, all else waits.
+    /// Chooses the first stated policy for each platform.
+    ///
+    /// Without one, the priority decides: `high` is sent immediately, and all others wait.
     init(_ stated: [[DevicePlatform: QuietHoursPolicy]], priority: Priority) {
         func first(_ platform: DevicePlatform) -> QuietHoursPolicy {
             for policies in stated {

@@ -1,21 +1,23 @@
-/// Routes that producers still send and clients no longer know, each with the one that took its place.
+/// Routes that producers still send and clients no longer support, each with its replacement.
 public struct RouteRewrites: Hashable, Sendable {
     struct Rewrite: Hashable {
         let old: String
         let new: String
     }
 
-    /// The longest first, so that the most particular one decides.
+    /// The rewrites, longest first, so that the most specific one applies.
     private let rewrites: [Rewrite]
 
     init(_ rewrites: [Rewrite]) {
         self.rewrites = rewrites.sorted { $0.old.utf8.count > $1.old.utf8.count }
     }
 
-    /// The route that took this one's place, and the catalogue's name of the one that was led on; nil where it stays.
+    /// Returns the replacement of a route and the outdated route as the catalogue writes it; `nil` if no rewrite
+    /// applies.
     ///
-    /// A rewrite applies to the path itself and to what lies below it, and leaves the rest as it is:
-    /// `/schema/7?tab=1` becomes `/schedule/7?tab=1`; `/schemata` stays. None is applied to the outcome of another.
+    /// A rewrite applies to the path itself and to paths below it, and preserves the rest. If `/schema` becomes
+    /// `/schedule`, then `/schema/7?tab=1` becomes `/schedule/7?tab=1`, and `/schemata` stays. No rewrite is applied to
+    /// the result of another.
     public func rewritten(_ route: String) -> (route: String, old: String)? {
         for rewrite in rewrites {
             guard route.utf8.starts(with: rewrite.old.utf8) else { continue }

@@ -1,11 +1,11 @@
-/// What an app's settings page says beside the labels of its types, and what holds until a user says something.
+/// The settings page's texts in addition to the labels of the types, and the defaults.
 public struct SettingsPage: Hashable, Sendable {
-    /// The switch for everything, per language; empty where the catalogue leaves the words to the app.
+    /// The label of the master switch, by language; empty if the catalogue leaves the text to the app.
     public let masterLabels: [LanguageTag: String]
-    /// The switch for quiet hours, per language; empty where the catalogue leaves the words to the app.
+    /// The label of the switch for quiet hours, by language; empty if the catalogue leaves the text to the app.
     public let quietHoursLabels: [LanguageTag: String]
-    /// What quiet hours are, per language; empty where the catalogue leaves the words to the app.
+    /// The explanation of quiet hours, by language; empty if the catalogue leaves the text to the app.
     public let quietHoursHelpers: [LanguageTag: String]
-    /// The quiet hours of a user who has not set any.
+    /// The quiet hours of a user who has set none.
     public let quietHours: QuietHours
 }

@@ -1,12 +1,12 @@
-/// What a catalogue says of topics by their kinds.
+/// A catalogue's rules for topics, by kind.
 ///
-/// The kind of a topic is what stands before its first colon: `safe` in `safe:1:0xAb…`.
+/// A topic's kind is the part before its first colon: `safe` in `safe:1:0xAb…`.
 public struct TopicRules: Hashable, Sendable {
-    /// The kinds whose names mean the same in capitals and in small letters.
+    /// The kinds whose names are case-insensitive.
     private let folded: Set<String>
     /// The kind whose names are venues.
     private let venue: String?
-    /// The kinds that users may follow by themselves; nil for any topic.
+    /// The kinds that users may follow without the app's servers; `nil` for any topic.
     private let followable: Set<String>?
 
     init(folding kinds: [String] = [], venue: String? = nil, followable: [String]? = nil) {
@@ -15,9 +15,9 @@ public struct TopicRules: Hashable, Sendable {
         self.venue = venue
     }
 
-    /// The one spelling by which a topic is stored and looked up.
+    /// Returns the spelling under which a topic is stored and looked up.
     ///
-    /// Only the letters A to Z are folded, so that a name keeps its length and no alphabet is guessed at.
+    /// Only the letters A to Z are folded, so that a name keeps its length and no rules of other alphabets are needed.
     public func canonical(_ topic: Topic) -> Topic {
         guard !folded.isEmpty else { return topic }
         let kind = topic.text.utf8.prefix { $0 != UInt8(ascii: ":") }
@@ -25,16 +25,16 @@ public struct TopicRules: Hashable, Sendable {
         return Topic(validating: Self.folded(topic.text.utf8)) ?? topic
     }
 
-    /// Whether users may follow topics of every kind, since the catalogue names none.
+    /// Whether users may follow topics of every kind, because the catalogue names none.
     public var anyMayBeFollowed: Bool { followable == nil }
 
-    /// Whether a user may begin to follow a topic without the app's servers saying so.
+    /// Returns whether a user may start to follow a topic without a message from the app's servers.
     public func mayBeFollowed(_ topic: Topic) -> Bool {
         guard let followable else { return true }
         return followable.contains(String(topic.text.prefix { $0 != ":" }))
     }
 
-    /// The venue that a topic is about, such as `42` for `venue:42`; nil for another kind of topic.
+    /// Returns the venue of a topic, such as `42` for `venue:42`; `nil` for another kind of topic.
     func venueID(of topic: Topic) -> String? {
         guard let venue, topic.text.hasPrefix(venue + ":") else { return nil }
         let name = topic.text.dropFirst(venue.count + 1)

@@ -1,4 +1,4 @@
-/// The keys that a catalogue file may have, object by object; `docs/catalog.schema.json` says the same for editors.
+/// The allowed keys of a catalogue file, by object; `docs/catalog.schema.json` defines the same for editors.
 enum CatalogKeys {
     static let app = [
         "app", "language", "timezone", "providers", "aliases", "phrases", "link", "routes", "topics", "preferences",

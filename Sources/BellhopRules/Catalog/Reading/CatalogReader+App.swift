@@ -1,5 +1,5 @@
 extension CatalogReader {
-    /// What an app says for all of its types.
+    /// Reads the app's settings for all of its types.
     func settings() -> SettingsPage {
         let scope = root.scope("preferences")
         scope?.expectKeys(CatalogKeys.preferences)
@@ -39,7 +39,9 @@ extension CatalogReader {
         )
     }
 
-    /// The type must be one of the app's, and speak without data: a reminder brings its own words.
+    /// Reads the type of reminders.
+    ///
+    /// It must be one of the app's types and need no data, because a reminder brings its own text.
     func reminderType(_ types: [CatalogType]) -> EventType? {
         guard let scope = root.scope("reminders") else { return nil }
         scope.expectKeys(CatalogKeys.reminders)
@@ -68,14 +70,14 @@ extension CatalogReader {
         return table
     }
 
-    /// A path that can have something below it.
+    /// Returns whether the text is a path that can have other paths below it.
     private static func isRoute(_ text: String) -> Bool {
         IdentifierRules.isPlain(text, longest: FieldLimits.route) && text.utf8.first == UInt8(ascii: "/")
             && text.utf8.count > 1 && text.utf8.last != UInt8(ascii: "/")
             && !text.utf8.contains { "?#".utf8.contains($0) }
     }
 
-    /// Each that is listed, by its usual name (`true`) or another; without the list all of them.
+    /// Reads the listed fields, each with its usual name (`true`) or another name; all fields if there is no list.
     func clientNames() -> ClientNames {
         guard let scope = root.scope("clientData") else { return .usual }
         scope.expectKeys(CatalogKeys.clientData)
@@ -92,7 +94,9 @@ extension CatalogReader {
         return ClientNames(chosen: chosen)
     }
 
-    /// The members of `data` keep their own names.
+    /// Returns the client's name of a field.
+    ///
+    /// The members of `data` always keep their own names.
     private static func clientName(of field: ClientField, _ value: JSONValue?) -> String? {
         if value == .bool(true) { return field.rawValue }
         guard field != .data, let name = value?.string, GapNames.isName(name), name.utf8.count <= 64,
@@ -126,7 +130,7 @@ extension CatalogReader {
 }
 
 extension JSONScope {
-    /// One policy for all kinds of devices, or one for each of some.
+    /// Reads one policy for all platforms, or one for each of some platforms.
     func quietHoursPolicies() -> [DevicePlatform: QuietHoursPolicy] {
         let key = "quietHours"
         guard object[key]?.object != nil else {

@@ -1,7 +1,7 @@
 /// Reads one catalogue file.
 ///
-/// Every key is known or a fault, and every fault is reported; a catalogue comes out only where what it stands on could
-/// be read.
+/// Unknown keys are faults, and every fault is reported. A catalogue is returned only if its essential parts could be
+/// read.
 struct CatalogReader {
     let root: JSONScope
     let language: LanguageTag?
@@ -51,7 +51,7 @@ struct CatalogReader {
         return Catalog(outline, types: types)
     }
 
-    /// Other names for what a placeholder can name.
+    /// Reads the alternative names for values in placeholders.
     private static func aliases(_ root: JSONScope) -> [String: String] {
         guard let scope = root.scope("aliases") else { return [:] }
         var aliases: [String: String] = [:]

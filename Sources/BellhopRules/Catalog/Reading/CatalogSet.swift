@@ -1,27 +1,27 @@
-/// The catalogues of all apps that one installation serves.
+/// The catalogues of all apps in one installation.
 public struct CatalogSet: Sendable {
     /// The catalogues in the order of their files.
     public let catalogs: [Catalog]
     private let positions: [AppID: Int]
-    /// Tells one set of files from another: the same files have the same, in whatever order they were read.
+    /// Identifies a set of files; the same files have the same fingerprint, in any order.
     public let fingerprint: String
 
-    /// A set of catalogues; of two for one app, the first stays.
+    /// Creates a set of catalogues; of two for one app, the first is used.
     init(_ catalogs: [Catalog], fingerprint: String = "") {
         self.catalogs = catalogs
         self.fingerprint = fingerprint
         positions = Dictionary(catalogs.enumerated().map { ($1.app, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// The catalogue of an app, nil when nobody described it.
+    /// Returns the catalogue of an app; `nil` if there is none.
     public subscript(app: AppID) -> Catalog? {
         positions[app].map { catalogs[$0] }
     }
 
-    /// Reads catalogue files (JSON5); answers with all faults of all files when there is any.
+    /// Reads catalogue files (JSON5); returns all faults of all files if there are any.
     ///
-    /// `hasZone` says whether a name is one of the tz database: an app whose own zone is none would have neither quiet
-    /// hours nor digests for users without a zone, and nobody would hear of it. Without it every name will do.
+    /// `hasZone` returns whether the tz database has a name. An app with an unknown zone would silently have neither
+    /// quiet hours nor digests for users without a zone. By default, every name is accepted.
     public static func load(
         files: [(name: String, bytes: [UInt8])],
         hasZone: (TimeZoneName) -> Bool = { _ in true }
@@ -49,7 +49,9 @@ public struct CatalogSet: Sendable {
             : .failure(CatalogFaults(faults: faults))
     }
 
-    /// 12 hex digits: whoever wants to deceive themselves may.
+    /// Returns 12 hexadecimal digits.
+    ///
+    /// The hash detects changes and does not protect against deliberate collisions.
     private static func fingerprint(of files: [(name: String, bytes: [UInt8])]) -> String {
         var hash = StableHash()
         for file in files.sorted(by: { $0.name < $1.name }) { hash.add(Array(file.name.utf8) + [0] + file.bytes + [0]) }
@@ -57,8 +59,8 @@ public struct CatalogSet: Sendable {
     }
 }
 
-/// One thing wrong in a catalogue file, so that a person can go there and mend it.
+/// One fault in a catalogue file, with the place to correct.
 public typealias CatalogFault = DocumentFault
 
-/// Everything that is wrong in a set of catalogue files, at once.
+/// All faults of a set of catalogue files.
 public typealias CatalogFaults = DocumentFaults

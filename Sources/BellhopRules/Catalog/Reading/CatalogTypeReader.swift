@@ -1,6 +1,6 @@
 /// Reads one type of a catalogue file.
 struct CatalogTypeReader {
-    /// What an app says for all of its types.
+    /// The app's settings for all of its types.
     struct Common {
         let language: LanguageTag?
         let gaps: GapNames
@@ -16,7 +16,7 @@ struct CatalogTypeReader {
     let scope: JSONScope
     let common: Common
 
-    /// The type, or nil where it has no priority.
+    /// Reads the type; `nil` if it has no valid priority.
     func type(_ type: EventType) -> CatalogType? {
         scope.expectKeys(CatalogKeys.type)
         let stated = scope.word("priority", as: Priority.self, required: true)
@@ -70,7 +70,7 @@ struct CatalogTypeReader {
         return stated ?? .record
     }
 
-    /// `"everyone"`, or `{topic: …}`.
+    /// Reads `"everyone"`, or `{topic: …}`.
     private func audience() -> Audience? {
         guard scope.object["audience"]?.object != nil else {
             return scope.value("audience", "\"everyone\" or {topic: …}") { $0.string == "everyone" ? .everyone : nil }
@@ -105,7 +105,7 @@ struct CatalogTypeReader {
 }
 
 extension JSONScope {
-    /// What Android is told; what is not said here stays as it is in `base`.
+    /// Reads the options for Android; missing ones are taken from `base`.
     func android(over base: AndroidOptions) -> AndroidOptions {
         guard let scope = scope("android") else { return base }
         scope.expectKeys(CatalogKeys.android)
@@ -119,7 +119,7 @@ extension JSONScope {
         )
     }
 
-    /// What Apple's systems are told; what is not said here stays as it is in `base`.
+    /// Reads the options for Apple's systems; missing ones are taken from `base`.
     func apple(over base: AppleOptions) -> AppleOptions {
         guard let scope = scope("apns") else { return base }
         scope.expectKeys(CatalogKeys.apple)

@@ -1,6 +1,6 @@
-/// What is written per language, and where taps lead.
+/// Reads texts by language, and the targets of taps.
 extension JSONScope {
-    /// One line in each language.
+    /// Reads one line in each language.
     func lines(_ key: String, _ language: LanguageTag?, required: Bool = false) -> [LanguageTag: String] {
         var lines: [LanguageTag: String] = [:]
         for (tag, key, scope) in perLanguage(key, language, required: required) {
@@ -9,7 +9,7 @@ extension JSONScope {
         return lines
     }
 
-    /// The templates of each language.
+    /// Reads the templates of each language.
     func languages(_ language: LanguageTag?, _ gaps: GapNames, required: Bool = false) -> LanguageSet {
         let words = perLanguage("templates", language, required: required).compactMap { tag, key, scope in
             scope.scope(key, required: true).flatMap { scope -> LanguageSet.Words? in
@@ -32,7 +32,9 @@ extension JSONScope {
         }
     }
 
-    /// The phrases that templates share, each of which may use those above it, added to what their gaps may refer to.
+    /// Reads the phrases that templates share and adds them to the names for placeholders.
+    ///
+    /// Each phrase may use the phrases above it.
     func phrases(_ language: LanguageTag?, _ gaps: GapNames) -> GapNames {
         guard let scope = scope("phrases") else { return gaps }
         var known = gaps
@@ -49,7 +51,7 @@ extension JSONScope {
         return known
     }
 
-    /// The members of an object whose keys are languages, the app's own among them.
+    /// Returns the members of an object whose keys are languages; the app's own language must be among them.
     private func perLanguage(
         _ key: String,
         _ language: LanguageTag?,
@@ -73,7 +75,7 @@ extension JSONScope {
         return tags
     }
 
-    /// A template, or a report of what is wrong with it.
+    /// Reads a template, or reports the fault in it.
     func template(_ key: String, _ gaps: GapNames, _ language: LanguageTag, required: Bool = false) -> Template? {
         let text = value(key, "a non-empty string without U+0000", required: required) { value in
             value.string.flatMap { $0.isEmpty || $0.utf8.contains(0) ? nil : $0 }

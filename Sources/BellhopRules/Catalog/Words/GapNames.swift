@@ -1,15 +1,15 @@
-/// What the gaps of a template may refer to: values and phrases by their names.
+/// The names that a template's placeholders may refer to: values and phrases.
 struct GapNames {
     private let aliases: [String: String]
     private let closed: [String]?
     private var phrases: [String: [LanguageTag: Template]] = [:]
 
-    /// Those of an event: its own fields, whatever its data may hold, and an app's second names for either.
+    /// Returns the names for an event: its own fields, any members of its data, and the app's aliases for both.
     static func ofEvents(aliases: [String: String]) -> GapNames {
         GapNames(aliases: aliases, closed: nil)
     }
 
-    /// These and no others.
+    /// Returns a closed list of names.
     static func of(_ names: [String]) -> GapNames {
         GapNames(aliases: [:], closed: names)
     }
@@ -23,7 +23,7 @@ struct GapNames {
         phrases[name, default: [:]][language] = template
     }
 
-    /// Letters, digits, `_` and `-`, with dots between steps.
+    /// Returns whether the name consists of letters, digits, `_` and `-`, with dots between steps.
     static func isName(_ name: String) -> Bool {
         guard !name.isEmpty, name.utf8.count <= 128 else { return false }
         let steps = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
@@ -58,7 +58,7 @@ struct GapNames {
     }
 }
 
-/// Why a template cannot be read.
+/// The reason why a template cannot be read.
 struct TemplateFault: Error {
     let message: String
 

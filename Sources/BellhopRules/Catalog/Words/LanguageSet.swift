@@ -1,25 +1,27 @@
-/// The words of something in each of its languages.
+/// A text in each of its languages.
 struct LanguageSet: Hashable {
-    /// The words of a notification in one language.
+    /// The texts of a notification in one language.
     struct Words: Hashable {
         let language: LanguageTag
         let title: Template
         let body: Template?
-        /// What is said where those lack a value.
+        /// The texts that are used if the others lack a value.
         let plain: PlainWords?
     }
 
-    /// Words that do without what may be missing.
+    /// Texts that do not need the optional values.
     struct PlainWords: Hashable {
         let title: Template
         let body: Template?
     }
 
-    /// Empty where producers bring the words.
+    /// The texts of all languages; empty if producers supply the texts.
     let all: [Words]
 
-    /// The words for a reader: their language with its region, their language, one that they read as well, the app's
-    /// own.
+    /// Returns the texts for a user.
+    ///
+    /// The candidates are the user's language with its region, the language alone, one that the user can read as well,
+    /// and the app's own.
     func words(for language: LanguageTag?, otherwise fallback: LanguageTag) -> Words? {
         guard !all.isEmpty else { return nil }
         if let language {
@@ -32,7 +34,9 @@ struct LanguageSet: Hashable {
         return all.first { $0.language == fallback }
     }
 
-    /// Other names under which a reader's language may stand, the nearest first: browsers say `no` where phones say `nb`.
+    /// Returns further tags whose texts the user can read, nearest first.
+    ///
+    /// For Norwegian, browsers send `no` and phones send `nb`.
     static func kin(of language: Substring) -> [String] {
         switch language {
         case "no": ["nb"]

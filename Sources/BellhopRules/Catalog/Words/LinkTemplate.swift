@@ -1,10 +1,10 @@
-/// Where a tap leads, per platform, with gaps for the event's values.
+/// The target of a tap, by platform, with placeholders for the event's values.
 public struct LinkTemplate: Hashable, Sendable {
     let web: Template
     let mobile: Template
     let scheme: Template?
 
-    /// The link, or nil where it lacks a value.
+    /// Returns the link; `nil` if it lacks a value.
     func filled(from values: TemplateValues) -> DeepLink? {
         var faults: [ValueFault] = []
         let link = DeepLink(
@@ -16,16 +16,16 @@ public struct LinkTemplate: Hashable, Sendable {
     }
 }
 
-/// Where a tap on one notification leads.
+/// The target of a tap on one notification.
 public struct DeepLink: Hashable, Sendable {
-    /// Path of the web app.
+    /// The path in the web app.
     public var web: String
-    /// Route of the mobile app.
+    /// The route in the mobile app.
     public var mobile: String
-    /// URL of the app's own scheme, where the catalogue has one.
+    /// The URL of the app's own scheme, if the catalogue defines one.
     public var scheme: String?
 
-    /// A link to each kind of client.
+    /// Creates a link for each kind of client.
     package init(web: String, mobile: String, scheme: String? = nil) {
         self.web = web
         self.mobile = mobile

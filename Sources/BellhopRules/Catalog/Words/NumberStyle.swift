@@ -1,9 +1,11 @@
-/// How a language writes numbers: its separators, after the CLDR; the digits are 0 to 9 in every language.
+/// A language's number format with its separators, from the CLDR.
+///
+/// The digits are 0 to 9 in every language.
 struct NumberStyle: Hashable {
     let group: String
     let decimal: String
     let minus: String
-    /// Digits before the point from which groups are formed: 4, or 5 where `1234` is not divided.
+    /// The number of digits before the decimal point from which groups are formed: 4, or 5 if `1234` is not grouped.
     let shortestGrouped: Int
 
     private init(_ group: String, _ decimal: String, minus: String = "-", shortestGrouped: Int = 4) {
@@ -13,7 +15,9 @@ struct NumberStyle: Hashable {
         self.shortestGrouped = shortestGrouped
     }
 
-    /// The style of a language with its region, or of the language; of an unknown one, that of English.
+    /// Creates the style of a language with its region, or of the language alone.
+    ///
+    /// An unknown language gets the English style.
     init(_ tag: LanguageTag) {
         self = Self.regions[tag.text] ?? Self.languages[String(tag.language)] ?? Self.english
     }
@@ -39,7 +43,7 @@ struct NumberStyle: Hashable {
     private static let space = "\u{A0}"
     private static let longMinus = "\u{2212}"
 
-    /// Languages whose numbers look different from English ones.
+    /// The languages with a number format different from English.
     private static let languages: [String: NumberStyle] = {
         let nordic = NumberStyle(space, ",", minus: longMinus)
         let spaced = NumberStyle(space, ",")
@@ -58,7 +62,7 @@ struct NumberStyle: Hashable {
         ]
     }()
 
-    /// Regions whose numbers look different from those of their language.
+    /// The regions with a number format different from that of their language.
     private static let regions: [String: NumberStyle] = {
         let swiss = NumberStyle("'", ".")
         return [

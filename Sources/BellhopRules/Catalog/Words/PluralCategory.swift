@@ -1,18 +1,20 @@
-/// The categories into which languages sort numbers, by their names in the CLDR.
+/// The categories into which languages sort numbers, with their CLDR names.
 enum PluralCategory: String, CaseIterable, Hashable {
     case zero, one, two, few, many, other
 }
 
-/// What plural rules look at in a number, after Unicode's technical standard 35.
+/// The properties of a number that plural rules use, from Unicode Technical Standard 35.
 struct PluralOperands {
-    /// The digits before the point: exact up to 15 digits, beyond that something large with the same last six.
+    /// The digits before the decimal point.
+    ///
+    /// The value is exact up to 15 digits. Beyond that, it is a large number with the same last six digits.
     let i: Int
-    /// How many digits stand behind the point.
+    /// The number of digits after the decimal point.
     let v: Int
-    /// The last two of the digits behind the point, and whether any is there that is not zero.
+    /// The last two of the digits after the decimal point, and whether any of these digits is not zero.
     let f: Int
     let hasFraction: Bool
-    /// The last two of the digits behind the point without trailing zeros.
+    /// The last two of the digits after the decimal point, without trailing zeros.
     let t: Int
 
     init(_ number: WrittenNumber) {
@@ -26,6 +28,6 @@ struct PluralOperands {
         t = value(number.fraction.prefix(kept).suffix(2))
     }
 
-    /// The whole number's value; nil where something other than zero stands behind the point.
+    /// The value of a whole number; `nil` if a digit after the decimal point is not zero.
     var n: Int? { hasFraction ? nil : i }
 }

@@ -1,7 +1,9 @@
-/// The rules in the words of the CLDR: `i` the digits before the point, `v` how many there are behind it, `f` and `t`
-/// those behind it with and without trailing zeros, `n` the value where it is whole.
+/// The rules in the notation of the CLDR.
+///
+/// `i` is the digits before the decimal point, and `v` is the number of digits after it. `f` and `t` are the digits
+/// after it with and without trailing zeros. `n` is the value if it is whole.
 extension PluralRule {
-    /// The category of a number; the sign does not count.
+    /// Returns the category of a number; the sign is ignored.
     func category(of number: PluralOperands) -> PluralCategory {
         switch self {
         case .always: .other
@@ -29,10 +31,10 @@ extension PluralRule {
         number.i != 0 && number.i % 1_000_000 == 0 && number.v == 0 ? .many : .other
     }
 
-    /// Ends in 1, but not in 11.
+    /// Returns whether the number ends in 1, but not in 11.
     private static func endsInOne(_ digits: Int) -> Bool { digits % 10 == 1 && digits % 100 != 11 }
 
-    /// Ends in 2 to 4, but not in 12 to 14.
+    /// Returns whether the number ends in 2 to 4, but not in 12 to 14.
     private static func endsInFew(_ digits: Int) -> Bool {
         (2...4).contains(digits % 10) && !(12...14).contains(digits % 100)
     }

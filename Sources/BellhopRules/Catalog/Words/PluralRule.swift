@@ -1,6 +1,6 @@
 /// The cardinal plural rules of the CLDR, one case for each group of languages that share them.
 ///
-/// A language that is in no group has `one` for 1 and `other` for all else.
+/// A language without a group has `one` for 1 and `other` for all other numbers.
 enum PluralRule: CaseIterable, Hashable {
     case always
     case oneIsWhole
@@ -57,7 +57,7 @@ enum PluralRule: CaseIterable, Hashable {
         self = Self.rules[tag.text] ?? Self.rules[String(tag.language)] ?? .oneIsWhole
     }
 
-    /// The categories that numbers of this group can fall into.
+    /// The categories that numbers of this group can have.
     var categories: [PluralCategory] {
         switch self {
         case .always: [.other]

@@ -1,24 +1,26 @@
-/// Words with gaps: `{amount} sendt til {country}`.
+/// Text with placeholders, such as `{amount} sendt til {country}`.
 ///
-/// A gap is filled from the event, or the whole is refused; a sentence with a hole in it never leaves the house.
+/// All placeholders are filled from the event, or the whole text is rejected; incomplete text is never sent.
 ///
-/// The grammar is a part of ICU's MessageFormat, read once when the catalogue is:
+/// The grammar is a subset of ICU's MessageFormat. Templates are parsed once, when the catalogue is loaded:
 ///
-/// - `{name}` is a value as it is: `{amount}` is `data.amount`, `{payment.amount}` looks inside an object,
-///   `{targetId}` and `{venueId}` are the event's own, and a catalogue may give any of these another name.
-/// - `{count, plural, =0 {nothing} one {one match} other {# matches}}` chooses by the number and the plural rules of the
-///   language; `#` is the number itself.
-/// - `{status, select, paid {Paid} other {Open}}` chooses by a word.
+/// - `{name}` is an unchanged value: `{amount}` is `data.amount`, and `{payment.amount}` is a member of an object.
+///   `{targetId}` and `{venueId}` are fields of the event. A catalogue may define aliases for all of these.
+/// - `{count, plural, =0 {nothing} one {one match} other {# matches}}` chooses by the number and the plural rules of
+///   the language; `#` is the number itself.
+/// - `{status, select, paid {Paid} other {Open}}` chooses by a string, a number or a flag.
 /// - `{n, number}` is a number with the separators of the language.
-/// - `{value, units, 18}` and `{value, units, token.decimals, 6}` are a whole number of smallest units, shown with its
-///   point that many digits further left.
-/// - `{address, short}` is the beginning and the end of something long.
+/// - `{value, units, 18}` and `{value, units, token.decimals, 6}` are a whole number of smallest units. The decimal
+///   point is moved to the left by that many digits.
+/// - `{address, short}` is the beginning and the end of a long text.
 /// - `{name, phrase}` is a phrase that several templates of the catalogue share.
 ///
-/// The chosen texts of plural and select are templates themselves. `'{'`, `'}'` and `'#'` are the characters; any other
+/// The chosen texts of plural and select are templates, too. `'{'`, `'}'` and `'#'` are the characters; any other
 /// apostrophe is an apostrophe.
 public struct Template: Hashable, Sendable {
-    /// A piece of a template; what is large is kept apart, so that simple templates are quickly walked through.
+    /// A piece of a template.
+    ///
+    /// Large cases are stored indirectly, so that simple templates are processed fast.
     enum Segment: Hashable, Sendable {
         case words(String)
         case gap(ValueSource)
@@ -27,13 +29,13 @@ public struct Template: Hashable, Sendable {
         case short(ValueSource)
         indirect case plural(PluralGap)
         indirect case select(SelectGap)
-        /// The number that the nearest plural around it has chosen by.
+        /// The number by which the innermost enclosing plural was chosen.
         case count
     }
 
     /// An amount in smallest units, such as wei.
     struct UnitsGap: Hashable, Sendable {
-        /// How far the point moves.
+        /// The number of digits by which the decimal point moves.
         enum Decimals: Hashable, Sendable {
             case fixed(Int)
             case value(ValueSource)
@@ -41,7 +43,7 @@ public struct Template: Hashable, Sendable {
 
         let source: ValueSource
         let decimals: Decimals
-        /// How many digits are shown after the point; nil for all of them.
+        /// The maximum number of digits after the decimal point; `nil` for all of them.
         let longest: Int?
         let style: NumberStyle
     }
@@ -50,37 +52,37 @@ public struct Template: Hashable, Sendable {
     struct PluralGap: Hashable, Sendable {
         let source: ValueSource
         let rule: PluralRule
-        /// How the number itself is written.
+        /// The format of the number itself.
         let style: NumberStyle
-        /// Texts for particular numbers, which go before the categories.
+        /// Texts for particular numbers, which take precedence over the categories.
         let exact: [Int: [Segment]]
         let categories: [PluralCategory: [Segment]]
         let other: [Segment]
     }
 
-    /// A choice by word.
+    /// A choice by string, number or flag.
     struct SelectGap: Hashable, Sendable {
         let source: ValueSource
         let choices: [String: [Segment]]
         let other: [Segment]
     }
 
-    /// How a value is written into its gap.
+    /// The encoding of a value in its placeholder.
     enum Quoting {
-        /// As it is.
+        /// No encoding.
         case plain
-        /// Percent-encoded, so that a value cannot add a path or a parameter to a link.
+        /// Percent-encoding, so that a value cannot add a path or a parameter to a link.
         case link
     }
 
     let segments: [Segment]
-    /// How many pieces there are, those inside of others counted.
+    /// The number of pieces, including nested ones.
     let size: Int
-    /// How many texts stand inside one another.
+    /// The nesting depth of texts.
     let depth: Int
-    /// Bytes of the words outside the gaps.
+    /// The number of bytes of the text outside the placeholders.
     private let wordCount: Int
-    /// The whole of it, where it has no gap.
+    /// The whole text if it has no placeholder.
     private let plainWords: String?
 
     init(segments: [Segment]) {
@@ -93,8 +95,9 @@ public struct Template: Hashable, Sendable {
         }
     }
 
-    /// Fills the gaps; where values are missing or unusable, the text is worth nothing and `faults` says which these
-    /// are.
+    /// Fills the placeholders.
+    ///
+    /// If values are missing or unusable, they are added to `faults` and the result must not be used.
     func filled(from values: TemplateValues, quoting: Quoting = .plain, _ faults: inout [ValueFault]) -> String {
         if let plainWords { return plainWords }
         var filler = TemplateFiller(values: values, quoting: quoting, expecting: wordCount + 16 * segments.count)
@@ -105,7 +108,7 @@ public struct Template: Hashable, Sendable {
 }
 
 extension Template {
-    /// Pieces, and texts inside one another.
+    /// Returns the number of pieces and the nesting depth of texts.
     private static func measure(_ segments: [Segment]) -> (size: Int, depth: Int) {
         var size = segments.count
         var depth = 0

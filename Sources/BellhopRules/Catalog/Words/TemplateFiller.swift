@@ -1,11 +1,12 @@
-/// Writes one text out of a template and the values for its gaps, and goes on where a value is missing, so that all
-/// missing ones are found.
+/// Renders a template with the values for its placeholders.
+///
+/// It continues after a missing value, so that all missing values are found.
 struct TemplateFiller {
     private(set) var text = ""
     private(set) var faults: [ValueFault] = []
     private let values: TemplateValues
     private let quoting: Template.Quoting
-    /// What `#` stands for.
+    /// The text that replaces `#`.
     private var count = ""
 
     init(values: TemplateValues, quoting: Template.Quoting, expecting capacity: Int) {
@@ -45,7 +46,9 @@ struct TemplateFiller {
         text += gap.style.text(of: amount.movingPoint(left: decimals, keeping: gap.longest))
     }
 
-    /// Up to what ERC-20 and its like can say.
+    /// Returns the number of decimals.
+    ///
+    /// The limit of 255 is that of ERC-20 and similar standards.
     private mutating func decimals(_ gap: Template.UnitsGap) -> Int? {
         switch gap.decimals {
         case .fixed(let decimals): return decimals
@@ -82,7 +85,9 @@ struct TemplateFiller {
         }
     }
 
-    /// Strings are taken as they are, numbers as they were written; nothing else makes a good word.
+    /// Returns a string unchanged and a number as written.
+    ///
+    /// Other kinds of values are faults.
     private mutating func word(_ source: ValueSource) -> String? {
         switch source.value(in: values) {
         case .string(let text)? where !text.isEmpty: return text
@@ -103,7 +108,9 @@ struct TemplateFiller {
 }
 
 extension String {
-    /// The beginning and the end of something long, such as `0x1234…cdef`; what is hardly longer stays whole.
+    /// The beginning and the end of a long text, such as `0x1234…cdef`.
+    ///
+    /// A text that is only slightly longer than this form stays whole.
     fileprivate var shownShort: String {
         guard utf8.count > 12, let start = index(startIndex, offsetBy: 6, limitedBy: endIndex),
             let end = index(endIndex, offsetBy: -4, limitedBy: start), index(start, offsetBy: 2, limitedBy: end) != nil

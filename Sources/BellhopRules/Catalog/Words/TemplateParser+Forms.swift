@@ -1,6 +1,6 @@
-/// The forms that a gap can have beside its name.
+/// Parses the forms of placeholders with more than a name.
 extension TemplateParser {
-    /// Reads what follows a name and its comma.
+    /// Reads the part after a name and its comma.
     mutating func form(of name: String, at start: Int) throws(TemplateFault) -> [Template.Segment] {
         guard let language else { throw fault("the placeholders of a link are names alone, without a form") }
         let style = NumberStyle(language)
@@ -25,7 +25,7 @@ extension TemplateParser {
         }
     }
 
-    /// `18}`, `18, 6}` or `token.decimals, 6}`.
+    /// Reads `18}`, `18, 6}` or `token.decimals, 6}`.
     private mutating func units(_ source: ValueSource, _ style: NumberStyle) throws(TemplateFault) -> Template.UnitsGap
     {
         let expected =
@@ -90,7 +90,7 @@ extension TemplateParser {
         return Template.SelectGap(source: source, choices: texts, other: other)
     }
 
-    /// Reads words with their texts: `, key {text} key {text} }`.
+    /// Reads choices with their texts: `, key {text} key {text} }`.
     private mutating func choices() throws(TemplateFault) -> [(key: String, text: [Template.Segment])] {
         guard depth < Self.deepest else { throw tooDeep }
         depth += 1

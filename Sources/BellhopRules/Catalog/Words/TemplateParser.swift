@@ -1,10 +1,10 @@
-/// Reads the grammar of templates, once for each text when its catalogue is loaded.
+/// Parses templates, once for each text when its catalogue is loaded.
 struct TemplateParser {
-    /// Bytes of a template.
+    /// The maximum number of bytes of a template.
     static let longestText = 16_384
-    /// Texts inside one another.
+    /// The maximum nesting depth of texts.
     static let deepest = 5
-    /// Pieces of a template, those of its phrases counted.
+    /// The maximum number of pieces of a template, including those of its phrases.
     static let largest = 1_000
 
     private let scalars: [Unicode.Scalar]
@@ -12,9 +12,9 @@ struct TemplateParser {
     let language: LanguageTag?
     var position = 0
     var depth = 0
-    /// Plurals around the place that is read; inside one, `#` is its number.
+    /// The number of plurals around the current position; inside a plural, `#` is its number.
     var plurals = 0
-    /// Pieces that came with phrases.
+    /// The number of pieces that phrases have contributed.
     var borrowed = 0
 
     private init(_ text: String, _ gaps: GapNames, _ language: LanguageTag?) {
@@ -23,9 +23,9 @@ struct TemplateParser {
         self.language = language
     }
 
-    /// Reads a template whose gaps may have these names.
+    /// Parses a template whose placeholders may use the given names.
     ///
-    /// A link has no language: its gaps hold values as they are, without a form.
+    /// A link has no language; its placeholders contain unchanged values and have no form.
     static func template(
         _ text: String,
         _ gaps: GapNames,
@@ -51,7 +51,7 @@ struct TemplateParser {
     var tooLarge: TemplateFault { fault("more than \(Self.largest) pieces, those of its phrases counted") }
     var tooDeep: TemplateFault { fault("more than \(Self.deepest) texts inside one another") }
 
-    /// Reads up to the end, or to the brace that closes this text.
+    /// Reads up to the end, or up to the brace that closes the current text.
     mutating func segments() throws(TemplateFault) -> [Template.Segment] {
         var segments: [Template.Segment] = []
         var words = String.UnicodeScalarView()
@@ -79,7 +79,7 @@ struct TemplateParser {
         return segments
     }
 
-    /// A brace or a number sign between two apostrophes.
+    /// A brace or number sign between two apostrophes.
     private var quotedCharacter: Unicode.Scalar? {
         guard position + 2 < scalars.count, scalars[position] == "'", scalars[position + 2] == "'" else { return nil }
         let character = scalars[position + 1]
@@ -117,14 +117,14 @@ struct TemplateParser {
         }
     }
 
-    /// What stands up to the next white space or brace.
+    /// Reads up to the next white space or brace.
     mutating func word() -> String {
         let start = position
         while let scalar = current, !" \n\t\r{}".unicodeScalars.contains(scalar) { position += 1 }
         return String(String.UnicodeScalarView(scalars[start..<position]))
     }
 
-    /// What stands up to the next comma or brace, without the white space around it.
+    /// Reads up to the next comma or brace, and removes the surrounding white space.
     mutating func argument() -> String {
         skipSpace()
         let start = position

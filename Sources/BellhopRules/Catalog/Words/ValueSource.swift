@@ -1,4 +1,4 @@
-/// Where a gap's value comes from.
+/// The source of a placeholder's value.
 enum ValueSource: Hashable {
     case targetID
     case venueID
@@ -35,9 +35,9 @@ enum ValueSource: Hashable {
 /// A value that a template needs and cannot use.
 struct ValueFault: Hashable {
     let source: ValueSource
-    /// What would have been right.
+    /// The expected kind of value.
     let expected: String
-    /// The kind of what is there.
+    /// The actual kind of value.
     let found: String
 
     init(_ source: ValueSource, expected: String, found: JSONValue?) {
@@ -48,10 +48,10 @@ struct ValueFault: Hashable {
 }
 
 extension FieldFault {
-    /// Names as many of the missing values as go into a line; the pointer is that of the first.
+    /// The maximum number of missing values that a message names; the pointer is that of the first.
     private static let namedFaults = 5
 
-    /// What a template lacks; nil where it lacks nothing.
+    /// Creates the fault for values that a template lacks; `nil` if it lacks none.
     init?(_ faults: [ValueFault]) {
         guard let first = faults.first else { return nil }
         var distinct: [ValueFault] = []
@@ -72,7 +72,7 @@ extension FieldFault {
     }
 }
 
-/// What templates are filled from.
+/// The values for the placeholders of templates.
 struct TemplateValues {
     let data: JSONObject
     var targetID: String?

@@ -1,12 +1,16 @@
-/// A decimal number by its digits, of any length, so that nothing is lost on the way: 18 digits of wei stay 18 digits.
+/// A decimal number by its digits, of any length.
+///
+/// No precision is lost: 18 digits of wei stay 18 digits.
 struct WrittenNumber: Hashable {
-    /// Where an exponent would make the digits many more than were written, the number is not taken.
+    /// The largest accepted exponent.
+    ///
+    /// A larger one could expand to far more digits than the text has.
     private static let longestExponent = 400
 
     let isNegative: Bool
     /// ASCII digits, at least one, without leading zeros.
     let integer: [UInt8]
-    /// ASCII digits as they were written, trailing zeros included.
+    /// ASCII digits as written, including trailing zeros.
     let fraction: [UInt8]
 
     private init(isNegative: Bool, integer: some Sequence<UInt8>, fraction: [UInt8]) {
@@ -16,7 +20,9 @@ struct WrittenNumber: Hashable {
         self.isNegative = isNegative && !(significant.isEmpty && fraction.allSatisfy { $0 == UInt8(ascii: "0") })
     }
 
-    /// Takes a number, or a string that holds one: digits with an optional minus, fraction and exponent.
+    /// Creates a number from a JSON number or from a string that contains one.
+    ///
+    /// The form is digits with an optional minus, fraction and exponent.
     init?(_ value: JSONValue) {
         switch value {
         case .number(let number): self.init(number.text)
@@ -47,7 +53,7 @@ struct WrittenNumber: Hashable {
         self.init(isNegative: isNegative, integer: integer, fraction: fraction)
     }
 
-    /// Moves the point to the right, or to the left where `places` is negative.
+    /// Moves the decimal point to the right, or to the left if `places` is negative.
     private static func movePoint(by places: Int, _ integer: inout [UInt8], _ fraction: inout [UInt8]) {
         let zero = UInt8(ascii: "0")
         if places >= 0 {
@@ -61,20 +67,20 @@ struct WrittenNumber: Hashable {
         }
     }
 
-    /// Whether nothing but zeros stands behind the point.
+    /// Whether all digits after the decimal point are zero.
     var isWhole: Bool { fraction.allSatisfy { $0 == UInt8(ascii: "0") } }
 
-    /// The value of a whole number from 0 to 999999999; nil for any other.
+    /// The value of a whole number from 0 to 999999999; `nil` for any other number.
     var smallInteger: Int? {
         guard !isNegative, isWhole, integer.count <= 9 else { return nil }
         return integer.reduce(0) { $0 * 10 + Int($1 & 0x0F) }
     }
 
-    /// The number with its point further left and without trailing zeros.
+    /// Returns the number with its decimal point moved to the left and without trailing zeros.
     ///
-    /// At most `longest` digits stay behind the point, or as many as it takes to the first that is not zero: what is
-    /// not nothing is never shown as nothing. The others are cut off, not rounded: nobody is told of more than there
-    /// is.
+    /// At most `longest` digits stay after the decimal point, or as many as the first digit that is not zero needs. A
+    /// positive amount is therefore never shown as zero. The other digits are cut off and not rounded, so that the
+    /// shown amount never exceeds the real one.
     func movingPoint(left places: Int, keeping longest: Int?) -> WrittenNumber {
         var integer = integer
         var fraction = fraction
