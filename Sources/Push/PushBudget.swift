@@ -1,10 +1,10 @@
 import ServiceRuntime
 
-/// How much a provider takes in a span of time, from all workers together.
+/// A provider's rate limit for all workers together.
 package struct PushBudget: Hashable, Sendable {
-    /// The account that it belongs to; senders with the same name share it.
+    /// The account of the limit; senders with the same name share it.
     package let name: String
-    /// Messages within `period`; that many may also go at once after a quiet time.
+    /// The number of messages within `period`; after a quiet time, as many may be sent together.
     package let pushes: Int
     package let period: Duration
 
@@ -14,12 +14,12 @@ package struct PushBudget: Hashable, Sendable {
         self.period = max(.milliseconds(1), period)
     }
 
-    /// The limit of an account.
+    /// Creates the budget of an account.
     init(name: String, _ limit: Limit) {
         self.init(name: name, pushes: limit.pushes, period: .seconds(limit.seconds))
     }
 
-    /// What a configuration says: so many pushes in so many seconds.
+    /// The limit in a configuration: a number of pushes in a number of seconds.
     struct Limit {
         let pushes: Int
         let seconds: Int

@@ -1,7 +1,7 @@
 package import BellhopRules
 package import ServiceRuntime
 
-/// What the process tells of its pushes: `bellhop_push_total` and `bellhop_push_seconds`.
+/// The metrics of the process's pushes: `bellhop_push_total` and `bellhop_push_seconds`.
 package struct PushMetrics: Sendable {
     private let total: Labelled<Counter>
     private let seconds: Labelled<Histogram>
@@ -19,12 +19,12 @@ package struct PushMetrics: Sendable {
         )
     }
 
-    /// The part of one sender, its cells looked up once.
+    /// Returns the metrics of one sender, with its series looked up once.
     package func forSender(_ provider: PushProvider, app: AppID) -> ForSender {
         forSender(called: provider.rawValue, app: app)
     }
 
-    /// The part of an app's mails, which have no provider of pushes.
+    /// Returns the metrics of an app's mails, which have no push provider.
     package func forEmail(app: AppID) -> ForSender {
         forSender(called: "email", app: app)
     }
@@ -42,7 +42,7 @@ package struct PushMetrics: Sendable {
         let counters: [Verdict.Kind: Counter]
         let seconds: Histogram
 
-        /// Counts a whole batch, with one addition per kind of verdict in it.
+        /// Counts a whole batch, with one addition per kind of verdict.
         func count(_ verdicts: [Verdict], took duration: Duration) {
             var counts: [Verdict.Kind: Int] = [:]
             for verdict in verdicts { counts[verdict.kind, default: 0] += 1 }
@@ -53,7 +53,9 @@ package struct PushMetrics: Sendable {
 }
 
 extension PushMetrics.ForSender? {
-    /// The verdicts on a batch, counted and timed where anybody counts; an empty batch asks no provider and is not counted.
+    /// Returns the verdicts on a batch, and counts and times them if there are metrics.
+    ///
+    /// An empty batch causes no request and is not counted.
     func measured<Message>(_ batch: [Message], _ verdicts: ([Message]) async -> [Verdict]) async -> [Verdict] {
         guard !batch.isEmpty else { return [] }
         let start = ContinuousClock.now

@@ -1,23 +1,24 @@
 package import BellhopRules
 
-/// Brings one app's messages to one provider.
+/// Sends one app's messages to one provider.
 package protocol PushSender: Sendable {
     var provider: PushProvider { get }
 
-    /// How many messages it has under way at most; what it is handed beyond that waits inside it.
+    /// The maximum number of messages in flight; further messages of a batch wait inside the sender.
     var window: Int { get }
 
-    /// How much its provider takes of us; nil where it sets no limit.
+    /// The provider's rate limit; `nil` if it has none.
     var budget: PushBudget? { get }
 
-    /// Sends all of `batch` and gives one verdict for each, in the same order, once the last is known.
+    /// Sends all of `batch` and returns one verdict for each, in the same order, after the last one is known.
     ///
-    /// Never throws: whatever goes wrong is a verdict. Cancelling the calling task abandons what has no answer yet.
+    /// The function never throws: every failure is a verdict. Cancelling the calling task abandons messages without an
+    /// answer.
     func send(_ batch: [PushMessage]) async -> [Verdict]
 }
 
 extension PushSender {
-    // As many as it is handed.
+    // Without a limit, all messages of a batch are in flight.
     package var window: Int { .max }
     package var budget: PushBudget? { nil }
 }

@@ -1,21 +1,22 @@
 package import BellhopRules
 
-/// Where a provider tells, some time after it took a message, what became of it.
+/// A provider's source of later reports on accepted messages.
 package protocol ReceiptSource: Sendable {
     var provider: PushProvider { get }
 
-    /// Asks about all of `tickets` and gives one answer for each, in the same order.
+    /// Requests the results for all of `tickets` and returns one answer for each, in the same order.
     ///
-    /// Never throws, and may be asked again at any time: asking changes nothing.
+    /// The function never throws, and can be called again at any time, because requests change nothing.
     func ask(_ tickets: [String]) async -> [ReceiptAnswer]
 }
 
-/// What a provider says about a ticket.
+/// A provider's answer about a ticket.
 package enum ReceiptAnswer: Hashable, Sendable {
-    /// It is known now: delivered, the device gone, or something to retry, to mend or to give up.
+    /// The result is known: the message was delivered, the device is gone, or the verdict is a retry, a configuration
+    /// error or a permanent rejection.
     case known(Verdict)
-    /// The provider does not know yet, or does not know any more.
+    /// The provider has no result yet, or no longer has it.
     case missing
-    /// The question itself failed, for this reason; not to be asked again sooner.
+    /// The request failed for this reason; it must not be repeated before the given wait.
     case unanswered(VerdictReason, notBefore: Duration)
 }

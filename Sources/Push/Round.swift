@@ -1,19 +1,21 @@
 import BellhopRules
 
-/// One batch on its way through a provider: what still waits for an answer, and the verdicts so far.
+/// The processing of one batch by a provider: the messages that wait for an answer, and the verdicts so far.
 ///
-/// `Draft` is what a provider makes of a message before it can go out.
+/// `Draft` is the form of a message in which the provider's sender sends it.
 struct Round<Draft> {
-    /// A message that has no verdict yet.
+    /// A message without a verdict.
     struct Waiting {
-        /// Its place in the batch.
+        /// The position in the batch.
         let index: Int
         var draft: Draft
     }
 
     private(set) var waiting: [Waiting] = []
 
-    /// In the order of the batch; a message that waits is `unanswered`, which is what it would be if nobody came back.
+    /// The verdicts in the order of the batch.
+    ///
+    /// A waiting message has `unanswered`, which applies if no answer arrives.
     private(set) var verdicts: [Verdict]
 
     private let unanswered: Verdict
@@ -31,7 +33,7 @@ struct Round<Draft> {
         }
     }
 
-    /// Takes one answer for each message that waits, in their order; without a verdict it waits on.
+    /// Evaluates one answer for each waiting message, in their order; without a verdict, a message continues to wait.
     mutating func take<Answer>(_ answers: [Answer], _ verdict: (inout Draft, Answer) -> Verdict?) {
         var rest = answers.makeIterator()
         let unanswered = unanswered
@@ -41,7 +43,7 @@ struct Round<Draft> {
         }
     }
 
-    /// Gives verdicts on what waits; without one a message waits on.
+    /// Gives verdicts on waiting messages; without one, a message continues to wait.
     mutating func settle(_ verdict: (inout Draft) -> Verdict?) {
         var remaining: [Waiting] = []
         for var message in waiting {
@@ -55,7 +57,7 @@ struct Round<Draft> {
     }
 }
 
-/// Why a message is not even sent.
+/// The reason why a message is not sent.
 struct Refusal: Error {
     let verdict: Verdict
 

@@ -1,9 +1,9 @@
-/// What the address of a provider's service must look like.
+/// The rules for the address of a provider's service.
 enum ServiceAddress {
-    /// Whether `text` is an `https` URL with a host, and nothing in it that could break a request line.
+    /// Returns whether `text` is an `https` URL with a host and without characters that could break a request line.
     ///
-    /// User names are refused, since their password would end up in a log; so are queries and fragments, since paths
-    /// are put behind.
+    /// User names are rejected, because their password would be logged. Queries and fragments are rejected, because
+    /// paths are appended.
     static func isSecure(_ text: String) -> Bool {
         let scheme = "https://"
         guard text.hasPrefix(scheme), text.utf8.count <= 2048 else { return false }

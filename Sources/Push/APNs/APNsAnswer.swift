@@ -1,29 +1,35 @@
 import BellhopRules
 package import HTTPTransfer
 
-/// Reads what became of one request to APNs: one verdict for every row of APNs' table of errors.
+/// Converts the outcome of one request to APNs into a verdict, with one verdict for every row of APNs' table of errors.
 ///
-/// An answer without one of Apple's reasons where there must be one is somebody else's, and costs nobody a token.
+/// An error answer without one of Apple's reasons comes from another system, and causes no device to be revoked.
 package enum APNsAnswer {
     package enum Reading: Hashable, Sendable {
         case verdict(Verdict)
-        /// The provider token is too old: worth a fresh one and one repeat, where ours is old enough.
+        /// The provider token is too old.
+        ///
+        /// A new token and one repeat are worthwhile if Bellhop's token is old enough.
         case expiredToken
-        /// The connection belongs to another key: worth a new one and one repeat.
+        /// The connection belongs to another key.
+        ///
+        /// A new connection and one repeat are worthwhile.
         case unrelatedKey
-        /// The verdict stands, and the connection is of no use any more.
+        /// The verdict applies, and the connection can no longer be used.
         case staleConnection(Verdict)
-        /// Provider tokens change too often: everything with this key must rest.
+        /// Provider tokens change too often; all sends with this key must pause.
         case tooManyTokens
     }
 
-    /// APNs names none for what never reached it; often connecting looks like an attack to it.
+    /// The wait after a request that did not reach APNs, for which APNs defines none.
+    ///
+    /// Frequent connections look like an attack to APNs.
     package static let shortestWait: Duration = .seconds(10)
 
-    /// What Apple asks for after any 5xx.
+    /// The wait that Apple requires after any 5xx.
     package static let troubleWait: Duration = .seconds(15 * 60)
 
-    /// After too many for one device.
+    /// The wait after too many requests for one device.
     package static let deviceWait: Duration = .seconds(30)
 
     package static func read(_ outcome: TransferOutcome) -> Reading {
@@ -56,7 +62,9 @@ package enum APNsAnswer {
         }
     }
 
-    /// A 2xx says that the push was taken; a page says that it was not APNs who spoke.
+    /// Returns the verdict on a 2xx.
+    ///
+    /// It means that the push was accepted, except if the body is a page, which APNs never sends.
     private static func taken(_ id: String?, _ body: [UInt8]) -> Verdict {
         guard !AnswerPage.isOne(body) else { return .configError(.unexpectedAnswer, scope: .provider) }
         let isPlain = id.map { (1...64).contains($0.utf8.count) && $0.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F } }
@@ -117,16 +125,18 @@ package enum APNsAnswer {
         }
     }
 
-    /// A reason that Apple has added since is about this message; without a reason something else answers.
+    /// Returns the verdict on an unknown answer.
+    ///
+    /// A reason that Apple has added since concerns this message; an answer without a reason comes from another system.
     private static func foreign(_ report: APNsReport) -> Verdict {
         report.reason == nil
             ? .configError(.unexpectedAnswer, scope: .provider) : .payloadError(.unexpectedStatus)
     }
 
-    /// What our settings make APNs say.
+    /// The reasons that Bellhop's settings can cause.
     private static let settings: Set<VerdictReason> = [.badTopic, .missingTopic, .topicDisallowed]
 
-    /// What our builder would make APNs say, were it wrong.
+    /// The reasons that an incorrect builder could cause.
     private static let messages: Set<VerdictReason> = [
         .badCollapseID, .badExpirationDate, .badMessageID, .badPriority, .invalidPushType, .payloadEmpty,
         .missingDeviceToken, .duplicateHeaders,

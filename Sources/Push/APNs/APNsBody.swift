@@ -1,6 +1,6 @@
 import BellhopRules
 
-/// The layout of APNs' payload: `aps`, and beside it what the app gets.
+/// The layout of APNs' payload: `aps`, and next to it the data for the app.
 struct APNsBody {
     let message: PushMessage
     let parts: MessageParts
@@ -25,7 +25,7 @@ struct APNsBody {
         return json.finished()
     }
 
-    /// A number, and nothing that lights up or sounds; Apple calls that an alert, too.
+    /// Returns a payload with the badge alone, without light or sound; Apple counts it as an alert, too.
     func badgeUpdate() -> [UInt8] {
         var json = JSONBytes(capacity: 64)
         json.open("aps")

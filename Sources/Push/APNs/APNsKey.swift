@@ -1,16 +1,19 @@
 import BellhopRules
 package import Cryptography
 
-/// The key with which a team signs in at APNs; whoever holds it may push to all of the team's apps.
+/// The key with which a team signs in at APNs.
+///
+/// The holder of the key can push to all of the team's apps.
 package struct APNsKey: Sendable {
     package let teamID: String
     package let keyID: String
     package let key: PrivateKey
 
-    /// The same for the same key under the same names, and for no other: what may share a token and connections.
+    /// Identifies the key and its ids: equal fingerprints may share a token and connections.
     package let fingerprint: Digest
 
-    /// Takes the `.p8` file's bytes, and ids as `isID` wants them; nil for a key that is none on P-256.
+    /// Creates the key from the `.p8` file's bytes and from ids that satisfy `isID`; `nil` for a key that is not on
+    /// P-256.
     package init?(teamID: String, keyID: String, p8: [UInt8]) throws(CryptographyError) {
         let key = try PrivateKey(pem: p8)
         guard key.kind == .p256 else { return nil }
@@ -20,7 +23,7 @@ package struct APNsKey: Sendable {
         fingerprint = SHA256.digest(of: Array("\(teamID)\u{0}\(keyID)\u{0}".utf8) + p8)
     }
 
-    /// Whether a text looks like Apple's ids of teams and keys: ten capitals and digits.
+    /// Returns whether a text has the form of Apple's ids for teams and keys: ten capitals and digits.
     static func isID(_ text: String) -> Bool {
         text.utf8.count == 10 && text.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) }
     }

@@ -2,23 +2,23 @@ import BellhopRules
 import Cryptography
 package import HTTPTransfer
 
-/// One push as APNs wants it, but for the host and the provider token; the same message always gives the same one.
+/// One push in the form of APNs, without the host and the provider token; the same message always gives the same push.
 package struct APNsPush: Sendable {
-    /// Bytes of a body at most.
+    /// The maximum number of bytes of a body.
     package static let limit = 4096
 
     package let path: String
-    /// Without the authorization.
+    /// The headers without the authorization.
     package let headers: [TransferRequest.Header]
     package let body: [UInt8]
 
-    /// A push, or the verdict on a message of which none can be made.
+    /// A push, or the verdict on a message that cannot be converted into one.
     package enum Draft: Sendable {
         case push(APNsPush)
         case refused(Verdict)
     }
 
-    /// `topic` is the app's bundle id.
+    /// Returns the push for a message; `topic` is the app's bundle id.
     package static func draft(of message: PushMessage, topic: String) -> Draft {
         guard message.device.provider == .apns else { return .refused(.payloadError(.wrongProvider)) }
         let token = message.device.token.text
@@ -30,7 +30,9 @@ package struct APNsPush: Sendable {
         return .push(APNsPush(path: "/3/device/" + token, headers: headers(of: message, topic), body: body))
     }
 
-    /// Pairs of hexadecimal digits; Apple asks not to count on a length, a path has to end somewhere.
+    /// Returns whether a text consists of pairs of hexadecimal digits.
+    ///
+    /// Apple asks developers not to rely on a length, but a path needs a limit.
     private static func isToken(_ text: String) -> Bool {
         let bytes = text.utf8
         return (2...1024).contains(bytes.count) && bytes.count % 2 == 0
@@ -57,7 +59,7 @@ package struct APNsPush: Sendable {
         return headers
     }
 
-    /// A UUID (version 8, made of a hash) that every repeat has, and no other push.
+    /// Returns a UUID (version 8, derived from a hash) that every repeat of the push shares and no other push has.
     private static func id(of message: PushMessage) -> String {
         var seed = "\(message.notification.text)\u{0}\(message.device.subscription)"
         if message.purpose == .badgeUpdate { seed += "\u{0}badge\u{0}\(message.shownBadge ?? 0)" }

@@ -1,11 +1,13 @@
 import BellhopRules
 
-/// What an APNs error answer says of itself; every part may be missing, and the whole may be a page.
+/// The content of an APNs error answer.
+///
+/// Every part may be missing, and the whole body may be a page.
 struct APNsReport {
-    /// Apple's word, such as `BadDeviceToken`.
+    /// Apple's reason, such as `BadDeviceToken`.
     let reason: String?
 
-    /// Since when the device is gone, which a 410 says in milliseconds.
+    /// The time from which the device is gone; a 410 contains it in milliseconds.
     let timestamp: Timestamp?
 
     init(body: [UInt8]) {
@@ -22,7 +24,7 @@ struct APNsReport {
         }
     }
 
-    /// The reason where it is one of these.
+    /// Returns the reason if it is in the given set.
     func known(of reasons: Set<VerdictReason>) -> VerdictReason? {
         reason.flatMap(VerdictReason.init).flatMap { reasons.contains($0) ? $0 : nil }
     }

@@ -1,19 +1,20 @@
 package import BellhopRules
 package import HTTPTransfer
 
-/// Sends one app's messages through APNs, each to the environment that its device's token was made for.
+/// Sends one app's messages through APNs, each to the environment of its device's token.
 ///
-/// All requests of a batch share one provider token. What a fresh token or a new connection may mend is mended and sent
-/// once more; what is refused then is a config error.
+/// All requests of a batch share one provider token. If a new token or a new connection may solve a problem, the
+/// request is repeated once. A second rejection is a configuration error.
 package struct APNsSender: PushSender {
     /// One of APNs' two environments.
     package struct Service: Sendable {
-        /// Scheme, host and port, without a slash at the end.
+        /// The scheme, host and port, without a trailing slash.
         package let endpoint: String
         package let transport: any HTTPTransport
     }
 
-    /// A push that waits, and what can be mended once about it, as the verdict where mending does not help.
+    /// A waiting push, with the verdict on a problem that one repeat may solve; the verdict applies if the repeat
+    /// fails.
     private struct Draft {
         let push: APNsPush
         var trouble: Verdict?
@@ -55,7 +56,7 @@ package struct APNsSender: PushSender {
         return verdicts
     }
 
-    /// The verdicts on messages to one environment.
+    /// Returns the verdicts on messages to one environment.
     private func verdicts(on part: [PushMessage], of environment: PushEnvironment) async -> [Verdict] {
         var round = Round(part, unanswered: Self.unanswered) { (message) throws(Refusal) -> Draft in
             switch APNsPush.draft(of: message, topic: topic) {

@@ -2,7 +2,7 @@ import BellhopRules
 import Cryptography
 package import ServiceRuntime
 
-/// What opens APNs' door for an hour at most; a secret.
+/// A token for requests to APNs, valid for at most an hour; a secret.
 package struct ProviderToken: Hashable, Sendable {
     package let secret: Secret
     let issuedAt: Instant
@@ -10,7 +10,7 @@ package struct ProviderToken: Hashable, Sendable {
     /// The value of the header `authorization`.
     package var authorization: String { "bearer " + secret.revealed }
 
-    /// Signs a fresh one, issued in the whole second that `now` is in.
+    /// Signs a new token, issued in the whole second that contains `now`.
     static func sign(_ key: APNsKey, now: Instant) throws(CryptographyError) -> ProviderToken {
         let seconds = now.microseconds / 1_000_000
         let header: JSONObject = ["alg": "ES256", "kid": .string(key.keyID)]
@@ -25,7 +25,7 @@ package struct ProviderToken: Hashable, Sendable {
     }
 }
 
-/// Why there is no token to send with: what every message that waits for one is told.
+/// The reason why there is no token; it becomes the verdict on every message that needs one.
 package struct ProviderTokenRefusal: Error, Hashable, Sendable {
     package let reason: VerdictReason
 

@@ -3,7 +3,8 @@ import Synchronization
 
 /// The provider tokens of one key, shared by all senders of the process.
 ///
-/// Signing takes no longer than a short wait, so it happens under the lock: however many ask at once, one signs.
+/// Signing takes no longer than a short wait, so it happens under the lock. Of any number of concurrent callers, only
+/// one signs.
 package final class ProviderTokens: Sendable {
     private let key: APNsKey
     private let time: any TimeSource
@@ -16,12 +17,12 @@ package final class ProviderTokens: Sendable {
         self.logger = logger
     }
 
-    /// A token to send with, or why there is none.
+    /// Returns a token, or the reason why there is none.
     package func token() -> Result<ProviderToken, ProviderTokenRefusal> {
         perform { $0.want(now: $1) }
     }
 
-    /// A token in place of one that APNs calls expired, or why there is none.
+    /// Returns a replacement for a token that APNs reports as expired, or the reason why there is none.
     package func token(insteadOf stale: ProviderToken) -> Result<ProviderToken, ProviderTokenRefusal> {
         let result = perform { $0.wantAnother(than: stale, now: $1) }
         if case .failure(let refusal) = result, refusal.reason == .expiredProviderToken {
@@ -30,7 +31,7 @@ package final class ProviderTokens: Sendable {
         return result
     }
 
-    /// APNs has said that tokens change too often.
+    /// Pauses all sends after APNs has reported that tokens change too often.
     package func pause() {
         let now = time.now()
         state.withLock { $0.pause(now: now) }

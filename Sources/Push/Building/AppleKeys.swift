@@ -1,10 +1,12 @@
 import BellhopRules
 
-/// The members of `aps` beside the words, which APNs takes from us and from FCM alike.
+/// The members of `aps` in addition to the texts, for APNs directly and through FCM.
 struct AppleKeys {
     let presentation: ApplePresentation
     let badge: Int?
-    /// An image reaches the screen through the app's service extension alone, which runs for mutable content.
+    /// Whether the payload has an image.
+    ///
+    /// Only the app's service extension can display it, and the extension runs only for mutable content.
     let hasImage: Bool
 
     init(_ message: PushMessage, withImage: Bool) {
@@ -24,7 +26,9 @@ struct AppleKeys {
         json.add("interruption-level", presentation.interruptionLevel?.rawValue)
     }
 
-    /// Only the dictionary makes a sound that is heard through silence.
+    /// Writes the sound.
+    ///
+    /// Only the dictionary form is heard in silent mode.
     private func writeSound(into json: inout JSONBytes) {
         guard let sound = presentation.sound else { return }
         guard presentation.interruptionLevel == .critical else { return json.add("sound", sound) }
@@ -37,11 +41,11 @@ struct AppleKeys {
 }
 
 extension PushMessage {
-    /// The badge as platforms can show it: they count in 32 bits, from nothing.
+    /// The badge within the range of the platforms, which is 0 to the largest 32-bit integer.
     var shownBadge: Int? {
         badge.map { min(max($0, 0), Int(Int32.max)) }
     }
 
-    /// A badge update replaces the one before it, and never a notification.
+    /// The replacement id of badge updates; an update replaces the previous one, and never a notification.
     static var badgeReplacementID: StaticString { "bellhop-badge" }
 }

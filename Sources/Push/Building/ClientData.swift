@@ -1,22 +1,22 @@
 import BellhopRules
 
-/// What the client gets beside the words: FCM's `data`, and the members beside `aps` at APNs.
+/// The client's data in addition to the texts: FCM's `data`, and the members next to `aps` at APNs.
 ///
-/// First what Bellhop says itself (``OwnFields``), then the members of the event's `data`, of which numbers and flags become
-/// texts, objects and arrays JSON; `null` and empty names are left out. Of one name, the first one written stays. Names that
-/// FCM or APNs keep for themselves (`from`, `message_type`, `collapse_key`, `aps`, `fcm_options`, and what begins with `gcm`
-/// or `google`) get `x_` in front.
+/// The first members are Bellhop's fields (``OwnFields``), followed by the members of the event's `data`. Numbers and
+/// flags become texts, and objects and arrays become JSON. `null` and empty names are left out. If a name occurs twice,
+/// the first member is used. FCM or APNs reserve the names `from`, `message_type`, `collapse_key`, `aps` and
+/// `fcm_options`, and names that begin with `gcm` or `google`. These names get the prefix `x_`.
 struct ClientData {
     let message: PushMessage
     let form: OwnFields.Form
-    /// The image, where it has to travel here.
+    /// The image's URL, if the data must contain it.
     var imageURL: String?
-    /// What the app has to know to draw the notification itself.
+    /// The values that the app needs to display the notification itself.
     var drawing: Drawing?
 
-    /// Writes the members; where the event's own data is left out although there is some, `dataOmitted` says so.
+    /// Writes the members; `dataOmitted` marks that the event has data which are left out.
     ///
-    /// Past `most` bytes the rest is skipped, since nobody will send it: an event may bring 256 KiB.
+    /// After `most` bytes the rest is skipped, because the result will not be sent: an event may contain 256 KiB.
     func write(into json: inout JSONBytes, withOwnData: Bool, atMost most: Int) {
         drawing?.write(into: &json)
         let own = OwnFields(message: message, form: form, taken: drawing == nil ? [] : Drawing.names)
@@ -35,7 +35,7 @@ struct ClientData {
         }
     }
 
-    /// Writes a member, under another name where its own is reserved and the other one is free.
+    /// Writes a member, under another name if its own is reserved and the other one is free.
     private func add(
         _ member: JSONObject.Member,
         _ names: ClientNames,
@@ -66,14 +66,14 @@ struct ClientData {
     }
 }
 
-/// What an Android app finds in the data of a message that it puts on the screen itself: the words, and what the platform
-/// would have been told.
+/// The data of a message that an Android app displays itself: the texts, and the options that Android would otherwise
+/// receive.
 struct Drawing {
     let title: String
     let body: String
     let message: PushMessage
 
-    /// Under which nothing else stands.
+    /// The names that no other member may use.
     static let names = [
         "title", "body", "tag", "channelId", "visibility", "importance", "sound", "icon", "color",
     ]

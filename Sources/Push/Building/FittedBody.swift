@@ -1,11 +1,13 @@
-/// Makes a request's body fit into a provider's limit.
+/// Fits a request's body into a provider's limit.
 ///
-/// What is too long gives way in this order: the body's words, the title's words, all of the event's own data (the
-/// client finds `dataOmitted` in its place and can fetch the notification by its id), the image.
+/// A body that is too long is reduced in this order: the text of the body, the text of the title, all of the event's
+/// data, the image. If the data are removed, the client finds `dataOmitted` instead and can fetch the notification by
+/// its id.
 enum FittedBody {
-    /// The longest that `write` makes within `limit`; nil where the message does not fit even so.
+    /// Returns the longest body that `write` creates within `limit`; `nil` if the message does not fit even when it is
+    /// reduced.
     ///
-    /// `write` lays out the whole body with the parts and the two words it is given.
+    /// `write` lays out the whole body with the given parts, title and body text.
     static func bytes(
         of message: PushMessage,
         limit: Int,
@@ -22,7 +24,7 @@ enum FittedBody {
     }
 }
 
-/// How much of a message travels, in the order in which it is tried.
+/// The included parts of a message, in the order of the attempts.
 enum MessageParts: CaseIterable {
     case everything
     case withoutData

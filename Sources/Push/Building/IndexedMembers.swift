@@ -1,15 +1,17 @@
 import BellhopRules
 
-/// An object in which many names are looked for: it searches its members one by one, and an event may bring ten thousand, of
-/// which each asks for another.
+/// An object for many lookups by name.
 ///
-/// The index is made when it pays, which for what events usually bring is never.
+/// Its members are otherwise searched linearly, and an event may have ten thousand members, each of which needs a
+/// lookup.
+///
+/// The index is created only if it is worthwhile, which is not the case for usual events.
 struct IndexedMembers {
-    /// So few are searched faster than hashed.
+    /// The number of members up to which a search is faster than hashing.
     private static let few = 16
 
     private let object: JSONObject
-    /// By the bytes of the names: two spellings of an accented letter are two names.
+    /// The index by the bytes of the names: two encodings of an accented letter are two names.
     private var places: [[UInt8]: Int]?
 
     init(_ object: JSONObject) {

@@ -1,6 +1,8 @@
 import BellhopRules
 
-/// Writes one JSON object straight into bytes, member after member: the builders' hot path, without values in between.
+/// Writes one JSON object directly into bytes, member by member.
+///
+/// This is the builders' hot path, without intermediate values.
 struct JSONBytes: ~Copyable {
     private var bytes: JSONBuffer
 
@@ -10,16 +12,16 @@ struct JSONBytes: ~Copyable {
         bytes.append(UInt8(ascii: "{"))
     }
 
-    /// How many bytes there are so far.
+    /// The number of bytes written so far.
     var count: Int { bytes.count }
 
-    /// Closes the root object and gives all of it.
+    /// Closes the root object and returns all bytes.
     mutating func finished() -> [UInt8] {
         bytes.append(UInt8(ascii: "}"))
         return bytes.array
     }
 
-    /// Opens an object under a key; what follows goes into it until `close`.
+    /// Opens an object under a key; further members are added to it until `close`.
     mutating func open(_ key: StaticString) {
         begin(key)
         bytes.append(UInt8(ascii: "{"))
@@ -34,13 +36,13 @@ struct JSONBytes: ~Copyable {
         bytes.append(text)
     }
 
-    /// Adds nothing where there is nothing.
+    /// Adds a text; `nil` adds nothing.
     mutating func add(_ key: StaticString, _ text: String?) {
         guard let text else { return }
         add(key, text)
     }
 
-    /// A text of our own that needs no escapes.
+    /// Adds a constant text that needs no escapes.
     mutating func add(_ key: StaticString, plain text: StaticString) {
         begin(key)
         bytes.append(UInt8(ascii: "\""))
@@ -58,25 +60,25 @@ struct JSONBytes: ~Copyable {
         bytes.append(flag ? "true" : "false" as StaticString)
     }
 
-    /// A value as it came, its keys in order.
+    /// Adds an object with sorted keys and unchanged values.
     mutating func add(_ key: StaticString, _ object: JSONObject) {
         begin(key)
         bytes.append(object)
     }
 
-    /// A member that comes from outside, its value as it is.
+    /// Adds a member with an external key and an unchanged value.
     mutating func add(foreign key: String, _ value: JSONValue) {
         begin(foreign: key)
         bytes.append(value)
     }
 
-    /// A member whose key comes from outside.
+    /// Adds a member with an external key.
     mutating func add(foreign key: String, _ text: String) {
         begin(foreign: key)
         bytes.append(text)
     }
 
-    /// A member whose key comes from outside, and whose value is the JSON of an object, written as a text.
+    /// Adds a member with an external key, whose value is the JSON of an object as a text.
     mutating func add(foreign key: String, spelling object: JSONObject) {
         begin(foreign: key)
         var inner = JSONBuffer(capacity: 2 + 64 * object.count)
@@ -98,14 +100,16 @@ struct JSONBytes: ~Copyable {
         bytes.append(UInt8(ascii: ":"))
     }
 
-    /// Only an object that was just opened ends with a brace of this kind: a text ends with its quote.
+    /// Adds a comma if necessary.
+    ///
+    /// Only an object that was just opened ends with an opening brace, because a text ends with its quote.
     private mutating func separate() {
         if bytes.last != UInt8(ascii: "{") { bytes.append(UInt8(ascii: ",")) }
     }
 }
 
 extension String {
-    /// How many bytes the text takes between the quotes of a JSON string, as `JSONWriter` writes it.
+    /// The number of bytes between the quotes of the text's JSON string, as `JSONWriter` writes it.
     var jsonByteCount: Int {
         var count = utf8.count
         for byte in utf8 {

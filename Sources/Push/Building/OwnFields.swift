@@ -1,11 +1,10 @@
 import BellhopRules
 
-/// What Bellhop itself says of a notification to the app that gets it, under the names that every provider gives it or the
-/// app's catalogue does.
+/// Bellhop's fields of a notification for the app, under the names of the app's catalogue or under the usual ones.
 struct OwnFields {
-    /// What a provider carries beside texts.
+    /// The kinds of values that a provider transports.
     enum Form {
-        /// Nothing: numbers and flags are written out, objects are JSON.
+        /// Only texts: numbers and flags are written as texts, objects as JSON.
         case texts
         /// Every kind of value.
         case values
@@ -13,7 +12,7 @@ struct OwnFields {
 
     let message: PushMessage
     let form: Form
-    /// Names that stand for something else already.
+    /// The names that other members already use.
     var taken: [String] = []
 
     func write(into json: inout JSONBytes, withMetadata: Bool = true) {
@@ -44,7 +43,7 @@ struct OwnFields {
 }
 
 extension PushMessage {
-    /// What stands in a field.
+    /// The value of a field.
     enum FieldValue {
         case text(String)
         case number(Int)
@@ -54,7 +53,7 @@ extension PushMessage {
 
     var clientNames: ClientNames { presentation.clientNames }
 
-    /// Nil where the message has nothing to say there.
+    /// Returns the value of a field; `nil` if the message has none.
     func value(of field: ClientField) -> FieldValue? {
         switch field {
         case .notificationId: .text(notification.text)
@@ -69,27 +68,28 @@ extension PushMessage {
         case .count: digestCount.map(FieldValue.number)
         case .link: (link?.web).map(FieldValue.text)
         case .scheme: (link?.scheme).map(FieldValue.text)
-        // Its members have names of their own.
+        // The members of this field have separate names.
         case .data: nil
         }
     }
 
-    /// Whether nothing of the event may stand under a name, since Bellhop says something there; `names` are its ``clientNames``.
+    /// Returns whether the event may not use a name because Bellhop writes a field under it; `names` are the message's
+    /// ``clientNames``.
     func isOwnName(_ key: String, _ names: ClientNames) -> Bool {
         key == "dataOmitted" || names.field(named: key).flatMap(value(of:)) != nil
     }
 
-    /// Whether the app wants what the event brought.
+    /// Whether the app requests the event's data.
     var wantsData: Bool { clientNames.name(of: .data) != nil }
 
-    /// Whether there is something of the event's own that a message without it lacks.
+    /// Whether a message without the event's data or metadata would lack something.
     var hasOwnData: Bool {
         (wantsData && !data.isEmpty) || (clientNames.name(of: .metadata) != nil && !metadata.isEmpty)
     }
 
-    /// The form of the link that the device's platform understands.
+    /// The form of the link for the device's platform.
     private var route: String? { device.platform == .web ? link?.web : link?.mobile }
 
-    /// Apple's systems have a place of their own for the number, where they look for it.
+    /// The badge as a data field; `nil` on Apple's systems, which have a dedicated member for it.
     private var dataBadge: Int? { device.platform == .ios ? nil : shownBadge }
 }

@@ -1,10 +1,12 @@
 import BellhopRules
 
 extension PushMessage {
-    /// Four weeks: FCM's longest and its default, about Expo's default today, and what every push service takes.
+    /// The longest lifetime in seconds, four weeks.
+    ///
+    /// It is FCM's maximum and default, about Expo's current default, and accepted by every push service.
     static let longestLife = 2_419_200
 
-    /// How long a provider may keep it, in whole seconds; nil leaves that to the provider.
+    /// Returns the time for which a provider may store the message, in whole seconds; `nil` leaves it to the provider.
     func secondsToLive(from now: Timestamp) -> Int? {
         expiry.map { expiry in
             let left = (expiry.microseconds - now.microseconds) / 1_000_000
@@ -12,7 +14,8 @@ extension PushMessage {
         }
     }
 
-    /// Until when a provider may keep it, in seconds since 1970; nil leaves that to the provider.
+    /// The instant until which a provider may store the message, in seconds since 1970; `nil` leaves it to the
+    /// provider.
     ///
     /// APNs counts in 32 bits, up to the year 2106.
     var expirySeconds: Int? {

@@ -1,10 +1,10 @@
 import Cryptography
 
 extension PushMessage {
-    /// What a later message must carry to replace this one on a device: at most 64 bytes of visible ASCII.
+    /// The id by which a later message replaces this one on a device: at most 64 bytes of visible ASCII.
     ///
-    /// It is the event's collapse key, or a hash of one that is longer or has other characters; without a key it is the
-    /// notification's own id, so that a repeat replaces what it repeats and nothing else.
+    /// It is the event's collapse key, or a hash of a key that is longer or has other characters. Without a key, it is
+    /// the notification's own id, so that a repeat replaces only the repeated message.
     var replacementID: String {
         guard let collapseKey else { return notification.text }
         let bytes = collapseKey.utf8
@@ -14,10 +14,10 @@ extension PushMessage {
         return collapseKey
     }
 
-    /// What a later message must carry to replace this one at a browser's push service before it is delivered.
+    /// The topic by which a later message replaces this one at a browser's push service before its delivery.
     ///
-    /// 32 hex digits, which every service takes: a hash of the replacement id, so that a collapse key's words do not
-    /// travel in the open beside an encrypted message.
+    /// It has 32 hexadecimal digits, which every service accepts. It is a hash of the replacement id, so that a
+    /// collapse key is not readable next to an encrypted message.
     var pushTopic: String {
         SHA256.digest(of: Array(replacementID.utf8)).hexPrefix(bytes: 16)
     }

@@ -1,16 +1,16 @@
-/// Title and body cut to what a provider's limit leaves for them.
+/// The title and body, cut to the space that a provider's limit leaves for them.
 ///
-/// The body gives way first, down to its first 160 bytes; then the title, down to its first 64. Cuts fall between
-/// characters as people see them, so that no emoji and no accent is torn, and end with an ellipsis.
+/// The body is cut first, down to its first 160 bytes, then the title, down to its first 64. Cuts are between
+/// user-visible characters, so that no emoji or accented letter is split, and end with an ellipsis.
 struct ShortenedWords {
     let title: String
     let body: String
 
-    /// What is kept of each even where space is short; below that a notification says nothing any more.
+    /// The minimum length of the body; a shorter notification would be meaningless.
     private static let shortestBody = 160
     private static let shortestTitle = 64
 
-    /// Nil where `room`, in bytes of JSON, is too little for words worth showing.
+    /// Cuts the texts to `room`, in bytes of JSON; `nil` if this is too little for meaningful texts.
     init?(title: String, body: String, room: Int) {
         let titleCount = title.jsonByteCount
         let bodyCount = body.jsonByteCount
@@ -23,10 +23,10 @@ struct ShortenedWords {
 }
 
 extension String {
-    /// The text itself where it fits, else as many whole characters as fit before an ellipsis.
+    /// Returns the text itself if it fits, or else as many whole characters as fit before an ellipsis.
     ///
-    /// A single character may be longer than the room (nothing limits combining marks): then the ellipsis stands alone.
-    /// `room` must have space for that: three bytes.
+    /// A single character may be longer than `room`, because combining marks are unlimited; the result is then the
+    /// ellipsis alone. `room` must be at least three bytes, the length of the ellipsis.
     func shortened(toJSONBytes room: Int) -> String {
         guard jsonByteCount > room else { return self }
         let ellipsis = "…"

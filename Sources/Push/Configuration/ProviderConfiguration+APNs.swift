@@ -3,23 +3,25 @@ import Cryptography
 import HTTPTransfer
 
 extension ProviderConfiguration {
-    /// How one app reaches APNs.
+    /// One app's configuration for APNs.
     package struct APNs: Sendable {
         package let key: APNsKey
 
         /// The app's bundle id.
         package let topic: String
 
-        /// Scheme, host and port for devices in production, without a slash at the end.
+        /// The scheme, host and port for devices in production, without a trailing slash.
         ///
         /// Default: `https://api.push.apple.com`.
         package let endpoint: String
 
-        /// The same for development builds.
+        /// The scheme, host and port for development builds, without a trailing slash.
         ///
         /// Default: `https://api.sandbox.push.apple.com`.
         package let sandboxEndpoint: String
 
+        /// The connections and the window.
+        ///
         /// Default: 5 connections to each environment, 500 requests.
         package let reach: Reach
     }
@@ -59,7 +61,7 @@ extension ProviderReader {
         )
     }
 
-    /// It becomes a header, and names the app.
+    /// Returns whether a text is a valid bundle id, which becomes a header and names the app.
     private static func isBundleID(_ text: String) -> Bool {
         (1...255).contains(text.utf8.count)
             && text.utf8.allSatisfy { byte in
@@ -83,7 +85,10 @@ extension SenderAssembly {
         )
     }
 
-    /// APNs ties a connection to the team and key of its first push, so those who have both share one.
+    /// Returns the service for an endpoint.
+    ///
+    /// APNs ties a connection to the team and key of its first push, so senders with the same team and key share
+    /// connections.
     private mutating func service(
         _ apns: ProviderConfiguration.APNs,
         _ endpoint: String,

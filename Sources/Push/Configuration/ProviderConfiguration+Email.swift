@@ -3,14 +3,14 @@ package import HTTPTransfer
 import ServiceRuntime
 
 extension ProviderConfiguration {
-    /// How one app sends mails.
+    /// One app's configuration for mails.
     package struct Email: Sendable {
         package let letterhead: Letterhead
 
-        /// Where the relay is, who signs in, and how many connections there may be.
+        /// The relay's address, the login and the maximum number of connections.
         package let transport: SMTPTransportOptions
 
-        /// Mails handed over at once at most, of which each connection carries one.
+        /// The maximum number of mails that are sent at the same time; each connection carries one.
         ///
         /// Default: one for each connection.
         package let window: Int
@@ -49,7 +49,9 @@ extension ProviderReader {
 
     private typealias MailServer = (address: ListenAddress, encryption: SMTPTransportOptions.Encryption)
 
-    /// There is no way to say that mails shall go unencrypted.
+    /// Reads the relay's address.
+    ///
+    /// Unencrypted connections cannot be configured.
     private func mailServer(_ scope: JSONScope) -> MailServer? {
         let expected = "smtps://HOST:465 (TLS from the start) or smtp://HOST:587 (STARTTLS)"
         return scope.value("server", expected, required: true) { value in

@@ -3,25 +3,25 @@ import HTTPTransfer
 package import ServiceRuntime
 
 extension ProviderConfiguration {
-    /// How one app reaches Expo's push service.
+    /// One app's configuration for Expo's push service.
     package struct Expo: Sendable {
-        /// For projects with "enhanced push security"; nil sends without one.
+        /// The access token for projects with "enhanced push security"; `nil` sends without one.
         package let accessToken: Secret?
 
-        /// Scheme, host and port, without a slash at the end.
+        /// The scheme, host and port, without a trailing slash.
         ///
         /// Default: `https://exp.host`.
         package let endpoint: String
 
-        /// The window counts messages.
+        /// The connections and the window, which counts messages.
         ///
-        /// Default: one connection, since HTTP/2 carries all requests on it, and 600 messages, which is what Expo takes
-        /// of a project in a second.
+        /// Default: one connection, because HTTP/2 carries all requests on it, and 600 messages, which is Expo's limit
+        /// for a project in one second.
         package let reach: Reach
 
-        /// What the project may send.
+        /// The project's rate limit.
         ///
-        /// Default: Expo's own limit, 600 a second.
+        /// Default: Expo's limit, 600 per second.
         package let budget: PushBudget
     }
 }
@@ -37,7 +37,7 @@ extension ProviderReader {
         )
     }
 
-    /// The text of the file, without the line end that editors put there.
+    /// Reads the text of the file without the line end that editors add.
     private func accessToken(_ scope: JSONScope) -> Secret? {
         let advice = "create an access token in the Expo account's settings and put it there"
         let key = "accessTokenFile"
@@ -52,7 +52,7 @@ extension ProviderReader {
 }
 
 extension SenderAssembly {
-    /// The sender of an app, and who asks for its receipts: both over one transport.
+    /// Creates the sender of an app and the source of its receipts, which share one transport.
     mutating func expo(
         _ expo: ProviderConfiguration.Expo,
         for app: AppID
@@ -60,7 +60,7 @@ extension SenderAssembly {
         let reach = ProviderConfiguration.Reach(
             authoritiesFile: expo.reach.authoritiesFile,
             connections: expo.reach.connections,
-            // A message that comes alone is a request of its own, so there must be room for more than full ones.
+            // A single message may need a separate request, so the window must have room for more than full requests.
             window: max(Self.fewestRequests, expo.reach.window / ExpoRound.limit)
         )
         var need = TransportNeed(kind: .pushes(app), endpoint: expo.endpoint, reach: reach, name: "expo")
@@ -81,6 +81,6 @@ extension SenderAssembly {
         return (sender, ExpoReceipts(service: service))
     }
 
-    /// As many as Expo's own client keeps in flight.
+    /// The number of requests that Expo's client keeps in flight.
     private static let fewestRequests = 6
 }

@@ -2,26 +2,28 @@ import BellhopRules
 import HTTPTransfer
 
 extension ProviderConfiguration {
-    /// How one app reaches FCM.
+    /// One app's configuration for FCM.
     package struct FCM: Sendable {
         package let serviceAccount: ServiceAccount
 
-        /// Scheme, host and port, without a slash at the end.
+        /// The scheme, host and port, without a trailing slash.
         ///
         /// Default: `https://fcm.googleapis.com`.
         package let endpoint: String
 
-        /// Where access tokens are fetched.
+        /// The address from which access tokens are fetched.
         ///
-        /// Default: the account's own.
+        /// Default: the address in the account.
         package let tokenURI: String
 
-        /// Default: 5 connections, and 500 requests, which five connections of 100 streams carry.
+        /// The connections and the window.
+        ///
+        /// Default: 5 connections, and 500 requests, which five connections of 100 streams can carry.
         package let reach: Reach
 
-        /// What the project may send.
+        /// The project's rate limit.
         ///
-        /// Default: Google's own quota, 600,000 a minute.
+        /// Default: Google's quota, 600,000 per minute.
         package let budget: PushBudget
     }
 }

@@ -3,22 +3,24 @@ import Cryptography
 package import HTTPTransfer
 
 extension ProviderConfiguration {
-    /// How one app reaches browsers.
+    /// One app's configuration for browsers.
     package struct WebPush: Sendable {
-        /// Under which push services reach whoever runs this: a `mailto:` or `https:` URL.
+        /// The contact address of the operator for push services: a `mailto:` or `https:` URL.
         package let subject: String
 
         package let keys: VAPIDKeys
 
-        /// Where push services may be.
+        /// The allowed hosts of push services.
         ///
         /// Default: those of the known browsers, at port 443.
         package let hosts: PushServiceHosts
 
+        /// The allowed addresses.
+        ///
         /// Default: public addresses only.
         package let addressPolicy: AddressPolicy
 
-        /// The connections are those to one host.
+        /// The connections to one host, and the window.
         ///
         /// Default: 2 connections, 500 requests.
         package let reach: Reach
@@ -47,7 +49,9 @@ extension ProviderReader {
         )
     }
 
-    /// Apple refuses spaces, brackets and localhost.
+    /// Returns whether a text is a valid contact address.
+    ///
+    /// Apple rejects spaces, brackets and localhost.
     private static func isSubject(_ text: String) -> Bool {
         guard text.utf8.count <= 254, text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !"<>\"\\".utf8.contains($0) })
         else { return false }
@@ -58,7 +62,7 @@ extension ProviderReader {
         return host.map { $0 != "localhost" } ?? false
     }
 
-    /// Where the app's push services may be.
+    /// Reads the allowed hosts of the app's push services.
     func endpointHosts(_ scope: JSONScope) -> PushServiceHosts {
         let port = scope.wholeNumber("endpointPort", 1...65_535).flatMap(UInt16.init(exactly:))
         let entries = scope.value("allowedHosts", "a list of hosts, each \(PushServiceHosts.rule)") { value in
@@ -102,7 +106,9 @@ extension ProviderReader {
 }
 
 extension SenderAssembly {
-    /// One transport carries the requests to all push services; each gets a quarter of its window at most.
+    /// Creates the sender of an app.
+    ///
+    /// One transport carries the requests to all push services, and each service gets at most a quarter of its window.
     mutating func sender(
         _ webPush: ProviderConfiguration.WebPush,
         for app: AppID

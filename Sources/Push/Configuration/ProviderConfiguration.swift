@@ -1,16 +1,16 @@
 package import BellhopRules
 import ServiceRuntime
 
-/// What `BELLHOP_PROVIDERS` says: through whom each app's pushes go, and with which keys; always sound.
+/// The validated content of the file that `BELLHOP_PROVIDERS` names: each app's providers and credentials.
 package struct ProviderConfiguration: Sendable {
     package let apps: [AppID: Providers]
-    /// The files that keys and passwords were read from.
+    /// The files from which keys and passwords were read.
     package var secretFiles: [String] = []
 
-    /// Nothing can be pushed.
+    /// A configuration without providers.
     package static let none = ProviderConfiguration(apps: [:])
 
-    /// The providers of one app; nil for those it does not use.
+    /// The providers of one app; each unused provider is `nil`.
     package struct Providers: Sendable {
         package var fcm: FCM?
         package var apns: APNs?
@@ -19,29 +19,30 @@ package struct ProviderConfiguration: Sendable {
         package var expo: Expo?
     }
 
-    /// How a service is connected to, and how much of it is used at once.
+    /// The connection settings of a service, and the limits of its use.
     package struct Reach: Hashable, Sendable {
-        /// PEM file with the authorities to trust instead of the system's.
+        /// The PEM file of trusted authorities, which replaces the system's.
         package let authoritiesFile: String?
-        /// Connections at the same time, to each endpoint.
+        /// The maximum number of concurrent connections to each endpoint.
         package let connections: Int
-        /// Requests in flight at most, over all connections.
+        /// The maximum number of requests in flight over all connections.
         package let window: Int
     }
 }
 
 extension ProviderConfiguration {
-    /// What clients are told of an app's providers.
+    /// The information about an app's providers that clients receive.
     package struct ClientPart: Sendable {
-        /// The public half of the key by which browsers know who pushes.
+        /// The public half of the key by which browsers recognise the sender.
         package let webPushKey: String?
-        /// Where endpoints of the app's browsers may be; `nil` for an app without Web Push.
+        /// The allowed hosts of the endpoints of the app's browsers; `nil` for an app without Web Push.
         package let endpointHosts: PushServiceHosts?
         package let unsubscribe: UnsubscribeLink?
     }
 
-    /// Reads no more of the file than clients are told of, and none of the keys by which anything is sent but those of which
-    /// they know the public half.
+    /// Reads only the parts of the file that clients receive.
+    ///
+    /// Of the keys for sending, it reads only those whose public half clients need.
     package static func readForClients(file: String) throws(DocumentFaults) -> [AppID: ClientPart] {
         let reading = DocumentReading(try bytes(of: file), file: file, limits: .init(bytes: longestFile, depth: 16))
         let parts = reading.scope(expected: "an object with a member for each app").map(
@@ -50,7 +51,7 @@ extension ProviderConfiguration {
         return try reading.result(parts).get()
     }
 
-    /// Reads the file and the key files that it names; relative paths count from the file's own folder.
+    /// Reads the file and the key files that it names; relative paths start at the file's folder.
     package static func read(file: String) throws(DocumentFaults) -> ProviderConfiguration {
         try read(bytes(of: file), file: file)
     }
@@ -66,7 +67,7 @@ extension ProviderConfiguration {
         }
     }
 
-    /// Reads a text that stands for the file of that path.
+    /// Reads a text as the content of the file at that path.
     package static func read(_ bytes: [UInt8], file: String) throws(DocumentFaults) -> ProviderConfiguration {
         let reading = DocumentReading(bytes, file: file, limits: .init(bytes: longestFile, depth: 16))
         let reader = ProviderReader(file: file)
@@ -75,6 +76,8 @@ extension ProviderConfiguration {
         return try reading.result(configuration).get()
     }
 
-    /// A configuration is small; what is larger is some other file.
+    /// The maximum size of the file in bytes.
+    ///
+    /// A configuration is small, so a larger file is a different one.
     static let longestFile = 1 << 20
 }

@@ -1,11 +1,11 @@
 import BellhopRules
 import ServiceRuntime
 
-/// Walks through the providers' file; what comes out is whole only where nothing was reported.
+/// Reads the providers' file; the result is complete only if no fault was reported.
 final class ProviderReader {
     private static let longestKeyFile = 64 * 1024
 
-    /// The files that keys and passwords were read from, each once.
+    /// The files from which keys and passwords were read, each once.
     private(set) var secretFiles: [String] = []
     private let file: String
 
@@ -33,7 +33,9 @@ final class ProviderReader {
         return apps
     }
 
-    /// What clients are told of each app; no other member is looked at, and no file that it names is read.
+    /// Reads the information for the clients of each app.
+    ///
+    /// No other member is read, and no file that such a member names.
     func clientParts(_ scope: JSONScope) -> [AppID: ProviderConfiguration.ClientPart] {
         var parts: [AppID: ProviderConfiguration.ClientPart] = [:]
         for member in scope.object.members {
@@ -47,7 +49,9 @@ final class ProviderReader {
         return parts
     }
 
-    /// `caFile`, `connections` and `window`; without a word about the last, `window` or one request for each connection.
+    /// Reads `caFile`, `connections` and `window`.
+    ///
+    /// The default of the last is `window`, or one request for each connection.
     func reach(_ scope: JSONScope, connections usual: Int, window: Int? = nil) -> ProviderConfiguration.Reach {
         let connections = scope.wholeNumber("connections", 1...64) ?? usual
         return ProviderConfiguration.Reach(
@@ -57,7 +61,7 @@ final class ProviderReader {
         )
     }
 
-    /// The PEM file that `caFile` names, which must hold certificates.
+    /// Reads the path of the PEM file in `caFile` and checks that the file contains certificates.
     private func authoritiesFile(_ scope: JSONScope) -> String? {
         guard let path = scope.path("caFile", of: "certificate authorities in PEM").map(resolved) else { return nil }
         switch SmallFile.read(path, atMost: ProviderConfiguration.longestFile) {
@@ -71,9 +75,9 @@ final class ProviderReader {
         return nil
     }
 
-    /// What `make` makes of the bytes of a file that holds a secret, or a report of what is wrong with them.
+    /// Returns the value that `make` creates from the bytes of a secret file, or reports the fault in them.
     ///
-    /// `advice` says how to come by such a file, for who has none.
+    /// `advice` explains how to obtain such a file.
     func secret<Value>(
         _ key: String,
         _ scope: JSONScope,
@@ -96,20 +100,21 @@ final class ProviderReader {
         return nil
     }
 
-    /// A path of the document, from the document's own folder where it is relative.
+    /// Returns a path of the document; a relative path starts at the document's folder.
     private func resolved(_ path: String) -> String {
         guard !path.hasPrefix("/"), let slash = file.lastIndex(of: "/") else { return path }
         return String(file[...slash]) + path
     }
 }
 
-/// What is wrong with the content of a secret file, as ends of sentences that begin with its name; never a part of it.
+/// The faults in the content of a secret file, as ends of sentences that begin with its name; never contains a part of
+/// the content.
 struct SecretFault: Error {
     let sentences: [String]
 }
 
 extension JSONScope {
-    /// `budget: {pushes, seconds}`: what the provider takes from all workers together.
+    /// Reads `budget: {pushes, seconds}`, the provider's limit for all workers together.
     func budget() -> PushBudget.Limit? {
         guard let scope = scope("budget") else { return nil }
         scope.expectKeys(["pushes", "seconds"])
@@ -124,7 +129,7 @@ extension JSONScope {
         return PushBudget.Limit(pushes: pushes, seconds: seconds)
     }
 
-    /// An `https` URL, without a slash at its end.
+    /// Reads an `https` URL and removes its trailing slash.
     func address(_ key: String, required: Bool = false) -> String? {
         let expected = "an https URL without user, query and fragment"
         let text = text(key, expected, required: required, ServiceAddress.isSecure)

@@ -2,10 +2,11 @@ package import BellhopRules
 package import HTTPTransfer
 package import ServiceRuntime
 
-/// The senders that a configuration asks for, with the transports under them.
+/// The senders of a configuration, with their transports.
 ///
-/// Each app has a transport of its own, so that its pushes never wait behind another app's; at APNs, each team's key
-/// has. Apps share one token source for each service account, and for each key of APNs. Access tokens travel on transports of their own, so that they never wait behind pushes.
+/// Each app has its own transport, so that its pushes never wait behind those of another app. At APNs, each team's key
+/// has one. Apps share one token source for each service account and for each APNs key. Access tokens have separate
+/// transports, so that they never wait behind pushes.
 package struct PushSenders: Sendable {
     package typealias MakeTransport = (TransportNeed) throws(TransferError) -> any HTTPTransport
 
@@ -13,16 +14,18 @@ package struct PushSenders: Sendable {
 
     package let senders: [AppID: [PushProvider: any PushSender]]
 
-    /// Who sends the mails of the apps that send any; each has connections of its own.
+    /// The mail senders of the apps with mails; each has its own connections.
     package let emailSenders: [AppID: EmailSender]
 
-    /// Who tells later what became of what was accepted, for apps whose provider does.
+    /// The sources of receipts, for apps whose provider has them.
     package let receipts: [AppID: any ReceiptSource]
 
     private let transports: [any HTTPTransport]
     private let mailTransports: [any MailTransport]
 
-    /// Opens the transports, the real ones unless a test says otherwise; nothing is connected yet.
+    /// Opens the transports, by default the real ones, which tests can replace.
+    ///
+    /// No connection is established yet.
     package init(
         _ configuration: ProviderConfiguration,
         surroundings: Surroundings,
@@ -55,7 +58,7 @@ package struct PushSenders: Sendable {
         mailTransports = assembly.mailTransports
     }
 
-    /// Ends all transports, each within its own bounded time.
+    /// Closes all transports, each within its own time limit.
     package func close() async {
         await withTaskGroup(of: Void.self) { group in
             for transport in transports { group.addTask { await transport.close() } }
@@ -63,7 +66,7 @@ package struct PushSenders: Sendable {
         }
     }
 
-    /// What senders need of the process.
+    /// The parts of the process that senders need.
     package struct Surroundings: Sendable {
         package var time: any TimeSource
         package var logger: Logger

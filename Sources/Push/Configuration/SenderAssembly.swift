@@ -3,9 +3,9 @@ import Cryptography
 import HTTPTransfer
 import ServiceRuntime
 
-/// Makes senders one after the other, and what they share once.
+/// Creates senders in turn, and shared parts only once.
 struct SenderAssembly {
-    /// What has to be equal for two senders to share a token.
+    /// The values that must be equal for two senders to share a token.
     struct TokenKey: Hashable {
         /// The account's fingerprint.
         let account: Digest
@@ -19,7 +19,7 @@ struct SenderAssembly {
     private(set) var transports: [TransportNeed: any HTTPTransport] = [:]
     var mailTransports: [any MailTransport] = []
     var sources: [TokenKey: AccessTokenSource] = [:]
-    /// By the fingerprint of their key.
+    /// The provider tokens by the fingerprint of their key.
     var providerTokens: [Digest: ProviderTokens] = [:]
 
     init(
@@ -32,7 +32,7 @@ struct SenderAssembly {
         self.makeMailTransport = makeMailTransport
     }
 
-    /// The one transport that serves this need.
+    /// Returns the one transport for this need.
     mutating func transport(_ need: TransportNeed) throws(TransferError) -> any HTTPTransport {
         if let transport = transports[need] { return transport }
         let transport = try makeTransport(need)

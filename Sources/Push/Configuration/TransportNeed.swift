@@ -2,45 +2,46 @@ package import BellhopRules
 package import Cryptography
 package import HTTPTransfer
 
-/// What a sender asks of the transport under it; senders whose needs are equal share one.
+/// A sender's requirements for its transport; senders with equal requirements share one.
 package struct TransportNeed: Hashable, Sendable {
     package enum Kind: Hashable, Sendable {
-        /// An app's pushes to a provider that speaks HTTP/2 and takes thousands of requests a second.
+        /// An app's pushes to a provider that uses HTTP/2 and accepts thousands of requests per second.
         case pushes(AppID)
-        /// Pushes of whoever has the key of this fingerprint, to a provider that ties each connection to one key, and
-        /// takes one request until it knows the key.
+        /// Pushes with the key of this fingerprint, to a provider that ties each connection to one key.
+        ///
+        /// Until it has verified the key, it accepts one request.
         case pushesOfKey(Digest)
-        /// Whatever speaks HTTP, seldom: token endpoints.
+        /// Rare requests over any version of HTTP, such as to token endpoints.
         case errands
     }
 
     package let kind: Kind
-    /// Keeps apart what must not share connections.
+    /// Separates senders that must not share connections.
     package let endpoint: String
     package let reach: ProviderConfiguration.Reach
 
-    /// Names the transport's thread.
+    /// The name of the transport's thread.
     package let name: String
 
-    /// Which addresses may be connected to.
+    /// The addresses to which connections are allowed.
     package var addressPolicy = AddressPolicy.any
 
-    /// How many hosts it takes to fill the window: with 4, one of them gets a quarter at most.
+    /// The number of hosts that fill the window: with 4, each gets at most a quarter.
     ///
-    /// Where strangers choose hosts, a slow one must not take the window from the others.
+    /// If untrusted clients choose the hosts, a slow host must not take the window from the others.
     package var hostsPerWindow = 1
 
-    /// Bytes of an answer that are kept; nil for what single answers need.
+    /// The number of bytes of an answer that are kept; `nil` for the size of single answers.
     package var longestAnswer: Int?
 
-    /// Opens such a transport; nothing is connected yet.
+    /// Opens such a transport; no connection is established yet.
     package func open() throws(TransferError) -> any HTTPTransport {
         switch kind {
         case .pushes: return try openForPushes(warmsUp: false)
         case .pushesOfKey: return try openForPushes(warmsUp: true)
         case .errands:
             var options = CurlTransportOptions(name: name)
-            // Errands to different hosts must not wait for each other, and each takes a connection.
+            // Requests to different hosts must not wait for each other, and each takes a connection.
             options.connections = reach.window
             options.authoritiesFile = reach.authoritiesFile
             return try CurlTransport(options)

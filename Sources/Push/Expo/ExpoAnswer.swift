@@ -1,28 +1,30 @@
 import BellhopRules
 package import HTTPTransfer
 
-/// Reads what became of one request to Expo: verdicts on its messages, or how to send them again.
+/// Converts the outcome of one request to Expo into verdicts on its messages, or into smaller requests.
 package enum ExpoAnswer {
     package enum Reading: Hashable, Sendable {
-        /// One for each message, in their order.
+        /// One verdict for each message, in their order.
         case verdicts([Verdict])
-        /// The same for all.
+        /// The same verdict for all messages.
         case all(Verdict)
-        /// Nothing was sent, since the tokens are of several projects: each project's go in a request of their own.
+        /// Nothing was sent, because the tokens are from several projects.
+        ///
+        /// Each project's messages need a separate request.
         case mixed([String: [String]])
-        /// Nothing was sent, and one of the messages is to blame: halves find it.
+        /// Nothing was sent because of one of the messages, which is found by halving the request.
         ///
         /// A request of one message gets this verdict.
         case halve(Verdict)
     }
 
-    /// No request is repeated sooner.
+    /// The minimum wait before any request is repeated.
     package static let shortestWait: Duration = .seconds(5)
 
-    /// What a project that sends too fast waits where Expo does not say until when.
+    /// The wait of a project that sends too fast, if Expo names none.
     package static let projectWait: Duration = .seconds(30)
 
-    /// `count` is how many messages the request had.
+    /// Reads an outcome; `count` is the number of messages in the request.
     package static func read(_ outcome: TransferOutcome, count: Int) -> Reading {
         switch outcome {
         case .notSent(let error): return .all(.notSent(error, shortestWait: shortestWait))
@@ -34,7 +36,7 @@ package enum ExpoAnswer {
         }
     }
 
-    /// Why a request as a whole failed; nil where it did not.
+    /// Returns the reason why a request failed as a whole; `nil` if it did not.
     static func trouble(_ answer: TransferAnswer, _ value: JSONValue?) -> Reading? {
         let refusal = ExpoRefusal(value)
         switch refusal?.code {
@@ -53,7 +55,7 @@ package enum ExpoAnswer {
         case 429: return .all(tooMany(answer))
         case 408, 500...599: return .all(unavailable(answer))
         case 413: return .halve(.payloadError(.payloadTooLarge))
-        // A page, a redirect, an address that does not exist: something else than Expo answers.
+        // A page, a redirect or an address that does not exist comes from a system other than Expo.
         case ..<400, 404, 405, 407: return .all(.configError(.unexpectedStatus, scope: .provider))
         default:
             return refusal == nil
@@ -61,7 +63,9 @@ package enum ExpoAnswer {
         }
     }
 
-    /// Tickets come in the order of the messages, and as many; whatever else a success holds, nobody knows what was sent.
+    /// Reads the tickets, which have the order and the number of the messages.
+    ///
+    /// With any other content of a success, the outcome is unknown, except for a page, which does not come from Expo.
     private static func tickets(_ value: JSONValue?, _ body: [UInt8], count: Int) -> Reading {
         guard isFromExpo(body) else { return .all(.configError(.unexpectedAnswer, scope: .provider)) }
         let tickets = value?["data"]?.array ?? []
@@ -69,7 +73,9 @@ package enum ExpoAnswer {
         return .verdicts(tickets.map(verdict))
     }
 
-    /// A page is not Expo's, whatever its status says; an answer that broke off may be.
+    /// Returns whether a body may come from Expo.
+    ///
+    /// A page does not, whatever its status; an incomplete answer may.
     static func isFromExpo(_ body: [UInt8]) -> Bool {
         let beginning = body.first { $0 > 0x20 }
         return beginning == nil || beginning == UInt8(ascii: "{")
@@ -78,7 +84,7 @@ package enum ExpoAnswer {
     private static func verdict(_ ticket: JSONValue) -> Verdict {
         switch ticket["status"]?.string {
         case "ok":
-            // Without its id there is nothing to ask with later: taken is all that will be known.
+            // Without an id, no receipt can be requested; acceptance is the last known state.
             guard let id = ticket["id"]?.string, isTicket(id) else { return .delivered(providerMessageID: nil) }
             return .accepted(ticket: id)
         case "error": return ExpoMessageError.verdict(ticket)
@@ -111,14 +117,14 @@ package enum ExpoAnswer {
     static let parser = JSONParser(limits: .init(bytes: 4 << 20, depth: 32))
 }
 
-/// Why Expo took nothing of a request: the first of its `errors`.
+/// The reason why Expo rejected a whole request: the first of its `errors`.
 struct ExpoRefusal {
-    /// Such as `PUSH_TOO_MANY_EXPERIENCE_IDS`.
+    /// The code, such as `PUSH_TOO_MANY_EXPERIENCE_IDS`.
     let code: String
-    /// For that code: the tokens of each of the projects that were mixed.
+    /// The tokens of each of the mixed projects, for that code.
     let tokensByProject: [String: [String]]
 
-    /// Nil where the answer holds no errors in Expo's form: then something else has answered.
+    /// Reads a rejection; `nil` if the answer contains no errors in Expo's form and thus comes from another system.
     init?(_ answer: JSONValue?) {
         guard let error = answer?["errors"]?.array?.first?.object else { return nil }
         code = error["code"]?.string ?? ""

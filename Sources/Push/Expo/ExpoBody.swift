@@ -1,6 +1,6 @@
 import BellhopRules
 
-/// The layout of a message for Expo: one flat object, with what only the device's platform understands.
+/// The layout of a message for Expo: one flat object, which contains only members for the device's platform.
 struct ExpoBody {
     let message: PushMessage
     let now: Timestamp
@@ -29,8 +29,10 @@ struct ExpoBody {
         return json.finished()
     }
 
-    /// Nothing but a number: Expo wakes an iOS app for it, or sets it itself; Android has no such number of its own, so
-    /// that its app finds it in the data of a message without words.
+    /// Returns a message with the badge alone.
+    ///
+    /// On iOS, Expo wakes the app or sets the badge itself. Android has no such number, so its app finds it in the data
+    /// of a message without texts.
     func badgeUpdate() -> [UInt8] {
         var json = JSONBytes(capacity: 256)
         json.add("to", message.device.token.text)
@@ -48,7 +50,9 @@ struct ExpoBody {
         return json.finished()
     }
 
-    /// The time to live is always told: Expo's default has changed before.
+    /// Writes the time to live and the priority.
+    ///
+    /// The time to live is always explicit, because Expo has changed its default before.
     private func writeDelivery(_ json: inout JSONBytes, isPatient: Bool) {
         json.add("ttl", message.secondsToLive(from: now) ?? PushMessage.longestLife)
         json.add("priority", plain: isPatient ? "normal" : "high")
@@ -71,7 +75,7 @@ struct ExpoBody {
         json.add("collapseId", message.replacementID)
     }
 
-    /// Both platforms count in 32 bits.
+    /// The badge within the range of both platforms, which count in 32 bits.
     private var badge: Int? {
         message.badge.map { min(max($0, 0), Int(Int32.max)) }
     }

@@ -1,16 +1,16 @@
 import BellhopRules
 
-/// What the client gets beside the words: Expo's `data`, which takes values of every kind.
+/// The client's data in addition to the texts: Expo's `data`, which accepts values of every kind.
 ///
-/// First what Bellhop says itself (``OwnFields``), then the members of the event's `data`, each as it came. Of one name, the
-/// first one written stays; `null` and empty names are left out. The notification's id is among them since Expo, too, may
-/// deliver twice.
+/// The first members are Bellhop's fields (``OwnFields``), followed by the members of the event's `data` with unchanged
+/// values. If a name occurs twice, the first member is used; `null` and empty names are left out. The notification's id
+/// is included because Expo, too, may deliver twice.
 struct ExpoData {
     let message: PushMessage
 
-    /// Writes the members; where the event's own data is left out although there is some, `dataOmitted` says so.
+    /// Writes the members; `dataOmitted` marks that the event has data which are left out.
     ///
-    /// Past `most` bytes the rest is skipped, since nobody will send it: an event may bring 256 KiB.
+    /// After `most` bytes the rest is skipped, because the result will not be sent: an event may contain 256 KiB.
     func write(into json: inout JSONBytes, withOwnData: Bool, atMost most: Int) {
         OwnFields(message: message, form: .values).write(into: &json, withMetadata: withOwnData)
         guard withOwnData else {
@@ -25,7 +25,7 @@ struct ExpoData {
         }
     }
 
-    /// Whether a member may be written: it says something, and under a name that is not ours.
+    /// Returns whether a member may be written: it has a value, and its name is not one of Bellhop's.
     private func isFree(_ member: JSONObject.Member, _ names: ClientNames) -> Bool {
         member.value != .null && !member.key.isEmpty && !message.isOwnName(member.key, names)
     }

@@ -1,16 +1,16 @@
 package import BellhopRules
 
-/// Builds one message for Expo's push service: an element of the array that a request carries.
+/// Builds one message for Expo's push service, which is an element of a request's array.
 ///
-/// The same message always gives the same bytes. It keeps within Expo's limit as a whole, whichever part of it Expo
-/// counts; `FittedBody` says what gives way.
+/// The same message always gives the same bytes. The whole message is within Expo's limit, whichever part of it Expo
+/// counts; `FittedBody` describes the reduction.
 package enum ExpoMessage {
-    /// Bytes of a message at most.
+    /// The maximum number of bytes of a message.
     package static let limit = 4096
 
-    /// Nil where the message does not fit even so.
+    /// Returns the message's bytes; `nil` if it does not fit even when reduced.
     ///
-    /// `now` is what the time to live is counted from.
+    /// The time to live counts from `now`.
     package static func bytes(of message: PushMessage, now: Timestamp) -> [UInt8]? {
         guard message.purpose == .alert else {
             let whole = ExpoBody(message: message, now: now, parts: .withoutDataAndImage).badgeUpdate()

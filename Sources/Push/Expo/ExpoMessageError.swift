@@ -1,10 +1,10 @@
 import BellhopRules
 
-/// What Expo says of one message that did not go through, in a ticket or in a receipt: both have the same form.
+/// Converts Expo's error for one message into a verdict; tickets and receipts have the same form.
 ///
-/// `{"status": "error", "message": …, "details": {"error": <code>}}`; the details may be missing.
+/// The form is `{"status": "error", "message": …, "details": {"error": <code>}}`; the details may be missing.
 enum ExpoMessageError {
-    /// One device gets more than Expo allows: its own pace has to slow down.
+    /// The wait after one device has received more than Expo allows; only this device is slowed down.
     static let deviceWait: Duration = .seconds(60)
 
     static func verdict(_ report: JSONValue) -> Verdict {
@@ -16,7 +16,7 @@ enum ExpoMessageError {
         case "DeviceNotRegistered": return .deviceGone(.deviceNotRegistered, at: nil)
         case "MessageTooBig": return .payloadError(.messageTooBig)
         case "MessageRateExceeded": return .retry(.messageRateExceeded, notBefore: deviceWait, scope: .device)
-        // The keys that the Expo project holds for FCM or APNs; each platform has its own.
+        // The credentials of the Expo project for FCM or APNs; each platform has its own.
         case "MismatchSenderId": return .configError(.mismatchedSender, scope: .platform)
         case "InvalidCredentials": return .configError(.invalidCredentials, scope: .platform)
         case "DeveloperError": return .configError(.developerError, scope: .provider)

@@ -1,18 +1,18 @@
 package import BellhopRules
 package import HTTPTransfer
 
-/// Asks Expo what became of messages that it took.
+/// Asks Expo for the receipts of accepted messages.
 ///
-/// Expo has receipts about a quarter of an hour after it took a message, and for a day.
+/// Receipts are available about a quarter of an hour after acceptance, and for a day.
 package struct ExpoReceipts: ReceiptSource {
     package var provider: PushProvider { .expo }
 
     private let service: ExpoService
 
-    /// Tickets in one request at most.
+    /// The maximum number of tickets in one request.
     package static let limit = 1000
 
-    /// How long a question rests that failed because of our own settings.
+    /// The wait after a request for receipts that failed because of Bellhop's settings.
     package static let configurationWait: Duration = .seconds(60)
 
     package init(service: ExpoService) {
@@ -29,15 +29,15 @@ package struct ExpoReceipts: ReceiptSource {
         return zip(parts, outcomes).flatMap { Self.read($1, of: $0) }
     }
 
-    /// `{"ids": […]}`.
+    /// Returns the body `{"ids": […]}`.
     package static func body(_ tickets: [String]) -> [UInt8] {
         JSONWriter.canonicalBytes(of: ["ids": .array(tickets.map(JSONValue.string))])
     }
 
-    /// One answer for each ticket.
+    /// Returns one answer for each ticket.
     package static func read(_ outcome: TransferOutcome, of tickets: [String]) -> [ReceiptAnswer] {
         switch outcome {
-        // Whether a question was understood or not, it may be asked again.
+        // A request for receipts can be repeated, whether or not Expo processed it.
         case .notSent(let error), .unknown(let error):
             return all(tickets, .unanswered(VerdictReason(error.code), notBefore: ExpoAnswer.shortestWait))
         case .answered(let answer):
@@ -46,7 +46,7 @@ package struct ExpoReceipts: ReceiptSource {
             guard let receipts = value?["data"]?.object else {
                 return all(tickets, .unanswered(.unexpectedAnswer, notBefore: configurationWait))
             }
-            // An object of this JSON looks for a key from its beginning: a thousand of them want an index.
+            // Lookups in a JSON object are linear, so a thousand lookups need an index.
             let found = Dictionary(receipts.members.map { ($0.key, $0.value) }) { first, _ in first }
             return tickets.map { found[$0].map(read) ?? .missing }
         }

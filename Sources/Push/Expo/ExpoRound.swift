@@ -1,26 +1,28 @@
 import BellhopRules
 import HTTPTransfer
 
-/// One batch on its way through Expo: the requests that are still to be made, and the verdicts so far.
+/// The processing of one batch by Expo: the remaining requests, and the verdicts so far.
 struct ExpoRound {
-    /// A message that has no verdict yet.
+    /// A message without a verdict.
     struct Waiting {
-        /// Its place in the batch.
+        /// The position in the batch.
         let index: Int
         let token: String
         let body: [UInt8]
     }
 
-    /// What one request carries; never empty, never more than Expo takes.
+    /// The messages of each request; never empty, never more than Expo accepts.
     private(set) var requests: [[Waiting]] = []
 
-    /// In the order of the batch; a message that waits is unknown, which is what it would be if nobody came back.
+    /// The verdicts in the order of the batch.
+    ///
+    /// A waiting message has the verdict unknown, which applies if no answer arrives.
     private(set) var verdicts: [Verdict]
 
-    /// The largest number of projects that one request turned out to mix.
+    /// The largest number of projects in one request.
     private(set) var projects = 1
 
-    /// Messages of one request at most.
+    /// The maximum number of messages in one request.
     static let limit = 100
 
     private static let unanswered = Verdict.unknown(.library, notBefore: ExpoAnswer.shortestWait)
@@ -29,7 +31,7 @@ struct ExpoRound {
         verdicts = Array(repeating: Self.unanswered, count: batch.count)
         var waiting: [Waiting] = []
         for (index, message) in batch.enumerated() {
-            // Expo reaches phones; browsers have no tokens of its kind.
+            // Expo reaches phones; browsers have no Expo tokens.
             if message.device.provider != .expo || message.device.platform == .web {
                 verdicts[index] = .payloadError(.wrongProvider)
             } else if let body = ExpoMessage.bytes(of: message, now: now) {
@@ -41,7 +43,7 @@ struct ExpoRound {
         requests = Self.split(waiting, by: Self.limit)
     }
 
-    /// The body of a request: its messages as an array.
+    /// Returns the body of a request: its messages as an array.
     static func body(_ messages: [Waiting]) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(messages.reduce(2) { $0 + $1.body.count + 1 })
@@ -53,7 +55,9 @@ struct ExpoRound {
         return bytes
     }
 
-    /// Takes one outcome for each request, in their order; what is to be sent again waits in new, smaller requests.
+    /// Evaluates one outcome for each request, in their order.
+    ///
+    /// Messages to be sent again wait in new, smaller requests.
     mutating func take(_ outcomes: [TransferOutcome]) {
         var next: [[Waiting]] = []
         for (messages, outcome) in zip(requests, outcomes) {
@@ -75,7 +79,9 @@ struct ExpoRound {
         requests = next
     }
 
-    /// Time is up: what waits was refused as part of a request, so none of it went out.
+    /// Ends the batch after its time limit.
+    ///
+    /// The waiting messages were rejected as part of a request, so none of them was sent.
     mutating func giveUpWaiting() {
         for messages in requests {
             settle(messages, .retry(.unavailable, notBefore: ExpoAnswer.shortestWait, scope: .message))
@@ -87,9 +93,9 @@ struct ExpoRound {
         for message in messages { verdicts[message.index] = verdict }
     }
 
-    /// Each project's messages by themselves, those that Expo does not name in halves of their own.
+    /// Returns a separate request for each project's messages; messages that Expo does not name form another request.
     ///
-    /// Always smaller than what it was given, so that this comes to an end.
+    /// If there is only one group, it is halved. Each request is smaller than the original, so that the process ends.
     private static func separated(_ messages: [Waiting], _ tokensByProject: [String: [String]]) -> [[Waiting]] {
         var projects: [String: String] = [:]
         for (project, tokens) in tokensByProject { for token in tokens { projects[token] = project } }

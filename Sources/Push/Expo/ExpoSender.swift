@@ -1,10 +1,11 @@
 package import BellhopRules
 import ServiceRuntime
 
-/// Sends one app's messages through Expo's push service, a hundred to a request.
+/// Sends one app's messages through Expo's push service, a hundred per request.
 ///
-/// A message that Expo takes is `accepted` with its ticket: what became of it is asked later (`ExpoReceipts`). A request
-/// that is refused as a whole is divided until only what is to blame is refused; nothing of it was sent before that.
+/// A message that Expo accepts has the verdict `accepted` with its ticket; its result is requested later
+/// (`ExpoReceipts`). A request that is rejected as a whole is divided until only the faulty messages are rejected. Expo
+/// has sent none of its messages before that.
 package struct ExpoSender: PushSender {
     package var provider: PushProvider { .expo }
 
@@ -23,7 +24,7 @@ package struct ExpoSender: PushSender {
         let start = ContinuousClock.now
         var round = ExpoRound(batch, now: Timestamp(clamping: time.now().microseconds))
         while !round.requests.isEmpty {
-            // Within a claim's lease, however often it has to be divided.
+            // The limit keeps the work within a claim's lease, however often a request must be divided.
             guard .now - start < Self.patience else {
                 round.giveUpWaiting()
                 break

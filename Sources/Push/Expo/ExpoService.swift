@@ -2,23 +2,23 @@ import Compression
 package import HTTPTransfer
 package import ServiceRuntime
 
-/// Where Expo's push service is, and how one app speaks with it.
+/// The address of Expo's push service, and the requests of one app.
 package struct ExpoService: Sendable {
     private let endpoint: String
-    /// Told in plain text by the request alone.
+    /// The access token; only the request contains it in plain text.
     private let accessToken: Secret?
     let transport: any HTTPTransport
 
-    /// The endpoint is Expo's scheme, host and port, without a slash at the end.
+    /// Creates the service; the endpoint is Expo's scheme, host and port, without a trailing slash.
     ///
-    /// `accessToken` is needed where the Expo project asks for one ("enhanced push security").
+    /// `accessToken` is necessary if the Expo project requires one ("enhanced push security").
     package init(endpoint: String, accessToken: Secret?, transport: any HTTPTransport) {
         self.endpoint = endpoint + "/--/api/v2/push/"
         self.transport = transport
         self.accessToken = accessToken
     }
 
-    /// A request whose body travels compressed where that is worth it.
+    /// Returns a request; its body is compressed if that is worthwhile.
     func request(_ method: String, _ body: [UInt8]) -> TransferRequest {
         var headers: [TransferRequest.Header] = [
             ("accept", "application/json"), ("accept-encoding", "gzip"), ("content-type", "application/json"),
@@ -37,10 +37,10 @@ package struct ExpoService: Sendable {
         return request
     }
 
-    /// Sends requests and unpacks what comes back.
+    /// Sends requests and decompresses the answers.
     ///
-    /// An answer that cannot be unpacked stays as it is: whoever reads it finds no JSON, as in any other answer that is
-    /// not Expo's.
+    /// An answer that cannot be decompressed stays unchanged. Its reader finds no JSON, as in any other answer that
+    /// does not come from Expo.
     func send(_ requests: [TransferRequest]) async -> [TransferOutcome] {
         await transport.send(requests).map { outcome in
             guard case .answered(let answer) = outcome, answer.headers["content-encoding"]?.lowercased() == "gzip",
@@ -52,7 +52,7 @@ package struct ExpoService: Sendable {
 
     private static let largestPlain = 1024
 
-    /// Well above a thousand receipts, as they come and unpacked.
+    /// The maximum size of an answer in bytes, compressed or not; well above a thousand receipts.
     static let largestAnswer = 4 << 20
 
     private static let timeouts = TransferTimeouts(total: .seconds(20), connect: .seconds(10))

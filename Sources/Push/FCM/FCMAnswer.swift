@@ -1,21 +1,23 @@
 import BellhopRules
 package import HTTPTransfer
 
-/// Reads what became of one request to FCM: one verdict for every row of FCM's table of errors.
+/// Converts the outcome of one request to FCM into a verdict, with one verdict for every row of FCM's table of errors.
 ///
-/// Nothing is asked of the body that might not be there: details may be missing or in any order, and gateways answer
-/// with HTML. A bare 404 never costs a device its token, since a wrong project id looks the same.
+/// No part of the body is assumed to exist: details may be missing or in any order, and gateways answer with HTML. A
+/// 404 without details never revokes a device, because a wrong project id causes the same answer.
 package enum FCMAnswer {
     package enum Reading: Hashable, Sendable {
         case verdict(Verdict)
-        /// The access token was not accepted: worth one fresh token and one repeat, then it is a config error.
+        /// The access token was rejected.
+        ///
+        /// One new token and one repeat are worthwhile; after that, it is a configuration error.
         case staleAccessToken
     }
 
-    /// FCM wants no request repeated sooner.
+    /// FCM's minimum wait before a request is repeated.
     package static let shortestWait: Duration = .seconds(10)
 
-    /// What FCM wants where it says "too many" and not until when.
+    /// FCM's wait after "too many requests" if the answer names none.
     package static let quotaWait: Duration = .seconds(60)
 
     package static func read(_ outcome: TransferOutcome) -> Reading {
@@ -40,13 +42,16 @@ package enum FCMAnswer {
         case 408, 500...599:
             let wait = ProviderWait.asked(retryAfterSeconds, atLeast: shortestWait)
             return .verdict(.retry(trouble(status, report), notBefore: wait, scope: .message))
-        // Redirects, methods and proxies: something else than FCM answers at our address.
+        // Redirects, wrong methods and proxies come from a system other than FCM.
         case ..<400, 405, 407: return .verdict(.configError(.unexpectedStatus, scope: .provider))
         default: return .verdict(.payloadError(report.errorCode == nil ? .unexpectedStatus : .unspecifiedError))
         }
     }
 
-    /// A 2xx says that the message was taken, with or without its name; a page says that it was not FCM who spoke.
+    /// Returns the verdict on a 2xx.
+    ///
+    /// It means that the message was accepted, with or without its name, except if the body is a page, which FCM never
+    /// sends.
     private static func accepted(_ body: [UInt8]) -> Verdict {
         guard let value = parser.parse(body).value else {
             return AnswerPage.isOne(body)
@@ -65,7 +70,7 @@ package enum FCMAnswer {
         return .payloadError(isUnspecified ? .unspecifiedError : .invalidArgument)
     }
 
-    /// The keys that the Firebase project holds for APNs or Web Push: Android is not concerned.
+    /// The verdict on wrong credentials of the Firebase project for APNs or Web Push; Android is not affected.
     private static let thirdParty = Verdict.configError(.thirdPartyAuthError, scope: .platform)
 
     private static func forbidden(_ report: FCMErrorReport) -> Verdict {

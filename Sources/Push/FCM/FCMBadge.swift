@@ -1,15 +1,15 @@
 import BellhopRules
 
-/// The layout of a badge update: a number for an app's icon and nothing that anybody sees or hears.
+/// The layout of a badge update: a number for an app's icon, without any visible or audible notification.
 ///
-/// iOS sets the number by itself. On Android the app gets a data message whose only entry is `badge`, and shows it as
-/// its launcher can. A browser must show something for every message, so it gets none.
+/// iOS sets the number automatically. On Android, the app receives a data message with the single entry `badge`, and
+/// displays it if its launcher can. A browser must display something for every message, so it gets none.
 struct FCMBadge {
     let message: PushMessage
     let now: Timestamp
     private let badge: Int
 
-    /// Nil for a message without a number, and for browsers.
+    /// Creates the layout; `nil` for a message without a number, and for browsers.
     init?(message: PushMessage, now: Timestamp) {
         guard let badge = message.shownBadge, message.platformShowsBadges else { return nil }
         self.message = message
@@ -55,6 +55,6 @@ struct FCMBadge {
 }
 
 extension PushMessage {
-    /// Whether FCM brings a number to the device's platform without showing anything.
+    /// Whether FCM can transport a number to the device's platform without a visible notification.
     var platformShowsBadges: Bool { device.platform != .web }
 }

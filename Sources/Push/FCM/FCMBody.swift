@@ -20,7 +20,7 @@ struct FCMBody {
         json.add("token", message.device.token.text)
         if !isDrawnByApp { writeNotification(&json, title, body) }
         json.open("data")
-        // An escape has six bytes at most.
+        // An escape has at most six bytes.
         let most = FCMRequest.limit + 6 * (title.utf8.count + body.utf8.count)
         let drawing = isDrawnByApp ? Drawing(title: title, body: body, message: message) : nil
         let data = ClientData(
@@ -40,7 +40,9 @@ struct FCMBody {
         return json.finished()
     }
 
-    /// Then there is no `notification`: Android would show one beside the app's own.
+    /// Whether the app displays the notification.
+    ///
+    /// There is then no `notification`, because Android would display it in addition to the app's own.
     private var isDrawnByApp: Bool {
         presentation.display == .app && message.device.platform == .android
     }
@@ -49,7 +51,7 @@ struct FCMBody {
         json.open("notification")
         json.add("title", title)
         if !body.isEmpty { json.add("body", body) }
-        // For iOS it stands in the block of the platform, since FCM does not wake the app's extension by itself.
+        // For iOS, the image is in the platform's block, because FCM does not wake the app's extension automatically.
         if message.device.platform != .ios { json.add("image", imageURL) }
         json.close()
     }
@@ -60,7 +62,7 @@ struct FCMBody {
 
     private func writeAndroid(_ json: inout JSONBytes) {
         json.open("android")
-        // Data of normal priority wait for the next time that the phone wakes by itself.
+        // Data messages of normal priority wait until the phone next wakes.
         json.add("priority", plain: message.isPatient && !isDrawnByApp ? "NORMAL" : "HIGH")
         json.add("ttl", secondsToLive.map { "\($0)s" })
         if !isDrawnByApp { writeAndroidLooks(&json) }
@@ -114,7 +116,7 @@ struct FCMBody {
         json.open("notification")
         json.add("tag", message.replacementID)
         json.close()
-        // FCM takes no other link; a path of the web app is in the data, for the app's own service worker.
+        // FCM accepts no other link. A path of the web app is in the data, for the app's own service worker.
         if let link = message.link?.web, link.hasPrefix("https://") {
             json.open("fcm_options")
             json.add("link", link)

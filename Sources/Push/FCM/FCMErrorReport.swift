@@ -1,14 +1,16 @@
 import BellhopRules
 
-/// What an FCM error answer says of itself; every part may be missing, and the whole may be an HTML page.
+/// The content of an FCM error answer.
+///
+/// Every part may be missing, and the whole body may be an HTML page.
 struct FCMErrorReport {
     /// The `google.rpc` code, such as `INVALID_ARGUMENT`.
     let status: String?
-    /// FCM's own code, such as `UNREGISTERED`, wherever in `details` it stands.
+    /// FCM's own code, such as `UNREGISTERED`, at any position in `details`.
     let errorCode: String?
-    /// Whether the token itself is what FCM refuses.
+    /// Whether FCM rejects the token.
     let blamesToken: Bool
-    /// Whether the limit that was hit is the one of a single device.
+    /// Whether the exceeded limit is that of a single device.
     let blamesDeviceRate: Bool
 
     /// Whether FCM could not sign in at APNs or at a browser's push service; the second name is the older one.
@@ -33,12 +35,14 @@ struct FCMErrorReport {
         return detail["errorCode"]?.string
     }
 
-    /// The sentences that FCM has had for it; `text` in small letters.
+    /// Returns whether a text contains one of FCM's sentences for an invalid token; `text` is in lower case.
     private static func callsTokenInvalid(_ text: String) -> Bool {
         text.contains("not a valid fcm registration token") || text.contains("invalid registration token")
     }
 
-    /// The field goes by its short name where the API's own frame around it is left out.
+    /// Returns whether a detail names the token.
+    ///
+    /// The field has its short name if the frame of the API is left out.
     private static func namesToken(_ detail: JSONValue) -> Bool {
         detail["fieldViolations"]?.array?.contains { violation in
             if let field = violation["field"]?.string, field == "message.token" || field == "token" { return true }
@@ -48,7 +52,7 @@ struct FCMErrorReport {
 }
 
 extension Result {
-    /// The value of a success.
+    /// The value of a success; `nil` for a failure.
     var value: Success? {
         guard case .success(let value) = self else { return nil }
         return value

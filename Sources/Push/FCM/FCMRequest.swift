@@ -2,15 +2,16 @@ package import BellhopRules
 
 /// Builds the body of one request to FCM's HTTP v1 API.
 ///
-/// The same message always gives the same bytes. The whole body keeps within FCM's limit for its payload, whichever
-/// part of it FCM counts; `FittedBody` says what gives way.
+/// The same message always gives the same bytes. The whole body is within FCM's limit for its payload, whichever part
+/// of it FCM counts; `FittedBody` describes the reduction.
 package enum FCMRequest {
-    /// Bytes of a body at most.
+    /// The maximum number of bytes of a body.
     package static let limit = 4096
 
-    /// Nil where the message does not fit even shortened, or has a purpose that FCM cannot carry to its platform.
+    /// Returns the body.
     ///
-    /// `now` is what the time to live is counted from.
+    /// It is `nil` if the message does not fit even when shortened, or if FCM cannot transport its purpose to its
+    /// platform. The time to live counts from `now`.
     package static func body(of message: PushMessage, now: Timestamp) -> [UInt8]? {
         guard message.purpose == .alert else { return FCMBadge(message: message, now: now)?.bytes() }
         return FittedBody.bytes(of: message, limit: limit) { parts, title, body in
@@ -18,7 +19,7 @@ package enum FCMRequest {
         }
     }
 
-    /// The verdict on a message that has no body.
+    /// Returns the verdict on a message without a body.
     static func refusal(of message: PushMessage) -> Verdict {
         guard message.purpose == .badgeUpdate else { return .payloadError(.payloadTooLarge) }
         return .payloadError(message.platformShowsBadges ? .invalidRequest : .unsupportedPurpose)

@@ -4,12 +4,12 @@ import ServiceRuntime
 
 /// Sends one app's messages through FCM's HTTP v1 API.
 ///
-/// All requests of a batch share one access token. Where FCM does not accept it, one fresh token is fetched and the
-/// messages concerned are sent once more; what is refused then is a config error.
+/// All requests of a batch share one access token. If FCM rejects it, one new token is fetched and the affected
+/// messages are sent once again. A second rejection is a configuration error.
 package struct FCMSender: PushSender {
     package var provider: PushProvider { .fcm }
 
-    /// FCM's scheme, host and port, without a slash at the end.
+    /// FCM's scheme, host and port, without a trailing slash.
     let endpoint: String
     let projectID: String
     let tokens: AccessTokenSource
@@ -19,10 +19,12 @@ package struct FCMSender: PushSender {
     package var window = Int.max
     package var budget: PushBudget?
 
-    /// Whether FCM shall only say what it would do, and show nothing to anybody.
+    /// Whether FCM only validates messages and delivers none of them.
     package var validatesOnly = false
 
-    /// FCM asks for ten seconds at least before giving up on an answer.
+    /// The time limits of a request.
+    ///
+    /// FCM asks clients to wait at least ten seconds for an answer.
     private static let timeouts = TransferTimeouts(total: .seconds(20), connect: .seconds(10))
 
     package func send(_ batch: [PushMessage]) async -> [Verdict] {
@@ -47,7 +49,7 @@ package struct FCMSender: PushSender {
             case .failure(let refusal): round.refuse(refusal)
             case .success(let fresh):
                 await send(&round, with: fresh)
-                // Not even a fresh token was accepted.
+                // The new token was rejected, too.
                 round.settle { _ in .configError(.unauthenticated, scope: .provider) }
             }
         }
@@ -56,7 +58,7 @@ package struct FCMSender: PushSender {
 
     private func send(_ round: inout Round<[UInt8]>, with token: AccessToken) async {
         let url = endpoint + "/v1/projects/" + projectID + "/messages:send"
-        // One array for all requests, so that a header costs a batch and not a message.
+        // All requests share one array, so that headers are created once per batch and not per message.
         let headers: [TransferRequest.Header] = [
             ("authorization", token.authorization), ("content-type", "application/json"),
         ]
@@ -77,14 +79,14 @@ package struct FCMSender: PushSender {
         }
     }
 
-    /// The same body with one more member, in front.
+    /// Returns the same body with one more member at its beginning.
     private static func rehearsal(of body: [UInt8]) -> [UInt8] {
         Array(#"{"validate_only":true,"#.utf8) + body.dropFirst()
     }
 }
 
 extension Round {
-    /// There is no token for what waits.
+    /// Gives all waiting messages the verdict for a missing token.
     fileprivate mutating func refuse(_ refusal: StandingRefusal) {
         let verdict = refusal.verdict(shortestWait: FCMAnswer.shortestWait)
         settle { _ in verdict }

@@ -1,20 +1,20 @@
 package import HTTPTransfer
 
-/// Reads what became of one mail: one verdict for every row of SMTP's table of replies.
+/// Converts the outcome of one mail into a verdict, with one verdict for every row of SMTP's table of replies.
 ///
-/// The server meant is our own relay: what it says of the sender, of signing in or of relaying is about our settings,
-/// and what it says of the recipient or the content is about this one mail.
+/// The server is the installation's own relay. Its replies about the sender, the login or relaying concern the
+/// settings. Its replies about the recipient or the content concern this one mail.
 package enum EmailAnswer {
-    /// No server wants a mail repeated sooner.
+    /// The minimum wait before a mail is repeated, for every server.
     package static let shortestWait: Duration = .seconds(60)
 
-    /// Greylisting, which wants to see the mail again and not at once.
+    /// The wait after greylisting, in which the server accepts the mail only at a later attempt.
     package static let greylistWait: Duration = .seconds(300)
 
-    /// A full mailbox does not empty itself in minutes.
+    /// The wait after a full mailbox, which is not emptied within minutes.
     package static let fullMailboxWait: Duration = .seconds(3600)
 
-    /// `messageID` is what an accepted mail is known by.
+    /// Reads an outcome; `messageID` identifies an accepted mail.
     package static func read(_ outcome: MailOutcome, messageID: String? = nil) -> Verdict {
         switch outcome {
         case .accepted: .delivered(providerMessageID: messageID)
@@ -38,8 +38,9 @@ package enum EmailAnswer {
         }
     }
 
-    /// What the reply alone decides, wherever it comes; but a policy that refuses us before there is a recipient is about
-    /// us, whatever it names.
+    /// Returns the verdict if the reply alone decides it, in any phase.
+    ///
+    /// A policy that rejects the client before the recipient is named concerns the settings, whatever the reply names.
     private static func judged(_ reply: SMTPReply, at phase: MailPhase) -> Verdict? {
         switch (reply.code, reply.status?.subject, reply.status?.detail) {
         case (_, 2, 2): .retry(.mailboxFull, notBefore: fullMailboxWait, scope: .message)
@@ -48,16 +49,18 @@ package enum EmailAnswer {
         case (530, _, _), (534, _, _), (535, _, _), (538, _, _):
             .configError(.authenticationRefused, scope: .provider)
         case (_, 7, let detail?) where [.rcpt, .data, .endOfData].contains(phase): policy(reply, detail)
-        // Said of an address or a text, however it is put.
+        // In these phases, the reply concerns an address or a text, whatever its code.
         case (500, _, _), (504, _, _):
             [.rcpt, .endOfData].contains(phase) ? nil : .configError(.protocolViolation, scope: .provider)
         default: nil
         }
     }
 
-    /// Mostly it is this mail that the server dislikes; what blames the sender as such concerns all of them.
+    /// Returns the verdict on a policy reply.
+    ///
+    /// It usually concerns this mail; a reply about the sender concerns all mails.
     private static func policy(_ reply: SMTPReply, _ detail: Int) -> Verdict {
-        // Who signs in, and the proofs of the sender's domain (DKIM, SPF, DMARC, reverse names).
+        // The details for the login and for the proofs of the sender's domain (DKIM, SPF, DMARC, reverse names).
         let isOurs = [3, 8, 9, 11, 14].contains(detail) || (20...30).contains(detail)
         let blamesUs = speaks(reply, of: ["dkim", "spf", "dmarc", "relay", "authenticat"])
         return isOurs || blamesUs
@@ -80,9 +83,12 @@ package enum EmailAnswer {
         }
     }
 
-    /// A refusal without a better word is that there is no such mailbox; a relay that knows better says so.
+    /// Returns the verdict on a rejected recipient.
+    ///
+    /// The usual codes mean that there is no such mailbox; a relay with more information adds a status, which takes
+    /// precedence. Other codes have this meaning only with a status about the address.
     private static func refusedRecipient(_ reply: SMTPReply) -> Verdict {
-        // Many a server says only here what it thinks of our greeting or of the address that we send from.
+        // Many servers report only at this point that they reject the client's greeting or the sender's address.
         guard !speaks(reply, of: ["helo", "sender address"]) else {
             return .configError(.senderRefused, scope: .provider)
         }
@@ -92,7 +98,9 @@ package enum EmailAnswer {
         }
     }
 
-    /// Whether its words have one of these among them, addresses left out: somebody has chosen those.
+    /// Returns whether the reply's text contains one of these terms.
+    ///
+    /// Addresses are ignored, because users have chosen them.
     private static func speaks(_ reply: SMTPReply, of terms: [String]) -> Bool {
         let words = reply.words.lowercased().split(separator: " ").filter { !$0.contains("@") }.joined(separator: " ")
         return terms.contains { words.contains($0) }

@@ -3,12 +3,12 @@ package import HTTPTransfer
 
 /// Builds the mail of one message: head, plain text and HTML, all of it ASCII in short lines.
 ///
-/// Nothing of what a producer says can become a header, a boundary or markup. The same message at the same time gives
-/// the same bytes.
+/// No part of a producer's text can become a header, a boundary or markup. The same message at the same time gives the
+/// same bytes.
 package enum EmailBuilder {
-    /// Nil where the address is one that not every server takes, see `Mailbox.isPlainAddress`.
+    /// Returns the mail; `nil` if not every server accepts the form of the address, see `Mailbox.isPlainAddress`.
     ///
-    /// `secondsSince1970` is when the mail is sent.
+    /// `secondsSince1970` is the sending time.
     package static func mail(
         _ message: EmailMessage,
         _ letterhead: Letterhead,
@@ -16,7 +16,7 @@ package enum EmailBuilder {
     ) -> OutgoingMail? {
         guard Mailbox.isPlainAddress(message.address.text) else { return nil }
         let content = EmailContent(message, letterhead)
-        // No encoded line can contain it: quoted-printable has no underscore behind an equals sign.
+        // No encoded line can contain the boundary, because quoted-printable has no underscore after an equals sign.
         let boundary = "=_\(message.notification.text)"
         var mail = Array(head(message, letterhead, content, secondsSince1970).joined(separator: "\r\n").utf8)
         mail += "\r\nContent-Type: multipart/alternative;\r\n boundary=\"\(boundary)\"\r\n\r\n".utf8
@@ -26,7 +26,7 @@ package enum EmailBuilder {
         return OutgoingMail(from: letterhead.from.address, to: message.address.text, content: mail)
     }
 
-    /// The same for every repeat, and another for every notification.
+    /// Returns the message id, which is the same for every repeat and different for every notification.
     package static func messageID(of message: EmailMessage, _ letterhead: Letterhead) -> String {
         "<\(message.notification.text)@\(letterhead.from.domain)>"
     }

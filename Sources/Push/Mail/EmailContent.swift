@@ -1,10 +1,10 @@
 import BellhopRules
 
-/// What both parts of a mail say, made harmless and put in order.
+/// The sanitised content of a mail, in the order of its parts.
 struct EmailContent {
     let appName: String
     let title: String
-    /// Lines of each paragraph; a paragraph has one at least.
+    /// The lines of each paragraph; a paragraph has at least one.
     let paragraphs: [[String]]
     let link: String?
     let unsubscribeLink: String
@@ -29,12 +29,12 @@ struct EmailContent {
         ["ar", "dv", "fa", "he", "ku", "ps", "ur", "yi"].contains(language.prefix { $0 != "-" })
     }
 
-    /// The plain part, for whoever cannot or will not see the other.
+    /// The lines of the plain part, for mail programs that do not show the other one.
     var plainLines: [String] {
         var lines = [title, ""]
         for paragraph in paragraphs { lines += paragraph + [""] }
         if let link { lines += ["\(phrases.open):", link, ""] }
-        // The sign of what is no part of the words, which mail programs show smaller or hide.
+        // This line separates the signature, which mail programs show in a smaller font or hide.
         return lines + ["-- ", phrases.reason(appName: appName), "\(phrases.unsubscribe):", unsubscribeLink]
     }
 }

@@ -1,30 +1,32 @@
 package import BellhopRules
 
-/// One notification on its way to one mailbox: all that the builder of a mail may look at beside the letterhead.
+/// One notification for one mailbox: all data that the builder of a mail uses in addition to the letterhead.
 ///
-/// It is rendered already: words in the reader's language, link filled.
+/// It is already rendered, with texts in the user's language and a complete link.
 package struct EmailMessage: Sendable {
     package var app: AppID
 
-    /// Who is written to; the unsubscribe link speaks for this user.
+    /// The user to whom the mail is sent and to whom the unsubscribe link applies.
     package var user: UserID
 
-    /// The same for every repeat, and so is the mail's `Message-ID`, by which a mailbox can recognise one.
+    /// The notification's id, the same for every repeat.
+    ///
+    /// The mail's `Message-ID` derives from it, so that a mailbox can recognise repeats.
     package var notification: NotificationID
 
     package var type: EventType
 
     package var address: EmailAddress
 
-    /// Decides the words that are ours (the button, the footer); the title and the body are in it already.
+    /// The language of Bellhop's texts (the button, the footer); the title and the body are already in it.
     package var language: LanguageTag
 
     package var title: String
 
-    /// May be empty; its line breaks are kept.
+    /// The body, with its line breaks; may be empty.
     package var body: String
 
-    /// Path of the web app that the button opens; nil for a mail without a button.
+    /// The path of the web app that the button opens; `nil` for a mail without a button.
     package var webPath: String?
 
     package init(

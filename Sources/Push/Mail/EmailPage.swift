@@ -1,11 +1,11 @@
-/// The HTML part of a mail: one column, readable without style sheets and images, by screen readers and in the dark.
+/// The HTML part of a mail: one column, readable without style sheets and images, by screen readers and in dark mode.
 ///
-/// Mail programs differ in what they take: what matters stands at the elements themselves, and the style sheet, which
-/// some throw away, only adds the dark colours and the narrow screen.
+/// Mail programs support different features. Essential styles are therefore in the elements. The style sheet, which
+/// some programs discard, only adds the dark colours and the narrow layout.
 struct EmailPage {
     let content: EmailContent
 
-    /// Without line ends.
+    /// The lines without line ends.
     var lines: [String] {
         let language = Self.escaped(content.language)
         let direction = content.isRightToLeft ? "rtl" : "ltr"
@@ -43,7 +43,7 @@ struct EmailPage {
         ]
     }
 
-    /// A blank line ends a paragraph, a single line break only a line.
+    /// The paragraphs; a blank line ends a paragraph, a single line break ends a line.
     private var words: [String] {
         content.paragraphs.map { paragraph in
             let text = paragraph.map(Self.escaped).joined(separator: "<br>")
@@ -75,7 +75,7 @@ struct EmailPage {
         ]
     }
 
-    /// Safe between tags and inside an attribute's quotes.
+    /// Returns text that is safe between tags and inside an attribute's quotes.
     private static func escaped(_ text: String) -> String {
         var output = ""
         output.reserveCapacity(text.utf8.count)

@@ -2,10 +2,10 @@ import BellhopRules
 
 /// Bellhop's own text in a mail, in the user's language: Norwegian, Swedish, or English for all other languages.
 struct EmailPhrases {
-    /// The language that these words are in.
+    /// The language of these texts.
     let language: String
     let open: String
-    /// Why the mail came; `%@` is the app's name.
+    /// The reason for the mail; `%@` is the app's name.
     private let reasonTemplate: String
     let unsubscribe: String
 

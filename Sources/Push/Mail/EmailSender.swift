@@ -7,12 +7,13 @@ package struct EmailSender: Sendable {
     let transport: any MailTransport
     var time: any TimeSource = SystemTime()
     var metrics: PushMetrics.ForSender?
-    /// How many messages it has under way at most; what it is handed beyond that waits inside it.
+    /// The maximum number of messages in flight; further messages of a batch wait inside the sender.
     package var window = Int.max
 
-    /// Sends all of `batch` and gives one verdict for each, in the same order, once the last is known.
+    /// Sends all of `batch` and returns one verdict for each, in the same order, after the last one is known.
     ///
-    /// Never throws: whatever goes wrong is a verdict. Cancelling the calling task abandons what has no answer yet.
+    /// The function never throws: every failure is a verdict. Cancelling the calling task abandons messages without an
+    /// answer.
     package func send(_ batch: [EmailMessage]) async -> [Verdict] {
         await metrics.measured(batch, verdicts(on:))
     }

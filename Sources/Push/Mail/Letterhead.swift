@@ -1,10 +1,10 @@
 import BellhopRules
 
-/// What all mails of an app have in common.
+/// The common parts of all mails of an app.
 package struct Letterhead: Sendable {
     package let from: Mailbox
 
-    /// Scheme and host of the web app, without a slash at the end; the paths of links are put behind it.
+    /// The scheme and host of the web app, without a trailing slash; the paths of links are appended.
     package let linkBase: String
 
     package let unsubscribe: UnsubscribeLink
@@ -15,10 +15,10 @@ package struct Letterhead: Sendable {
         self.unsubscribe = unsubscribe
     }
 
-    /// How the app calls itself in its mails.
+    /// Returns the name of the app in its mails.
     func appName(_ app: AppID) -> String { from.name.isEmpty ? app.text : from.name }
 
-    /// An absolute URL in visible ASCII, whatever the path contains: it never leaves the web app's host.
+    /// Returns an absolute URL in visible ASCII for any path; the URL never leaves the web app's host.
     func link(to path: String) -> String {
         var url = Array(linkBase.utf8)
         if !path.hasPrefix("/") { url.append(UInt8(ascii: "/")) }

@@ -1,11 +1,11 @@
-/// Who a mail is from: an address that every server understands, and a name for people.
+/// The sender of a mail: an address that every server supports, and a display name.
 package struct Mailbox: Hashable, Sendable {
-    /// May be empty.
+    /// The display name; may be empty.
     package let name: String
 
     package let address: String
 
-    /// Reads `Name <local@domain>` or an address alone; nil where the address is none or the name is too long.
+    /// Reads `Name <local@domain>` or an address alone; `nil` if the address is invalid or the text is too long.
     package init?(_ text: String) {
         let text = text.trimmed
         guard text.utf8.count <= 320 else { return nil }
@@ -21,13 +21,14 @@ package struct Mailbox: Hashable, Sendable {
         (self.name, address) = (name, inside)
     }
 
-    /// What stands behind the @.
+    /// The part after the @.
     package var domain: String { String(address.drop { $0 != "@" }.dropFirst()) }
 
-    /// Whether every server on the way takes the address as it is written: a dot-atom (RFC 5322 §3.2.3) at a host's name,
-    /// all in ASCII.
+    /// Returns whether every server in the chain accepts the address without conversion: a dot-atom (RFC 5322 §3.2.3)
+    /// at a host name, in ASCII.
     ///
-    /// Others exist (quoted local parts, SMTPUTF8), but a relay may not take them, and would refuse them one by one.
+    /// Other forms exist (quoted local parts, SMTPUTF8), but a relay may not support them, and would reject each such
+    /// mail.
     package static func isPlainAddress(_ text: String) -> Bool {
         let parts = text.utf8.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
         guard parts.count == 2, (1...64).contains(parts[0].count), (1...189).contains(parts[1].count) else {

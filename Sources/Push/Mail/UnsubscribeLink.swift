@@ -1,25 +1,25 @@
 package import BellhopRules
 import Cryptography
 
-/// Makes and checks the links by which a reader ends the mails of an app without signing in.
+/// Creates and checks the links by which a user ends an app's mails without signing in.
 ///
-/// The token says for whom it speaks and proves it (HMAC-SHA256), so that nothing has to be stored and nobody can make
-/// one for somebody else. It has no end: mails are kept for years, and their links must work. It shows the user's id to
-/// whoever decodes it, and of the address a hash alone. What acts on it must do so on POST alone (RFC 8058), since programs that
-/// look for bad links follow every GET.
+/// The token names its subject and proves it (HMAC-SHA256), so that nothing must be stored and a user cannot create one
+/// for another user. It does not expire, because mails are kept for years and their links must work. A decoded token
+/// reveals the user's id, but only a hash of the address. Programs must act on a token only for POST (RFC 8058),
+/// because link checkers follow every GET.
 package struct UnsubscribeLink: Sendable {
-    /// For whom a link speaks, and what it ends.
+    /// The subject of a link: its user and its purpose.
     package struct Subject: Hashable, Sendable {
-        /// What ends; a link for one purpose proves nothing for another.
+        /// The effect of a link; a link for one purpose proves nothing for another.
         package enum Purpose: String, CaseIterable, Hashable, Sendable {
-            /// All notifications by e-mail, the setting `emailEnabled`.
+            /// Ends all notifications by e-mail, the setting `emailEnabled`.
             case allMail = "mail"
         }
 
         package let app: AppID
         package let user: UserID
         package let purpose: Purpose
-        /// Stands for the address that the mail went to; `nil` in links of mails that were sent before it was told.
+        /// The hash of the mail's address; `nil` in the links of older mails, which did not include it.
         package let addressHash: [UInt8]?
 
         package init(app: AppID, user: UserID, purpose: Purpose = .allMail, addressHash: [UInt8]? = nil) {
@@ -29,13 +29,13 @@ package struct UnsubscribeLink: Sendable {
             self.addressHash = addressHash
         }
 
-        /// For a mail to that address.
+        /// Creates the subject for a mail to that address.
         package init(app: AppID, user: UserID, mailedTo address: EmailAddress) {
             self.init(app: app, user: user, addressHash: Self.hash(of: address, app))
         }
 
-        /// As `email_hash` of the database computes it: the first 16 bytes of SHA-256 over app and address, the letters A
-        /// to Z in lower case.
+        /// Returns the hash that the database's `email_hash` computes: the first 16 bytes of SHA-256 over app and
+        /// address, with the letters A to Z in lower case.
         static func hash(of address: EmailAddress, _ app: AppID) -> [UInt8] {
             let capitals = UInt8(ascii: "A")...UInt8(ascii: "Z")
             let folded = address.text.utf8.map { capitals.contains($0) ? $0 | 0x20 : $0 }
@@ -45,17 +45,20 @@ package struct UnsubscribeLink: Sendable {
         fileprivate static let hashBytes = 16
     }
 
-    /// What a proof begins with, so that keys that serve elsewhere too cannot be made to speak for us.
+    /// The prefix of a proof, so that a key that is also used elsewhere cannot be misused to create a link.
     private static let context = Array("bellhop unsubscribe 1\0".utf8)
     private static let longestToken = 1024
 
-    /// Bytes of a base: it stands in the head of a mail with a token behind it, on a line of 998 bytes at most.
+    /// The maximum number of bytes of a base.
+    ///
+    /// It is in the head of a mail with a token after it, on a line of at most 998 bytes.
     static let longestBase = 400
 
     private let base: String
     private let keys: UnsubscribeKeys
 
-    /// `base` is an `https` URL without a slash at its end; a slash and the token are put behind it.
+    /// Creates the links; `base` is an `https` URL without a trailing slash, to which a slash and the token are
+    /// appended.
     package init(base: String, keys: UnsubscribeKeys) {
         self.base = base
         self.keys = keys
@@ -63,13 +66,13 @@ package struct UnsubscribeLink: Sendable {
 
     package func url(for subject: Subject) -> String { "\(base)/\(token(for: subject))" }
 
-    /// Letters, digits, hyphens and underscores.
+    /// Returns the token, which consists of letters, digits, hyphens and underscores.
     package func token(for subject: Subject) -> String {
         let statement = Self.statement(subject)
         return Base64URL.encode(HMAC.sha256(of: Self.context + statement, key: keys.current) + statement)
     }
 
-    /// For whom a token speaks; nil for one that none of our keys has made.
+    /// Returns the subject of a token; `nil` if none of the keys has created it.
     package func check(_ token: String) -> Subject? {
         guard token.utf8.count <= Self.longestToken, let bytes = Base64URL.decode(token),
             bytes.count > Digest.byteCount
@@ -82,7 +85,7 @@ package struct UnsubscribeLink: Sendable {
         return Self.subject(statement)
     }
 
-    /// Purpose, app, the hash of the address in base64url, and user.
+    /// Returns the statement: purpose, app, the hash of the address in base64url, and user.
     ///
     /// None of the first three can contain the NUL that ends them. A statement without a hash is that of an older link.
     private static func statement(_ subject: Subject) -> [UInt8] {
@@ -91,7 +94,7 @@ package struct UnsubscribeLink: Sendable {
         return Array("\(purpose)\(addressed)\0\(app)\0\(Base64URL.encode(hash))\0\(user)".utf8)
     }
 
-    /// What the purpose of a link ends with that names its address.
+    /// The suffix of the purpose in a link that names its address.
     private static let addressed = "-to"
 
     private static func subject(_ statement: [UInt8]) -> Subject? {
@@ -115,19 +118,20 @@ package struct UnsubscribeLink: Sendable {
     }
 }
 
-/// The keys that unsubscribe links are proven with: the first makes new ones, all of them are accepted.
+/// The keys that prove unsubscribe links: the first one creates new links, and all of them are accepted.
 ///
-/// A new key goes in front of the old ones, which stay for as long as their mails are kept.
+/// A new key must be placed before the old ones, which must stay for as long as their mails are kept.
 package struct UnsubscribeKeys: Sendable, CustomStringConvertible, CustomReflectable {
     let current: [UInt8]
     let all: [[UInt8]]
 
-    /// Shorter ones could be guessed.
+    /// The minimum length of a key in bytes; shorter keys could be guessed.
     package static let shortest = 32
 
-    /// Reads one key per line, at least 32 bytes each; blank lines and those that begin with # are left out.
+    /// Reads one key per line, at least 32 bytes each.
     ///
-    /// Nil where there is no key, or one that is too short.
+    /// Blank lines and lines that begin with # are skipped. The result is `nil` if there is no key, or one that is too
+    /// short.
     package init?(file bytes: [UInt8]) {
         let lines = bytes.split { $0 == 0x0A || $0 == 0x0D }.map { line in
             Array(line.drop { $0 == 0x20 || $0 == 0x09 }.reversed().drop { $0 == 0x20 || $0 == 0x09 }.reversed())

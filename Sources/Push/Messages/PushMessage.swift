@@ -1,66 +1,66 @@
 package import BellhopRules
 
-/// One notification on its way to one device: all that a provider's builder may look at.
+/// One notification for one device: all data that a provider's builder uses.
 ///
-/// It is rendered already: words in the reader's language, links filled. Copies share one object, since a message goes
-/// through a dozen hands and has two dozen texts in it; changing one makes an object anew, so what is made for many goes
-/// through ``Content``.
+/// It is already rendered, with texts in the user's language and complete links. Copies share one object, because a
+/// message passes through about a dozen steps and has about two dozen texts. Every change of a copy creates a new
+/// object, so code that prepares many messages uses ``Content``.
 package struct PushMessage: Sendable {
-    /// What a message is for.
+    /// The purpose of a message.
     package enum Purpose: Hashable, Sendable {
-        /// Words for a person.
+        /// A visible notification.
         case alert
-        /// Nothing but `badge`, for an app that shows a number: no words, no sound, nothing that wakes anybody.
+        /// A badge update with nothing but `badge`, for an app that shows a number: no texts, no sound and no alert.
         case badgeUpdate
     }
 
-    /// What a message says, in one piece.
+    /// The content of a message, in one value.
     package struct Content: Sendable {
         package var app: AppID
 
         package var purpose = Purpose.alert
 
-        /// The same for every repeat, which is what lets a device show a repeat once.
+        /// The notification's id, the same for every repeat, so that a device shows a repeat only once.
         package var notification: NotificationID
 
         package var type: EventType
 
-        /// Never empty, but in a badge update, which has no words.
+        /// The title; never empty, except in a badge update, which has no texts.
         package var title: String
 
-        /// May be empty.
+        /// The body; may be empty.
         package var body: String
 
-        /// Values for the client, as the event brought them.
+        /// The values for the client, unchanged from the event.
         package var data = JSONObject()
 
         /// Strings for the client.
         package var metadata = JSONObject()
 
         package var targetID: String?
-        /// Where a tap leads, per kind of client.
+        /// The target of a tap, by kind of client.
         package var link: DeepLink?
         package var venueID: String?
         package var imageURL: String?
 
-        /// Notifications with the same key replace one another on a device.
+        /// The key by which notifications replace one another on a device.
         package var collapseKey: String?
 
-        /// How much it matters to its reader.
+        /// The priority of the notification.
         package var priority = Priority.normal
 
-        /// From here on it must not be shown any more.
+        /// The instant from which it must not be shown.
         ///
-        /// The provider drops what it could not hand over by then.
+        /// The provider discards a message that it could not deliver by then.
         package var expiry: Timestamp?
 
-        /// When its source said it.
+        /// The source time of the event.
         package var sentAt: Timestamp?
 
-        /// How many notifications it stands for; nil where it is one.
+        /// The number of notifications in a digest; `nil` for a single notification.
         package var digestCount: Int?
 
-        /// The number on the app's icon; nil leaves it as it is.
+        /// The badge of the app's icon; `nil` leaves it unchanged.
         package var badge: Int?
 
         package var presentation = PushPresentation()
@@ -214,9 +214,11 @@ extension PushMessage {
         set { content.device = newValue }
     }
 
-    /// How urgently the device is to take it: by the catalogue, else as much as it matters.
+    /// The urgency on the device: the catalogue's value, or else the priority.
     package var urgency: Priority { presentation.urgency ?? priority }
 
-    /// A notification that people see is every provider's urgent kind by default; only what has time says so.
+    /// Whether the message may be delayed.
+    ///
+    /// Every provider treats a visible notification as urgent by default, so only messages of low urgency are marked.
     var isPatient: Bool { urgency == .low }
 }

@@ -1,8 +1,10 @@
 package import BellhopRules
 
-/// How a notification looks and sounds where its catalogue says so; every nil leaves it to the app or the platform.
+/// The appearance and sound of a notification as its catalogue defines them; each `nil` leaves the choice to the app or
+/// the platform.
 ///
-/// What a type says is read from it where a builder asks, so that a message holds on to the type and to none of its texts.
+/// A type's values are read when a builder needs them, so that a message refers to the type and copies none of its
+/// texts.
 package struct PushPresentation: Sendable {
     private var type: CatalogType?
     private var ownAndroid: AndroidPresentation?
@@ -15,18 +17,18 @@ package struct PushPresentation: Sendable {
         ownApple = apple
     }
 
-    /// What a type's catalogue says of looks and sounds.
+    /// Creates the presentation that a type's catalogue defines.
     package init(_ type: CatalogType) {
         self.type = type
     }
 
-    /// How urgently a device is to take it; nil where that follows from how much it matters.
+    /// The urgency on the device; `nil` if it equals the priority.
     package var urgency: Priority? {
         get { ownUrgency ?? type?.deviceUrgency }
         set { ownUrgency = newValue }
     }
 
-    /// What the client finds in it, and under which names.
+    /// The fields for the client, with their names.
     package var clientNames: ClientNames {
         get { ownNames ?? type?.clientNames ?? .usual }
         set { ownNames = newValue }
@@ -43,21 +45,21 @@ package struct PushPresentation: Sendable {
     }
 }
 
-/// What Android wants to know beside the words.
+/// The options for Android in addition to the texts.
 package struct AndroidPresentation: Hashable, Sendable {
     /// The channel that decides importance and sound; the app must have created it.
     package var channelID: String?
-    /// What of a notification a locked screen shows.
+    /// The part of a notification that a locked screen shows.
     package var visibility: AndroidOptions.Visibility?
-    /// What decides where there are no channels.
+    /// The level of attention on systems without channels.
     package var importance: AndroidOptions.Importance?
     /// The name of a sound of the app, or `default`.
     package var sound: String?
     /// The name of a drawable of the app.
     package var icon: String?
-    /// `#RRGGBB`.
+    /// The colour as `#RRGGBB`.
     package var color: String?
-    /// Who puts it on the screen.
+    /// The component that displays the notification.
     package var display: AndroidOptions.Display
 
     package init(
@@ -79,15 +81,15 @@ package struct AndroidPresentation: Hashable, Sendable {
     }
 }
 
-/// What iOS wants to know beside the words.
+/// The options for iOS in addition to the texts.
 package struct ApplePresentation: Hashable, Sendable {
-    /// The sound's file in the app, or `default`; nil for silence.
+    /// The sound's file in the app, or `default`; `nil` for silence.
     package var sound: String?
     /// Whether the app's service extension may rewrite the notification before it is shown.
     package var isMutable: Bool
-    /// The category that the app has registered actions for.
+    /// The category for which the app has registered actions.
     package var category: String?
-    /// What is shown as one stack.
+    /// The identifier of notifications that are shown as one stack.
     package var thread: String?
     package var interruptionLevel: AppleOptions.InterruptionLevel?
 

@@ -1,17 +1,19 @@
 package import ServiceRuntime
 
-/// What opens the provider's door for about an hour; a secret.
+/// A token for requests to the provider, valid for about an hour; a secret.
 package struct AccessToken: Hashable, Sendable {
     package let secret: Secret
-    /// From here on a new one should be fetched, while this one is still good.
+    /// The instant from which a new token should be fetched, while this one is still valid.
     let refreshAt: Instant
-    /// From here on it must not be used any more.
+    /// The instant from which the token must not be used.
     let endsAt: Instant
 
-    /// The share of its life after which a token is replaced.
+    /// The share of its lifetime after which a token is replaced.
     private static let freshShare = 0.85
 
-    /// Ends a little early, so that a token does not expire on its way: a twentieth of its life, ten seconds at most.
+    /// Creates a token that ends a little early, so that it does not expire during a request.
+    ///
+    /// The margin is a twentieth of its lifetime, at most ten seconds.
     init(_ text: String, obtainedAt: Instant, lifetime: Duration) {
         secret = Secret(text)
         refreshAt = obtainedAt + lifetime * Self.freshShare
@@ -22,34 +24,34 @@ package struct AccessToken: Hashable, Sendable {
     package var authorization: String { "Bearer " + secret.revealed }
 }
 
-/// Why there is no access token, and what that means for whatever wanted to be sent.
+/// The reason why there is no access token, which decides the verdict on waiting messages.
 package struct TokenRefusal: Error, Hashable, Sendable {
     package enum Kind: Hashable, Sendable {
-        /// The token endpoint is away or busy.
+        /// The token endpoint is unavailable or busy.
         case unavailable
-        /// It does not accept our account, or is not one.
+        /// The token endpoint rejects the account, or another system answers.
         case refused
-        /// A token that was fresh is not accepted where it is used.
+        /// The service rejects a new token.
         case uselessToken
     }
 
     package let kind: Kind
 
-    /// For the log: what came back and what to do.
+    /// The text for the log: the result and the advice.
     let text: String
 
-    /// The shortest wait before the endpoint is asked again; nil for our own pace.
+    /// The minimum wait before the next request to the endpoint; `nil` for the default.
     var retryAfter: Duration?
 }
 
-/// A refusal together with how long it lasts: what a sender makes its verdicts of.
+/// A refusal and its remaining duration, from which a sender creates its verdicts.
 package struct StandingRefusal: Error, Hashable, Sendable {
     package let refusal: TokenRefusal
 
-    /// Until the endpoint is asked again.
+    /// The time until the next request to the endpoint.
     package let wait: Duration
 
-    /// The verdict on each message that cannot go out.
+    /// Returns the verdict on each message that cannot be sent.
     package func verdict(shortestWait: Duration) -> Verdict {
         switch refusal.kind {
         case .unavailable: .retry(.tokenUnavailable, notBefore: max(wait, shortestWait), scope: .provider)

@@ -4,15 +4,15 @@ import Synchronization
 
 /// The access tokens of one service account, fetched once for all senders of the process.
 ///
-/// A token is replaced at 85 % of its life while the old one is still handed out. Nothing here throws, and nobody can
-/// start a storm: at most one request is under way, and after a failure everybody gets the same refusal until it is
-/// time to ask again.
+/// A token is replaced at 85 % of its lifetime, while the old one is still in use. No function here throws, and callers
+/// cannot cause a storm of requests. At most one request is in flight, and after a failure all callers get the same
+/// refusal until the next request is due.
 package final class AccessTokenSource: Sendable {
     private typealias Flight = Task<Result<AccessToken, TokenRefusal>, Never>
 
     private struct Current {
         var state = AccessTokenState()
-        /// The refresh that is under way.
+        /// The refresh in flight.
         var flight: Flight?
         var generator: any RandomNumberGenerator & Sendable
     }
@@ -37,14 +37,15 @@ package final class AccessTokenSource: Sendable {
         current = Mutex(Current(generator: generator))
     }
 
-    /// A token to send with, or the verdict on what cannot be sent.
+    /// Returns a token, or the refusal for messages that cannot be sent.
     ///
-    /// Waits only where there is none that is good. A refresh goes on when the caller is cancelled: others wait for it.
+    /// The function waits only if there is no valid token. A refresh continues if the caller is cancelled, because
+    /// others wait for it.
     package func token() async -> Result<AccessToken, StandingRefusal> {
         await perform { $0.want(now: $1) }
     }
 
-    /// A token in place of one that was not accepted, or the verdict.
+    /// Returns a replacement for a token that was rejected, or the refusal.
     package func token(insteadOf stale: AccessToken) async -> Result<AccessToken, StandingRefusal> {
         await perform { $0.wantAnother(than: stale, now: $1) }
     }
@@ -69,7 +70,7 @@ package final class AccessTokenSource: Sendable {
                 current.flight = flight
                 return .wait(flight)
             case .join:
-                // The flight and the state's note of it change under one lock, so there always is one.
+                // The task and its entry in the state change under one lock, so the task always exists here.
                 return current.flight.map(Move.wait)
                     ?? .answer(.failure(StandingRefusal(refusal: .neverAsked, wait: .zero)))
             case .refuse(let refusal, let wait): return .answer(.failure(StandingRefusal(refusal: refusal, wait: wait)))
@@ -119,6 +120,6 @@ package final class AccessTokenSource: Sendable {
 }
 
 extension TokenRefusal {
-    /// A transport that gives no outcome for a request.
+    /// The refusal if a transport gives no outcome for a request.
     fileprivate static let neverAsked = TokenRefusal(kind: .unavailable, text: "the transport gave no outcome")
 }

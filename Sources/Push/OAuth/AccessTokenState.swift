@@ -1,23 +1,24 @@
 import ServiceRuntime
 
-/// What is known about an account's access token, and what to do when one is wanted; pure.
+/// The state of an account's access token, and the next step if one is needed; without side effects.
 ///
-/// A refresh is in flight at most once. After a failure the endpoint is left alone for a while, however many ask:
-/// 2 s, 4 s, … 60 s (jittered) where it was away, 60 s where it refused, and at least as long as it asked for itself.
+/// At most one refresh is in flight. After a failure, no requests are made for a while, regardless of the number of
+/// callers. The pause is 2 s, 4 s, … 60 s (jittered) if the endpoint was unavailable, 60 s if it refused, and at least
+/// the time that it asked for.
 struct AccessTokenState {
-    /// What whoever wants a token does next.
+    /// The next step for a caller that needs a token.
     enum Step {
         case use(AccessToken)
-        /// Use this one, and start the refresh that it is time for.
+        /// Use this token, and start the refresh that is due.
         case useAndRefresh(AccessToken)
         /// Start a refresh and wait for it.
         case refresh
-        /// A refresh is under way: wait for it.
+        /// Wait for the refresh in flight.
         case join
         case refuse(TokenRefusal, wait: Duration)
     }
 
-    /// The pause between two tokens that were asked for because the one before was not accepted.
+    /// The minimum time between two requests for a replacement of a rejected token.
     static let replacementPause = Duration.seconds(60)
 
     private static let refusedPause = Duration.seconds(60)
@@ -29,7 +30,7 @@ struct AccessTokenState {
     private var replacedAt: Instant?
     private var backoff = Backoff(base: .seconds(2), cap: .seconds(60))
 
-    /// A token is wanted.
+    /// Returns the next step if a token is needed.
     mutating func want(now: Instant) -> Step {
         guard let held, now < held.endsAt else { return fetch(now) }
         guard now >= held.refreshAt, !isRefreshing, !isPaused(now) else { return .use(held) }
@@ -37,9 +38,9 @@ struct AccessTokenState {
         return .useAndRefresh(held)
     }
 
-    /// `stale` was not accepted although it should be good; a better one is wanted.
+    /// Returns the next step after `stale` was rejected although it should be valid.
     ///
-    /// Whoever comes late gets what others have fetched meanwhile.
+    /// A late caller receives the token that others have fetched meanwhile.
     mutating func wantAnother(than stale: AccessToken, now: Instant) -> Step {
         if let held, held != stale, now < held.endsAt { return .use(held) }
         if isRefreshing { return .join }
@@ -56,7 +57,7 @@ struct AccessTokenState {
         return step
     }
 
-    /// A refresh has ended.
+    /// Records the end of a refresh.
     mutating func settle(
         _ result: Result<AccessToken, TokenRefusal>,
         now: Instant,
@@ -75,7 +76,7 @@ struct AccessTokenState {
         }
     }
 
-    /// How long the endpoint is still left alone.
+    /// Returns the remaining pause before the next request to the endpoint.
     func pause(now: Instant) -> Duration {
         isPaused(now) ? pausedUntil - now : .zero
     }
@@ -87,7 +88,9 @@ struct AccessTokenState {
         return .refresh
     }
 
-    /// A pause longer than six hours is one of a clock that was set back.
+    /// Returns whether requests pause.
+    ///
+    /// A pause longer than six hours comes from a clock that was set back.
     private func isPaused(_ now: Instant) -> Bool {
         refusal != nil && now < pausedUntil && pausedUntil - now <= .seconds(6 * 3600)
     }

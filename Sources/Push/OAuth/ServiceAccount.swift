@@ -1,24 +1,26 @@
 package import BellhopRules
 package import Cryptography
 
-/// An account that Google gives to a program: whoever holds its key may send for its project.
+/// A Google account for programs.
+///
+/// The holder of its key can send for its project.
 package struct ServiceAccount: Sendable {
     package let projectID: String
     package let email: String
     package let keyID: String
     package let key: PrivateKey
 
-    /// Where assertions are exchanged for access tokens; they are addressed to it, too.
+    /// The address at which assertions are exchanged for access tokens; it is also the audience of the assertions.
     package let tokenURI: String
 
-    /// The same for what signs the same assertions, and for nothing else: what may share an access token.
+    /// Identifies accounts that sign the same assertions and may share an access token.
     ///
-    /// The key itself is a part of it: nothing keeps two files from giving two keys one name.
+    /// The key is a part of it, because two files may use one name for two keys.
     package let fingerprint: Digest
 }
 
 extension ServiceAccount {
-    /// Reads the JSON file that the Firebase console gives out; faults never show a part of the key.
+    /// Reads the JSON file that the Firebase console issues; faults never contain a part of the key.
     package static func read(_ bytes: [UInt8]) -> Result<ServiceAccount, DocumentFaults> {
         let limits = JSONParser.Limits(bytes: 64 * 1024, depth: 8)
         let reading = DocumentReading(bytes, file: "", dialect: .strict, limits: limits)
@@ -64,7 +66,9 @@ extension ServiceAccount {
         isVisible(text) && text.utf8.contains(UInt8(ascii: "@"))
     }
 
-    /// It becomes a part of a path, so nothing in it may end that part.
+    /// Returns whether a text is a valid project id.
+    ///
+    /// It becomes a part of a path, so it must not contain characters that end the part.
     private static func isProjectID(_ text: String) -> Bool {
         (1...128).contains(text.utf8.count)
             && text.unicodeScalars.allSatisfy {

@@ -3,16 +3,17 @@ import Cryptography
 import HTTPTransfer
 import ServiceRuntime
 
-/// The exchange of a service account's signed word for an access token (RFC 7523), as Google does it; pure.
+/// The exchange of a service account's signed assertion for an access token (RFC 7523), in Google's form; without side
+/// effects.
 package struct TokenExchange: Sendable {
     package let account: ServiceAccount
-    /// Where to ask, which need not be what the assertion is addressed to.
+    /// The address of the requests, which may differ from the assertion's audience.
     let endpoint: String
 
     private static let scope = "https://www.googleapis.com/auth/firebase.messaging"
     private static let timeouts = TransferTimeouts(total: .seconds(10), connect: .seconds(5))
 
-    /// Google's longest.
+    /// The lifetime of an assertion in seconds, which is Google's maximum.
     private static let assertionLife: Int64 = 3600
 
     package init(account: ServiceAccount, endpoint: String? = nil) {
@@ -20,7 +21,7 @@ package struct TokenExchange: Sendable {
         self.endpoint = endpoint ?? account.tokenURI
     }
 
-    /// The request with a freshly signed assertion.
+    /// Returns the request with a newly signed assertion.
     func request(now: Instant) throws(CryptographyError) -> TransferRequest {
         let issuedAt = now.microseconds / 1_000_000
         let header: JSONObject = ["alg": "RS256", "kid": .string(account.keyID), "typ": "JWT"]
@@ -34,7 +35,7 @@ package struct TokenExchange: Sendable {
             algorithm: .rs256,
             key: account.key
         )
-        // A token's alphabet needs no escapes in a form.
+        // The alphabet of a token needs no escapes in a form.
         let form = "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=" + assertion
         return TransferRequest(
             .post,
@@ -45,9 +46,10 @@ package struct TokenExchange: Sendable {
         )
     }
 
-    /// What became of it; a token's life counts from `askedAt`, which is never too late.
+    /// Returns the result of a request.
     ///
-    /// An outcome that nobody knows is no different from a failure: asking again does no harm.
+    /// A token's lifetime counts from `askedAt`, which is never too late. An unknown outcome counts as a failure,
+    /// because a repeat does no harm.
     func read(_ outcome: TransferOutcome, askedAt: Instant) -> Result<AccessToken, TokenRefusal> {
         switch outcome {
         case .answered(let answer) where answer.status == 200: token(in: answer.body, askedAt)
@@ -67,10 +69,12 @@ package struct TokenExchange: Sendable {
         return .success(AccessToken(text, obtainedAt: askedAt, lifetime: Self.lifetime(answer?["expires_in"])))
     }
 
-    /// Seconds, as a number or as a text; an hour, Google's own, where there are none; a day at most.
+    /// Returns the lifetime from seconds as a number or as a text.
+    ///
+    /// The default is an hour, which is Google's default, and the maximum is 86,400 seconds.
     private static func lifetime(_ value: JSONValue?) -> Duration {
         let seconds = value?.number?.double ?? value?.string.flatMap(Double.init) ?? 3600
-        // A comparison that no number passes is also false for what is none.
+        // A NaN fails every comparison and gives the minimum.
         return seconds >= 1 ? .seconds(min(seconds, 86_400)) : .seconds(1)
     }
 
@@ -108,7 +112,7 @@ package struct TokenExchange: Sendable {
         }
     }
 
-    /// Error codes are words of a few letters; anything else stays out of the log.
+    /// Returns the text if it has the form of an error code, a word of a few letters; other text is not logged.
     private static func knownWord(_ text: String) -> String? {
         let isWord =
             (1...40).contains(text.utf8.count) && text.utf8.allSatisfy { $0 == 0x5F || (0x61...0x7A).contains($0) }

@@ -1,16 +1,16 @@
 extension Verdict {
-    /// What the same answer means where many people get it: a fault of ours; nil where it is about its own message,
-    /// whatever others hear.
+    /// The verdict if many users receive the same answer, which is then a configuration error; `nil` if the answer
+    /// concerns only its own message.
     ///
-    /// Some answers do not tell a few foreign devices or dead mailboxes from an app that signs in as the wrong one, or
-    /// from a relay that dislikes the sender. A sender knows no people and so gives each message what its answer means
-    /// alone; whoever knows them puts the answers side by side.
+    /// Some answers have two possible causes: a few foreign devices or invalid mailboxes, or an app that signs in
+    /// wrongly or a relay that rejects the sender. A sender has no information about users, so it gives each message
+    /// the verdict of its answer alone. Code with this information compares the answers.
     package var inMasses: Verdict? {
         switch self {
         case .deviceGone(.senderIDMismatch, _): .configError(.senderIDMismatch, scope: .provider)
         case .deviceGone(.badDeviceToken, _): .configError(.badDeviceToken, scope: .provider)
         case .deviceGone(.deviceTokenNotForTopic, _): .configError(.deviceTokenNotForTopic, scope: .provider)
-        // A stranger has chosen the endpoint: it speaks for no other.
+        // An untrusted client has chosen the endpoint, so the answer concerns no other endpoint.
         case .deviceGone(.vapidMismatch, _): .configError(.vapidMismatch, scope: .device)
         case .payloadError(.mailboxUnknown), .payloadError(.refusedByPolicy):
             .configError(.senderRefused, scope: .provider)
@@ -18,10 +18,10 @@ extension Verdict {
         }
     }
 
-    /// The same answer as one about its own recipient; nil where no single recipient brings it about.
+    /// The verdict if the same answer concerns only its own recipient; `nil` if a single recipient cannot cause it.
     ///
-    /// An Expo token may be of somebody else's project, which has its own word on who may send to it and its own keys; a
-    /// mailbox may have a filter in front of it that says what relays say of senders.
+    /// An Expo token may belong to a foreign project, which has its own permissions and credentials. A mailbox may have
+    /// a filter whose replies equal a relay's replies about senders.
     package var ofOneRecipient: Verdict? {
         switch self {
         case .configError(let reason, .provider), .configError(let reason, .platform):

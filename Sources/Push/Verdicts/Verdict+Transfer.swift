@@ -1,9 +1,10 @@
 package import HTTPTransfer
 
 extension Verdict {
-    /// The verdict on a request that certainly was not processed.
+    /// Returns the verdict on a request that certainly was not processed.
     ///
-    /// Mostly another time is better; what our own settings cause (a certificate, an address) is a config error.
+    /// Usually, a later attempt is useful. A failure that Bellhop's settings cause (a certificate, an address) is a
+    /// configuration error.
     package static func notSent(_ error: TransferError, shortestWait: Duration) -> Verdict {
         let reason = VerdictReason(error.code)
         switch error.code {
@@ -14,12 +15,12 @@ extension Verdict {
         case .connectionLost, .incompleteAnswer, .protocolViolation, .library:
             return .retry(reason, notBefore: shortestWait, scope: .message)
         case .cancelled, .closed:
-            // The provider has seen nothing, so it asks for no wait.
+            // The provider has not received the request, so it requires no wait.
             return .retry(reason, notBefore: .zero, scope: .message)
         }
     }
 
-    /// The verdict on a request that may have been processed.
+    /// Returns the verdict on a request that may have been processed.
     package static func lostSight(_ error: TransferError, shortestWait: Duration) -> Verdict {
         .unknown(VerdictReason(error.code), notBefore: shortestWait)
     }
@@ -47,14 +48,14 @@ extension VerdictReason {
     }
 }
 
-/// The waits that a provider asks for, kept within reason.
+/// The waits that a provider requests, within limits.
 enum ProviderWait {
-    /// What a `Retry-After` asks for, and `shortest` where that is longer, or where there is none.
+    /// Returns the wait of a `Retry-After`; `shortest` if that is longer, or if there is no such header.
     static func asked(_ retryAfterSeconds: Int?, atLeast shortest: Duration) -> Duration {
         retryAfterSeconds.map { max(shortest, clamped(retryAfterSeconds: $0)) } ?? shortest
     }
 
-    /// From one second to six hours, whatever a `Retry-After` says.
+    /// Returns the wait of a `Retry-After`, limited to one second to six hours.
     static func clamped(retryAfterSeconds seconds: Int) -> Duration {
         .seconds(min(max(seconds, 1), 6 * 3600))
     }

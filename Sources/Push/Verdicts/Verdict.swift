@@ -1,38 +1,41 @@
 package import BellhopRules
 
-/// What a provider's answer, or the lack of one, means for a delivery.
+/// The meaning of a provider's answer, or of a missing answer, for a delivery.
 ///
-/// A provider's "no" is a value and not an error. Nothing in a verdict is secret: it may be logged, stored and counted.
+/// A provider's rejection is a value and not an error. A verdict contains no secrets: it may be logged, stored and
+/// counted.
 package enum Verdict: Hashable, Sendable {
-    /// The provider took it over.
+    /// The provider accepted the message.
     ///
-    /// That is acceptance, never proof that somebody saw it.
+    /// This never proves that a user saw it.
     case delivered(providerMessageID: String?)
 
-    /// The provider took it and answers later; `ticket` is what to ask with.
+    /// The provider accepted the message and reports its result later; `ticket` identifies the result.
     case accepted(ticket: String)
 
-    /// It was not taken, and another time it may be.
+    /// The message was not accepted, and a later attempt may succeed.
     ///
-    /// `notBefore` counts from the answer and is the provider's shortest wait at least: a backoff may add to it, jitter
-    /// must not go below it.
+    /// `notBefore` counts from the answer and is at least the provider's minimum wait. A backoff may increase it, and
+    /// jitter must not reduce it.
     case retry(VerdictReason, notBefore: Duration, scope: VerdictScope)
 
-    /// The device's token is dead; it must be revoked, and never tried again.
+    /// The device's token is invalid; the device must be revoked and never tried again.
     ///
-    /// `at` is since when, where the provider says so: a token that was registered later lives. Without it, a token
-    /// lives if it was registered after this message was claimed.
+    /// `at` is the time since when, if the provider reports it: a token that was registered later stays valid. Without
+    /// it, a token stays valid if it was registered after this message was claimed.
     case deviceGone(VerdictReason, at: Timestamp?)
 
-    /// Our keys or settings are wrong, for everything in the scope: no attempt is burned, the breaker opens.
+    /// The credentials or settings are wrong for everything in the scope.
+    ///
+    /// No attempt is counted, and the breaker opens.
     case configError(VerdictReason, scope: VerdictScope)
 
     /// This message can never succeed.
     case payloadError(VerdictReason)
 
-    /// The request may have been processed or not; a repeat, where policy allows one, carries the same collapse key.
+    /// The request may or may not have been processed.
     ///
-    /// `notBefore` as for a retry.
+    /// A repeat, if the policy allows one, has the same collapse key. `notBefore` has the same meaning as for a retry.
     case unknown(VerdictReason, notBefore: Duration)
 }
 
@@ -60,7 +63,7 @@ extension Verdict {
         }
     }
 
-    /// Why, in one word that the ledger and a metric can keep; nil where it went well.
+    /// The reason as one stable word for the ledger and metrics; `nil` for a success.
     package var reason: VerdictReason? {
         switch self {
         case .delivered, .accepted: nil
@@ -70,7 +73,7 @@ extension Verdict {
         }
     }
 
-    /// Whether nothing that is sent again could change it.
+    /// Whether a repeat cannot change the verdict.
     package var isFinal: Bool {
         switch self {
         case .delivered, .deviceGone, .payloadError: true
@@ -78,9 +81,10 @@ extension Verdict {
         }
     }
 
-    /// Whether it counts against the delivery's attempts.
+    /// Whether it counts towards the delivery's retry limit.
     ///
-    /// What never left the house because the house is closing does not, nor does what is our own fault for everybody.
+    /// A message that was not sent because the process is closing does not count, and neither does a configuration
+    /// error.
     package var burnsAttempt: Bool {
         switch self {
         case .configError, .retry(.cancelled, _, _), .retry(.closed, _, _): false
@@ -88,7 +92,7 @@ extension Verdict {
         }
     }
 
-    /// Whether the provider has the message, as far as anybody can tell.
+    /// Whether the provider has the message, according to the known facts.
     package var mayBeTaken: Bool {
         switch self {
         case .delivered, .accepted, .unknown: true
@@ -96,7 +100,7 @@ extension Verdict {
         }
     }
 
-    /// The shortest wait before another attempt; nil where there is to be none, or where a breaker decides.
+    /// The minimum wait before another attempt; `nil` if there is none, or if a breaker decides.
     package var notBefore: Duration? {
         switch self {
         case .retry(_, let wait, _), .unknown(_, let wait): wait
@@ -105,14 +109,14 @@ extension Verdict {
     }
 }
 
-/// How much a verdict says about messages other than its own.
+/// The range of messages that a verdict concerns.
 package enum VerdictScope: Hashable, Sendable {
-    /// Nothing.
+    /// The message alone.
     case message
-    /// The same holds for whatever goes to the same device.
+    /// All messages to the same device.
     case device
-    /// The same holds for all devices of this platform, of this app and provider.
+    /// All messages to devices of this platform, of this app and provider.
     case platform
-    /// The same holds for whatever this app sends through this provider.
+    /// All messages of this app through this provider.
     case provider
 }

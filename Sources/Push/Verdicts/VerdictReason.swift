@@ -1,8 +1,8 @@
-/// Why a verdict is what it is: few, stable words, fit for a metric's label and for the ledger.
+/// The reason for a verdict: a small set of stable words, for a metric's label and for the ledger.
 ///
-/// Words with capitals are a provider's own, the others ours. A word once released keeps its meaning.
+/// Words with capitals are those of a provider, the others are Bellhop's. A released word keeps its meaning.
 package enum VerdictReason: String, CaseIterable, Hashable, Sendable {
-    // What FCM says.
+    // The reasons of FCM.
     case unavailable = "UNAVAILABLE"
     case internalError = "INTERNAL"
     case quotaExceeded = "QUOTA_EXCEEDED"
@@ -15,7 +15,7 @@ package enum VerdictReason: String, CaseIterable, Hashable, Sendable {
     case notFound = "NOT_FOUND"
     case unspecifiedError = "UNSPECIFIED_ERROR"
 
-    // What APNs says, where it is not what FCM says, too.
+    // The reasons of APNs that FCM does not share.
     case badCollapseID = "BadCollapseId"
     case badExpirationDate = "BadExpirationDate"
     case badMessageID = "BadMessageId"
@@ -44,7 +44,7 @@ package enum VerdictReason: String, CaseIterable, Hashable, Sendable {
     case idleTimeout = "IdleTimeout"
     case shutdown = "Shutdown"
 
-    // What Expo says of a request, then of a message.
+    // The reasons of Expo, first for a request, then for a message.
     case requestRate = "TOO_MANY_REQUESTS"
     case notAuthorized = "UNAUTHORIZED"
     case deviceNotRegistered = "DeviceNotRegistered"
@@ -56,28 +56,28 @@ package enum VerdictReason: String, CaseIterable, Hashable, Sendable {
     case providerError = "ProviderError"
     case expoError = "ExpoError"
 
-    /// The provider calls the message itself malformed.
+    /// The provider reports that the message itself is malformed.
     case invalidMessage = "invalid-message"
-    /// The provider calls the token malformed.
+    /// The provider reports that the token is malformed.
     case invalidToken = "invalid-token"
-    /// One device gets more than the provider allows.
+    /// One device receives more messages than the provider allows.
     case deviceRate = "device-rate"
-    /// The answer's status fits none of the provider's documented ones.
+    /// The provider does not document the answer's status.
     case unexpectedStatus = "unexpected-status"
-    /// The answer is not one that this provider gives: something else answers at this address.
+    /// The answer does not come from this provider: another system answers at this address.
     case unexpectedAnswer = "unexpected-answer"
-    /// The message does not fit into the provider's limit, even shortened.
+    /// The message does not fit into the provider's limit, even when shortened.
     case payloadTooLarge = "payload-too-large"
-    /// The provider cannot carry a message of this purpose.
+    /// The provider cannot transport a message of this purpose.
     case unsupportedPurpose = "unsupported-purpose"
-    /// The message was handed to a sender of another provider.
+    /// The message was passed to the sender of another provider.
     case wrongProvider = "wrong-provider"
 
-    // What push services of browsers say, and what is wrong with subscriptions, see `WebPushAnswer`.
+    // The reasons of browsers' push services and of invalid subscriptions, see `WebPushAnswer`.
     case subscriptionGone = "subscription-gone"
-    /// The browser's keys are missing or no keys.
+    /// The browser's keys are missing or invalid.
     case subscriptionUnusable = "subscription-unusable"
-    /// The endpoint is no place that a push service may be at.
+    /// The endpoint is not on an allowed host of push services.
     case endpointRefused = "endpoint-refused"
     case badRequest = "bad-request"
     case redirected
@@ -88,16 +88,16 @@ package enum VerdictReason: String, CaseIterable, Hashable, Sendable {
     /// The subscription names a key that is not configured.
     case unknownVAPIDKey = "unknown-vapid-key"
 
-    // What mail servers say, in our words.
-    /// The server leaves the connection, or wants us to.
+    // The reasons of mail servers, in Bellhop's words.
+    /// The server closes the connection, or requires the client to close it.
     case serverClosing = "server-closing"
     case temporarilyRefused = "temporarily-refused"
     case mailboxFull = "mailbox-full"
-    /// There is no such mailbox: the address can be forgotten.
+    /// There is no such mailbox; the address can be removed.
     case mailboxUnknown = "mailbox-unknown"
-    /// The address is one that not every mail server takes.
+    /// Not every mail server accepts the form of the address.
     case addressUnsupported = "address-unsupported"
-    /// The server does not serve us at all.
+    /// The server rejects the client as a whole.
     case serviceRefused = "service-refused"
     case authenticationRefused = "authentication-refused"
     /// The server offers no encryption.
@@ -106,11 +106,11 @@ package enum VerdictReason: String, CaseIterable, Hashable, Sendable {
     case messageRefused = "message-refused"
     case refusedByPolicy = "refused-by-policy"
 
-    // What the token endpoint says, see `AccessTokenSource`.
+    // The reasons of the token endpoint, see `AccessTokenSource`.
     case tokenUnavailable = "token-unavailable"
     case tokenRefused = "token-refused"
 
-    // What became of the transfer.
+    // The outcomes of the transfer.
     case timeout
     case connect
     case nameLookup = "name-lookup"

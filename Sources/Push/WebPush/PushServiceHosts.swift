@@ -1,8 +1,10 @@
 package import BellhopRules
 
-/// The hosts at which push services may be: an endpoint comes from a stranger, and the server would send to it.
+/// The allowed hosts of push services.
+///
+/// An endpoint is untrusted input, and the server would send requests to it.
 package struct PushServiceHosts: Hashable, Sendable {
-    /// The push services of the browsers: Chrome and its kin, Firefox, Edge, Safari.
+    /// The push services of the browsers: Chrome and browsers based on it, Firefox, Edge, Safari.
     package static let known = PushServiceHosts(
         checked: [
             "fcm.googleapis.com", "*.push.services.mozilla.com", "updates.push.services.mozilla.com",
@@ -11,13 +13,13 @@ package struct PushServiceHosts: Hashable, Sendable {
         port: 443
     )
 
-    /// What an entry looks like.
+    /// The required form of an entry.
     package static let rule = "a host's name in small letters, or *. before one for every name below it"
 
-    /// A name, or `*.` and a name.
+    /// The entries; each is a name, or `*.` and a name.
     package let entries: [String]
 
-    /// The only port.
+    /// The only allowed port.
     package let port: UInt16
 
     private init(checked entries: [String], port: UInt16) {
@@ -25,18 +27,20 @@ package struct PushServiceHosts: Hashable, Sendable {
         self.port = port
     }
 
-    /// Nil unless every entry keeps the rule.
+    /// Creates the hosts; `nil` if an entry violates the rule.
     package init?(_ entries: [String], port: UInt16 = 443) {
         guard entries.allSatisfy(Self.isEntry) else { return nil }
         self.init(checked: entries, port: port)
     }
 
-    /// The same hosts at another port.
+    /// Returns the same hosts with another port.
     package func at(port: UInt16) -> PushServiceHosts {
         PushServiceHosts(checked: entries, port: port)
     }
 
-    /// Whether messages may be sent there; goes by whole labels of the host's name, never by parts of them.
+    /// Returns whether messages may be sent to an endpoint.
+    ///
+    /// Only whole labels of the host name are compared, never parts of them.
     package func allow(_ endpoint: WebPushEndpoint) -> Bool {
         endpoint.port == port
             && entries.contains { entry in

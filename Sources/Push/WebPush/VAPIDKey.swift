@@ -2,15 +2,15 @@ package import Cryptography
 
 /// One of an app's keys for signing in at push services (RFC 8292); browsers subscribe with its public half.
 package struct VAPIDKey: Sendable {
-    /// What subscriptions call it by; a name of our own, never sent anywhere.
+    /// The key's name in subscriptions; it is internal and never sent.
     package let id: String
 
     package let key: PrivateKey
 
-    /// The 65 bytes of its public half in base64url: what a page hands to `subscribe()`, and `k` of every request.
+    /// The 65 bytes of its public half in base64url; a page passes it to `subscribe()`, and it is `k` of every request.
     package let publicKey: String
 
-    /// Throws for a key that is not on P-256.
+    /// Creates the key; throws if it is not on P-256.
     package init(id: String, key: PrivateKey) throws(CryptographyError) {
         self.id = id
         self.key = key
@@ -19,7 +19,7 @@ package struct VAPIDKey: Sendable {
 }
 
 extension VAPIDKey {
-    /// Reads a key file: PEM, or the secret number of 32 bytes in base64url, as tools for VAPID write it.
+    /// Reads a key file: PEM, or the 32-byte secret number in base64url, the format of VAPID tools.
     package init(id: String, file bytes: [UInt8]) throws(CryptographyError) {
         let text = String(decoding: bytes, as: UTF8.self)
         let word = text.split(whereSeparator: \.isWhitespace)
@@ -33,19 +33,19 @@ extension VAPIDKey {
 
 /// An app's keys by their names.
 package struct VAPIDKeys: Sendable {
-    /// Never empty, each name once.
+    /// The keys; never empty, each name once.
     package let all: [VAPIDKey]
 
     /// The key of subscriptions that name none.
     package let usual: VAPIDKey
 
-    /// Takes the keys, of which `usual` is one.
+    /// Creates the set of keys; `usual` must be one of them.
     package init(_ all: [VAPIDKey], usual: VAPIDKey) {
         self.all = all
         self.usual = usual
     }
 
-    /// The key that a subscription was made with; nil for a name that nobody knows.
+    /// Returns the key with which a subscription was created; `nil` for an unknown name.
     package func key(named id: String?) -> VAPIDKey? {
         guard let id else { return usual }
         return all.first { $0.id == id }

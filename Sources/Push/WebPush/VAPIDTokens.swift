@@ -3,12 +3,12 @@ package import Cryptography
 package import ServiceRuntime
 import Synchronization
 
-/// The signed words with which an app signs in at push services, one for each key and origin, made when first needed.
+/// The signed tokens with which an app signs in at push services, one for each key and origin, created on first use.
 ///
-/// A word is good for twelve hours and used for six, so that a clock that is off by hours does no harm. Push services
-/// dislike new words more often than hourly, so none is made because one was refused before its hour is over.
+/// A token is valid for twelve hours and used for six, so that a clock that is off by hours does no harm. Push services
+/// discourage new tokens more often than hourly, so a rejected token is not replaced within its first hour.
 package final class VAPIDTokens: Sendable {
-    /// What a word is good for.
+    /// The key and the origin for which a token is valid.
     private struct Use: Hashable {
         let key: String
         let origin: String
@@ -24,20 +24,22 @@ package final class VAPIDTokens: Sendable {
     private static let used = Duration.seconds(6 * 3600)
     private static let replaceable = Duration.seconds(3600)
 
-    /// Strangers choose endpoints, and some services have a host name for each of their machines.
+    /// The maximum number of stored tokens.
+    ///
+    /// Untrusted clients choose endpoints, and some services have a host name for each of their machines.
     private static let most = 1024
 
     private let subject: String
     private let words = Mutex<[Use: Word]>([:])
-    /// The ids of the keys under which a push service has taken a message.
+    /// The ids of the keys with which a push service has accepted a message.
     private let proven = Mutex<Set<String>>([])
 
-    /// `subject` is a `mailto:` or `https:` URL under which a push service reaches whoever runs this.
+    /// Creates the tokens; `subject` is a `mailto:` or `https:` URL at which push services can contact the operator.
     package init(subject: String) {
         self.subject = subject
     }
 
-    /// The value of `authorization` for requests to `origin`.
+    /// Returns the value of `authorization` for requests to `origin`.
     package func authorization(
         _ key: VAPIDKey,
         for origin: String,
@@ -50,14 +52,14 @@ package final class VAPIDTokens: Sendable {
         return try make(key, use, now: now)
     }
 
-    /// A push service has taken a message under this key: it is one that browsers have subscribed with.
+    /// Records that a push service has accepted a message with this key, so that browsers have subscribed with it.
     func prove(_ key: VAPIDKey) {
         _ = proven.withLock { $0.insert(key.id) }
     }
 
     func isProven(_ key: VAPIDKey) -> Bool { proven.withLock { $0.contains(key.id) } }
 
-    /// Another value than `refused`, which a push service did not accept; nil where there is none to try.
+    /// Returns another value than `refused`, which a push service rejected; `nil` if there is none to try.
     package func authorization(
         _ key: VAPIDKey,
         for origin: String,

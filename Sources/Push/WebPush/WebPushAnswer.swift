@@ -1,23 +1,26 @@
 package import HTTPTransfer
 
-/// Reads what became of one message to a push service: one verdict for every row of the table of errors.
+/// Converts the outcome of one message to a push service into a verdict, with one verdict for every row of the table of
+/// errors.
 ///
-/// A stranger has chosen the endpoint. So no answer, and no lack of one, says anything about other endpoints: whoever
-/// registers a wrong one must not close the way for everybody.
+/// An untrusted client has chosen the endpoint. An answer, or a missing answer, therefore has no meaning for other
+/// endpoints: a client that registers a wrong endpoint must not stop the sends to all users.
 package enum WebPushAnswer {
     package enum Reading: Hashable, Sendable {
         case verdict(Verdict)
-        /// The sign-in was not accepted: worth one repeat with a fresh one, then it is a config error.
+        /// The sign-in was rejected.
+        ///
+        /// One repeat with a new sign-in is worthwhile; after that, it is a configuration error.
         case staleAuthorization
     }
 
-    /// No message is repeated sooner.
+    /// The minimum wait before a message is repeated.
     package static let shortestWait: Duration = .seconds(10)
 
-    /// Our keys or settings do not suit this endpoint.
+    /// The verdict if the credentials or settings do not fit this endpoint.
     static let refused = Verdict.configError(.vapidRefused, scope: .device)
 
-    /// `namesKey` says whether the subscription told which key it was made with.
+    /// Reads an outcome; `namesKey` is whether the subscription names the key with which it was created.
     package static func read(_ outcome: TransferOutcome, namesKey: Bool) -> Reading {
         switch outcome {
         case .answered(let answer): read(answer, namesKey: namesKey)
@@ -58,8 +61,10 @@ package enum WebPushAnswer {
         }
     }
 
-    /// Where the subscription named the key that was used, its file has been mixed up; where it named none, it was made
-    /// with a key that we cannot tell, and nothing will ever reach it.
+    /// Returns the verdict on a key mismatch.
+    ///
+    /// If the subscription named the key that was used, the file of that key is the wrong one. If it named none, it was
+    /// created with an unknown key, and no message can ever reach it.
     private static func mismatch(namesKey: Bool) -> Verdict {
         namesKey ? .configError(.vapidMismatch, scope: .device) : .deviceGone(.vapidMismatch, at: nil)
     }
@@ -82,7 +87,9 @@ package enum WebPushAnswer {
         return max(shortestWait, asked ?? shortestWait)
     }
 
-    /// Apple's; what others call the message's address lets whoever has it withdraw the message, so it is not kept.
+    /// Returns Apple's message id.
+    ///
+    /// Other services return the message's address, which is not stored because its holder could withdraw the message.
     private static func identifier(_ answer: TransferAnswer) -> String? {
         guard let id = answer.headers["apns-id"], (1...64).contains(id.utf8.count),
             id.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F })

@@ -3,18 +3,18 @@ package import Cryptography
 
 /// Encrypts one message for one browser (RFC 8291) as a single record of `aes128gcm` (RFC 8188).
 ///
-///     salt (16) ‖ record size (4) ‖ 65 (1) ‖ our public key (65) ‖ AES-128-GCM(payload ‖ 2 ‖ zeros) (…) ‖ tag (16)
+/// salt (16) ‖ record size (4) ‖ 65 (1) ‖ sender public key (65) ‖ AES-128-GCM(payload ‖ 2 ‖ zeros) (…) ‖ tag (16)
 package enum WebPushContent {
-    /// Bytes of a body at most: every push service takes as many.
+    /// The maximum number of bytes of a body, which every push service accepts.
     package static let limit = 4096
 
-    /// What a body has beside the padded payload: header, delimiter and tag.
+    /// The number of bytes of a body in addition to the padded payload: header, delimiter and tag.
     static let overhead = 86 + 1 + AESGCM.tagLength
 
-    /// Must be more than the one record has.
+    /// The record size, which must exceed the length of the one record.
     private static let recordSize: UInt32 = 4096
 
-    /// What is drawn anew for each message.
+    /// The random values of one message.
     package struct Freshness: Sendable {
         package let key: PrivateKey
         package let salt: [UInt8]
@@ -29,10 +29,10 @@ package enum WebPushContent {
         }
     }
 
-    /// The body of a request; `payload` is padded with zeros up to `length`.
+    /// Returns the body of a request; `payload` is padded with zeros up to `length`.
     ///
-    /// Throws `invalidKey` for a browser's key that is no point of the curve, and `encryption` for a payload that does
-    /// not fit.
+    /// Throws `invalidKey` for a browser's key that is not a point of the curve, and `encryption` for a payload that
+    /// does not fit.
     package static func body(
         _ payload: [UInt8],
         paddedTo length: Int,
@@ -59,20 +59,20 @@ package enum WebPushContent {
     }
 }
 
-/// The lengths that payloads are padded to, so that the length of a body does not tell what is in it.
+/// The lengths to which payloads are padded, so that the length of a body does not reveal its content.
 package enum WebPushPadding {
-    /// 512, 1,024, 2,048, 2,560 and 3,993 bytes; the last one fills a body of 4,096.
+    /// The lengths 512, 1,024, 2,048, 2,560 and 3,993 bytes; the last one fills a body of 4,096.
     package static let lengths = [512, 1024, 2048, 2560, WebPushContent.limit - WebPushContent.overhead]
 
-    /// What a push service takes of a payload at most.
+    /// Returns the maximum payload length of a push service.
     ///
-    /// Mozilla's passes messages for phones on through a bridge that takes 2,744 bytes, and an endpoint does not tell
-    /// a phone.
+    /// Mozilla's service forwards messages for phones through a bridge that accepts 2,744 bytes, and an endpoint does
+    /// not show whether it is a phone.
     static func longest(at host: String) -> Int {
         host.hasSuffix(".mozilla.com") ? lengths[3] : lengths[4]
     }
 
-    /// The shortest of the lengths that so many bytes fit into.
+    /// Returns the shortest length into which a number of bytes fits.
     static func length(for count: Int) -> Int {
         lengths.first { $0 >= count } ?? count
     }

@@ -3,11 +3,11 @@ import Cryptography
 import HTTPTransfer
 import ServiceRuntime
 
-/// A message to a browser that is ready to go out.
+/// A message to a browser that is ready to be sent.
 struct WebPushDraft {
     let key: VAPIDKey
     let origin: String
-    /// Whether its subscription says which key it was made with.
+    /// Whether its subscription names the key with which it was created.
     let namesKey: Bool
     var request: TransferRequest
 
@@ -18,9 +18,9 @@ struct WebPushDraft {
     }
 }
 
-/// What decides whether and how a message may go to the endpoint that its subscription names.
+/// Decides whether and how a message may be sent to the endpoint of its subscription.
 struct WebPushDesk: Sendable {
-    /// Where a message goes, and with which keys.
+    /// The destination of a message, with its keys.
     struct Address {
         let host: String
         let origin: String
@@ -34,7 +34,7 @@ struct WebPushDesk: Sendable {
 
     func address(of message: PushMessage) throws(Refusal) -> Address {
         guard message.device.provider == .webpush else { throw refusal(.wrongProvider) }
-        // A push that shows nothing costs a browser's user the permission.
+        // A push without a visible notification may cost the app its permission in the browser.
         guard message.purpose == .alert else { throw refusal(.unsupportedPurpose) }
         guard let endpoint = WebPushEndpoint(validating: message.device.token.text), hosts.allow(endpoint) else {
             throw unreachable(.endpointRefused)
@@ -50,13 +50,14 @@ struct WebPushDesk: Sendable {
         Refusal(.payloadError(reason))
     }
 
-    /// No message can ever reach the device, so it is revoked: anybody may register such a device, and a message that is
-    /// given up for each event would fill the dead letters.
+    /// Returns the refusal for a device that no message can ever reach, so that it is revoked.
+    ///
+    /// Any client may register such a device, and giving up one message per event would fill the dead letters.
     private func unreachable(_ reason: VerdictReason) -> Refusal {
         Refusal(.deviceGone(reason, at: nil))
     }
 
-    /// The message as it goes out: encrypted for its browser alone, and signed in for.
+    /// Returns the message as sent: encrypted for its browser alone, with the sign-in.
     func draft(of message: PushMessage, now: Instant) throws(Refusal) -> WebPushDraft {
         let address = try address(of: message)
         guard let payload = WebPushPayload.bytes(of: message, atMost: WebPushPadding.longest(at: address.host))
@@ -77,13 +78,15 @@ struct WebPushDesk: Sendable {
         return WebPushDraft(key: address.key, origin: address.origin, namesKey: namesKey, request: request)
     }
 
-    /// A host that takes connections and says nothing must not hold its batch for long.
+    /// The time limits of a request.
+    ///
+    /// A host that accepts connections and does not answer must not delay its batch for long.
     private static let timeouts = TransferTimeouts(total: .seconds(10), connect: .seconds(5))
 
     private static let unencrypted = Verdict.retry(.library, notBefore: WebPushAnswer.shortestWait, scope: .message)
 
     private static func encrypted(_ payload: [UInt8], for keys: WebPushKeys) throws(Refusal) -> [UInt8] {
-        // A failure of our own must not look like one of the browser's key.
+        // An internal failure must not look like a fault of the browser's key.
         guard let freshness = try? WebPushContent.Freshness.draw() else { throw Refusal(unencrypted) }
         do throws(CryptographyError) {
             return try WebPushContent.body(

@@ -1,10 +1,10 @@
 import BellhopRules
 
-/// The JSON that a service worker gets; `docs/providers.md` is its contract.
+/// The JSON for a service worker; `docs/providers.md` is its contract.
 ///
-/// The same message always gives the same bytes; `FittedBody` says what gives way where it is too long.
+/// The same message always gives the same bytes; `FittedBody` describes the reduction of long messages.
 package enum WebPushPayload {
-    /// Nil where the message does not fit into `limit` bytes even so.
+    /// Returns the payload; `nil` if the message does not fit into `limit` bytes even when reduced.
     package static func bytes(of message: PushMessage, atMost limit: Int) -> [UInt8]? {
         FittedBody.bytes(of: message, limit: limit) { parts, title, body in layout(message, title, body, parts) }
     }
@@ -31,8 +31,9 @@ package enum WebPushPayload {
         return json.finished()
     }
 
-    /// What a service worker needs, and finds whatever else an app wants under other names; `url` is what others call
-    /// `link`.
+    /// The names that a service worker needs.
+    ///
+    /// They stay the same if an app's catalogue renames other fields; `url` is the field `link` of other providers.
     private static let names = [
         "id", "app", "type", "priority", "title", "body", "tag", "url", "image", "badge", "expiresAt", "link", "data",
         "dataOmitted",

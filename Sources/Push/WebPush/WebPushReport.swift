@@ -1,6 +1,6 @@
 import BellhopRules
 
-/// What an error answer says of itself: Apple's `reason`, or words of other services.
+/// The content of an error answer: Apple's `reason`, or the text of other services.
 struct WebPushReport {
     let reason: String?
     private let text: String
@@ -13,12 +13,12 @@ struct WebPushReport {
         text = String(decoding: body.prefix(4096), as: UTF8.self)
     }
 
-    /// Whether the browser subscribed with another key than the one that was used.
+    /// Whether the browser subscribed with a key other than the used one.
     var blamesOtherKey: Bool {
         reason == "VapidPkHashMismatch" || text.contains("do not correspond to the credentials used to create")
     }
 
-    /// Whether it is the sign-in that is refused, whatever the status.
+    /// Whether the sign-in is rejected, whatever the status.
     var blamesSignIn: Bool {
         reason.map(Self.signInReasons.contains) == true || text.contains("UnauthorizedRegistration")
     }

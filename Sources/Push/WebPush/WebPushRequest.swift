@@ -1,10 +1,10 @@
 package import BellhopRules
 
-/// The headers of one message to a push service (RFC 8030), but for the sign-in.
+/// The headers of one message to a push service (RFC 8030), without the sign-in.
 package enum WebPushRequest {
-    /// `now` is what the time to live is counted from.
+    /// Returns the headers; the time to live counts from `now`.
     package static func headers(of message: PushMessage, now: Timestamp) -> [(name: String, value: String)] {
-        // At least one second: Apple takes no zero.
+        // The minimum is one second, because Apple rejects zero.
         let seconds = max(1, message.secondsToLive(from: now) ?? PushMessage.longestLife)
         return [
             ("content-type", "application/octet-stream"), ("content-encoding", "aes128gcm"),

@@ -2,15 +2,15 @@ package import BellhopRules
 import HTTPTransfer
 import ServiceRuntime
 
-/// Sends one app's messages to browsers, each through the push service that its browser has chosen.
+/// Sends one app's messages to browsers, each through the push service of its browser.
 ///
-/// Every message is encrypted for its browser alone. All requests to one origin share a sign-in; where a service does
-/// not accept it, a fresh one is tried once.
+/// Every message is encrypted for its browser alone. All requests to one origin share a sign-in; if a service rejects
+/// it, a new one is tried once.
 package struct WebPushSender: PushSender {
     package var provider: PushProvider { .webpush }
 
     let desk: WebPushDesk
-    /// Refuses addresses that are not public: hosts come from strangers.
+    /// The transport, which rejects addresses that are not public, because hosts are untrusted input.
     let transport: any HTTPTransport
     var time: any TimeSource = SystemTime()
     var metrics: PushMetrics.ForSender?
@@ -31,15 +31,15 @@ package struct WebPushSender: PushSender {
         renewSignIn(&round, now: time.now())
         guard !round.waiting.isEmpty else { return round.verdicts }
         await send(&round)
-        // Not even a fresh sign-in was accepted.
+        // The new sign-in was rejected, too.
         round.settle { _ in WebPushAnswer.refused }
         return round.verdicts
     }
 
-    /// Whoever's sign-in was not accepted waits on.
+    /// Sends all waiting messages; those whose sign-in was rejected continue to wait.
     ///
-    /// A browser is believed to have subscribed with another key only while others take ours: a wrong key in the
-    /// configuration must not cost anybody a subscription.
+    /// A key mismatch revokes a device only if other browsers accept the app's key. A wrong key in the configuration
+    /// must not end any subscription.
     private func send(_ round: inout Round<WebPushDraft>) async {
         let outcomes = await transport.send(round.waiting.map(\.draft.request))
         let readings = zip(round.waiting, outcomes).map { WebPushAnswer.read($1, namesKey: $0.draft.namesKey) }
@@ -56,7 +56,7 @@ package struct WebPushSender: PushSender {
         }
     }
 
-    /// Signs in anew for what waits; where nothing new can be said, it stays refused.
+    /// Renews the sign-in of waiting messages; without a new sign-in to try, the rejection is final.
     private func renewSignIn(_ round: inout Round<WebPushDraft>, now: Instant) {
         round.settle { draft in
             let fresh = try? desk.tokens.authorization(

@@ -1,11 +1,13 @@
 import Glibc
 
-/// A point in time as the head of a mail has it (RFC 5322 §3.3), always in UTC.
+/// Formats instants for the head of a mail (RFC 5322 §3.3), always in UTC.
 enum MailDate {
     private static let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
-    /// Such as `Sun, 15 Feb 2026 13:45:00 +0000`; years outside 1900 to 9999, which the form cannot say, are clamped.
+    /// Returns a text such as `Sun, 15 Feb 2026 13:45:00 +0000`.
+    ///
+    /// Years outside 1900 to 9999, which the format does not support, are clamped.
     static func text(secondsSince1970 seconds: Int64) -> String {
         var time = time_t(min(max(seconds, -2_208_988_800), 253_402_300_799))
         var fields = tm()

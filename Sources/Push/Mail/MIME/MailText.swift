@@ -1,9 +1,11 @@
 import Foundation
 
-/// Makes texts from outside harmless before they go into a mail.
+/// Sanitises external texts before they are written into a mail.
 enum MailText {
-    /// The text as one line, fit for a subject or a name: line breaks and control characters become one space, and what
-    /// turns the reading direction of what follows is left out, since it could make a name look like another.
+    /// Returns the text as one line, for a subject or a name.
+    ///
+    /// Line breaks and control characters become one space. Characters that change the reading direction of the
+    /// following text are left out, because they could make a name look like another.
     static func line(_ text: String) -> String {
         var line = String.UnicodeScalarView()
         var isSpaceDue = false
@@ -19,7 +21,7 @@ enum MailText {
         return String(line)
     }
 
-    /// The text as lines of one paragraph each: control characters but the tab are left out.
+    /// Returns the lines of the text, one paragraph each; control characters except the tab are left out.
     static func lines(_ text: String) -> [String] {
         var lines = [String.UnicodeScalarView()]
         var before: Unicode.Scalar = " "
@@ -34,7 +36,7 @@ enum MailText {
         return lines.map(String.init)
     }
 
-    /// C0, DEL, C1 and what no text should hold.
+    /// Returns whether a scalar is a control character (C0, DEL, C1), a byte order mark or a noncharacter.
     private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
         scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) || scalar.value == 0xFEFF
             || scalar.properties.isNoncharacterCodePoint
@@ -47,7 +49,7 @@ enum MailText {
         }
     }
 
-    /// Embeddings, overrides, isolates and marks of direction.
+    /// Returns whether a scalar is an embedding, override, isolate or mark of direction.
     private static func turnsDirection(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x061C, 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x2069: true
@@ -57,11 +59,11 @@ enum MailText {
 }
 
 extension String {
-    /// Without blanks at its ends.
+    /// The text without white space at its ends.
     var trimmed: String { trimmingCharacters(in: .whitespacesAndNewlines) }
 }
 
-/// Digits as quoted-printable and URLs have them.
+/// The hexadecimal digits of quoted-printable and URLs.
 enum Hexadecimal {
     static func digit(_ value: UInt8) -> UInt8 {
         value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10

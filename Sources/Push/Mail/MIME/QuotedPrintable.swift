@@ -1,8 +1,10 @@
-/// The body encoding for text that is mostly ASCII (RFC 2045 §6.7): visible where it can be, lines of 76 bytes at most.
+/// The body encoding for text that is mostly ASCII (RFC 2045 §6.7): readable characters stay readable, and lines have
+/// at most 76 bytes.
 enum QuotedPrintable {
     private static let longestLine = 76
 
-    /// Lines with their CR LF; they contain neither control characters nor anything but ASCII.
+    /// Returns the encoded lines with their CR LF; apart from the line ends, they contain only ASCII without control
+    /// characters.
     static func encode(_ lines: [String]) -> [UInt8] {
         var output: [UInt8] = []
         for line in lines {
@@ -17,7 +19,7 @@ enum QuotedPrintable {
         for (index, byte) in line.enumerated() {
             let isLast = index == line.count - 1
             let unit = isLiteral(byte, isFirst: column == 0, isLast: isLast) ? [byte] : escaped(byte)
-            // The last place of a line is the soft break's.
+            // The last position of a line is reserved for the soft line break.
             if column + unit.count > longestLine - (isLast ? 0 : 1) {
                 output += [UInt8(ascii: "="), 0x0D, 0x0A]
                 column = 0
@@ -31,7 +33,10 @@ enum QuotedPrintable {
         }
     }
 
-    /// Blanks at the end get lost on the way, a dot at the beginning is SMTP's, and an F there may be taken for a "From ".
+    /// Returns whether a byte can be written without encoding.
+    ///
+    /// Blanks at a line's end are lost in transport, a dot at the beginning has a meaning in SMTP, and an F there may
+    /// be read as the beginning of "From ".
     private static func isLiteral(_ byte: UInt8, isFirst: Bool, isLast: Bool) -> Bool {
         if isFirst, byte == UInt8(ascii: ".") || byte == UInt8(ascii: "F") { return false }
         if byte == 0x20 || byte == 0x09 { return !isLast }
