@@ -2,7 +2,7 @@ import HTTPServer
 import ServiceRuntime
 
 extension ListeningSocket {
-    /// Opens a socket; failures are told as those of the sandbox.
+    /// Opens a socket and reports failures as errors of the sandbox.
     static func listen(on address: ListenAddress) throws(SandboxError) -> ListeningSocket {
         do throws(HTTPServerError) {
             return try open(address)
@@ -13,7 +13,7 @@ extension ListeningSocket {
 }
 
 extension SandboxError {
-    /// One of its servers could not start.
+    /// Converts the error of a server that could not start.
     init(_ error: HTTPServerError) {
         let code: Code =
             switch error.code {

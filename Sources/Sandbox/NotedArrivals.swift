@@ -2,9 +2,11 @@ import BellhopRules
 import ServiceRuntime
 import Synchronization
 
-/// When requests came whose bodies hold a word: what a benchmark publishes under a word of its own, it can find here.
+/// The arrival times of requests whose bodies contain a given word.
 ///
-/// A mark is what stands behind the word up to the next quotation mark. The first four million are kept.
+/// A benchmark publishes with a unique word and finds its requests here.
+///
+/// A mark is the text between the word and the next quotation mark. The first four million marks are kept.
 final class NotedArrivals: Sendable {
     private let word: [UInt8]
     private let time: any TimeSource
@@ -31,7 +33,7 @@ final class NotedArrivals: Sendable {
 
     var all: [(mark: String, at: Instant)] { arrivals.withLock { $0 } }
 
-    /// `[["mark", microseconds since 1970], …]`, in the order in which they came.
+    /// `[["mark", microseconds since 1970], …]`, in order of arrival.
     var json: [UInt8] {
         var output: [UInt8] = [UInt8(ascii: "[")]
         for (index, arrival) in all.enumerated() {
@@ -45,7 +47,7 @@ final class NotedArrivals: Sendable {
 }
 
 extension [UInt8] {
-    /// The place behind the first occurrence of a word; nil where it does not occur.
+    /// Returns the index after the first occurrence of a word; `nil` if it does not occur.
     fileprivate func end(of word: [UInt8]) -> Int? {
         guard let first = word.first, count >= word.count else { return nil }
         var start = startIndex

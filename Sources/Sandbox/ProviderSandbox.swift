@@ -3,37 +3,37 @@ import Foundation
 import HTTPServer
 package import ServiceRuntime
 
-/// Stand-ins for the push providers on ports of this machine, with TLS and HTTP/2 as the real ones have them.
+/// Emulators of the push providers on local ports, with TLS and HTTP/2 like the real services.
 ///
-/// Runs from `start` until `stop`, also when nobody holds it any more.
+/// It runs from `start` until `stop`, even if no reference to it remains.
 package final class ProviderSandbox: Sendable {
-    /// Where the providers' side listens, with the real port.
+    /// The address of the providers' side, with the real port.
     package let address: ListenAddress
-    /// Where the control interface listens, with the real port.
+    /// The address of the control interface, with the real port.
     package let controlAddress: ListenAddress
-    /// Stands for `https://fcm.googleapis.com`, without a slash at the end.
+    /// Replaces `https://fcm.googleapis.com`, without a trailing slash.
     package let fcmEndpoint: String
-    /// Stands for `https://exp.host`, without a slash at the end.
+    /// Replaces `https://exp.host`, without a trailing slash.
     package let expoEndpoint: String
-    /// Stands for `https://oauth2.googleapis.com/token`.
+    /// Replaces `https://oauth2.googleapis.com/token`.
     package let tokenURI: String
-    /// Where the endpoints of browsers are, without a slash at the end.
+    /// The base of browsers' endpoints, without a trailing slash.
     package let webPushEndpoint: String
-    /// With `none`, only FCM and its tokens are answered at `address`.
+    /// With `none`, only FCM and its token endpoint are answered at `address`.
     package let checking: SandboxOptions.Checking
-    /// Stands for `https://api.push.apple.com`, without a slash at the end.
+    /// Replaces `https://api.push.apple.com`, without a trailing slash.
     package let apnsEndpoint: String
-    /// Stands for `https://api.sandbox.push.apple.com`, without a slash at the end.
+    /// Replaces `https://api.sandbox.push.apple.com`, without a trailing slash.
     package let apnsSandboxEndpoint: String
-    /// The key's file, with the ids of the key and its team, that a sender to APNs is configured with.
+    /// The key file, the key's id and its team's id, for the configuration of a sender to APNs.
     package let apnsKey: (p8: [UInt8], keyID: String, teamID: String)
-    /// Where mails are handed in, with STARTTLS.
+    /// The address for mail submission with STARTTLS.
     package let smtpAddress: ListenAddress
-    /// Where mails are handed in, with TLS from the start.
+    /// The address for mail submission with TLS from the start.
     package let smtpsAddress: ListenAddress
-    /// The file of the authority that clients must trust.
+    /// The certificate file of the authority that clients must trust.
     package let caFile: String
-    /// What a sender to FCM is configured with.
+    /// The service account for the configuration of a sender to FCM.
     package let serviceAccountJSON: [UInt8]
     private let servers: [HTTP2Server]
     private let mail: MailServer
@@ -44,9 +44,10 @@ package final class ProviderSandbox: Sendable {
     let browsers: BrowserSubscriptions
     private let isCAFileTemporary: Bool
 
-    /// Makes an authority and an account, listens, and writes the files last: who finds them finds the sandbox ready.
+    /// Creates an authority and an account, listens, and writes the files last, so that the sandbox is ready if they
+    /// exist.
     ///
-    /// Throws a `SandboxError`; nothing is left behind then.
+    /// Throws a `SandboxError` and then leaves nothing behind.
     package static func start(_ options: SandboxOptions = SandboxOptions()) async throws -> ProviderSandbox {
         let socket = try ListeningSocket.listen(on: options.listen)
         let apns = (
@@ -152,19 +153,19 @@ package final class ProviderSandbox: Sendable {
         }
     }
 
-    /// What has arrived and is kept, oldest first: of one provider or (nil) of all, and only what came after the request
-    /// of this number.
+    /// Returns the requests that are kept, oldest first: of one provider or (`nil`) of all, and only those after the
+    /// request with this number.
     package func received(_ provider: ProviderName? = nil, after number: UInt64 = 0) -> [ReceivedRequest] {
         log.requests(of: provider, after: number)
     }
 
-    /// Without checks: when requests came that hold the word to be noted, by what stands behind it.
+    /// The arrivals of requests that contain the noted word, with the text that follows it; only without checks.
     package var noted: [(mark: String, at: Instant)] { arrivals?.all ?? [] }
 
-    /// The counts of everything that has arrived.
+    /// The counts of all received requests.
     package var summary: ReceivedSummary { log.summary }
 
-    /// How often each device or tag was named by the requests that are kept.
+    /// Counts how often the kept requests name each device or each tag.
     package func count(_ provider: ProviderName? = nil, by key: ReceivedCount.Key) -> ReceivedCount {
         ReceivedCount(log.requests(of: provider), by: key)
     }
@@ -173,7 +174,7 @@ package final class ProviderSandbox: Sendable {
         log.removeAll()
     }
 
-    /// Replaces the faults; the first one that matches a request and is not over befalls it.
+    /// Replaces the faults; the first one that matches a request and is not exhausted is applied.
     package func setFaults(_ list: [SandboxFault]) {
         faults.replace(with: list)
     }
@@ -181,7 +182,7 @@ package final class ProviderSandbox: Sendable {
     /// Open connections of the providers' side.
     package var openConnections: Int { servers.reduce(0) { $0 + $1.openConnections } }
 
-    /// Takes no new requests, gives those under way at most `grace`, and closes everything.
+    /// Accepts no new requests, gives active ones at most `grace` to end, and then closes everything.
     package func stop(grace: Duration = .seconds(5)) async {
         await withTaskGroup(of: Void.self) { group in
             for server in servers { group.addTask { await server.stop(grace: grace) } }
@@ -193,16 +194,16 @@ package final class ProviderSandbox: Sendable {
 }
 
 extension ProviderSandbox {
-    /// Subscribes a browser, and gives its `PushSubscription` as JSON; its private key stays here.
+    /// Subscribes a browser and returns its `PushSubscription` as JSON; its private key stays in this process.
     ///
-    /// With an `applicationServerKey` (base64url), only messages that are signed with it are taken.
+    /// With an `applicationServerKey` (base64url), only messages signed with this key are accepted.
     package func makeWebPushSubscription(
         applicationServerKey: String? = nil
     ) throws(SandboxError) -> JSONObject {
         browsers.json(of: try browsers.make(applicationServerKey: applicationServerKey))
     }
 
-    /// Ends a subscription, as a browser does at `unsubscribe()`; false where there is none at this endpoint.
+    /// Ends a subscription, as a browser does at `unsubscribe()`; returns false if there is none at this endpoint.
     @discardableResult
     package func endWebPushSubscription(endpoint: String) -> Bool {
         guard endpoint.hasPrefix(browsers.base) else { return false }

@@ -1,44 +1,45 @@
 package import BellhopRules
 import ServiceRuntime
 
-/// What stands in for one provider: judges requests as the real service would, and words its answers.
+/// Emulates one provider: judges requests as the real service would, and formats its answers.
 protocol ProviderStandIn: Sendable {
     var name: ProviderName { get }
 
-    /// Whether a request for this path is this provider's.
+    /// Whether a request for this path belongs to this provider.
     func serves(path: String) -> Bool
 
-    /// Looks at a request without changing anything: a fault may yet take the place of the answer.
+    /// Judges a request without side effects, because a fault may still replace the answer.
     func judge(_ request: HTTP2Request, now: Instant) -> Judgement
 
-    /// The answer that a fault asks for, in the form of the real service.
+    /// Returns the answer that a fault requests, in the form of the real service.
     func answer(to fault: SandboxFault.Answer) -> ProviderAnswer
 }
 
-/// An answer, and the word that the provider has for it.
+/// An answer with the provider's reason.
 struct ProviderAnswer: Sendable {
     let http: HTTP2Answer
-    /// Such as `UNREGISTERED`; nil for a success and for answers without one.
+    /// A reason such as `UNREGISTERED`; `nil` for a success and for answers without a reason.
     let reason: String?
-    /// The word for each part of a request that has parts.
+    /// The reason for each part of a request that has parts.
     var reasons: [String?] = []
 }
 
-/// What a provider makes of a request.
+/// A provider's judgement of a request.
 struct Judgement: Sendable {
-    /// What is wrong with the request; nil also where the request is right and the device is not.
+    /// The error of the request; `nil` also if the request is valid and the device is not.
     var refused: String?
     /// The device that the request names.
     var token: String?
-    /// What makes a repeat recognisable on the device.
+    /// The tag by which the device recognises a repeat.
     var tag: String?
-    /// What to record in place of the body as it came.
+    /// The content to record in place of the original body.
     var content: ReceivedContent?
-    /// Whether a connection may carry many requests at once from this one on; matters where it could not before.
+    /// Whether the connection may have many concurrent requests from this one on; relevant only if it had a lower
+    /// limit.
     var provesClient = false
-    /// The messages of a request that carries several: each is recorded by itself.
+    /// The messages of a request that carries several; each is recorded separately.
     var parts: [Part] = []
-    /// Makes the normal answer, with all that follows from it, such as a token that is valid from here on.
+    /// Creates the normal answer with all its effects, such as a token that is valid from then on.
     var answer: @Sendable () -> ProviderAnswer
 
     /// One message of several.
@@ -53,7 +54,7 @@ struct Judgement: Sendable {
         self.answer = answer
     }
 
-    /// The judgements to record: one for each part, or this one where there are none.
+    /// The judgements to record: one for each part, or this one if there are no parts.
     var recorded: [Judgement] {
         parts.isEmpty
             ? [self]
@@ -74,10 +75,10 @@ struct Judgement: Sendable {
     }
 }
 
-/// The bytes of a request's body, as they are recorded.
+/// The recorded content of a request's body.
 package enum ReceivedContent: Sendable {
-    /// As they came.
+    /// The body, unchanged.
     case bytes([UInt8])
-    /// What was made of them.
+    /// The decoded form of the body.
     case json(JSONValue)
 }

@@ -1,8 +1,8 @@
 import ServiceRuntime
 
-/// Everything a sandbox consists of before anything of it runs.
+/// All parts of a sandbox before any of them runs.
 struct SandboxBlueprint: Sendable {
-    /// `https://host:port`, as clients reach it.
+    /// `https://host:port`, as used by clients.
     let origin: String
     let identity: TLSIdentity
     let authorityPEM: String
@@ -12,12 +12,12 @@ struct SandboxBlueprint: Sendable {
     let browsers: BrowserSubscriptions
     let handler: any HTTP2Handler
     let apnsAccount: APNsAccount
-    /// Each environment of APNs is a host of its own.
+    /// The handlers of APNs, whose environments are separate hosts.
     let apnsHandlers: (production: any HTTP2Handler, development: any HTTP2Handler)
 
     var tokenURI: String { origin + TokenEndpoint.path }
 
-    /// Makes an authority, an identity and an account for a sandbox that will be reached at `port`.
+    /// Creates an authority, an identity and an account for a sandbox that clients reach at `port`.
     init(_ options: SandboxOptions, port: UInt16) throws(SandboxError) {
         let origin = "https://\(ListenAddress(host: options.announcedHost, port: port))"
         let now = options.time.now()
@@ -66,7 +66,7 @@ struct SandboxBlueprint: Sendable {
 }
 
 extension CertificateOrder {
-    /// The certificate of a sandbox: what its clients expect, or what they must refuse.
+    /// Orders the certificate of a sandbox: one that its clients expect, or one that they must reject.
     init(for options: SandboxOptions, now: Instant) {
         let name = Name(options.announcedHost)
         let usual = Self.usualNames

@@ -1,6 +1,6 @@
 import ServiceRuntime
 
-/// What every request to the providers' side goes through: judged, befallen by a fault or not, answered, recorded.
+/// Processes every request to the providers' side: judges it, applies a fault if one matches, answers and records it.
 struct SandboxCore: HTTP2Handler {
     let providers: [any ProviderStandIn]
     let faults: FaultList
@@ -33,7 +33,7 @@ struct SandboxCore: HTTP2Handler {
         return HTTP2Reaction(action, after: fault?.delay ?? .zero)
     }
 
-    /// What happens to a request, and the answer that goes out whole; nil where none does.
+    /// Returns the action for a request and the answer that is sent completely; `nil` if none is.
     private func outcome(
         _ provider: any ProviderStandIn,
         _ judgement: Judgement,

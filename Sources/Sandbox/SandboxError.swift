@@ -1,21 +1,21 @@
-/// Why the sandbox, or a part of it, could not start.
+/// The reason why the sandbox, or a part of it, could not start.
 package struct SandboxError: Error, Sendable, Equatable, CustomStringConvertible {
     package enum Code: Sendable, Equatable {
-        /// Someone listens there already.
+        /// Another process already listens at the address.
         case addressTaken
-        /// The host does not resolve, is not of this machine, or the port needs more rights.
+        /// The host does not resolve, does not belong to this machine, or the port requires more privileges.
         case addressUnusable
         /// The system has no sockets, memory or threads left.
         case resources
-        /// OpenSSL could not make or use a key or a certificate.
+        /// OpenSSL could not create or use a key or a certificate.
         case cryptography
-        /// A file that others wait for could not be written.
+        /// A file that other programs wait for could not be written.
         case fileUnwritable
     }
 
     package let code: Code
     package let attempted: String
-    /// In the words of the system or of OpenSSL; never key material.
+    /// The message of the system or of OpenSSL; never key material.
     package let cameBack: String
 
     package init(_ code: Code, attempted: String, cameBack: String) {

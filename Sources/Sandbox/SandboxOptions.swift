@@ -1,76 +1,79 @@
 import Cryptography
 package import ServiceRuntime
 
-/// What a sandbox is made of; the defaults are those of a test: free ports of the loopback, files of its own.
+/// The settings of a sandbox.
+///
+/// The defaults suit a test: free loopback ports and temporary files.
 package struct SandboxOptions: Sendable {
     package enum Checking: Sendable, Equatable {
-        /// Requests are judged as the real services would, befallen by faults, and recorded.
+        /// Requests are judged as the real services would judge them, subjected to faults, and recorded.
         case strict
-        /// Every request to `listen` is answered with 200 in FCM's form, unread: for benchmarks of senders to FCM. APNs
-        /// and the mail server, which listen elsewhere, stay strict.
+        /// Every request to `listen` is answered with 200 in FCM's form, unread, for benchmarks of senders to FCM.
+        ///
+        /// APNs and the mail server, which listen on other ports, stay strict.
         case none
     }
 
-    /// What is wrong with the certificate that clients are shown.
+    /// The error in the certificate that clients see.
     package enum CertificateFault: Sendable, Equatable {
-        /// It is another host's.
+        /// The certificate is for another host.
         case ofAnotherHost
-        /// It expired a day ago.
+        /// The certificate expired a day ago.
         case expired
     }
 
-    /// Where the providers' side listens, with TLS and HTTP/2.
+    /// The address of the providers' side, with TLS and HTTP/2.
     package var listen = ListenAddress(host: "127.0.0.1", port: 0)
-    /// Where APNs listens for production, which is a host of its own at Apple, too.
+    /// The address of APNs for production, which is a separate host at Apple, too.
     package var apnsListen = ListenAddress(host: "127.0.0.1", port: 0)
-    /// Where APNs listens for development builds.
+    /// The address of APNs for development builds.
     package var apnsSandboxListen = ListenAddress(host: "127.0.0.1", port: 0)
-    /// Where the control interface listens, in plain HTTP.
+    /// The address of the control interface, in plain HTTP.
     package var control = ListenAddress(host: "127.0.0.1", port: 0)
-    /// Where the mail server listens, with STARTTLS.
+    /// The address of the mail server, with STARTTLS.
     package var smtp = ListenAddress(host: "127.0.0.1", port: 0)
-    /// Where the mail server listens with TLS from the start.
+    /// The address of the mail server with TLS from the start.
     package var smtps = ListenAddress(host: "127.0.0.1", port: 0)
-    /// Who may send mails.
+    /// The credentials for sending mails.
     package var mailCredentials = MailCredentials(user: "bellhop", password: "sandbox-password")
-    /// The host by which clients reach the providers' side; `listen`'s own where nil, or `localhost` for a wildcard.
+    /// The host by which clients reach the providers' side; `nil` for `listen`'s host, or `localhost` for a wildcard.
     package var publicHost: String?
-    /// The project of the one service account.
+    /// The project of the only service account.
     package var project = "bellhop-sandbox"
-    /// The topics (bundle ids) that APNs lets the one team push to.
+    /// The topics (bundle ids) to which the only team may push at APNs.
     package var apnsTopics: Set<String> = ["com.example.bellhop"]
     package var checking = Checking.strict
-    /// Without checks: of requests whose bodies hold this word it is remembered when they came; nil for none.
+    /// The word for which arrival times are stored if requests are not checked; `nil` for none.
     package var notedWord: String?
-    /// Nil for a certificate that is right.
+    /// `nil` for a valid certificate.
     package var certificateFault: CertificateFault?
     package var limits = HTTP2Limits()
-    /// Decides whom faults with a rate befall.
+    /// Selects the requests to which faults with a rate apply.
     package var seed: UInt64 = 1
-    /// How long an access token is good.
+    /// The time for which an access token is valid.
     package var tokenLifetime = Duration.seconds(3_600)
-    /// What senders to Expo must show; nil for a project that asks for no access token.
+    /// The access token that senders to Expo must present; `nil` for a project that requires none.
     package var expoAccessToken: String?
-    /// How long after its message a receipt of Expo's is there.
+    /// The delay after which a message's Expo receipt is available.
     package var expoReceiptDelay = Duration.zero
-    /// How many of the latest requests are kept in full.
+    /// The number of latest requests that are kept completely.
     package var keptRequests = 200_000
-    /// Where the authority's certificate goes; a temporary file that goes away with the sandbox where nil.
+    /// The file for the authority's certificate; `nil` for a temporary file that is removed with the sandbox.
     package var caFile: String?
-    /// Where the service account goes, readable by its owner alone; nowhere where nil.
+    /// The file for the service account, readable only by its owner; `nil` for none.
     package var serviceAccountFile: String?
-    /// Where APNs' key goes, readable by its owner alone; nowhere where nil.
+    /// The file for APNs' key, readable only by its owner; `nil` for none.
     package var apnsKeyFile: String?
-    /// Where the subscription of a browser goes that is there from the start, readable by its owner alone; there is no
-    /// such browser where nil.
+    /// The file for the subscription of a browser that exists from the start, readable only by its owner; `nil` for no
+    /// such browser.
     package var subscriptionFile: String?
-    /// The public half of the VAPID key that this browser takes messages of (base64url); of any where nil.
+    /// The public VAPID key (base64url) whose messages this browser accepts; `nil` for any.
     package var subscriptionKey: String?
     package var time: any TimeSource = SystemTime()
 
     package init() {}
 
-    /// Whether a text can stand for a project in paths and addresses.
+    /// Whether a text is usable as a project in paths and addresses.
     package static func isProject(_ text: String) -> Bool {
         let isSpelledRight = text.utf8.allSatisfy { byte in
             (0x61...0x7A).contains(byte) || (0x30...0x39).contains(byte) || byte == UInt8(ascii: "-")
@@ -78,7 +81,7 @@ package struct SandboxOptions: Sendable {
         return (1...63).contains(text.utf8.count) && isSpelledRight
     }
 
-    /// Whether a text can stand for an app at APNs, as its bundle id does.
+    /// Whether a text is usable as an app at APNs, in the form of a bundle id.
     package static func isTopic(_ text: String) -> Bool {
         let isSpelledRight = text.utf8.allSatisfy { byte in
             (0x61...0x7A).contains(byte) || (0x41...0x5A).contains(byte) || (0x30...0x39).contains(byte)
@@ -93,13 +96,13 @@ package struct SandboxOptions: Sendable {
         return point.count == 65 && point[0] == 4
     }
 
-    /// The host that endpoints are told with.
+    /// The host in announced endpoints.
     var announcedHost: String {
         if let publicHost { return publicHost }
         return ["0.0.0.0", "::"].contains(listen.host) ? "localhost" : listen.host
     }
 
-    /// The same as a name, which endpoints of browsers must have.
+    /// The same host as a name, which browsers' endpoints require.
     var namedHost: String {
         CertificateOrder.Name(announcedHost) == .host(announcedHost) ? announcedHost : "localhost"
     }

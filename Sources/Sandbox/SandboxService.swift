@@ -1,6 +1,6 @@
 package import ServiceRuntime
 
-/// A sandbox that runs already, as a service of the process: it stops with the group.
+/// A running sandbox as a service of the process; it stops with the group.
 package struct SandboxService: Service {
     package let name = "sandbox"
     private let sandbox: ProviderSandbox
@@ -21,7 +21,7 @@ package struct SandboxService: Service {
 }
 
 extension ProviderSandbox {
-    /// What answers where, for the log.
+    /// The services and their addresses, for the log.
     fileprivate var services: [(name: String, address: String)] {
         let shared = [("expo", expoEndpoint), ("webpush", webPushEndpoint)]
         return [("fcm", fcmEndpoint), ("oauth", tokenURI)] + (checking == .strict ? shared : []) + [

@@ -1,11 +1,13 @@
 import Synchronization
 
-/// Answers every request with 200 at once, unread but for a word that it may look for: what a benchmark sends to when the sender is measured and not this.
+/// Answers every request immediately with 200, without checks, for benchmarks that measure only the sender.
 ///
-/// In FCM's form: other providers answer otherwise, and what is unread does not say which one is meant.
+/// It reads bodies only to search for a word, if one is given.
+///
+/// The answer has FCM's form. Other providers answer differently, and an unread request does not identify its provider.
 final class UncheckedHandler: HTTP2Handler {
     private let answered = Atomic<Int>(0)
-    /// Nil where nothing is read.
+    /// `nil` if nothing is read.
     let noted: NotedArrivals?
 
     init(noting noted: NotedArrivals? = nil) {
@@ -14,7 +16,7 @@ final class UncheckedHandler: HTTP2Handler {
 
     var readsContent: Bool { noted != nil }
 
-    /// How many requests it has answered since it was last reset.
+    /// The number of answered requests since the last reset.
     var count: Int { answered.load(ordering: .relaxed) }
 
     func resetCount() {
@@ -28,7 +30,8 @@ final class UncheckedHandler: HTTP2Handler {
         return Self.reaction
     }
 
-    /// One body for all: a sender of messages finds its `name` in it, and who asks for an access token finds that.
+    /// One body for all requests: it contains a `name` for senders of messages and an access token for clients that
+    /// request one.
     private static let reaction = HTTP2Reaction(
         .answer(
             .json(

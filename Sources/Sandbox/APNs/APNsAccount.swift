@@ -1,10 +1,12 @@
-/// A team's key for APNs as Apple hands it out, known to nobody but this process.
+/// A team's APNs key in the form that Apple issues.
+///
+/// Only this process knows it.
 struct APNsAccount: Sendable {
-    /// Ten characters, as Apple's are.
+    /// Ten characters, like Apple's team ids.
     let teamID = "BELLHOPDEV"
     let keyID = "SANDBOXKEY"
     let key: GeneratedKey
-    /// Bundle ids that the team may push to.
+    /// The bundle ids that the team may push to.
     let topics: Set<String>
 
     init(topics: Set<String>) throws(SandboxError) {
@@ -12,13 +14,17 @@ struct APNsAccount: Sendable {
         self.topics = topics
     }
 
-    /// The `.p8` file that a sender is given; its key signs provider tokens.
+    /// Returns the `.p8` file for a sender.
+    ///
+    /// Its key signs provider tokens.
     func p8() throws(SandboxError) -> [UInt8] {
         Array(try key.pkcs8().utf8)
     }
 }
 
-/// Which of APNs' two services answers; a device token is good at one of them.
+/// One of APNs' two services.
+///
+/// A device token is valid at only one of them.
 enum APNsEnvironment: Sendable {
     case production
     case development

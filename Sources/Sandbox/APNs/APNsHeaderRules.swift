@@ -1,9 +1,9 @@
-/// What APNs asks of a request's headers.
+/// The rules of APNs for a request's headers.
 struct APNsHeaderRules {
     let headers: HeaderBlock
     let topics: Set<String>
 
-    /// What a push type's topic must end with, behind the bundle id.
+    /// The suffix that each push type's topic must have after the bundle id.
     private static let suffixes = [
         "alert": "", "background": "", "mdm": "", "voip": ".voip", "complication": ".complication",
         "fileprovider": ".pushkit.fileprovider", "location": ".location-query",
@@ -13,7 +13,7 @@ struct APNsHeaderRules {
 
     static func isPushType(_ text: String) -> Bool { suffixes[text] != nil }
 
-    /// The first thing that is wrong.
+    /// Returns the first violation.
     func refusal() -> APNsRefusal? {
         duplicate() ?? topic() ?? priority() ?? expiration() ?? identifiers()
     }
@@ -72,7 +72,7 @@ struct APNsHeaderRules {
 
     static func isCollapseID(_ text: String) -> Bool { (1...64).contains(text.utf8.count) }
 
-    /// Five groups of hexadecimal digits in small letters.
+    /// Whether the text is five groups of lower-case hexadecimal digits.
     static func isUUID(_ text: String) -> Bool {
         let groups = text.split(separator: "-", omittingEmptySubsequences: false)
         let digits = Set("0123456789abcdef")

@@ -1,11 +1,13 @@
 import BellhopRules
 
-/// What APNs asks of a request's body.
+/// The rules of APNs for a request's body.
 enum APNsPayloadRules {
     private static let longest = 4_096
     private static let longestOfCalls = 5_120
 
-    /// The first thing that is wrong; everything that would show nothing on a device is an empty payload.
+    /// Returns the first violation.
+    ///
+    /// Every payload that would show nothing on a device counts as an empty payload.
     static func refusal(_ body: [UInt8], pushType: String?) -> APNsRefusal? {
         guard !body.isEmpty else { return empty("there is no body") }
         guard body.count <= (pushType == "voip" ? longestOfCalls : longest) else {

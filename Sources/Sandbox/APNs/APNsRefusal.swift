@@ -1,14 +1,16 @@
 import BellhopRules
 import ServiceRuntime
 
-/// A "no" of APNs: a status, one of its reasons, and what made it say so.
+/// A rejection by APNs: a status, one of Apple's reasons, and the cause.
 struct APNsRefusal: Error, Sendable, Equatable {
     let status: Int
-    /// Such as `BadDeviceToken`; nil for a status that Apple names no reason for.
+    /// A reason such as `BadDeviceToken`; `nil` for a status for which Apple names no reason.
     let reason: String?
-    /// For whoever reads what was received.
+    /// The cause, for operators who read the recorded requests.
     let why: String
-    /// Since when the device is gone; APNs says so with a 410 alone.
+    /// The time since which the device is gone.
+    ///
+    /// APNs reports it only with status 410.
     var since: Instant?
 
     init(_ status: Int, _ reason: String?, _ why: String, since: Instant? = nil) {
@@ -18,7 +20,7 @@ struct APNsRefusal: Error, Sendable, Equatable {
         self.since = since
     }
 
-    /// The answer to a request that called itself `id`.
+    /// Returns the answer to a request with the `apns-id` `id`.
     func answer(id: String?) -> ProviderAnswer {
         var fields = id.map { [HTTP2Answer.Field(name: "apns-id", value: $0)] } ?? []
         guard let reason else {
@@ -31,7 +33,7 @@ struct APNsRefusal: Error, Sendable, Equatable {
         return ProviderAnswer(http: HTTP2Answer(status: status, fields: fields, body: bytes), reason: reason)
     }
 
-    /// What a fault asks for; the usual reason of its status unless it names one.
+    /// Returns the rejection that a fault requests, with the usual reason of its status unless the fault names one.
     static func asked(_ fault: SandboxFault.Answer, now: Instant) -> APNsRefusal {
         APNsRefusal(
             fault.status,

@@ -2,11 +2,11 @@ import BellhopRules
 import Foundation
 import ServiceRuntime
 
-/// Stands in for `https://api.push.apple.com` or `https://api.sandbox.push.apple.com`: one push per request.
+/// Emulates `https://api.push.apple.com` or `https://api.sandbox.push.apple.com`: one push per request.
 ///
-/// A device token of development builds begins with `cafe`; at the other environment it is none. Behind that it says
-/// what becomes of a push that is right: `dead…` is no longer registered, `0ff0…` has expired, `bad0…` never was a
-/// token, `f0f0…` is another app's, and every other one gets its push.
+/// A device token of development builds begins with `cafe` and is invalid in the other environment. The first four
+/// characters, or the next four after `cafe`, decide the outcome of a valid push: `dead…` is no longer registered,
+/// `0ff0…` has expired, `bad0…` never was a token and `f0f0…` belongs to another app. Every other device gets its push.
 final class APNsStandIn: ProviderStandIn {
     let name = ProviderName.apns
     private let environment: APNsEnvironment
@@ -22,7 +22,7 @@ final class APNsStandIn: ProviderStandIn {
         self.time = time
     }
 
-    /// Every path: a host of APNs serves nothing else.
+    /// Always true, because a host of APNs serves nothing else.
     func serves(path: String) -> Bool { true }
 
     func judge(_ request: HTTP2Request, now: Instant) -> Judgement {
@@ -52,7 +52,7 @@ final class APNsStandIn: ProviderStandIn {
         return judgement
     }
 
-    /// What is left to judge once the sender is known.
+    /// Judges the rest of the request after its sender has been authenticated.
     private func judgeKnown(_ request: HTTP2Request, _ token: String, id: String, _ now: Instant) -> Judgement {
         let headers = APNsHeaderRules(headers: request.headers, topics: topics)
         if let refusal = headers.refusal() { return .refuse(refusal, id: id) }
@@ -90,7 +90,7 @@ final class APNsStandIn: ProviderStandIn {
         }
     }
 
-    /// What stands where the device token belongs; nil for another path.
+    /// Returns the path segment of the device token; `nil` for another path.
     private static func token(in path: String) -> String? {
         guard path.hasPrefix(Self.path) else { return nil }
         let token = path.dropFirst(Self.path.count)

@@ -1,20 +1,22 @@
 import ServiceRuntime
 import Synchronization
 
-/// Looks at provider tokens: whose they are, how old, and how often a connection changes them.
+/// Checks provider tokens: their issuer, their age and how often a connection changes them.
 final class APNsTokenCheck: Sendable {
-    /// The token that a connection uses, and since when.
+    /// The token that a connection uses, and the time of its first use.
     private struct Held {
         let token: Substring
         let since: Instant
     }
 
-    /// An older token is refused.
+    /// The maximum age; an older token is rejected.
     private static let longestAge = Duration.seconds(3_600)
-    /// A connection may not change its token sooner.
+    /// The minimum time before a connection may change its token.
     private static let shortestUse = Duration.seconds(20 * 60)
     private static let clockSkew = Duration.seconds(60)
-    /// Connections that are remembered; of an older one the next token counts as its first.
+    /// The number of connections that are remembered.
+    ///
+    /// The next token on an older connection counts as its first.
     private static let remembered: UInt64 = 1_024
 
     private let account: APNsAccount
@@ -24,7 +26,7 @@ final class APNsTokenCheck: Sendable {
         self.account = account
     }
 
-    /// Nil where the request may push for the account.
+    /// Returns `nil` if the request may push for the account.
     func refusal(_ request: HTTP2Request, now: Instant) -> APNsRefusal? {
         guard let value = request.headers["authorization"] else {
             return APNsRefusal(403, "MissingProviderToken", "there is no authorization")

@@ -1,12 +1,12 @@
 import BellhopRules
 
-/// What may stand under `aps`, wherever a payload for Apple's devices comes from.
+/// The rules for the members of `aps`, which apply to every payload for Apple's devices, whichever provider carries it.
 ///
-/// Apple takes most of what is wrong here and shows nothing; a stand-in that did the same would hide the fault.
+/// Apple accepts most errors in these members and shows nothing. An emulator that did the same would hide the error.
 struct ApsRules {
     private(set) var faults: [String] = []
 
-    /// Everything that is wrong with the members' types and values, one sentence for each.
+    /// Returns every error in the members' types and values, one sentence for each.
     static func faults(in aps: JSONObject) -> [String] {
         var rules = ApsRules()
         for member in aps.members { rules.check(member.key, member.value) }

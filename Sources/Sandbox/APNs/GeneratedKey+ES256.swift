@@ -1,19 +1,20 @@
 import COpenSSL
 
 extension GeneratedKey {
-    /// Whether `signature` is ES256 (64 bytes: `r` and `s`) of `message` by this key.
+    /// Whether `signature` is this key's ES256 signature (64 bytes: `r` and `s`) of `message`.
     func isES256(_ signature: [UInt8], of message: [UInt8]) -> Bool {
         guard let encoded = Self.encoded(signature), let context = EVP_MD_CTX_new() else { return false }
         defer {
             EVP_MD_CTX_free(context)
-            // A refused signature leaves its reason in the thread's queue, where the next failure would find it.
+            // A rejected signature leaves its reason in the thread's error queue, where it would be reported with the
+            // next failure.
             ERR_clear_error()
         }
         guard EVP_DigestVerifyInit(context, nil, EVP_sha256(), nil, handle) == 1 else { return false }
         return EVP_DigestVerify(context, encoded, encoded.count, message, message.count) == 1
     }
 
-    /// The two numbers in the form that OpenSSL checks; nil for anything but 64 bytes.
+    /// Returns the two numbers in the form that OpenSSL checks; `nil` if the signature does not have 64 bytes.
     private static func encoded(_ raw: [UInt8]) -> [UInt8]? {
         guard raw.count == 64, let signature = ECDSA_SIG_new() else { return nil }
         defer { ECDSA_SIG_free(signature) }

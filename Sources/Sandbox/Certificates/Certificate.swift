@@ -1,14 +1,15 @@
 import COpenSSL
 import TLS
 
-/// An X.509 certificate of OpenSSL's.
+/// An X.509 certificate of OpenSSL.
 ///
-/// Thread safety: the certificate is never changed after it was signed, and OpenSSL lets any number of threads read it.
+/// Thread safety: the certificate never changes after it has been signed, and OpenSSL allows any number of threads to
+/// read it.
 final class Certificate: @unchecked Sendable {
-    /// Lent to OpenSSL's functions, which count their own references.
+    /// The handle for OpenSSL's functions, which count their own references.
     let handle: OpaquePointer
 
-    /// Takes over a certificate that nobody else holds.
+    /// Takes ownership of a certificate that has no other owner.
     init(owning handle: OpaquePointer) {
         self.handle = handle
     }
@@ -22,12 +23,12 @@ final class Certificate: @unchecked Sendable {
     }
 }
 
-/// A certificate with the key that proves it.
+/// A certificate with its private key.
 struct TLSIdentity: Sendable {
     let certificate: Certificate
     let key: GeneratedKey
 
-    /// What a server that shows this certificate stands on.
+    /// Returns the TLS context of a server that presents this certificate.
     func serverContext(_ content: TLSServerContext.Content = .http2) throws(SandboxError) -> TLSServerContext {
         let pem = (certificate: try certificate.pem(), key: try key.pkcs8())
         do throws(TLSError) {

@@ -2,12 +2,14 @@ import COpenSSL
 import Cryptography
 import ServiceRuntime
 
-/// A certificate authority that lives as long as the process: clients trust it by its PEM, and nothing else does.
+/// A certificate authority with the lifetime of the process.
+///
+/// Clients trust it by its PEM, and nothing else trusts it.
 struct CertificateAuthority: Sendable {
     let certificate: Certificate
     private let key: GeneratedKey
 
-    /// A fresh authority, valid from a day ago (clocks differ) for a year.
+    /// Creates an authority that is valid for a year, starting a day ago because clocks differ.
     init(now: Instant) throws(SandboxError) {
         key = try GeneratedKey.generateP256()
         let blank = try Blank(
@@ -22,7 +24,7 @@ struct CertificateAuthority: Sendable {
         certificate = try blank.signed(by: key)
     }
 
-    /// A server's certificate with a key of its own.
+    /// Issues a server's certificate with a new key.
     func issue(_ order: CertificateOrder) throws(SandboxError) -> TLSIdentity {
         let serverKey = try GeneratedKey.generateP256()
         let blank = try Blank(key: serverKey, name: "Bellhop sandbox", validity: order.validity)
@@ -39,7 +41,7 @@ struct CertificateAuthority: Sendable {
     }
 }
 
-/// A certificate before it is signed.
+/// A certificate that is not signed yet.
 private final class Blank {
     private(set) var handle: OpaquePointer?
 
@@ -71,7 +73,9 @@ private final class Blank {
         guard bellhop_add_extension(issuer, handle, kind, value) == 1 else { throw .openSSL(Self.attempted) }
     }
 
-    /// The finished certificate; the blank is empty from here on.
+    /// Signs the certificate and returns it.
+    ///
+    /// The blank is empty afterwards.
     func signed(by key: GeneratedKey) throws(SandboxError) -> Certificate {
         guard let signed = handle, X509_sign(signed, key.handle, EVP_sha256()) > 0 else {
             throw .openSSL(Self.attempted)
@@ -80,7 +84,9 @@ private final class Blank {
         return Certificate(owning: signed)
     }
 
-    /// 16 random bytes; the first bit is clear, since a serial number is not negative.
+    /// Sets 16 random bytes.
+    ///
+    /// The first bit is clear because a serial number is not negative.
     private func setSerial(_ handle: OpaquePointer) throws(SandboxError) {
         var bytes: [UInt8]
         do { bytes = try SecureRandom.bytes(16) } catch {

@@ -1,19 +1,21 @@
 import ServiceRuntime
 
-/// What a server's certificate shall say; a wrong one (another host, a time that is over) is ordered like a right one.
+/// The contents of a server's certificate.
+///
+/// A wrong certificate (for another host, or expired) is ordered in the same way as a correct one.
 struct CertificateOrder: Sendable {
     enum Name: Sendable, Hashable {
         case host(String)
-        /// An address in its usual text.
+        /// An address in its usual text form.
         case address(String)
 
-        /// A host is whatever is no address.
+        /// Treats every text that is not an address as a host.
         init(_ text: String) {
             let isAddress = text.contains(":") || text.allSatisfy { $0 == "." || ("0"..."9").contains($0) }
             self = isAddress ? .address(text) : .host(text)
         }
 
-        /// In OpenSSL's notation of alternative names.
+        /// The name in OpenSSL's notation of alternative names.
         var notation: String {
             switch self {
             case .host(let host): "DNS:\(host)"
@@ -25,8 +27,9 @@ struct CertificateOrder: Sendable {
     var names: [Name]
     var validity: Range<Instant>
 
-    /// The names by which clients on this machine reach the sandbox, and those of the services it stands in for, so
-    /// that a client may be told to resolve the real names to it.
+    /// The names by which clients on this machine reach the sandbox, and those of the emulated services.
+    ///
+    /// With the latter, a client may be configured to resolve the real names to the sandbox.
     static let usualNames: [Name] = [
         .host("localhost"), .address("127.0.0.1"), .address("::1"),
         .host("fcm.googleapis.com"), .host("oauth2.googleapis.com"),

@@ -2,15 +2,15 @@ import COpenSSL
 import Cryptography
 
 extension SandboxError {
-    /// A failure of OpenSSL with everything that the thread's error queue had to say; empties the queue.
+    /// Returns a failure of OpenSSL with the contents of the thread's error queue, and empties the queue.
     static func openSSL(_ attempted: String) -> SandboxError {
         SandboxError(.cryptography, attempted: attempted, cameBack: OpenSSLErrors.drain())
     }
 }
 
-/// Text that OpenSSL writes.
+/// Collects text that OpenSSL writes.
 enum PEMOutput {
-    /// What `write` wrote; 1 is its sign of success.
+    /// Returns the output of `write`, which returns 1 on success.
     static func collect(
         _ attempted: String,
         _ write: (OpaquePointer) -> Int32

@@ -1,12 +1,12 @@
 import BellhopRules
 import HTTPServer
 
-/// The plain HTTP side of the sandbox: what arrived, and what shall go wrong.
+/// The sandbox's control interface in plain HTTP: it lists received requests and sets faults.
 struct ControlAPI: Sendable {
     let log: ReceivedLog
     let faults: FaultList
     let browsers: BrowserControl
-    /// Nil where requests are checked.
+    /// The handler that answers requests without checks; `nil` if requests are checked.
     let unchecked: UncheckedHandler?
 
     var router: Router {
@@ -104,7 +104,7 @@ struct ControlAPI: Sendable {
     }
 }
 
-/// A part of a query that cannot be used.
+/// A query parameter that cannot be used.
 private struct QueryRefusal: Error {
     let name: String
     let message: String

@@ -1,8 +1,8 @@
 import Foundation
 
-/// Reads the encoded words of a header (RFC 2047) as far as senders of ours write them: UTF-8 in Base64.
+/// Reads the encoded words of a header (RFC 2047) in the only form that Bellhop's senders write: UTF-8 in Base64.
 enum EncodedWords {
-    /// The text with every encoded word decoded, those next to each other without the blank between them.
+    /// Returns the text with every encoded word decoded, without the spaces between adjacent encoded words.
     static func decode(_ text: String) -> String {
         var output = ""
         var isBehindWord = false

@@ -1,6 +1,6 @@
 import Foundation
 
-// Everything before the first mail: greeting, encryption, signing in.
+// The dialogue before the first mail: greeting, encryption and authentication.
 extension MailDialogue {
     func greet(_ name: String, isExtended: Bool) -> Next {
         guard !name.isEmpty, !name.contains(" ") else {
@@ -17,7 +17,9 @@ extension MailDialogue {
         return next
     }
 
-    /// Whatever was known before counts for nothing afterwards (RFC 3207 §4.2).
+    /// Starts TLS.
+    ///
+    /// The state from before TLS is discarded (RFC 3207 §4.2).
     func secure(_ rest: String) -> Next {
         guard hasGreeted, !link.isSecure, rest.isEmpty else {
             return refuse(.badOrder, at: .starttls, because: "STARTTLS comes after EHLO, once, and by itself")
@@ -58,7 +60,7 @@ extension MailDialogue {
         return next
     }
 
-    /// An identity that is usually empty, the user and the password, with NULs between.
+    /// Reads an identity that is usually empty, the user and the password, separated by NULs.
     private func plain(_ initial: String?) -> MailCredentials? {
         guard let text = initial ?? ask("") else { return nil }
         guard let bytes = Data(base64Encoded: text) else { return nil }

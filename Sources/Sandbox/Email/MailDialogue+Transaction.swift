@@ -1,6 +1,6 @@
-// One mail: who sends it, who gets it, what it says.
+// The dialogue of one mail: its sender, its recipients and its content.
 extension MailDialogue {
-    /// RFC 5321 §4.5.3.1.6, with its line end.
+    /// The longest line with its line end, as in RFC 5321 §4.5.3.1.6.
     private static let longestLine = 1_000
 
     func nameSender(_ rest: String) -> Next {
@@ -62,7 +62,7 @@ extension MailDialogue {
         }
     }
 
-    /// Reads to the lone dot, whatever is wrong; nil where the connection ends before.
+    /// Reads to the single dot, even if the content is invalid; returns `nil` if the connection ends before the dot.
     private func readContent() -> Result<ReceivedMail, MailFault>? {
         var lines: [[UInt8]] = []
         var size = 0
@@ -89,7 +89,7 @@ extension MailDialogue {
 
     private static let dot = [UInt8(ascii: ".")]
 
-    /// `FROM:<address> PARAMETER…`, as address and parameters.
+    /// Splits `FROM:<address> PARAMETER…` into address and parameters.
     private static func path(_ text: String, _ keyword: String) -> (String, [Substring])? {
         guard text.prefix(keyword.count).uppercased() == keyword else { return nil }
         let rest = text.dropFirst(keyword.count)

@@ -1,6 +1,8 @@
 import Foundation
 
-/// One client's dialogue (RFC 5321): strict about order, lengths and line ends, befallen by faults, recorded.
+/// One client's dialogue (RFC 5321).
+///
+/// It is strict about order, lengths and line ends, applies faults, and records its events.
 final class MailDialogue {
     enum Next {
         case goOn
@@ -22,7 +24,7 @@ final class MailDialogue {
         self.connection = connection
     }
 
-    /// Serves the client until either side ends it.
+    /// Serves the client until either side ends the dialogue.
     func run(isSecureFromTheStart: Bool) {
         if isSecureFromTheStart, !link.secure(office.tls) { return }
         guard case .goOn = say(MailReply(220, "sandbox.bellhop.example ESMTP"), at: .connect) else { return }
@@ -63,14 +65,16 @@ final class MailDialogue {
         }
     }
 
-    /// Where the dialogue stands, for what belongs to no step.
+    /// The current phase, for replies that belong to no step.
     private var phase: DialoguePhase {
         if !hasGreeted { return .connect }
         if envelope.sender == nil { return .ehlo }
         return envelope.recipients.isEmpty ? .mail : .rcpt
     }
 
-    /// Says what is to be said in this step, unless a fault says otherwise; a refusal is recorded.
+    /// Sends the normal reply of this step, unless a fault replaces it.
+    ///
+    /// Rejections and the reply to the content are recorded.
     func say(
         _ normal: MailReply,
         at phase: DialoguePhase,
@@ -89,7 +93,7 @@ final class MailDialogue {
         case nil, .delay: break
         case .answer(let answer): reply = MailReply(answer)
         case .drip(let interval): drip = interval
-        // The reader of faults keeps the other ways to end a request from mails: all of them end a dialogue.
+        // The reader of faults rejects the other request endings for mails, because all of them end a dialogue.
         case .drop, .partial, .reset, .goAway: reply = nil
         }
         if reply?.isRefusal != false || phase == .endOfData {
@@ -98,15 +102,17 @@ final class MailDialogue {
         guard link.pause(fault?.delay ?? .zero), let reply, link.write(reply.bytes, drip: drip) else {
             return .end
         }
-        // Who says so, leaves (RFC 5321 §3.8).
+        // A server that sends 421 closes the connection (RFC 5321 §3.8).
         lastCode = reply.code
         return reply.code == 421 || (phase == .connect && reply.isRefusal) ? .end : .goOn
     }
 
-    /// What was said last: a step that a fault has refused has not been taken.
+    /// The code of the last reply.
+    ///
+    /// A step that a fault has rejected has not been taken.
     private(set) var lastCode = 0
 
-    /// Refuses what a client must not do; no fault can take its place.
+    /// Rejects a protocol violation of the client; no fault can replace this reply.
     func refuse(_ reply: MailReply, at phase: DialoguePhase, because violation: String) -> Next {
         office.record(event(phase, nil, violation, reply))
         return tell(reply)

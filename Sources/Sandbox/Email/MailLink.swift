@@ -2,14 +2,16 @@ import Glibc
 import ServiceRuntime
 import TLS
 
-/// One client's connection, read line by line on a thread of its own; encrypted from the start or from STARTTLS on.
+/// One client's connection, read line by line on a dedicated thread.
+///
+/// It is encrypted from the start or from STARTTLS on.
 final class MailLink {
     enum Line: Equatable {
-        /// Without its line end.
+        /// A line without its line end.
         case text([UInt8])
-        /// It was longer than it may be, and is thrown away.
+        /// A line that exceeded its limit and was discarded.
         case tooLong
-        /// It had a CR or an LF that stood alone.
+        /// A line that contained a single CR or LF.
         case brokenEnd
     }
 
@@ -17,7 +19,7 @@ final class MailLink {
     private var tls: TLSConnection?
     private var inbox: [UInt8] = []
 
-    /// A client that says nothing for so long has gone.
+    /// The idle time, in milliseconds, after which a client is considered gone.
     private static let patience: Int32 = 300_000
 
     init(socket: Int32) {
@@ -26,10 +28,10 @@ final class MailLink {
 
     var isSecure: Bool { tls != nil }
 
-    /// Whether the client has said more than was asked for.
+    /// Whether the client has sent more than was requested.
     var hasUnread: Bool { !inbox.isEmpty }
 
-    /// Shakes hands; false where nothing comes of it.
+    /// Performs the TLS handshake; returns false if it fails.
     func secure(_ context: TLSServerContext) -> Bool {
         guard let connection = context.makeConnection(over: socket) else { return false }
         while true {
@@ -44,9 +46,9 @@ final class MailLink {
         }
     }
 
-    /// The next line; nil where the connection is over.
+    /// Returns the next line; `nil` if the connection has ended.
     ///
-    /// `limit` counts the line end, too.
+    /// `limit` includes the line end.
     func readLine(limit: Int) -> Line? {
         var searched = 0
         while true {
@@ -57,14 +59,15 @@ final class MailLink {
                 guard line.last == 0x0D, !line.dropLast().contains(0x0D) else { return .brokenEnd }
                 return .text(Array(line.dropLast()))
             }
-            // What is too long by far is not collected.
+            // Input that exceeds the limit by far is not collected.
             if inbox.count > 1 << 20 { inbox.removeFirst(1 << 19) }
             searched = inbox.count
             guard fill() else { return nil }
         }
     }
 
-    /// Writes all of `bytes`, one by one with a pause between them where there is a `drip`; false where the client left.
+    /// Writes all of `bytes`, with a pause between single bytes if there is a `drip`; returns false if the client has
+    /// left.
     func write(_ bytes: [UInt8], drip: Duration?) -> Bool {
         guard let drip else { return write(bytes[...]) }
         for index in bytes.indices {
@@ -73,7 +76,7 @@ final class MailLink {
         return true
     }
 
-    /// Waits; false where the connection ends meanwhile.
+    /// Waits; returns false if the connection ends during the wait.
     func pause(_ duration: Duration) -> Bool {
         guard duration > .zero else { return true }
         var watched = pollfd(fd: socket, events: 0, revents: 0)

@@ -2,20 +2,20 @@ import BellhopRules
 import ServiceRuntime
 import TLS
 
-/// What all dialogues with the sandbox's mail server share.
+/// The dependencies that all dialogues of the sandbox's mail server share.
 struct MailOffice: Sendable {
-    /// The one account that may send.
+    /// The only account that may send.
     let credentials: MailCredentials
     let tls: TLSServerContext
     let faults: FaultList
     let log: ReceivedLog
     let time: any TimeSource
-    /// Longer mails are too big.
+    /// The maximum size of a mail in bytes.
     let longestMail = 1 << 20
 
-    /// What becomes of mail to an address that is right, by how its local part begins.
+    /// Returns the reply for a valid address, selected by the beginning of its local part; `nil` accepts the recipient.
     ///
-    /// `unknown-…` has no mailbox, `full-…` has a full one, `grey-…` wants the mail later, and `spam-…` dislikes every
+    /// `unknown-…` has no mailbox, `full-…` has a full mailbox, `grey-…` is greylisted, and `spam-…` rejects every
     /// content.
     static func verdict(onRecipient address: String) -> MailReply? {
         if address.hasPrefix("unknown-") { return MailReply(550, "5.1.1 No such user here") }
@@ -23,7 +23,7 @@ struct MailOffice: Sendable {
         return address.hasPrefix("grey-") ? MailReply(450, "4.7.1 Greylisted, try again later") : nil
     }
 
-    /// Records a mail that was taken, or what was refused on the way.
+    /// Records an accepted mail or a rejection.
     func record(_ event: MailEvent) {
         var headers = HeaderBlock()
         headers.append(name: ":method", value: "MAIL")
@@ -47,28 +47,28 @@ struct MailOffice: Sendable {
     }
 }
 
-/// Who may send through the sandbox's mail server.
+/// The credentials for sending through the sandbox's mail server.
 package struct MailCredentials: Sendable, Equatable {
     package var user: String
     package var password: String
 }
 
-/// Sender and recipients, as they were named in the dialogue.
+/// Sender and recipients as named in the dialogue.
 struct MailEnvelope: Sendable {
     var sender: String?
     var recipients: [String] = []
 }
 
-/// Something worth recording: a mail, or a refusal.
+/// An event to record: a mail or a rejection.
 struct MailEvent {
     let connection: UInt64
     let phase: DialoguePhase
     let envelope: MailEnvelope
-    /// Nil where it did not come so far, or could not be read.
+    /// `nil` if the dialogue ended before the mail or if the mail could not be read.
     var mail: ReceivedMail?
-    /// What was wrong with what the client said.
+    /// The protocol violation of the client, if any.
     var violation: String?
-    /// Nil where the connection was dropped.
+    /// `nil` if the connection was dropped.
     let reply: MailReply?
 
     var json: JSONValue {

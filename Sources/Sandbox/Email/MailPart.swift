@@ -25,7 +25,8 @@ struct MailPart {
 
     func header(_ name: String) -> String? { headers.first { $0.name == name }?.value }
 
-    /// The plain text and the HTML of a mail that is one of them, or offers both with the better one last.
+    /// Returns the plain text and the HTML of a mail that is one of them, or that offers both with the preferred one
+    /// last.
     func texts() throws(MailFault) -> (plain: String?, html: String?) {
         let type = header("content-type") ?? ""
         if type.hasPrefix("text/plain") { return (try decoded(), nil) }
@@ -47,7 +48,7 @@ struct MailPart {
         let closing = Array("--\(boundary)--".utf8)
         guard let end = content.firstIndex(of: closing) else { throw MailFault("the last boundary is missing") }
         var parts: [MailPart] = []
-        // What stands before the first boundary is nobody's.
+        // Lines before the first boundary belong to no part.
         for lines in content[..<end].split(separator: opening, omittingEmptySubsequences: false).dropFirst() {
             parts.append(try MailPart(lines))
         }
@@ -92,7 +93,7 @@ struct MailPart {
             guard isSoft || line.last != 0x20 && line.last != 0x09 else { throw MailFault("a line ends with a blank") }
             if !isSoft { output.append(0x0A) }
         }
-        // The last line end belongs to the boundary behind it.
+        // The last line end belongs to the boundary that follows it.
         return output.last == 0x0A ? output.dropLast() : output
     }
 }

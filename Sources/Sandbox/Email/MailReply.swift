@@ -1,4 +1,4 @@
-/// What a mail server says: a code and one line or several.
+/// A reply of a mail server: a code and one or more lines.
 struct MailReply: Sendable, Equatable {
     let code: Int
     let lines: [String]
@@ -15,7 +15,7 @@ struct MailReply: Sendable, Equatable {
 
     var isRefusal: Bool { code >= 400 }
 
-    /// In the form of RFC 5321 §4.2.
+    /// The reply in the form of RFC 5321 §4.2.
     var bytes: [UInt8] {
         var text = ""
         for (index, line) in lines.enumerated() {
@@ -27,7 +27,7 @@ struct MailReply: Sendable, Equatable {
     static let badOrder = MailReply(503, "5.5.1 Bad sequence of commands")
     static let badSyntax = MailReply(501, "5.5.4 Syntax error in parameters")
 
-    /// What a fault asks for; its reason is the text, such as `5.1.1 No such user`.
+    /// Creates the reply that a fault requests; the fault's reason is the text, such as `5.1.1 No such user`.
     init(_ fault: SandboxFault.Answer) {
         self.init(fault.status, fault.reason ?? "The sandbox was asked to say so")
     }

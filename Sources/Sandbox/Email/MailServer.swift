@@ -3,28 +3,30 @@ import HTTPServer
 import ServiceRuntime
 import Synchronization
 
-/// A mail server on two ports, one with STARTTLS and one with TLS from the start: a thread for each client.
+/// A mail server on two ports, one with STARTTLS and one with TLS from the start, with one thread per client.
 ///
-/// Runs from `start` until `stop`, also when nobody holds it any more.
+/// It runs from `start` until `stop`, even if no reference to it remains.
 final class MailServer: Sendable {
     private struct State {
         var isStopping = false
         var accepted: UInt64 = 0
-        /// Open sockets; one is closed only after it has left.
+        /// The open sockets.
+        ///
+        /// A socket is closed only after it has been removed from here.
         var sockets: [UInt64: Int32] = [:]
-        /// The port is free from then on.
+        /// Whether both ports are free again.
         var hasLeftPort = false
     }
 
-    /// Where STARTTLS is spoken, with the real port.
+    /// The address for STARTTLS, with the real port.
     let address: ListenAddress
-    /// Where TLS is spoken from the start, with the real port.
+    /// The address for TLS from the start, with the real port.
     let secureAddress: ListenAddress
     private let office: MailOffice
     private let poller: Poller
     private let state = Mutex(State())
 
-    /// More clients than that are sent away.
+    /// The maximum number of clients; further clients are rejected.
     private static let mostClients = 256
 
     static func start(_ plain: ListeningSocket, _ secure: ListeningSocket, _ office: MailOffice) throws(SandboxError)
@@ -46,7 +48,7 @@ final class MailServer: Sendable {
         }
     }
 
-    /// Takes no new clients, gives the dialogues under way at most `grace` to end, and cuts off the others.
+    /// Accepts no new clients, gives active dialogues at most `grace` to end, and cuts off the others.
     func stop(grace: Duration = .seconds(5)) async {
         state.withLock { $0.isStopping = true }
         poller.wake()
@@ -65,7 +67,7 @@ final class MailServer: Sendable {
             poller.wait(milliseconds: -1) { key in
                 let socket = Glibc.accept(key == 0 ? plain.descriptor : secure.descriptor, nil, nil)
                 if socket >= 0 { return serve(socket, isSecure: key == 1) }
-                // No descriptors or memory: epoll would report the same client again at once, for ever.
+                // No descriptors or memory: epoll would report the same client again immediately and indefinitely.
                 if errno != EAGAIN { usleep(100_000) }
             }
         }

@@ -1,4 +1,4 @@
-/// Why a mail is not taken.
+/// The reason for rejecting a mail.
 struct MailFault: Error, Equatable {
     let text: String
 
@@ -7,11 +7,11 @@ struct MailFault: Error, Equatable {
     }
 }
 
-/// A mail that has arrived and was taken apart.
+/// A parsed mail.
 struct ReceivedMail: Sendable {
     typealias Header = (name: String, value: String)
 
-    /// Unfolded and in order, as they were written; names in small letters.
+    /// The unfolded headers in their order, with values unchanged and names in lower case.
     let headers: [Header]
     let text: String?
     let html: String?
@@ -20,7 +20,7 @@ struct ReceivedMail: Sendable {
 
     func header(_ name: String) -> String? { headers.first { $0.name == name }?.value }
 
-    /// Takes the lines of a mail, unstuffed; refuses what a strict receiver would.
+    /// Parses the lines of a mail without dot stuffing, and rejects everything that a strict receiver would reject.
     static func read(_ lines: [[UInt8]]) -> Result<ReceivedMail, MailFault> {
         do throws(MailFault) {
             guard lines.allSatisfy({ $0.allSatisfy { $0 < 0x80 } }) else {
@@ -55,7 +55,7 @@ struct ReceivedMail: Sendable {
         try checkUnsubscribing(part)
     }
 
-    /// What large mailbox providers ask of everybody who sends much.
+    /// Checks the unsubscribe headers that large mailbox providers require of bulk senders.
     private static func checkUnsubscribing(_ part: MailPart) throws(MailFault) {
         let link = part.header("list-unsubscribe") ?? ""
         guard link.hasPrefix("<https://"), link.hasSuffix(">") else {
@@ -66,7 +66,7 @@ struct ReceivedMail: Sendable {
         }
     }
 
-    /// Such as `Sun, 15 Feb 2026 13:45:00 +0000`.
+    /// Whether the text is a date such as `Sun, 15 Feb 2026 13:45:00 +0000`.
     private static func isDate(_ text: String) -> Bool {
         let words = text.split(separator: " ", omittingEmptySubsequences: false)
         guard words.count == 6, words[0].count == 4, words[0].hasSuffix(","), let day = Int(words[1]),

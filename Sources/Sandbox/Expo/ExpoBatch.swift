@@ -1,16 +1,16 @@
 import BellhopRules
 
-/// The messages of a request whose form is right, one for each recipient.
+/// The messages of a well-formed request, one for each recipient.
 struct ExpoBatch: Sendable {
     /// One message to one recipient.
     struct Message: Sendable {
         let token: String
         let content: JSONObject
 
-        /// What makes a repeat recognisable on the device.
+        /// The tag by which the device recognises a repeat.
         var tag: String? { content["tag"]?.string ?? content["collapseId"]?.string }
 
-        /// The bytes of everything but the address.
+        /// The size of the message in bytes, without the address.
         var byteCount: Int {
             var content = content
             content["to"] = nil
@@ -19,7 +19,7 @@ struct ExpoBatch: Sendable {
     }
 
     let messages: [Message]
-    /// Whether it came as one object, which is answered with one ticket and not with an array.
+    /// Whether the request was a single object, which is answered with one ticket instead of an array.
     let isSingle: Bool
 
     static let limit = 100

@@ -1,6 +1,6 @@
 import BellhopRules
 
-/// Why Expo takes nothing of a request: `{"errors": [{"code": …, "message": …}]}`.
+/// Expo's rejection of a whole request: `{"errors": [{"code": …, "message": …}]}`.
 struct ExpoError: Error {
     let status: Int
     let code: String
@@ -40,7 +40,9 @@ struct ExpoError: Error {
         "A request may ask for 1000 receipts at most."
     )
 
-    /// The tokens of each project, so that the sender can tell them apart.
+    /// Returns the error for tokens of several projects.
+    ///
+    /// It lists the tokens of each project, so that the sender can separate them.
     static func mixed(_ projects: [String: [String]]) -> ExpoError {
         var error = ExpoError(
             400,
@@ -55,7 +57,9 @@ struct ExpoError: Error {
         return error
     }
 
-    /// The answer that a fault asks for: a gateway's errors are pages, all others are Expo's.
+    /// Returns the answer that a fault requests.
+    ///
+    /// A gateway's errors are HTML pages; all others have Expo's form.
     static func answer(to fault: SandboxFault.Answer) -> ProviderAnswer {
         let isPage = fault.reason == nil && (fault.status < 400 || [404, 413, 502, 504].contains(fault.status))
         guard !isPage else {

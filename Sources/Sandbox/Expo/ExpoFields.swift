@@ -1,6 +1,6 @@
 import BellhopRules
 
-/// Holds a message against the fields that Expo has; a name that is not among them is refused.
+/// Validates a message against Expo's fields; an unknown name is rejected.
 enum ExpoFields {
     private enum Kind {
         case text
@@ -9,7 +9,7 @@ enum ExpoFields {
         case number
         case object
         case choice([String])
-        /// A name, nothing, or what a critical alert wants.
+        /// A name, null, or the object of a critical alert.
         case sound
         /// `{"image": …}`.
         case richContent
@@ -26,7 +26,7 @@ enum ExpoFields {
         "targetContentId": .text, "filterCriteria": .text, "relevanceScore": .number,
     ]
 
-    /// The first thing that is wrong, in the service's words; nil where nothing is.
+    /// Returns the first violation in the service's wording; `nil` if there is none.
     static func violation(in message: JSONObject, at place: String) -> String? {
         guard message["to"] != nil else { return "\"\(place).to\" is required" }
         for member in message.members {
@@ -38,7 +38,7 @@ enum ExpoFields {
         return nil
     }
 
-    /// What the value should have been; nil where it is.
+    /// Returns the expected kind of value; `nil` if the value has it.
     private static func expectation(_ value: JSONValue, _ kind: Kind) -> String? {
         switch kind {
         case .text: value.string == nil ? "a string" : nil
@@ -55,7 +55,7 @@ enum ExpoFields {
         }
     }
 
-    /// Nil for what is neither one token nor several.
+    /// Returns `nil` if the value is neither one token nor several.
     static func recipients(_ value: JSONValue?) -> [String]? {
         if let token = value?.string { return [token] }
         guard let elements = value?.array, !elements.isEmpty else { return nil }

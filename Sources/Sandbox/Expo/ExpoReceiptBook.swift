@@ -3,7 +3,9 @@ import Foundation
 import ServiceRuntime
 import Synchronization
 
-/// The receipts of what was taken: each is there after a while, and gone after a day.
+/// The receipts of accepted messages.
+///
+/// Each becomes available after a delay and expires after a day.
 final class ExpoReceiptBook: Sendable {
     private struct Entry {
         let receipt: JSONValue
@@ -12,14 +14,14 @@ final class ExpoReceiptBook: Sendable {
 
     private struct State {
         var entries: [String: Entry] = [:]
-        /// In the order of their coming, so that the oldest can give way.
+        /// The tickets in the order of issue, so that the oldest can be removed.
         var order = Queue<String>()
     }
 
     private let delay: Duration
     private let state = Mutex(State())
 
-    /// How many are kept at most.
+    /// The maximum number of receipts kept.
     private static let capacity = 200_000
     private static let lifetime = Duration.seconds(86_400)
 
@@ -27,7 +29,7 @@ final class ExpoReceiptBook: Sendable {
         self.delay = delay
     }
 
-    /// A ticket that nobody else has; nil for a message of which there never is a receipt.
+    /// Issues a unique ticket; `receipt` is `nil` for a message that never gets a receipt.
     func issue(_ receipt: JSONValue?, now: Instant, late: Duration = .zero) -> String {
         let ticket = UUID().uuidString.lowercased()
         guard let receipt else { return ticket }
@@ -40,7 +42,7 @@ final class ExpoReceiptBook: Sendable {
         return ticket
     }
 
-    /// Those of the tickets whose receipt is there, each once.
+    /// Returns the available receipts of the tickets, each once.
     func receipts(of tickets: [String], now: Instant) -> [(String, JSONValue)] {
         state.withLock { state in
             Set(tickets).compactMap { ticket in

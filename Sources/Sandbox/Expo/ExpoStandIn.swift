@@ -2,11 +2,15 @@ import BellhopRules
 import Compression
 import ServiceRuntime
 
-/// Stands in for `https://exp.host`: messages by the hundred, a ticket for each, and receipts some time later.
+/// Emulates `https://exp.host`: up to a hundred messages per request, a ticket for each, and receipts some time later.
 ///
-/// The token says what becomes of a message that is right (`ExpoToken`). Faults befall whole requests by their path
-/// (`push/send`, `push/getReceipts`), single messages by their token, and single receipts by `receipt` or `receipt
-/// <token>`: for those two the reason is Expo's word for one message, such as `MessageRateExceeded`, and a delay or a
+/// The token decides the outcome of a valid message (`ExpoToken`). Faults apply to three kinds of objects:
+///
+/// - whole requests, matched by their path (`push/send`, `push/getReceipts`)
+/// - single messages, matched by their token
+/// - single receipts, matched by `receipt` or `receipt <token>`
+///
+/// For messages and receipts, the reason is Expo's error for one message, such as `MessageRateExceeded`. A delay or a
 /// drop makes a receipt late or lost.
 final class ExpoStandIn: ProviderStandIn {
     let name = ProviderName.expo
@@ -70,7 +74,7 @@ final class ExpoStandIn: ProviderStandIn {
         }
     }
 
-    /// In JSON; packed as a reader may ask for.
+    /// Returns the value as JSON, compressed if the client requested it.
     private static func answer(_ value: JSONValue, isPacked: Bool) -> HTTP2Answer {
         let body = JSONWriter.canonicalBytes(of: value)
         guard isPacked, let packed = Gzip.compressed(body) else { return .json(200, body) }
@@ -94,7 +98,7 @@ final class ExpoStandIn: ProviderStandIn {
         }
     }
 
-    /// What is wrong with a message although its request is taken.
+    /// Returns the error of a message whose request is otherwise accepted.
     private static func objection(to message: ExpoBatch.Message) -> String? {
         if ExpoToken(message.token) == nil { return "\"\(message.token)\" is not a valid Expo push token" }
         return message.byteCount > largestMessage ? "the message is larger than \(largestMessage) bytes" : nil
@@ -127,7 +131,7 @@ final class ExpoStandIn: ProviderStandIn {
         return ["status": "ok", "id": .string(ticket)]
     }
 
-    /// Nil where there never is one.
+    /// Returns `nil` if the message never gets a receipt.
     private static func receipt(
         _ message: ExpoBatch.Message,
         _ token: ExpoToken,

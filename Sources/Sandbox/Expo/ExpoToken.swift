@@ -1,21 +1,21 @@
-/// A push token of Expo's, and what it says of its device here.
+/// A push token of Expo, which also decides the outcome of its messages in the sandbox.
 ///
-/// `ExponentPushToken[name]` (or `ExpoPushToken[name]`) is of the project `@sandbox/app`, `ExponentPushToken[other:name]`
-/// of `@sandbox/other`. A bare UUID is a token, too.
+/// `ExponentPushToken[name]` (or `ExpoPushToken[name]`) belongs to the project `@sandbox/app`,
+/// `ExponentPushToken[other:name]` to `@sandbox/other`. A bare UUID is also a token.
 struct ExpoToken {
     let text: String
-    /// Such as `@sandbox/app`.
+    /// A project such as `@sandbox/app`.
     let project: String
-    /// What the beginning of its name says becomes of a message; nil for a device that is well.
+    /// The outcome that the beginning of the name requests; `nil` for a device that accepts messages.
     let fate: Fate?
 
-    /// What becomes of a message to a device that is not well.
+    /// The outcome of a message to a device with a failure.
     enum Fate: Equatable {
-        /// The ticket says so at once.
+        /// The ticket already reports the error.
         case ticket(String)
-        /// Expo takes the message, and the receipt says so.
+        /// Expo accepts the message, and the receipt reports the error.
         case receipt(String)
-        /// There never is a receipt.
+        /// The message never gets a receipt.
         case noReceipt
     }
 
@@ -26,7 +26,7 @@ struct ExpoToken {
         ("silent-", .noReceipt),
     ]
 
-    /// Nil for what is no token of Expo's.
+    /// Returns `nil` for a text that is not a token of Expo.
     init?(_ text: String) {
         guard let inside = Self.inside(text) else { return nil }
         self.text = text
@@ -36,7 +36,7 @@ struct ExpoToken {
         fate = Self.fates.first { name.hasPrefix($0.prefix) }?.fate
     }
 
-    /// What stands in the brackets, or the whole of a UUID.
+    /// Returns the text in the brackets, or the whole text if it is a UUID.
     private static func inside(_ text: String) -> String? {
         for opening in ["ExponentPushToken[", "ExpoPushToken["] where text.hasPrefix(opening) && text.hasSuffix("]") {
             let inside = text.dropFirst(opening.count).dropLast()

@@ -1,5 +1,5 @@
 extension FCMError {
-    /// FCM's own error codes with the canonical name that goes with each.
+    /// FCM's own error codes with the canonical name of each.
     private static let canonicalNames = [
         "INVALID_ARGUMENT": "INVALID_ARGUMENT",
         "UNREGISTERED": "NOT_FOUND",
@@ -12,7 +12,7 @@ extension FCMError {
         "UNSPECIFIED_ERROR": "UNKNOWN",
     ]
 
-    /// The error of a status, where nothing else is known.
+    /// Returns the error for a status if nothing else is known.
     private static func usual(_ status: Int) -> (canonical: String, errorCode: String?) {
         switch status {
         case 401: ("UNAUTHENTICATED", nil)
@@ -26,9 +26,12 @@ extension FCMError {
         }
     }
 
-    /// The answer that a fault asks for: a gateway's errors are pages, all others are FCM's.
+    /// Returns the answer that a fault requests.
     ///
-    /// A reason that is one of FCM's codes comes with its detail; any other stands as the canonical name alone.
+    /// A gateway's errors are HTML pages; all others have FCM's form.
+    ///
+    /// If the reason is one of FCM's codes, the answer includes its detail; any other reason appears only as the
+    /// canonical name.
     static func answer(to fault: SandboxFault.Answer) -> ProviderAnswer {
         let isPage = fault.reason == nil && (fault.status < 400 || [413, 502, 504].contains(fault.status))
         guard !isPage else {

@@ -3,10 +3,10 @@ import BellhopRules
 /// An error of FCM in the form of Google's services.
 struct FCMError: Error, Equatable {
     let status: Int
-    /// Google's own name of the error, such as `INVALID_ARGUMENT`.
+    /// Google's name of the error, such as `INVALID_ARGUMENT`.
     let canonical: String
     let message: String
-    /// FCM's name of the error, in a detail of its own; many answers have none.
+    /// FCM's name of the error, in a separate detail; many answers have none.
     var errorCode: String?
     var violations: [FCMViolation] = []
     /// The reason of an `ErrorInfo` detail.
@@ -19,7 +19,7 @@ struct FCMError: Error, Equatable {
         self.errorCode = errorCode
     }
 
-    /// What an answer with this error looks like.
+    /// The answer that carries this error.
     var answer: ProviderAnswer {
         var error: JSONObject = [
             "code": .whole(status), "message": .string(message), "status": .string(canonical),
@@ -34,7 +34,9 @@ struct FCMError: Error, Equatable {
         return ProviderAnswer(http: .json(status, body, fields), reason: errorCode ?? canonical)
     }
 
-    /// FCM's own detail last: whoever takes the first one only has understood the format wrongly.
+    /// The details, with FCM's own detail last.
+    ///
+    /// This order exposes clients that read only the first one and thus misinterpret the format.
     private var details: [JSONValue] {
         var details: [JSONValue] = []
         if !violations.isEmpty {
@@ -61,7 +63,7 @@ struct FCMError: Error, Equatable {
 }
 
 extension FCMError {
-    /// A body whose form is wrong.
+    /// Returns the error for a malformed body.
     static func malformed(_ violations: [FCMViolation]) -> FCMError {
         let message = violations.map(\.description).joined(separator: "\n")
         var error = FCMError(400, "INVALID_ARGUMENT", message)
@@ -69,7 +71,7 @@ extension FCMError {
         return error
     }
 
-    /// A message that breaks a rule.
+    /// Returns the error for a message that breaks a rule.
     static func invalid(_ violations: [FCMViolation]) -> FCMError {
         var error = malformed(violations)
         error.errorCode = "INVALID_ARGUMENT"
@@ -103,7 +105,7 @@ extension FCMError {
         return error
     }()
 
-    /// An access token that has expired, or one that was never handed out.
+    /// Returns the error for an access token that has expired, or that was never issued.
     static func badCredentials(hasExpired: Bool) -> FCMError {
         var error = FCMError(401, "UNAUTHENTICATED", "Request had invalid authentication credentials. " + expected)
         error.errorInfo = hasExpired ? "ACCESS_TOKEN_EXPIRED" : "ACCESS_TOKEN_TYPE_UNSUPPORTED"
@@ -126,9 +128,9 @@ extension FCMError {
         + "See https://developers.google.com/identity/sign-in/web/devconsole-project."
 }
 
-/// One thing that is wrong with one field of a request.
+/// One error in one field of a request.
 struct FCMViolation: Sendable, Equatable {
-    /// Such as `message.android.ttl`.
+    /// A field such as `message.android.ttl`.
     let field: String
     let description: String
 }

@@ -1,4 +1,4 @@
-/// What a field of a message may hold, in the JSON form of protocol buffers.
+/// The type of a message's field, in the JSON form of protocol buffers.
 indirect enum FCMFieldKind: Sendable {
     case text
     case flag
@@ -6,9 +6,9 @@ indirect enum FCMFieldKind: Sendable {
     case number
     /// A string such as `3600s` or `1.5s`.
     case duration
-    /// A string as RFC 3339 has it.
+    /// A string in the format of RFC 3339.
     case timestamp
-    /// One of the names; `lowerCaseToo` where the service takes them in small letters as well.
+    /// One of the names; `lowerCaseToo` if the service also accepts them in lower case.
     case choice(type: String, Set<String>, lowerCaseToo: Bool)
     /// An object of strings.
     case texts
@@ -18,7 +18,7 @@ indirect enum FCMFieldKind: Sendable {
     case object
 }
 
-/// The fields of one kind of message; a name that is not among them is refused.
+/// The fields of one kind of message; an unknown name is rejected.
 struct FCMMessageType: Sendable {
     private let fields: [String: FCMFieldKind]
 
@@ -26,7 +26,7 @@ struct FCMMessageType: Sendable {
         self.fields = fields
     }
 
-    /// The field of a name as it is documented, `collapse_key`, or as JSON also has it, `collapseKey`.
+    /// Returns the field of a name in its documented form, `collapse_key`, or in its JSON form, `collapseKey`.
     func field(_ name: String) -> (name: String, kind: FCMFieldKind)? {
         if let kind = fields[name] { return (name, kind) }
         let documented = Self.documentedName(name)

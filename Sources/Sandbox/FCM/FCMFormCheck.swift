@@ -1,10 +1,10 @@
 import BellhopRules
 
-/// Holds a body against the schema, as the service's own reader of JSON does before anything looks at the meaning.
+/// Validates a body against the schema, as the service's JSON parser does before anything evaluates the content.
 struct FCMFormCheck {
     private(set) var violations: [FCMViolation] = []
 
-    /// Everything that is wrong with the form of a body.
+    /// Returns all errors in the form of a body.
     static func violations(in body: JSONObject) -> [FCMViolation] {
         var check = FCMFormCheck()
         check.walk(body, FCMSchema.request, at: "")
@@ -75,7 +75,7 @@ struct FCMFormCheck {
         violations.append(FCMViolation(field: field, description: description))
     }
 
-    /// The shape of RFC 3339, `2026-02-15T13:45:00.5Z`, without a look at the calendar.
+    /// Whether the text has the form of RFC 3339, `2026-02-15T13:45:00.5Z`; the calendar is not checked.
     private static func isTimestamp(_ text: String) -> Bool {
         let shape = text.utf8.map { (0x30...0x39).contains($0) ? UInt8(ascii: "0") : $0 }
         guard shape.starts(with: "0000-00-00T00:00:00".utf8) else { return false }
@@ -90,7 +90,7 @@ struct FCMFormCheck {
     }
 }
 
-/// A span of time as protocol buffers write it: seconds with at most nine decimals, and an `s`.
+/// A time span in the notation of protocol buffers: seconds with at most nine decimals, and an `s`.
 struct FCMDuration: Equatable {
     /// Rounded towards zero.
     let seconds: Int64

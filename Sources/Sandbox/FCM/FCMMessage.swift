@@ -1,24 +1,24 @@
 import BellhopRules
 
-/// A message whose form is right: its fields are of their types, by whichever of their two names they came.
+/// A well-formed message: its fields have their types, under either of their two names.
 struct FCMMessage {
     let root: JSONObject
 
-    /// The value of a field by its documented name; null counts as absent.
+    /// Returns the value of a field by its documented name; null counts as absent.
     static func field(_ name: String, of object: JSONObject?) -> JSONValue? {
         guard let object else { return nil }
         let found = object[name] ?? object[camelCase(name)]
         return found == .null ? nil : found
     }
 
-    /// The field at the end of a way of documented names.
+    /// Returns the field at the end of a path of documented names.
     subscript(way: String...) -> JSONValue? {
         var value: JSONValue? = .object(root)
         for name in way { value = Self.field(name, of: value?.object) }
         return value
     }
 
-    /// What makes a repeat recognisable on the device, whichever platform it is.
+    /// The tag by which the device recognises a repeat, on every platform.
     var tag: String? {
         if let tag = self["android", "notification", "tag"]?.string { return tag }
         let headers = self["apns", "headers"]?.object?.members ?? []

@@ -1,10 +1,10 @@
 import BellhopRules
 
-/// What the service asks of a message beyond its form.
+/// The rules of the service that go beyond a message's form.
 struct FCMMessageRules {
-    /// The longest time to live: four weeks.
+    /// The longest time to live in seconds: four weeks.
     static let longestTTL: Int64 = 2_419_200
-    /// What a message to a device may measure, and one to a topic.
+    /// The maximum sizes in bytes of a message to a device and of a message to a topic.
     static let deviceBytes = 4_096
     static let topicBytes = 2_048
 
@@ -15,7 +15,7 @@ struct FCMMessageRules {
         self.message = message
     }
 
-    /// Everything that is wrong; the size is judged apart, since the service tells it apart.
+    /// Returns all violations except the size, which the service reports separately.
     static func violations(in message: FCMMessage) -> [FCMViolation] {
         var rules = FCMMessageRules(message)
         rules.checkTarget()

@@ -1,6 +1,6 @@
 import BellhopRules
 
-/// How large a message is for each platform: the bytes of its keys and values, without the syntax around them.
+/// The size of a message: the bytes of its keys and values for each platform, without the surrounding syntax.
 struct FCMMessageSize {
     /// The largest of the platforms' sizes.
     let bytes: Int

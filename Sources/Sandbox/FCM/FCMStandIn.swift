@@ -2,10 +2,10 @@ import BellhopRules
 import ServiceRuntime
 import Synchronization
 
-/// Stands in for `https://fcm.googleapis.com`: one message per request, to a device, a topic or a condition.
+/// Emulates `https://fcm.googleapis.com`: one message per request, to a device, a topic or a condition.
 ///
-/// The device token says what becomes of a message that is right: `dead-…` is no longer registered, `invalid-…` never
-/// was a token, `mismatch-…` belongs to another project, and every other one gets its push.
+/// The device token decides the outcome of a valid message: `dead-…` is no longer registered, `invalid-…` never was a
+/// token and `mismatch-…` belongs to another project. Every other device gets its push.
 final class FCMStandIn: ProviderStandIn {
     let name = ProviderName.fcm
     private let tokens: AccessTokens
@@ -37,7 +37,7 @@ final class FCMStandIn: ProviderStandIn {
         FCMError.answer(to: fault)
     }
 
-    /// Nil for anything but a `POST` of `/v1/projects/{project}/messages:send`.
+    /// Returns `nil` for anything except a `POST` to `/v1/projects/{project}/messages:send`.
     private static func projectID(_ request: HTTP2Request) -> String? {
         let parts = request.path.split(separator: "/", omittingEmptySubsequences: false)
         guard request.method == "POST", parts.count == 5, parts[4] == "messages:send", !parts[3].isEmpty else {
@@ -85,7 +85,7 @@ final class FCMStandIn: ProviderStandIn {
         return token.hasPrefix("mismatch-") ? .senderMismatch : nil
     }
 
-    /// In the shape of the real ones: a time in microseconds and a number that no other message has.
+    /// Returns an id in the form of the real ones: a time in microseconds and a number that no other message has.
     private func nextMessageID(_ now: Instant) -> String {
         let number = sent.wrappingAdd(1, ordering: .relaxed).newValue
         let digits = String(number, radix: 16)
@@ -117,9 +117,9 @@ final class FCMStandIn: ProviderStandIn {
     }
 }
 
-/// A body whose form is right.
+/// A well-formed body.
 private struct FCMBody {
     let message: FCMMessage
-    /// `validate_only`: everything is checked and nothing sent.
+    /// The value of `validate_only`: everything is checked and nothing is sent.
     let isRehearsal: Bool
 }

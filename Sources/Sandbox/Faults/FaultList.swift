@@ -2,9 +2,11 @@ import BellhopRules
 import ServiceRuntime
 import Synchronization
 
-/// The faults that are set, in order: of those that match a request, the first that rate and count allow befalls it.
+/// The configured faults in order.
+///
+/// Of the faults that match a request, the first that its rate and its count allow is applied.
 final class FaultList: Sendable {
-    /// A fault, and how many requests it has befallen.
+    /// A fault, and the number of requests it was applied to.
     struct Entry: Sendable, Equatable {
         let fault: SandboxFault
         var fired = 0
@@ -30,7 +32,7 @@ final class FaultList: Sendable {
         state.withLock { $0.entries = faults.map { Entry(fault: $0) } }
     }
 
-    /// The fault that befalls a request, counted.
+    /// Returns the fault for a request and counts it.
     func take(_ provider: ProviderName, token: String?, path: String, phase: DialoguePhase? = nil) -> SandboxFault? {
         state.withLock { state in
             for index in state.entries.indices {
@@ -47,7 +49,7 @@ final class FaultList: Sendable {
 }
 
 extension FaultList.Entry {
-    /// As it was set, with `fired` beside it.
+    /// The fault in the form in which it was set, with `fired` added.
     var json: JSONValue {
         var object: JSONObject = [
             "provider": .string(fault.provider.rawValue), "rate": .number(fault.rate), "fired": .whole(fired),
@@ -74,7 +76,9 @@ extension FaultList.Entry {
 }
 
 extension JSONValue {
-    /// A number that may have a fraction; read back from its text, since the rules' JSON keeps numbers as texts.
+    /// Returns a number that may have a fraction.
+    ///
+    /// It is parsed from its text because the rules' JSON stores numbers as text.
     fileprivate static func number(_ value: Double) -> JSONValue {
         if let whole = Int(exactly: value) { return .whole(whole) }
         return (try? JSONParser().parse(Array("\(value)".utf8)).get()) ?? .null

@@ -1,8 +1,8 @@
 import BellhopRules
 
-/// Reads the array of `PUT /faults`; says where the first fault in the faults is.
+/// Reads the array of `PUT /faults` and reports the position of the first error in it.
 enum FaultReader {
-    /// What is wrong, and where, as a JSON pointer.
+    /// An error in the input, with its position as a JSON pointer.
     struct Refusal: Error, Equatable {
         let place: String
         let message: String
@@ -50,7 +50,7 @@ enum FaultReader {
         return fault.limited(toRate: rate ?? 1, count: count)
     }
 
-    /// At most one of the effects; a delay may stand beside each, and alone.
+    /// Returns at most one effect; a delay may accompany each effect or be used alone.
     private static func effect(_ scope: JSONScope, isDelayed: Bool) -> SandboxFault.Effect? {
         var found: [(key: String, effect: SandboxFault.Effect)] = []
         if let answer = answer(scope) { found.append(("status", .answer(answer))) }
@@ -85,7 +85,7 @@ enum FaultReader {
         return status.map { SandboxFault.Answer(status: $0, reason: reason, retryAfter: retryAfter) }
     }
 
-    /// Seconds, or a text (a date of HTTP) that goes out as it is.
+    /// Returns seconds, or a text (such as an HTTP date) that is sent unchanged.
     private static func retryAfter(_ value: JSONValue) -> String? {
         if let seconds = value.number?.int64, seconds >= 0 { return String(seconds) }
         let isText = value.string.map { !$0.isEmpty && $0.utf8.allSatisfy { (0x20...0x7E).contains($0) } } ?? false

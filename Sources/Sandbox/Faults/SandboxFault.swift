@@ -1,10 +1,10 @@
-/// Something that shall go wrong, or slowly.
+/// A failure or delay that the sandbox produces on request.
 package struct SandboxFault: Sendable, Equatable {
-    /// What is answered in place of the normal answer.
+    /// The answer that replaces the normal answer.
     package struct Answer: Sendable, Equatable {
-        /// 300 to 599.
+        /// The status, 300 to 599.
         package var status: Int
-        /// The provider's word for it, such as `QUOTA_EXCEEDED`; the usual one of the status unless given.
+        /// The provider's reason, such as `QUOTA_EXCEEDED`; by default the usual one of the status.
         package var reason: String?
         /// The value of a `Retry-After` header.
         package var retryAfter: String?
@@ -17,32 +17,32 @@ package struct SandboxFault: Sendable, Equatable {
     }
 
     package enum Effect: Sendable, Equatable {
-        /// The normal answer, late.
+        /// The normal answer, delayed.
         case delay
         case answer(Answer)
-        /// The normal answer, its body one byte at a time with this span before each.
+        /// The normal answer, its body one byte at a time with this interval before each byte.
         case drip(every: Duration)
-        /// The request is taken in and recorded, and the connection closed without an answer.
+        /// The request is read and recorded, and the connection is closed without an answer.
         case drop
-        /// The same after the head and half of the body of the normal answer.
+        /// The same, after the head and half of the body of the normal answer.
         case partial
-        /// The request is taken in and recorded, and its stream ended without an answer; the connection goes on.
+        /// The request is read and recorded, and its stream ends without an answer; the connection stays open.
         case reset
-        /// The request is recorded and called unprocessed, and the connection takes no other after it.
+        /// The request is recorded and reported as unprocessed, and the connection accepts no further requests.
         case goAway
     }
 
     package var provider: ProviderName
-    /// A part of the device token or of the path; nil matches every request of the provider.
+    /// A part of the device token or of the path; `nil` matches every request of the provider.
     package var match: String?
     package var effect: Effect
-    /// Before the effect.
+    /// The delay before the effect.
     package var delay: Duration
-    /// The share of the matching requests that it befalls, 0 to 1.
+    /// The fraction of the matching requests that the fault applies to, 0 to 1.
     package var rate: Double
-    /// How many requests it befalls before it is over; nil for no end.
+    /// The number of requests that the fault applies to; `nil` for no limit.
     package var count: Int?
-    /// For mail alone: the step of the dialogue that it befalls, after the content unless given.
+    /// For mail only: the step of the dialogue that the fault applies to, by default the end of the content.
     package var phase: DialoguePhase?
 
     package init(
@@ -59,14 +59,14 @@ package struct SandboxFault: Sendable, Equatable {
         count = nil
     }
 
-    /// The same fault at another step of a dialogue.
+    /// Returns the same fault for another step of a dialogue.
     package func inDialogue(at phase: DialoguePhase) -> SandboxFault {
         var fault = self
         fault.phase = phase
         return fault
     }
 
-    /// The same fault for a share of the requests, a number of times, or both.
+    /// Returns the same fault limited to a fraction of the requests, to a number of requests, or both.
     package func limited(toRate rate: Double = 1, count: Int? = nil) -> SandboxFault {
         var fault = self
         fault.rate = min(max(rate, 0), 1)
@@ -81,7 +81,7 @@ package struct SandboxFault: Sendable, Equatable {
     }
 }
 
-/// The steps of a dialogue with a mail server, by which a fault says where it strikes.
+/// The steps of a dialogue with a mail server, at which a fault can be applied.
 package enum DialoguePhase: String, CaseIterable, Sendable {
     case connect
     case ehlo
@@ -90,6 +90,6 @@ package enum DialoguePhase: String, CaseIterable, Sendable {
     case mail
     case rcpt
     case data
-    /// After the content.
+    /// The step after the content.
     case endOfData = "end-of-data"
 }

@@ -1,6 +1,8 @@
 import CNGHTTP2
 
-/// Lays out the fields of an answer as libnghttp2 wants them; kept and used again, so that an answer costs no memory.
+/// Stores the fields of an answer in the layout that libnghttp2 requires.
+///
+/// The buffers are reused, so that an answer allocates no memory.
 struct AnswerFields {
     private var text: [UInt8] = []
     private var lengths: [(name: Int, value: Int)] = []

@@ -1,16 +1,16 @@
-/// What goes back on a stream.
+/// An answer on a stream.
 struct HTTP2Answer: Sendable, Equatable {
     struct Field: Sendable, Equatable {
-        /// In small letters.
+        /// The name in lower case.
         let name: String
         let value: String
     }
 
     let status: Int
-    /// Without `:status` and `content-length`, which the server adds.
+    /// The fields without `:status` and `content-length`, which the server adds.
     var fields: [Field]
     let body: [UInt8]
-    /// From this answer on its client may open as many streams as any other.
+    /// Whether the client may open the full number of streams from this answer on.
     var provesClient = false
 
     init(status: Int, fields: [Field] = [], body: [UInt8] = []) {
@@ -19,13 +19,13 @@ struct HTTP2Answer: Sendable, Equatable {
         self.body = body
     }
 
-    /// An answer in JSON that is encoded already.
+    /// Returns an answer with JSON that is already encoded.
     static func json(_ status: Int, _ body: [UInt8], _ fields: [Field] = []) -> HTTP2Answer {
         let type = Field(name: "content-type", value: "application/json; charset=UTF-8")
         return HTTP2Answer(status: status, fields: [type] + fields, body: body)
     }
 
-    /// An answer in HTML, as the front ends of the providers give it for what never reached the service.
+    /// Returns an answer in HTML, as the providers' front ends give it for requests that never reached the service.
     static func html(_ status: Int, _ title: String) -> HTTP2Answer {
         let type = Field(name: "content-type", value: "text/html; charset=UTF-8")
         let page = "<!DOCTYPE html>\n<html lang=en>\n<title>Error \(status) (\(title))!!1</title>\n</html>\n"

@@ -1,29 +1,33 @@
-/// Decides what becomes of requests; called on the thread of the server's loop, so it must not wait for anything.
+/// Decides the outcome of requests.
+///
+/// It is called on the thread of the server's loop, so it must not wait.
 protocol HTTP2Handler: Sendable {
-    /// False spares the collecting of headers and bodies: requests then come without either.
+    /// Whether the handler reads headers and bodies.
+    ///
+    /// If false, they are not collected, and requests arrive without them.
     var readsContent: Bool { get }
 
     func react(to request: HTTP2Request) -> HTTP2Reaction
 }
 
-/// What a handler does about a request.
+/// A handler's reaction to a request.
 struct HTTP2Reaction: Sendable {
     enum Action: Sendable {
         case answer(HTTP2Answer)
-        /// The head at once, then a byte of the body each time that the span has passed, and the end with the last one.
+        /// The head immediately, then one byte of the body per interval; the stream ends with the last byte.
         case answerSlowly(HTTP2Answer, every: Duration)
         /// The head and half of the body; then the connection ends.
         case answerPartly(HTTP2Answer)
         /// The stream ends without an answer.
         case resetStream
-        /// The client is told that this request was not processed and no other will be; those before it are.
+        /// The client is told that neither this request nor any later one is processed; earlier requests are.
         case goAway
-        /// The connection ends without an answer to this request; answers given before still go out.
+        /// The connection ends without an answer to this request; earlier answers are still sent.
         case dropConnection
     }
 
     let action: Action
-    /// How long to wait before the action; zero acts at once.
+    /// The delay before the action; with zero, it is immediate.
     let delay: Duration
 
     init(_ action: Action, after delay: Duration = .zero) {

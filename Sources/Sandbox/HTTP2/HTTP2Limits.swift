@@ -1,16 +1,16 @@
-/// How much a client may ask of the HTTP/2 server.
+/// The limits for clients of the HTTP/2 server.
 package struct HTTP2Limits: Sendable {
     /// Streams that one connection may have open (`SETTINGS_MAX_CONCURRENT_STREAMS`).
     package var concurrentStreams: UInt32
-    /// The same for a client that no answer has called proven yet (`HTTP2Answer.provesClient`); nil for no difference.
+    /// The same limit before an answer proves the client (`HTTP2Answer.provesClient`); `nil` for the same limit.
     package var unprovenStreams: UInt32?
-    /// Names and values of one request together; more is answered with 431.
+    /// Maximum bytes of the names and values of one request together; larger requests are answered with 431.
     package var headerBytes: Int
-    /// A longer body is read to its end, thrown away, and answered with 413.
+    /// Maximum bytes of a body; a longer body is read to its end, discarded and answered with 413.
     package var bodyBytes: Int
-    /// Connections at once; more wait unaccepted.
+    /// Maximum open connections; further ones wait unaccepted.
     package var connections: Int
-    /// From the accepted connection to the end of the TLS handshake; whoever takes longer is cut off.
+    /// Maximum time from the accepted connection to the end of the TLS handshake; slower clients are cut off.
     package var handshakeTimeout: Duration
 
     package init(

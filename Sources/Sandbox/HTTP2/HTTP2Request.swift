@@ -1,10 +1,10 @@
-/// A request that has arrived whole.
+/// A request that has been received completely.
 struct HTTP2Request: Sendable {
-    /// Counts the connections of a server from 1.
+    /// The connection's number in its server, starting at 1.
     let connection: UInt64
-    /// Pseudo-headers such as `:path` are among them; empty where the handler does not read content.
+    /// The fields, including pseudo-headers such as `:path`; empty if the handler does not read content.
     let headers: HeaderBlock
-    /// Empty where the handler does not read content.
+    /// Empty if the handler does not read content.
     let body: [UInt8]
 
     var method: String { headers[":method"] ?? "" }

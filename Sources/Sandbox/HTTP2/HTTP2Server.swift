@@ -2,15 +2,15 @@ import HTTPServer
 import ServiceRuntime
 import TLS
 
-/// A server of HTTP/2 over TLS: one thread, any number of connections and streams, answers now or later.
+/// An HTTP/2 server over TLS with one thread and any number of connections and streams; answers may be delayed.
 ///
-/// Runs from `start` until `stop`, also when nobody holds it any more.
+/// It runs from `start` until `stop`, even if no reference to it remains.
 final class HTTP2Server: Sendable {
-    /// Where it listens, with the real port where any was asked for.
+    /// The address on which it listens, with the real port if port 0 was requested.
     let address: ListenAddress
     let loop: ServerLoop
 
-    /// Listens and serves from the return of this call on.
+    /// Starts to listen; requests are served as soon as this call returns.
     static func start(
         listen: ListenAddress,
         identity: TLSIdentity,
@@ -21,7 +21,7 @@ final class HTTP2Server: Sendable {
         return try start(try .listen(on: listen), tls, limits, handler)
     }
 
-    /// The part behind an open socket, so that its port is known to whoever makes the handler.
+    /// Starts on an open socket, so that the port is known before the handler is created.
     static func start(
         _ socket: ListeningSocket,
         _ tls: TLSServerContext,
@@ -39,10 +39,10 @@ final class HTTP2Server: Sendable {
         self.loop = loop
     }
 
-    /// Open connections, those in their handshake among them.
+    /// Open connections, including those in their handshake.
     var openConnections: Int { loop.openConnections }
 
-    /// Takes no new connections and streams, gives the open ones at most `grace`, closes everything.
+    /// Accepts no new connections and streams, gives open ones at most `grace` to end, and then closes everything.
     func stop(grace: Duration = .seconds(5)) async {
         await loop.stop(grace: grace)
     }

@@ -1,4 +1,6 @@
-/// The fields of a request, kept as the bytes that came: texts are made only of what somebody reads.
+/// A request's fields, stored as the received bytes.
+///
+/// Strings are created only for fields that are read.
 struct HeaderBlock: Sendable {
     private struct Extent {
         let start: Int
@@ -9,10 +11,10 @@ struct HeaderBlock: Sendable {
     private var bytes: [UInt8] = []
     private var extents: [Extent] = []
 
-    /// Names and values together.
+    /// The bytes of all names and values together.
     var byteCount: Int { bytes.count }
 
-    /// Appends one field; HTTP/2 has its names in small letters already.
+    /// Appends one field; names are already in lower case in HTTP/2.
     mutating func append(name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>) {
         if extents.isEmpty {
             bytes.reserveCapacity(512)
@@ -30,7 +32,7 @@ struct HeaderBlock: Sendable {
         name.withUTF8 { name in value.withUTF8 { value in append(name: name, value: value) } }
     }
 
-    /// The first value of a name in small letters; nil where the request did not have it.
+    /// Returns the first value of a name in lower case; `nil` if the request does not have the field.
     subscript(name: String) -> String? {
         for extent in extents where extent.nameLength == name.utf8.count {
             guard bytes[extent.start..<extent.start + extent.nameLength].elementsEqual(name.utf8) else { continue }
@@ -39,7 +41,7 @@ struct HeaderBlock: Sendable {
         return nil
     }
 
-    /// All fields in the order they came; bytes that are no UTF-8 appear as replacement characters.
+    /// All fields in their received order; bytes that are not valid UTF-8 appear as replacement characters.
     var fields: [(name: String, value: String)] {
         extents.map { extent in
             let name = bytes[extent.start..<extent.start + extent.nameLength]

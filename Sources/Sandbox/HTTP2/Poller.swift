@@ -2,11 +2,11 @@ import CLinux
 import Glibc
 import ServiceRuntime
 
-/// epoll and a waker: waits for many sockets at once, and can be woken by any thread.
+/// Combines epoll and a waker: waits for many sockets at the same time and can be woken by any thread.
 ///
-/// Thread safety: `wake` alone may be called from any thread; the descriptors live as long as the object.
+/// Thread safety: only `wake` may be called from any thread. The descriptors live as long as the object.
 final class Poller: @unchecked Sendable {
-    /// The key under which waking shows; no socket has it.
+    /// The key that represents the waker; no socket has it.
     static let wakeKey = UInt64.max
 
     private let poll: Int32
@@ -29,7 +29,7 @@ final class Poller: @unchecked Sendable {
         waker.wake()
     }
 
-    /// Starts to watch a socket for what there is to read.
+    /// Starts to watch a socket for input.
     func add(_ socket: Int32, key: UInt64) -> Bool {
         change(EPOLL_CTL_ADD, socket, key, bellhop_epoll_in)
     }
@@ -42,7 +42,7 @@ final class Poller: @unchecked Sendable {
         _ = change(EPOLL_CTL_DEL, socket, 0, 0)
     }
 
-    /// Waits at most `milliseconds` (negative: as long as it takes) and gives the keys that are ready.
+    /// Waits at most `milliseconds` (negative: indefinitely) and reports the keys that are ready.
     func wait(milliseconds: Int32, _ ready: (UInt64) -> Void) {
         let count = epoll_wait(poll, &events, Int32(clamping: events.count), milliseconds)
         guard count > 0 else { return }

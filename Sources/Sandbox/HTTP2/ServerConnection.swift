@@ -4,13 +4,15 @@ import TLS
 
 /// One client: its socket, its TLS and its HTTP/2 session, all on the thread of the loop.
 final class ServerConnection {
-    /// What the loop shall watch the socket for.
+    /// The event for which the loop must watch the socket.
     enum Wish: Equatable {
         case reading
-        /// What was written waits for the socket; until it is gone nothing is read, so that a client that does not read
-        /// its answers cannot fill our memory.
+        /// Output waits for the socket.
+        ///
+        /// Until it is written, nothing is read, so that a client that does not read its answers cannot fill the
+        /// server's memory.
         case writing
-        /// There is more to read than one turn takes: another turn, after the others had theirs.
+        /// More input is available than one turn reads; the other connections get their turns first.
         case anotherTurn
         case end
     }
@@ -23,13 +25,13 @@ final class ServerConnection {
 
     let id: UInt64
     let socket: Int32
-    /// What the loop has told epoll last.
+    /// The wish that the loop last registered with epoll.
     var watched = Wish.reading
     private let loop: ServerLoop
     private let tls: TLSConnection
     private var phase = Phase.handshake
     private var streams: [Int32: ServerStream] = [:]
-    /// The stream whose header fields are coming in, which they do without interruption.
+    /// The stream whose header fields are being received, which happens without interruption.
     private var receiving: ServerStream?
     private var isDropped = false
     private var isProven = false
@@ -37,7 +39,7 @@ final class ServerConnection {
     private var outboundSent = 0
     private var fields = AnswerFields()
 
-    /// Takes over the socket.
+    /// Takes ownership of the socket.
     init(id: UInt64, socket: Int32, tls: TLSConnection, loop: ServerLoop) {
         self.id = id
         self.socket = socket
@@ -54,7 +56,7 @@ final class ServerConnection {
         if case .handshake = phase { true } else { false }
     }
 
-    /// Does whatever can be done now.
+    /// Performs all work that is possible now.
     func turn() -> Wish {
         if case .handshake = phase, let wish = shakeHands() { return wish }
         for _ in 0..<4 {
@@ -67,7 +69,7 @@ final class ServerConnection {
         return sent == .reading ? .anotherTurn : sent
     }
 
-    /// Tells the client that it may finish what it has begun, and nothing more.
+    /// Tells the client that it may finish its open requests and start no new ones.
     func beginGoodbye() {
         guard case .open(let session) = phase else { return }
         let last = nghttp2_session_get_last_proc_stream_id(session)
@@ -87,7 +89,7 @@ final class ServerConnection {
         receiving = nil
     }
 
-    /// Nil once the handshake is done.
+    /// Returns `nil` if the handshake is complete.
     private func shakeHands() -> Wish? {
         switch tls.handshake() {
         case .needsReading: return .reading
@@ -107,7 +109,9 @@ final class ServerConnection {
         return status == 0 ? nil : .end
     }
 
-    /// Reads at most half a megabyte; says whether there may be more, nil where the connection is over.
+    /// Reads at most half a megabyte.
+    ///
+    /// - Returns: whether there may be more; `nil` if the connection has ended.
     private func receive() -> Bool? {
         guard case .open(let session) = phase else { return nil }
         for _ in 0..<32 {
@@ -117,7 +121,7 @@ final class ServerConnection {
             case .done(let count):
                 let start = loop.readBuffer.baseAddress?.assumingMemoryBound(to: UInt8.self)
                 guard nghttp2_session_mem_recv(session, start, count) >= 0 else {
-                    // What the client did wrong is in a GOAWAY that waits to be sent.
+                    // The client's error is described in a GOAWAY that is still to be sent.
                     _ = flush()
                     return nil
                 }
@@ -126,7 +130,7 @@ final class ServerConnection {
         return true
     }
 
-    /// Writes what the session has to say; `.reading` where all of it is gone.
+    /// Writes the session's output; returns `.reading` if all of it has been written.
     private func flush() -> Wish {
         guard case .open(let session) = phase else { return .end }
         while true {
@@ -158,7 +162,7 @@ final class ServerConnection {
     }
 }
 
-// What the callbacks of the session tell.
+// The events that the session's callbacks report.
 extension ServerConnection {
     func beginRequest(_ id: Int32) {
         let stream = ServerStream(id: id)
@@ -193,13 +197,15 @@ extension ServerConnection {
         streams[id] = nil
     }
 
-    /// What a timer held back; does nothing where the stream has been closed since.
+    /// Performs an action that a timer delayed; does nothing if the stream has been closed in the meantime.
     func carryOut(_ action: HTTP2Reaction.Action, stream id: Int32) {
         guard let stream = streams[id] else { return }
         carryOut(action, on: stream)
     }
 
-    /// Lets a byte more of a slow answer go out; says whether there is more to come.
+    /// Releases one more byte of a slow answer.
+    ///
+    /// - Returns: whether more bytes remain.
     func drip(stream id: Int32) -> Bool {
         guard case .open(let session) = phase, let stream = streams[id] else { return false }
         let hasMore = stream.releaseByte()
@@ -243,7 +249,7 @@ extension ServerConnection {
         nghttp2_submit_rst_stream(session, bellhop_no_flags, stream.id, bellhop_internal_error)
     }
 
-    /// Tells the client that it may open as many streams as any other.
+    /// Tells the client that it may open the full number of streams.
     private func proveClient(_ session: OpaquePointer) {
         guard loop.limits.unprovenStreams != nil, !isProven else { return }
         isProven = true

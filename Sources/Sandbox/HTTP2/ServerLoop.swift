@@ -4,10 +4,10 @@ import ServiceRuntime
 import Synchronization
 import TLS
 
-/// The one thread of an HTTP/2 server: accepts, reads, answers, and does late what shall be late.
+/// The single thread of an HTTP/2 server: it accepts, reads, answers, and performs delayed actions.
 ///
-/// Thread safety: everything but `grace`, `completion` and `open` belongs to the thread that calls `run`; other threads
-/// only leave a wish and wake it.
+/// Thread safety: everything except `grace`, `completion` and `open` belongs to the thread that calls `run`. Other
+/// threads only leave a request and wake the loop.
 final class ServerLoop: @unchecked Sendable {
     private enum Later {
         case action(HTTP2Reaction.Action, connection: UInt64, stream: Int32)
@@ -23,10 +23,10 @@ final class ServerLoop: @unchecked Sendable {
     let callbacks: SessionCallbacks
     let readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 16 * 1_024, alignment: 16)
     private let poller: Poller
-    /// Nil once the loop has ended: the port is free from then on.
+    /// `nil` after the loop has ended; the port is free from then on.
     private var listener: ListeningSocket?
     private let tls: TLSServerContext
-    /// Set once: how long the open streams may take when it stops.
+    /// The time that open streams may take after a stop; set once.
     private let grace = Mutex<Duration?>(nil)
     private let completion = Completion()
     private let open = Atomic<Int>(0)
@@ -59,10 +59,10 @@ final class ServerLoop: @unchecked Sendable {
         readBuffer.deallocate()
     }
 
-    /// Open connections; may be asked from any thread.
+    /// Open connections; safe to read from any thread.
     var openConnections: Int { open.load(ordering: .relaxed) }
 
-    /// Runs until `stop`, on the thread that shall be the loop's.
+    /// Runs until `stop`, on the calling thread.
     func run() {
         while !(isStopping && connections.isEmpty) {
             poller.wait(milliseconds: patience()) { key in
@@ -79,24 +79,24 @@ final class ServerLoop: @unchecked Sendable {
         completion.complete()
     }
 
-    /// Asks the loop to end, and returns when it has; may be called from any thread, and again.
+    /// Asks the loop to end and returns when it has ended; may be called from any thread, and repeatedly.
     func stop(grace: Duration) async {
         self.grace.withLock { $0 = $0 ?? grace }
         poller.wake()
         await completion.wait()
     }
 
-    /// Does something on a stream after a while.
+    /// Performs an action on a stream after a delay.
     func carryOut(_ action: HTTP2Reaction.Action, after delay: Duration, connection: UInt64, stream: Int32) {
         timers.add(.action(action, connection: connection, stream: stream), at: .now + delay)
     }
 
-    /// Lets the body of an answer out byte by byte.
+    /// Sends the body of an answer byte by byte.
     func drip(every interval: Duration, connection: UInt64, stream: Int32) {
         timers.add(.drip(every: interval, connection: connection, stream: stream), at: .now + interval)
     }
 
-    /// How long there is nothing to do, in the unit of epoll, rounded up.
+    /// Returns the time until the next work in epoll's unit, rounded up.
     private func patience() -> Int32 {
         guard unfinished.isEmpty else { return 0 }
         guard let next = timers.nextDeadline else { return -1 }
@@ -158,7 +158,7 @@ final class ServerLoop: @unchecked Sendable {
     }
 }
 
-// Taking in new clients.
+// The acceptance of new clients.
 extension ServerLoop {
     private func acceptAll() {
         while isAccepting, !isStopping {
@@ -188,7 +188,7 @@ extension ServerLoop {
         switch code {
         case EAGAIN, EINTR, ECONNABORTED: return
         default:
-            // No descriptors or memory: epoll would report the same client again at once, for ever.
+            // No descriptors or memory: epoll would report the same client again immediately and indefinitely.
             pauseAccepting()
             timers.add(.acceptAgain, at: .now + .milliseconds(100))
         }

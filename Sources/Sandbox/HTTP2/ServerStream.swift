@@ -1,6 +1,6 @@
-/// One request on its way in and its answer on the way out.
+/// One incoming request and its answer.
 final class ServerStream {
-    /// What went beyond a limit, and so is thrown away.
+    /// The part of a request that exceeded its limit and is discarded.
     enum Excess {
         case headers
         case body
@@ -10,11 +10,11 @@ final class ServerStream {
     private(set) var headers = HeaderBlock()
     private(set) var body: [UInt8] = []
     private(set) var excess: Excess?
-    /// True once an answer was handed to libnghttp2: there can be only one.
+    /// Whether an answer has been passed to libnghttp2; there can be only one.
     private(set) var isAnswered = false
     private var answerBody: [UInt8] = []
     private var sent = 0
-    /// How much of the answer's body may go out so far.
+    /// The number of bytes of the answer's body that may be sent so far.
     private var released = Int.max
 
     init(id: Int32) {
@@ -39,14 +39,15 @@ final class ServerStream {
         body.append(contentsOf: bytes)
     }
 
-    /// Of the body, only the first `released` bytes may go out for now; its end counts as one byte more.
+    /// Sets the answer's body, of which only the first `released` bytes may be sent for now; its end counts as one more
+    /// byte.
     func answer(with body: [UInt8], released: Int = .max) {
         isAnswered = true
         answerBody = body
         self.released = released
     }
 
-    /// Lets one byte more go out, and says whether that leaves something.
+    /// Releases one more byte and returns whether bytes remain.
     func releaseByte() -> Bool {
         released += 1
         return released < answerBody.count
@@ -54,7 +55,7 @@ final class ServerStream {
 
     var isBodySent: Bool { sent == answerBody.count }
 
-    /// Copies the next bytes of the answer's body, and says how many; nil where none may go out now.
+    /// Copies the next bytes of the answer's body and returns their number; `nil` if none may be sent now.
     func copyBody(into buffer: UnsafeMutableBufferPointer<UInt8>) -> Int? {
         guard sent < released else { return nil }
         let count = min(buffer.count, answerBody.count - sent, released - sent)

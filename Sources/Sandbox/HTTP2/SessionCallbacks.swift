@@ -1,11 +1,13 @@
 import CNGHTTP2
 
-/// The table of functions by which libnghttp2 tells a connection what arrived; one serves all connections of a loop.
+/// The table of functions by which libnghttp2 reports received data to a connection.
+///
+/// One table serves all connections of a loop.
 final class SessionCallbacks {
     private let callbacks: OpaquePointer
     private let option: OpaquePointer
 
-    /// Without `readsContent` it leaves out what collects headers and bodies.
+    /// Creates the table; without `readsContent`, the callbacks that collect headers and bodies are omitted.
     init(readsContent: Bool) throws(SandboxError) {
         var callbacks: OpaquePointer?
         var option: OpaquePointer?
@@ -14,7 +16,7 @@ final class SessionCallbacks {
         else { throw SandboxError(.resources, attempted: "preparing HTTP/2", cameBack: "libnghttp2 is out of memory") }
         self.callbacks = callbacks
         self.option = option
-        // Closed streams serve only priorities, which no provider looks at.
+        // Closed streams serve only priorities, which no provider uses.
         nghttp2_option_set_no_closed_streams(option, 1)
         nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, onBeginHeaders)
         nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, onFrame)
@@ -29,7 +31,7 @@ final class SessionCallbacks {
         nghttp2_option_del(option)
     }
 
-    /// A server's session that calls `connection`, which must outlive it; nil where memory is out.
+    /// Creates a server session that calls `connection`, which must outlive it; returns `nil` if memory is exhausted.
     func makeSession(for connection: ServerConnection) -> OpaquePointer? {
         var session: OpaquePointer?
         let context = Unmanaged.passUnretained(connection).toOpaque()
@@ -38,7 +40,7 @@ final class SessionCallbacks {
     }
 }
 
-/// The connection behind a callback's context.
+/// Returns the connection of a callback's context.
 private func connection(_ context: UnsafeMutableRawPointer?) -> ServerConnection? {
     context.map { Unmanaged<ServerConnection>.fromOpaque($0).takeUnretainedValue() }
 }
@@ -76,8 +78,9 @@ private let onStreamClose: nghttp2_on_stream_close_callback = { _, stream, _, co
     return 0
 }
 
-/// Gives libnghttp2 the next piece of an answer's body; the source is the stream, which the connection holds until the
-/// stream is closed.
+/// Provides libnghttp2 with the next bytes of an answer's body.
+///
+/// The source is the stream, which the connection retains until the stream is closed.
 let readAnswerBody: nghttp2_data_source_read_callback = { _, _, buffer, length, flags, source, _ in
     guard let buffer, let pointer = source?.pointee.ptr else { return ssize_t(bellhop_callback_failed) }
     let stream = Unmanaged<ServerStream>.fromOpaque(pointer).takeUnretainedValue()

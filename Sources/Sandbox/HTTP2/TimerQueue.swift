@@ -1,6 +1,6 @@
-/// Things to do later, soonest first; what shares a deadline keeps its order.
+/// Delayed elements, soonest first; elements with the same deadline keep their order.
 ///
-/// A binary heap: adding and taking cost the logarithm of what waits.
+/// It is a binary heap: adding and taking have logarithmic cost.
 struct TimerQueue<Element> {
     private struct Entry {
         let deadline: ContinuousClock.Instant
@@ -18,7 +18,7 @@ struct TimerQueue<Element> {
     var isEmpty: Bool { heap.isEmpty }
     var count: Int { heap.count }
 
-    /// When the soonest is due.
+    /// The earliest deadline.
     var nextDeadline: ContinuousClock.Instant? { heap.first?.deadline }
 
     mutating func add(_ element: Element, at deadline: ContinuousClock.Instant) {
@@ -31,7 +31,7 @@ struct TimerQueue<Element> {
         }
     }
 
-    /// The soonest, taken out, where it is due.
+    /// Removes and returns the earliest element if it is due.
     mutating func takeDue(_ now: ContinuousClock.Instant) -> Element? {
         guard let first = heap.first, first.deadline <= now else { return nil }
         heap.swapAt(0, heap.count - 1)

@@ -2,15 +2,15 @@ import Cryptography
 import ServiceRuntime
 import Synchronization
 
-/// The access tokens that were handed out, and what each is good for.
+/// The issued access tokens and their grants.
 final class AccessTokens: Sendable {
-    /// What a token allows.
+    /// The permission of a token.
     struct Grant: Sendable {
         let projectID: String
         let expires: Instant
     }
 
-    /// What a token turns out to be.
+    /// The validity of a token.
     enum Standing: Equatable {
         case good(projectID: String)
         case expired
@@ -20,12 +20,14 @@ final class AccessTokens: Sendable {
     let lifetime: Duration
     private let grants = Mutex<[String: Grant]>([:])
 
-    /// - Parameter lifetime: how long a token is good.
+    /// - Parameter lifetime: the time for which a token is valid.
     init(lifetime: Duration) {
         self.lifetime = lifetime
     }
 
-    /// A new token; those that ended more than a day ago are forgotten.
+    /// Issues a new token.
+    ///
+    /// If 1,000 tokens or more are stored, tokens that expired more than a day ago are removed.
     func issue(for projectID: String, now: Instant) throws(CryptographyError) -> String {
         let token = "ya29.sandbox-" + Base64URL.encode(try SecureRandom.bytes(32))
         grants.withLock { grants in

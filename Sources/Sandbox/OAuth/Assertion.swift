@@ -2,15 +2,15 @@ import BellhopRules
 import Cryptography
 import ServiceRuntime
 
-/// A JSON Web Token taken apart; nothing of it has been believed yet.
+/// A parsed JSON Web Token that has not been verified.
 struct Assertion: Sendable {
     let header: JSONObject
     let claims: JSONObject
     let signature: [UInt8]
-    /// What the signature is over.
+    /// The bytes that the signature covers.
     let signed: [UInt8]
 
-    /// Nil for anything but three parts of base64url, the first two of them JSON objects.
+    /// Returns `nil` unless the text has three parts of base64url, the first two of them JSON objects.
     init?(_ text: String) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 3, let header = Self.object(parts[0]), let claims = Self.object(parts[1]),
@@ -29,14 +29,15 @@ struct Assertion: Sendable {
 }
 
 extension Assertion {
-    /// How far the clocks of a sender and of the sandbox may be apart.
+    /// The maximum difference between the clocks of a sender and of the sandbox.
     static let clockSkew = Duration.seconds(60)
 
     static let scopes: Set<Substring> = [
         "https://www.googleapis.com/auth/firebase.messaging", "https://www.googleapis.com/auth/cloud-platform",
     ]
 
-    /// Why Google would refuse it; nil where it is good for `account` and addressed to one of `audiences`.
+    /// Returns Google's reason for a rejection; `nil` if the assertion is valid for `account` and addressed to one of
+    /// `audiences`.
     func fault(for account: ServiceAccount, audiences: Set<String>, now: Instant) -> TokenRefusal? {
         guard header["alg"]?.string == "RS256" else { return .invalidGrant("Invalid JWT: unsupported algorithm.") }
         guard header["typ"]?.string == "JWT" else { return .invalidGrant("Invalid JWT: typ must be JWT.") }

@@ -4,7 +4,7 @@ import ServiceRuntime
 struct FormBody {
     private var fields: [String: String] = [:]
 
-    /// Nil for a field that comes twice, a broken escape, or bytes that are no UTF-8.
+    /// Returns `nil` for a repeated field, an invalid escape, or bytes that are not valid UTF-8.
     init?(_ body: [UInt8]) {
         for item in body.split(separator: UInt8(ascii: "&")) {
             let parts = item.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)

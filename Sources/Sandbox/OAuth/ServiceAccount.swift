@@ -1,7 +1,9 @@
 import BellhopRules
 import Cryptography
 
-/// A service account as Google hands it out, known to nobody but this process.
+/// A service account in the form that Google issues.
+///
+/// Only this process knows it.
 struct ServiceAccount: Sendable {
     let projectID: String
     let keyID: String
@@ -9,10 +11,11 @@ struct ServiceAccount: Sendable {
 
     var email: String { "bellhop-sandbox@\(projectID).iam.gserviceaccount.com" }
 
-    /// One for all accounts of the process: making it takes a tenth of a second, and a test run has many sandboxes.
+    /// One key for all accounts of the process, because generating it takes a tenth of a second and a test run has many
+    /// sandboxes.
     private static let sharedKey = Result { () throws(SandboxError) in try GeneratedKey.generateRSA() }
 
-    /// A fresh account of a project, with a key id of its own.
+    /// Creates an account of a project, with its own key id.
     init(projectID: String) throws(SandboxError) {
         self.projectID = projectID
         key = try Self.sharedKey.get()
@@ -25,7 +28,7 @@ struct ServiceAccount: Sendable {
         }
     }
 
-    /// The file that a sender is given; its private key signs assertions.
+    /// Returns the file for a sender; its private key signs assertions.
     func json(tokenURI: String) throws(SandboxError) -> [UInt8] {
         JSONWriter.canonicalBytes(of: [
             "type": "service_account",

@@ -1,7 +1,7 @@
 import BellhopRules
 import ServiceRuntime
 
-/// Stands in for `https://oauth2.googleapis.com/token`: gives an access token for the signed word of a service account.
+/// Emulates `https://oauth2.googleapis.com/token`: issues an access token for a service account's signed assertion.
 struct TokenEndpoint: ProviderStandIn {
     static let path = "/token"
     static let grantType = "urn:ietf:params:oauth:grant-type:jwt-bearer"
@@ -9,7 +9,7 @@ struct TokenEndpoint: ProviderStandIn {
     let name = ProviderName.oauth
     let accounts: [ServiceAccount]
     let tokens: AccessTokens
-    /// What an assertion may be addressed to.
+    /// The permitted audiences of an assertion.
     let audiences: Set<String>
 
     func serves(path: String) -> Bool { path == Self.path }
@@ -24,7 +24,7 @@ struct TokenEndpoint: ProviderStandIn {
             ])
             return judgement
         } catch {
-            // What could not be read may yet hold a signature that is good, so it is not kept.
+            // An unreadable assertion may still contain a valid signature, so it is not kept.
             var judgement = Judgement.refuse(error.description, error.answer)
             judgement.content = .json(.null)
             return judgement
@@ -88,7 +88,7 @@ struct TokenEndpoint: ProviderStandIn {
 }
 
 extension ProviderAnswer {
-    /// The same answer with a `Retry-After`, where there is one.
+    /// Returns the same answer with a `Retry-After` header, if there is a value.
     func with(retryAfter: String?) -> ProviderAnswer {
         guard let retryAfter else { return self }
         var http = http

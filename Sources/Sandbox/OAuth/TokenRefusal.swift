@@ -1,9 +1,9 @@
 import BellhopRules
 
-/// A refusal of the token endpoint, in the form of RFC 6749.
+/// A rejection by the token endpoint, in the form of RFC 6749.
 struct TokenRefusal: Error, Equatable {
     let status: Int
-    /// Such as `invalid_grant`.
+    /// A code such as `invalid_grant`.
     let code: String
     let description: String
 

@@ -1,15 +1,15 @@
 import BellhopRules
 
-/// How often each device, or each tag, was named by the requests that are kept.
+/// Counts how often the kept requests name each device or each tag.
 package struct ReceivedCount: Sendable, Equatable {
-    /// What is counted.
+    /// The property to count.
     package enum Key: String, Sendable, CaseIterable {
         case token
         case tag
     }
 
     package let counts: [String: Int]
-    /// Requests that name none.
+    /// The number of requests without the property.
     package let without: Int
 
     init(_ requests: [ReceivedRequest], by key: Key) {
@@ -26,10 +26,11 @@ package struct ReceivedCount: Sendable, Equatable {
         self.without = without
     }
 
-    /// Names that came more than once.
+    /// The number of devices or tags that occur more than once.
     package var repeated: Int { counts.values.count { $0 > 1 } }
 
-    /// Written by hand: an object of the rules' JSON looks through its members one after the other, and here are many.
+    /// The JSON, written manually because the rules' JSON objects search their members linearly, and there are many
+    /// here.
     var json: [UInt8] {
         var output = Array(
             "{\"distinct\":\(counts.count),\"repeated\":\(repeated),\"without\":\(without),\"counts\":{".utf8

@@ -1,15 +1,15 @@
 import ServiceRuntime
 import Synchronization
 
-/// Remembers what arrived, the latest of it in full, and counts all of it.
+/// Stores the latest requests completely and counts all of them.
 final class ReceivedLog: Sendable {
-    /// What may be kept; the oldest give way.
+    /// The limits of the log; the oldest requests are removed first.
     struct Bounds: Sendable {
         var requests = 200_000
         var bytes = 512 * 1_024 * 1_024
     }
 
-    /// A request that has been dealt with; the log adds its number.
+    /// A processed request; the log adds its number.
     struct Entry {
         let at: Instant
         let provider: ProviderName?
@@ -19,7 +19,9 @@ final class ReceivedLog: Sendable {
     }
 
     private struct Kept {
-        /// Nil for a moment in front: what gives way is out of memory at once.
+        /// The kept requests.
+        ///
+        /// A removed request is set to `nil` first, so that its memory is freed immediately.
         var requests = Queue<ReceivedRequest?>()
         var bytes = 0
         var number: UInt64 = 0
@@ -60,8 +62,8 @@ final class ReceivedLog: Sendable {
         }
     }
 
-    /// What is kept, oldest first: of one provider or (nil) of all, only what came after the request of this number, and
-    /// at most `limit` of it.
+    /// Returns kept requests, oldest first: of one provider or (`nil`) of all, only those after the request with this
+    /// number, and at most `limit`.
     func requests(
         of provider: ProviderName? = nil,
         after number: UInt64 = 0,
@@ -74,7 +76,7 @@ final class ReceivedLog: Sendable {
         return Array(matching.prefix(limit))
     }
 
-    /// Cheap, whatever was received.
+    /// The counts, at constant cost.
     var summary: ReceivedSummary {
         kept.withLock { kept in
             var summary = kept.summary
@@ -83,7 +85,7 @@ final class ReceivedLog: Sendable {
         }
     }
 
-    /// Forgets everything, the counts too.
+    /// Removes all requests and counts.
     func removeAll() {
         kept.withLock { $0 = Kept(number: $0.number) }
     }

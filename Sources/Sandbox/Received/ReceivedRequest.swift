@@ -1,37 +1,37 @@
 package import BellhopRules
 package import ServiceRuntime
 
-/// One request as it arrived, and what was answered.
+/// A received request and its answer.
 package struct ReceivedRequest: Sendable {
-    /// What went back.
+    /// The answer that was sent.
     package struct Answer: Sendable, Equatable {
         package let status: Int
-        /// In the provider's words, such as `UNREGISTERED`; nil for a success.
+        /// The provider's reason, such as `UNREGISTERED`; `nil` for a success.
         package let reason: String?
     }
 
-    /// Counts what the sandbox has received, from 1; a `DELETE` does not start it again.
+    /// The request's number in the sandbox, starting at 1; a `DELETE` does not reset it.
     package let number: UInt64
     package let at: Instant
-    /// Nil for a path that belongs to no provider.
+    /// `nil` for a path that belongs to no provider.
     package let provider: ProviderName?
-    /// Counts the connections of the sandbox, from 1.
+    /// The connection's number in the sandbox, starting at 1.
     package let connection: UInt64
     /// The device that the request names.
     package let token: String?
-    /// What makes a repeat recognisable on the device.
+    /// The tag by which the device recognises a repeat.
     package let tag: String?
     package let content: ReceivedContent
-    /// Nil where the connection was dropped in place of an answer.
+    /// `nil` if the connection was dropped instead of an answer.
     package let answer: Answer?
-    /// What was wrong with the request itself; nil also where the request was right and the device was not.
+    /// The error of the request itself; `nil` also if the request was valid and the device was not.
     package let refused: String?
     let block: HeaderBlock
 
     package var method: String { block[":method"] ?? "" }
     package var path: String { block[":path"] ?? "" }
 
-    /// In the order they came, without those of HTTP/2 itself; the authorization keeps only its scheme.
+    /// The headers in their received order, without HTTP/2 pseudo-headers; the authorization keeps only its scheme.
     package var headers: [(name: String, value: String)] {
         block.fields.filter { !$0.name.hasPrefix(":") }.map { name, value in
             guard name == "authorization" else { return (name, value) }
@@ -40,7 +40,7 @@ package struct ReceivedRequest: Sendable {
         }
     }
 
-    /// The body as JSON: parsed where it is some, a string where it is not, null where there is none.
+    /// The body as JSON: parsed if it is JSON, otherwise as a string; null if there is none.
     package var body: JSONValue {
         switch content {
         case .json(let value): return value
@@ -51,7 +51,7 @@ package struct ReceivedRequest: Sendable {
         }
     }
 
-    /// About what it takes in memory.
+    /// The approximate size in memory.
     var byteCount: Int {
         let body = if case .bytes(let bytes) = content { bytes.count } else { 1_024 }
         return block.byteCount + body + 512
@@ -59,7 +59,7 @@ package struct ReceivedRequest: Sendable {
 }
 
 extension ReceivedRequest {
-    /// As the control interface shows it.
+    /// The JSON of the control interface.
     var json: JSONValue {
         let fields = headers.map { ($0.name, JSONValue.string($0.value)) }
         return [
@@ -80,9 +80,9 @@ extension ReceivedRequest {
 }
 
 extension JSONValue {
-    /// A string, or null.
+    /// Returns a string, or null.
     static func text(_ text: String?) -> JSONValue { text.map(JSONValue.string) ?? .null }
 
-    /// A whole number.
+    /// Returns a whole number.
     static func whole(_ number: Int) -> JSONValue { .number(JSONNumber(Int64(number))) }
 }

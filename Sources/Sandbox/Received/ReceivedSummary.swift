@@ -1,15 +1,17 @@
 import BellhopRules
 
-/// How much arrived and what became of it, counted as it comes: it costs nothing to ask during a large run.
+/// Counts of received requests and their outcomes.
+///
+/// They are updated on arrival, so that reading them is cheap during a large run.
 package struct ReceivedSummary: Sendable, Equatable {
     /// The counts of one provider.
     package struct Counts: Sendable, Equatable {
         package fileprivate(set) var received = 0
         /// Answers by status.
         package fileprivate(set) var answers: [Int: Int] = [:]
-        /// Requests that were wrong in themselves.
+        /// Requests that were invalid themselves.
         package fileprivate(set) var refused = 0
-        /// Requests whose connection was dropped in place of an answer.
+        /// Requests whose connection was dropped instead of an answer.
         package fileprivate(set) var dropped = 0
     }
 
@@ -17,7 +19,7 @@ package struct ReceivedSummary: Sendable, Equatable {
     package private(set) var providers: [ProviderName: Counts] = [:]
     /// Requests for paths that belong to no provider.
     package private(set) var strays = 0
-    /// Requests that are still there in full.
+    /// Requests that are still kept completely.
     package internal(set) var kept = 0
 
     mutating func add(_ request: ReceivedRequest) {

@@ -1,7 +1,7 @@
 import BellhopRules
 import HTTPServer
 
-/// The control interface's side of subscriptions: `POST /subscriptions`, `DELETE /subscriptions/{id}`.
+/// The control interface of subscriptions: `POST /subscriptions`, `DELETE /subscriptions/{id}`.
 struct BrowserControl: Sendable {
     let browsers: BrowserSubscriptions
 
@@ -14,7 +14,7 @@ struct BrowserControl: Sendable {
         }
     }
 
-    /// The body may be empty, or `{"applicationServerKey": "…"}`.
+    /// Subscribes a browser; the body may be empty, or `{"applicationServerKey": "…"}`.
     private func subscribe(_ request: HTTPRequest) -> HTTPResponse {
         var key: String?
         if !request.body.isEmpty {

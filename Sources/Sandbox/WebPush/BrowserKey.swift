@@ -1,11 +1,11 @@
 import COpenSSL
 
-/// What a browser does with the key of a subscription, and a push service with the key of a sender.
+/// A browser's operations with a subscription's key, and a push service's operations with a sender's key.
 ///
-/// Written on OpenSSL alone and not on the room that senders encrypt and sign with: a fault that both shared would go
-/// unseen.
+/// They use only OpenSSL and not the target with which senders encrypt and sign, because an error in shared code would
+/// remain undetected.
 enum BrowserKey {
-    /// The uncompressed point of a key's public half, 65 bytes.
+    /// Returns the uncompressed point of a key's public half, 65 bytes.
     static func point(of key: GeneratedKey) throws(SandboxError) -> [UInt8] {
         var encoded: UnsafeMutablePointer<UInt8>?
         let length = EVP_PKEY_get1_encoded_public_key(key.handle, &encoded)
@@ -14,9 +14,9 @@ enum BrowserKey {
         return Array(UnsafeBufferPointer(start: encoded, count: length))
     }
 
-    /// The secret shared with whoever owns `point`; nil for a point off the curve.
+    /// Returns the secret shared with the owner of `point`; `nil` for a point off the curve.
     static func secret(of key: GeneratedKey, with point: ArraySlice<UInt8>) -> [UInt8]? {
-        // What fails leaves its reason in the thread's queue, where the next failure would find it.
+        // A failure leaves its reason in the thread's error queue, where it would be reported with the next failure.
         defer { ERR_clear_error() }
         guard let other = publicKey(point) else { return nil }
         defer { EVP_PKEY_free(other) }
@@ -30,7 +30,7 @@ enum BrowserKey {
         return secret
     }
 
-    /// Whether `signature` is ES256, 64 bytes, of `message` by the owner of `point`.
+    /// Whether `signature` is the ES256 signature (64 bytes) of `message` by the owner of `point`.
     static func isES256(_ signature: [UInt8], of message: [UInt8], by point: [UInt8]) -> Bool {
         defer { ERR_clear_error() }
         guard signature.count == 64, let der = der(signature), let key = publicKey(point[...]) else { return false }
@@ -41,7 +41,7 @@ enum BrowserKey {
         return EVP_DigestVerify(context, der, der.count, message, message.count) == 1
     }
 
-    /// `count` bytes by HKDF with SHA-256, extraction and expansion in one.
+    /// Derives `count` bytes by HKDF with SHA-256, extraction and expansion in one step.
     static func derived(_ secret: [UInt8], salt: [UInt8], info: [UInt8], count: Int) -> [UInt8]? {
         var output = [UInt8](repeating: 0, count: count)
         defer { ERR_clear_error() }
@@ -49,7 +49,7 @@ enum BrowserKey {
         return isDone == 1 ? output : nil
     }
 
-    /// What AES-128-GCM sealed, its tag in the last 16 bytes; nil where anything was changed.
+    /// Decrypts AES-128-GCM data with its tag in the last 16 bytes; returns `nil` if any byte was changed.
     static func opened(_ sealed: ArraySlice<UInt8>, key: [UInt8], nonce: [UInt8]) -> [UInt8]? {
         defer { ERR_clear_error() }
         guard sealed.count > 16, let length = CInt(exactly: sealed.count - 16), key.count == 16, nonce.count == 12,
@@ -70,13 +70,13 @@ enum BrowserKey {
         return Array(output.prefix(text.count))
     }
 
-    /// A point off the curve, and one at infinity, are refused; whoever calls frees the key.
+    /// Returns a key, which the caller must free; rejects a point off the curve and the point at infinity.
     private static func publicKey(_ point: ArraySlice<UInt8>) -> OpaquePointer? {
         guard point.count == 65, point.first == 4 else { return nil }
         return bellhop_p256_from_point(Array(point), point.count)
     }
 
-    /// Both halves of a signature as OpenSSL wants them.
+    /// Returns both halves of a signature in the form that OpenSSL requires.
     private static func der(_ signature: [UInt8]) -> [UInt8]? {
         guard let pair = ECDSA_SIG_new() else { return nil }
         defer { ECDSA_SIG_free(pair) }

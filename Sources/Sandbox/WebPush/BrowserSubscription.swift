@@ -1,14 +1,14 @@
 import BellhopRules
 import Cryptography
 
-/// A browser's subscription, its private key included, known to nobody but this process.
+/// A browser's subscription, including its private key, which only this process knows.
 struct BrowserSubscription: Sendable {
     let id: String
     let key: GeneratedKey
     /// The point of `key`.
     let publicKey: [UInt8]
     let secret: [UInt8]
-    /// The key that the page subscribed with; nil where it takes any.
+    /// The key with which the page subscribed; `nil` if it accepts any key.
     let applicationServerKey: String?
 
     init(applicationServerKey: String?) throws(SandboxError) {
@@ -23,7 +23,8 @@ struct BrowserSubscription: Sendable {
         self.applicationServerKey = applicationServerKey
     }
 
-    /// What the browser would get of a body, and how long it was with its padding; a text says why it would get nothing.
+    /// Decrypts a body as the browser would, and returns its payload and its padded length, or the reason why it is
+    /// unreadable.
     func opened(_ body: [UInt8]) -> Result<Opened, Unreadable> {
         guard body.count > 86 + 17 else { return .failure(Unreadable("the body is too short for a record")) }
         let recordSize = body[16..<20].reduce(0) { $0 << 8 | Int($1) }
@@ -60,7 +61,7 @@ struct BrowserSubscription: Sendable {
 
     struct Opened {
         let payload: [UInt8]
-        /// Of the payload with its padding, without the delimiter.
+        /// The length of the payload with its padding, without the delimiter.
         let paddedLength: Int
     }
 

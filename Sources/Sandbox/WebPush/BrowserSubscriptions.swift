@@ -2,9 +2,9 @@ import BellhopRules
 import Cryptography
 import Synchronization
 
-/// The subscriptions that were made here: living ones, and the names of those that ended.
+/// The subscriptions of this process: active ones, and the names of ended ones.
 final class BrowserSubscriptions: Sendable {
-    /// What a name turns out to be.
+    /// The state of a subscription's name.
     enum Standing: Sendable {
         case living(BrowserSubscription)
         case ended
@@ -16,14 +16,14 @@ final class BrowserSubscriptions: Sendable {
         var ended: Set<String> = []
     }
 
-    /// `https://host:port/wp/`, as senders reach it.
+    /// `https://host:port/wp/`, as used by senders.
     let base: String
     private let state = Mutex(State())
 
     /// The beginning of the paths of all endpoints.
     static let path = "/wp/"
 
-    /// `origin` must have a name for its host, since endpoints with addresses in numbers are refused.
+    /// Creates the list; `origin` must have a host name, because endpoints with numeric addresses are rejected.
     init(origin: String) {
         base = origin + Self.path
     }
@@ -34,7 +34,7 @@ final class BrowserSubscriptions: Sendable {
         return subscription
     }
 
-    /// As the browser does at `unsubscribe()`; false where there is no such subscription.
+    /// Ends a subscription, as the browser does at `unsubscribe()`; returns false if there is no such subscription.
     func end(_ id: String) -> Bool {
         state.withLock { state in
             guard state.living.removeValue(forKey: id) != nil else { return false }
@@ -50,7 +50,7 @@ final class BrowserSubscriptions: Sendable {
         }
     }
 
-    /// A browser's `PushSubscription` as it serializes itself.
+    /// Returns a browser's `PushSubscription` as the browser serializes it.
     func json(of subscription: BrowserSubscription) -> JSONObject {
         [
             "endpoint": .string(base + subscription.id), "expirationTime": .null,

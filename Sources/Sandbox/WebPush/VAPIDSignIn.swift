@@ -2,10 +2,10 @@ import BellhopRules
 import Cryptography
 import ServiceRuntime
 
-/// A sender's sign-in by RFC 8292, taken apart: `vapid t=<token>, k=<key>`.
+/// A sender's parsed authorization by RFC 8292: `vapid t=<token>, k=<key>`.
 struct VAPIDSignIn {
     let token: Assertion
-    /// In base64url, as it came.
+    /// The key in base64url, unchanged.
     let key: String
     private let point: [UInt8]
 
@@ -33,7 +33,7 @@ struct VAPIDSignIn {
         self.point = point
     }
 
-    /// Throws what a push service at `origin` has against it.
+    /// Throws the error with which a push service at `origin` would reject the authorization.
     func check(origin: String, now: Instant) throws(WebPushError) {
         guard token.header["alg"]?.string == "ES256", token.header["typ"]?.string == "JWT" else {
             throw .unauthorized("The token must be a JWT signed with ES256")
@@ -55,7 +55,7 @@ struct VAPIDSignIn {
         }
     }
 
-    /// For the record, without the signature.
+    /// The recorded form, without the signature.
     var json: JSONValue {
         ["header": .object(token.header), "claims": .object(token.claims), "key": .string(key)]
     }

@@ -1,9 +1,9 @@
 import BellhopRules
 
-/// A refusal in the words of a push service: Mozilla's numbers and, where it has none, the words of others.
+/// A push service's rejection with Mozilla's error numbers or, if Mozilla has none, with other services' texts.
 struct WebPushError: Error, Sendable, Equatable {
     let status: Int
-    /// Mozilla's number of the error; nil for a refusal in plain words.
+    /// Mozilla's error number; `nil` for a rejection in plain text.
     let number: Int?
     let message: String
 
@@ -21,7 +21,7 @@ struct WebPushError: Error, Sendable, Equatable {
     static let gone = WebPushError(410, 106, "No such subscription")
     static let tooLarge = WebPushError(413, 104, "This message is intended for a constrained device and is too big.")
 
-    /// FCM's words, where a message is signed with another key than the browser subscribed with.
+    /// FCM's text for a message that is signed with another key than the browser subscribed with.
     static let otherKey = WebPushError(
         403,
         nil,
@@ -45,7 +45,9 @@ struct WebPushError: Error, Sendable, Equatable {
         return ProviderAnswer(http: .json(status, JSONWriter.canonicalBytes(of: body)), reason: String(number))
     }
 
-    /// The answer that a fault asks for: with a reason of one word Apple's, with more words in plain text, else Mozilla's.
+    /// Returns the answer that a fault requests.
+    ///
+    /// A reason of one word gives Apple's form, a reason of several words plain text, and no reason Mozilla's form.
     static func answer(to fault: SandboxFault.Answer) -> ProviderAnswer {
         guard let reason = fault.reason else {
             let error = WebPushError(fault.status, usual[fault.status] ?? 999, "The sandbox was asked to say so.")

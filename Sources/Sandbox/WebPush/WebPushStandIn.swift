@@ -2,14 +2,14 @@ import BellhopRules
 import ServiceRuntime
 import Synchronization
 
-/// Stands in for the push services of browsers, and for the browsers behind them: it decrypts what it takes.
+/// Emulates the push services of browsers and the browsers behind them: it decrypts the messages that it accepts.
 struct WebPushStandIn: ProviderStandIn {
     let name = ProviderName.webpush
     let subscriptions: BrowserSubscriptions
-    /// What sign-ins must be addressed to.
+    /// The required audience of authorizations.
     let origin: String
 
-    /// As long as Mozilla's.
+    /// The maximum time to live in seconds, the same as Mozilla's.
     private static let longestLife = 2_592_000
 
     func serves(path: String) -> Bool { path.hasPrefix(BrowserSubscriptions.path) }
@@ -21,7 +21,8 @@ struct WebPushStandIn: ProviderStandIn {
             judgement = try judge(request, id, now: now)
         } catch {
             judgement = .refuse(error.message, error.answer)
-            // Nobody gets to read what was refused, and it may hold a sign-in that is good.
+            // The body of a rejected request is not recorded, because no browser receives it and it may contain a valid
+            // sign-in.
             judgement.content = .json(.null)
         }
         judgement.token = subscriptions.base + id
