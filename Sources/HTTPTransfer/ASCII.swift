@@ -1,4 +1,4 @@
-/// The byte classes that HTTP's grammar (RFC 9110 §5) is made of.
+/// The byte classes of HTTP's grammar (RFC 9110 §5).
 enum ASCII {
     static func lowercased(_ byte: UInt8) -> UInt8 {
         byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") ? byte | 0x20 : byte
@@ -8,17 +8,17 @@ enum ASCII {
         byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
     }
 
-    /// Whether `byte` may stand in a header's name.
+    /// Whether `byte` is permitted in a header's name.
     static func isToken(_ byte: UInt8) -> Bool {
         byte < 128 && tokens[Int(byte >> 6)] & (1 << UInt64(byte & 63)) != 0
     }
 
-    /// Whether `byte` may stand in a header's value: everything but control characters, of which the tab is allowed.
+    /// Whether `byte` is permitted in a header's value: any byte except control characters other than tab.
     static func isHeaderValue(_ byte: UInt8) -> Bool {
         (byte >= 0x20 && byte != 0x7f) || byte == 0x09
     }
 
-    /// Whether `byte` may stand in a URL: visible ASCII.
+    /// Whether `byte` is permitted in a URL: visible ASCII.
     static func isVisible(_ byte: UInt8) -> Bool {
         byte > 0x20 && byte < 0x7f
     }

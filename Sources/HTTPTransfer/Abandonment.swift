@@ -1,4 +1,4 @@
-/// Why we gave up on a request ourselves.
+/// The local reason for abandoning a request.
 enum Abandonment {
     case cancelled
     case closed
@@ -7,7 +7,7 @@ enum Abandonment {
         error(attempt: request.attempt)
     }
 
-    /// The same for whatever else was attempted.
+    /// Returns the same error for any other attempt.
     func error(attempt: String) -> TransferError {
         switch self {
         case .cancelled:

@@ -1,24 +1,24 @@
-/// The header lines of an answer, kept as they came and searched when somebody asks.
+/// The header lines of an answer, stored verbatim and searched on request.
 ///
-/// Most answers of a push provider are never asked for a header, so nothing is parsed ahead.
+/// Most answers of a push provider are never searched for a header, so nothing is parsed in advance.
 package struct AnswerHeaders: Sendable {
-    /// Longer header blocks are no answer of a provider.
+    /// The maximum size of a header block in bytes; no provider sends longer ones.
     static let longest = 64 * 1024
 
-    /// Lines of the final answer without its status line, each ended by CR LF or LF.
+    /// The lines of the final answer without its status line, each terminated by CR LF or LF.
     private let lines: [UInt8]
 
     package init(lines: [UInt8]) {
         self.lines = lines
     }
 
-    /// The value of the first header called `name`, without regard to case; nil if there is none.
+    /// Returns the value of the first header named `name`, ignoring case; `nil` if there is none.
     package subscript(name: String) -> String? {
         let wanted = Array(name.utf8)
         return all.first { Self.isSame($0.name, wanted) }.map { String(decoding: $0.value, as: UTF8.self) }
     }
 
-    /// The values of all headers called `name`, without regard to case, in order.
+    /// Returns the values of all headers named `name`, ignoring case, in order.
     package func values(of name: String) -> [String] {
         let wanted = Array(name.utf8)
         return all.filter { Self.isSame($0.name, wanted) }.map { String(decoding: $0.value, as: UTF8.self) }
@@ -26,7 +26,7 @@ package struct AnswerHeaders: Sendable {
 
     private typealias Line = (name: ArraySlice<UInt8>, value: ArraySlice<UInt8>)
 
-    /// Lines without a colon are skipped.
+    /// The parsed lines; lines without a colon are skipped.
     private var all: some Sequence<Line> {
         lines.split(separator: UInt8(ascii: "\n")).lazy.compactMap { line -> Line? in
             guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return nil }

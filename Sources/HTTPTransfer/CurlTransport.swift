@@ -1,12 +1,13 @@
-/// A transport over libcurl, for requests that are few: HTTP/2 where the peer speaks it, HTTP/1.1 where it does not,
-/// plain HTTP where asked for.
+/// A libcurl transport for a small number of requests.
 ///
-/// Credentials that must not share a connection (two teams of one provider) need a transport each. Releasing the last
-/// reference ends the connections too, without waiting for it.
+/// It uses HTTP/2 if the peer supports it, HTTP/1.1 otherwise, and plain HTTP on request.
+///
+/// Credentials that must not share a connection (two teams of one provider) need separate transports. Releasing the
+/// last reference also ends the connections, without waiting for that.
 package final class CurlTransport: HTTPTransport {
     private let desk: LaneDesk<RequestLane>
 
-    /// Opens the transport; nothing is connected yet.
+    /// Creates the transport; nothing is connected yet.
     package init(_ options: CurlTransportOptions) throws(TransferError) {
         try options.validate()
         desk = try LaneDesk(options)

@@ -1,24 +1,27 @@
-/// How a `CurlTransport` behaves; everything has a default that suits occasional requests.
+/// The options of a `CurlTransport`.
+///
+/// The defaults suit occasional requests.
 package struct CurlTransportOptions: Sendable {
-    /// Names the threads (Linux shows the first 15 bytes) and the transport in error texts.
+    /// The name of the threads (Linux shows the first 15 bytes) and of the transport in error texts.
     package var name: String
 
-    /// Requests under way at the same time, each with a connection and a thread of its own; the rest waits in the
-    /// transport's own queue, where no timeout runs.
+    /// Concurrent requests, each with a dedicated connection and thread.
+    ///
+    /// Further requests wait in the transport's queue, where no timeout runs.
     package var connections = 2
 
-    /// Bytes of an answer's body that are kept; a longer one arrives marked as truncated.
+    /// The maximum bytes of an answer's body; a longer body is marked as truncated.
     package var bodyLimit = 64 * 1024
 
-    /// PEM file with the authorities to trust instead of the system's.
+    /// A PEM file with the trusted authorities, used instead of the system's.
     package var authoritiesFile: String?
 
-    /// Whether `http` URLs are sent at all.
+    /// Whether `http` URLs are sent.
     ///
-    /// Without it, only `https` leaves the house.
+    /// Otherwise, only `https` requests are sent.
     package var allowsPlainHTTP = false
 
-    /// How long `close` lets requests in flight end before it abandons them.
+    /// The time that `close` gives to requests in flight before it abandons them.
     package var closeGrace: Duration = .seconds(5)
 
     package init(name: String) {
@@ -27,7 +30,7 @@ package struct CurlTransportOptions: Sendable {
 }
 
 extension CurlTransportOptions: LaneOptions {
-    /// Refuses what cannot work, so that a wrong setting is found at the start and not by the first push.
+    /// Rejects unusable options, so that a wrong setting is detected at the start and not by the first push.
     func validate() throws(TransferError) {
         try validateLanes()
         guard (1...Int(Int32.max)).contains(bodyLimit) else {

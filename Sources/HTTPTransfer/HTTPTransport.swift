@@ -1,25 +1,25 @@
-/// Sends batches of HTTP requests; what carries them stays behind this door.
+/// Sends batches of HTTP requests, independently of the library underneath.
 package protocol HTTPTransport: Sendable {
-    /// Sends all of `requests` and gives one outcome for each, in the same order, once the last of them has ended.
+    /// Sends all of `requests` and returns one outcome for each, in the same order, when the last of them has ended.
     ///
-    /// Never throws: a request that cannot be sent is an outcome like any other. A peer processes a POST once at most;
-    /// other methods, which are safe to repeat, may be repeated unseen when a connection dies and they have no body. If the
-    /// calling task is cancelled, the requests that have no answer yet are abandoned at once as `cancelled`.
+    /// It never throws: a request that cannot be sent has an outcome like any other. A peer processes a POST at most
+    /// once. Other methods, which are safe to repeat, may be repeated automatically if a connection ends and they have
+    /// no body. If the calling task is cancelled, unanswered requests are abandoned immediately as `cancelled`.
     func send(_ requests: [TransferRequest]) async -> [TransferOutcome]
 
-    /// Gives the connections that are open now nothing more; later requests go over new ones.
+    /// Stops new requests on the connections that are open now; later requests use new ones.
     ///
-    /// For a peer that ties something to a connection that no request can change any more.
+    /// This is for peers that tie a property to a connection that no request can change later.
     func retireConnections()
 
-    /// Stops taking requests, gives those in flight a bounded time to end, and returns when everything is released, or is
-    /// about to be where that time was too short.
+    /// Accepts no more requests, gives those in flight a bounded time to end, and then releases everything.
     ///
-    /// Requests that still wait for their turn are reported as not sent, those that do not end in time as unknown.
+    /// It returns after the release, or shortly before it if that time was too short. Requests that still wait for
+    /// their turn are reported as not sent, and requests that do not end in time as unknown.
     func close() async
 }
 
 extension HTTPTransport {
-    /// Nothing: for transports whose peers tie nothing to a connection.
+    /// Does nothing, for transports whose peers tie no property to a connection.
     package func retireConnections() {}
 }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Collects an answer while it arrives and keeps it within bounds.
+/// Collects an incoming answer and limits its size.
 package struct IncomingAnswer {
     private var status = 0
     private var lines: [UInt8] = []
@@ -8,18 +8,18 @@ package struct IncomingAnswer {
     private var hasRetryAfter = false
     private var isHeadComplete = false
 
-    /// Bytes of the body were dropped since they exceeded the cap.
+    /// Whether bytes of the body were dropped because they exceeded the limit.
     package private(set) var isBodyTruncated = false
 
-    /// Something has come that only a peer sends that has taken the request.
+    /// Whether input has arrived that only a peer sends that has accepted the request.
     private(set) var hasBegun = false
 
-    /// The head that has come last is not the answer's own.
+    /// Whether the latest head is an interim one.
     var isInterim: Bool { hasBegun && !isHeadComplete }
 
     package init() {}
 
-    /// A header block begins: that of the answer, of an interim one, or trailers.
+    /// Begins a header block: that of the answer, of an interim answer, or trailers.
     package mutating func beginHead() {
         hasBegun = true
         guard !isHeadComplete else { return }
@@ -28,7 +28,7 @@ package struct IncomingAnswer {
         hasRetryAfter = false
     }
 
-    /// False where the head grows beyond its bound, or has a status that is no number of three digits.
+    /// Adds a field; returns false if the head exceeds its limit, or if its status is not a number of three digits.
     package mutating func takeField(_ name: some Collection<UInt8>, _ value: some Collection<UInt8>) -> Bool {
         guard !isHeadComplete else { return true }
         guard name.first != UInt8(ascii: ":") else { return takeStatus(value) }
@@ -42,12 +42,12 @@ package struct IncomingAnswer {
         return true
     }
 
-    /// The header block has ended; an interim answer is followed by another.
+    /// Ends the header block; an interim answer is followed by another.
     package mutating func endHead() {
         isHeadComplete = isHeadComplete || status >= 200
     }
 
-    /// Takes one line of a head as HTTP/1.1 writes it, which is how libcurl hands over any; false ends the transfer.
+    /// Adds one line of a head in HTTP/1.1 format, in which libcurl reports all versions; false ends the transfer.
     package mutating func takeLine(_ line: UnsafeRawBufferPointer) -> Bool {
         if line.starts(with: "HTTP/".utf8) {
             beginHead()
@@ -62,7 +62,7 @@ package struct IncomingAnswer {
         return takeField(line[..<colon], line[(colon + 1)..<max(end, colon + 1)])
     }
 
-    /// Takes a piece of the body; false once the cap is exceeded.
+    /// Adds a piece of the body; returns false if the limit is exceeded.
     package mutating func takeBody(_ piece: UnsafeRawBufferPointer, limit: Int) -> Bool {
         let room = limit - body.count
         body.append(contentsOf: piece.prefix(room))
@@ -70,15 +70,15 @@ package struct IncomingAnswer {
         return !isBodyTruncated
     }
 
-    /// Whether less of a body has come than was announced (negative: nothing was).
+    /// Whether the body is shorter than announced (negative: nothing was announced).
     ///
-    /// libcurl before 8.0 takes a stream that was cut off next to others for a whole one. A body that was cut at the cap
-    /// misses nothing.
+    /// libcurl before 8.0 accepts a truncated stream as complete if other streams run at the same time. A body that was
+    /// cut at the limit counts as complete.
     package func misses(announced length: Int) -> Bool {
         !isBodyTruncated && status != 204 && status != 304 && body.count < length
     }
 
-    /// The answer, if there is one.
+    /// Returns the answer, if there is one.
     package func finished(_ version: ProtocolVersion = .http2, newConnections: Int) -> TransferAnswer? {
         guard isHeadComplete else { return nil }
         let headers = AnswerHeaders(lines: lines)
@@ -100,7 +100,7 @@ package struct IncomingAnswer {
         return true
     }
 
-    /// Bytes of a provider's head, so that most are kept without being moved.
+    /// The usual bytes of a provider's head, reserved to avoid reallocations.
     private static let usualHead = 256
 
     private static func isRetryAfter(_ name: some Collection<UInt8>) -> Bool {

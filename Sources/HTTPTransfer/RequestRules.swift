@@ -1,4 +1,4 @@
-/// What a request must look like before libcurl sees it.
+/// The rules for a request before it is passed to libcurl.
 enum RequestRules {
     /// Throws `invalidRequest` for a URL that could break the request line, and for a GET with a body.
     static func check(_ request: TransferRequest) throws(TransferError) {

@@ -1,11 +1,13 @@
 import Glibc
 
-/// Reads `Retry-After`: seconds, or one of the three forms of an HTTP date (RFC 9110 §5.6.7).
+/// Parses `Retry-After`: seconds, or one of the three forms of an HTTP date (RFC 9110 §5.6.7).
 package enum RetryAfter {
-    /// A year: what is later is as good as never, and arithmetic on it cannot overflow.
+    /// The maximum in seconds: a year.
+    ///
+    /// A later time is equivalent to never, and arithmetic with a year cannot overflow.
     static let longest = 365 * 86_400
 
-    /// Seconds from `now` (seconds since 1970), between 0 and a year; 0 for what cannot be read.
+    /// Returns the seconds from `now` (seconds since 1970), between 0 and a year; 0 for an invalid value.
     package static func seconds(_ value: String, now: Int) -> Int {
         if !value.isEmpty, value.utf8.allSatisfy(ASCII.isDigit) { return min(Int(value) ?? longest, longest) }
         return date(value, now: now).map { min(max($0 - now, 0), longest) } ?? 0
@@ -32,7 +34,7 @@ package enum RetryAfter {
         return timegm(&fields)
     }
 
-    /// Two digits mean the latest such year that is not more than fifty years ahead.
+    /// Returns the year; two digits stand for the latest matching year that is at most fifty years ahead.
     private static func year(_ word: Substring, now: Int) -> Int32? {
         guard word.utf8.count <= 4, let number = Int32(word), number >= 0 else { return nil }
         guard word.utf8.count == 2 else { return number }

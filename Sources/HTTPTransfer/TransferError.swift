@@ -1,40 +1,40 @@
-/// Why a request has no answer, or why a transport could not be made.
+/// The reason why a request has no answer, or why a transport could not be created.
 ///
-/// The text names host and port only. Paths, queries and headers carry device tokens and credentials, and never
-/// appear in it.
+/// The text names only host and port. Paths, queries and headers carry device tokens and credentials, and never appear
+/// in it.
 package struct TransferError: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Code: Hashable, Sendable {
         /// The request itself cannot be sent: its URL, a header, or a scheme that the transport does not allow.
         case invalidRequest
 
-        /// The transport's options make no sense or name a file that cannot be read.
+        /// The transport's options are inconsistent or name a file that cannot be read.
         case invalidOptions
 
         /// The host's name has no address.
         case nameLookup
 
-        /// No connection came about.
+        /// No connection was established.
         case connect
 
-        /// Every address of the host is one that the transport's policy forbids.
+        /// The transport's policy forbids every address of the host.
         case addressRefused
 
-        /// The TLS handshake broke off; it may pass another time.
+        /// The TLS handshake failed; the cause may be temporary.
         case tls
 
-        /// The peer's certificate does not satisfy us: a matter of configuration.
+        /// The peer's certificate is not accepted, which is a configuration error.
         case certificate
 
-        /// One of the request's timeouts passed.
+        /// One of the request's timeouts expired.
         case timeout
 
-        /// The connection died.
+        /// The connection was lost.
         case connectionLost
 
         /// The answer began and ended early.
         case incompleteAnswer
 
-        /// What the peer said is not proper HTTP.
+        /// The peer's answer is not valid HTTP.
         case protocolViolation
 
         /// The task that waited for the batch was cancelled.
@@ -43,13 +43,13 @@ package struct TransferError: Error, Hashable, Sendable, CustomStringConvertible
         /// The transport is closed or closing.
         case closed
 
-        /// The library underneath failed for a reason of its own, such as a lack of memory.
+        /// The library underneath failed for an internal reason, such as a lack of memory.
         case library
     }
 
     package let code: Code
 
-    /// What was attempted, what came back and what to do.
+    /// The attempted operation, the response, and the required action.
     package let text: String
 
     package var description: String { text }
@@ -59,14 +59,14 @@ package struct TransferError: Error, Hashable, Sendable, CustomStringConvertible
         self.text = text
     }
 
-    /// That `request` must not be sent, and why.
+    /// Returns the error for a request that must not be sent, with the reason.
     static func refusal(of request: TransferRequest, _ reason: String) -> TransferError {
         TransferError(.invalidRequest, "\(request.attempt) refused before sending: \(reason)")
     }
 }
 
 extension TransferError.Code {
-    /// What to do about it, as the end of a text.
+    /// The required action, as the end of a text.
     var advice: String {
         switch self {
         case .invalidRequest: "check the URL and whether the transport allows its scheme"

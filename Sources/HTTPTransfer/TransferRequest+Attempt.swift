@@ -1,10 +1,10 @@
 import CCurl
 
 extension TransferRequest {
-    /// The method, host and port: all that an error text may tell of a request.
+    /// The method, host and port: the only text about a request that may appear in an error.
     var attempt: String { "\(method.rawValue) to \(endpoint)" }
 
-    /// Host and port by libcurl's own reading of the URL, with the scheme's default port.
+    /// Host and port as libcurl parses the URL, with the scheme's default port.
     private var endpoint: String {
         let unreadable = "an unreadable URL"
         guard let parsed = curl_url() else { return unreadable }

@@ -14,13 +14,13 @@ package struct TransferRequest: Sendable {
     /// An absolute URL in ASCII, without spaces; `https` unless the transport allows plain HTTP.
     package var url: String
 
-    /// Sent in this order.
+    /// The headers in the order in which they are sent.
     ///
-    /// Names and values that could break the framing are refused before anything is sent, and so are the headers that
-    /// belong to the transport (lengths, encodings and connection control).
+    /// Names and values that could break the framing are rejected before anything is sent. So are the headers that are
+    /// reserved for the transport (lengths, encodings and connection control).
     package var headers: [Header]
 
-    /// Sent with its length, whatever the method; a GET must not have one.
+    /// The body, which is sent with its length, whatever the method; a GET must not have one.
     ///
     /// No content type is added.
     package var body: [UInt8]
@@ -42,17 +42,17 @@ package struct TransferRequest: Sendable {
     }
 }
 
-/// How long one transfer may take.
+/// The time limits of one transfer.
 ///
-/// The clock starts when it leaves the transport's own queue, not before.
+/// The clock starts when the transfer leaves the transport's queue.
 package struct TransferTimeouts: Hashable, Sendable {
-    /// From the start to the last byte of the answer.
+    /// The time from the start to the last byte of the answer.
     package var total: Duration
 
-    /// Name look-up, TCP and TLS together; counts only where a new connection is opened.
+    /// The time for name look-up, TCP and TLS together; it applies only if a new connection is opened.
     package var connect: Duration
 
-    /// What is longer counts as this, so that arithmetic on points in time cannot overflow.
+    /// The maximum of any limit, so that arithmetic on instants cannot overflow.
     static let longest = Duration.seconds(86_400)
 
     package init(total: Duration = .seconds(30), connect: Duration = .seconds(10)) {

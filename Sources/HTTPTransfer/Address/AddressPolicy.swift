@@ -1,10 +1,13 @@
-/// Which addresses a transport may connect to, judged after the name look-up, on the very address of the connection.
+/// The addresses that a transport may connect to.
+///
+/// The policy is applied after the name look-up, to the exact address of the connection.
 package enum AddressPolicy: Hashable, Sendable {
-    /// Any; for endpoints that come from our own configuration.
+    /// Any address; for endpoints from Bellhop's own configuration.
     case any
 
-    /// Public ones only; for endpoints that strangers hand in (Web Push), which could otherwise make us talk to
-    /// machines inside our own network.
+    /// Only public addresses; for endpoints from untrusted clients (Web Push).
+    ///
+    /// Such endpoints could otherwise direct Bellhop to machines inside its own network.
     case publicAddressesOnly
 
     package func allows(_ address: InternetAddress) -> Bool {

@@ -1,7 +1,7 @@
 import Glibc
 
 extension InternetAddress {
-    /// Reads a socket's address; nil for families that are neither version of IP, and for what is too short.
+    /// Reads a socket's address; returns `nil` for families other than IPv4 and IPv6, and for truncated addresses.
     init?(family: CInt, at address: UnsafeRawPointer, length: Int) {
         switch family {
         case AF_INET where length >= MemoryLayout<sockaddr_in>.size:

@@ -7,11 +7,11 @@ package enum InternetAddress: Hashable, Sendable {
 
     /// Whether the address belongs to the public internet.
     ///
-    /// Everything that IANA's registries of special-purpose addresses set apart is refused: private and shared (CGNAT)
-    /// networks, loopback, link-local with the metadata services of the clouds on it, unique local, documentation,
-    /// benchmarking, multicast, reserved, and the IPv6 forms that carry another address inside (v4-mapped, Teredo,
-    /// 6to4). Only NAT64's well-known prefix, through which IPv6-only networks reach public IPv4, is judged by the
-    /// address inside it.
+    /// Every range in IANA's registries of special-purpose addresses is rejected: private and shared (CGNAT) networks,
+    /// loopback, link-local (including the clouds' metadata services), unique local, documentation, benchmarking,
+    /// multicast, reserved, and the IPv6 forms that contain another address (v4-mapped, Teredo, 6to4). The only
+    /// exception is NAT64's well-known prefix, through which IPv6-only networks reach public IPv4. It is judged by the
+    /// address that it contains.
     package var isPublic: Bool {
         switch self {
         case .v4(let address):
@@ -45,7 +45,7 @@ package enum InternetAddress: Hashable, Sendable {
         (0xf000_0000, 4),  // 240.0.0.0/4: reserved, broadcast
     ]
 
-    /// Only what lies inside 2000::/3, outside of which nothing is public.
+    /// Only ranges inside 2000::/3, because no address outside is public.
     private static let specialV6: [(prefix: UInt64, bits: UInt64)] = [
         (0x2001_0000_0000_0000, 23),  // 2001::/23: protocol assignments, Teredo, ORCHID
         (0x2001_0db8_0000_0000, 32),  // 2001:db8::/32: documentation

@@ -1,14 +1,16 @@
 import CCurl
 
-/// Turns libcurl's result codes into our own words.
+/// Converts libcurl's result codes into errors of this target.
 enum CurlFailure {
-    /// `detail` is what libcurl wrote into the error buffer; it is only told for stages in which it cannot contain more
+    /// Returns the error of a transfer.
+    ///
+    /// `detail` is the text in libcurl's error buffer. It is included only for stages in which it cannot contain more
     /// than host, port and certificate names.
     static func error(_ result: CURLcode, for request: TransferRequest, detail: String) -> TransferError {
         error(result, attempt: request.attempt, detail: detail)
     }
 
-    /// The same for whatever else was attempted.
+    /// Returns the same error for any other attempt.
     static func error(_ result: CURLcode, attempt: String, detail: String) -> TransferError {
         let code = code(of: result)
         let reason = tellsDetail(code) && !detail.isEmpty ? detail : String(cString: curl_easy_strerror(result))

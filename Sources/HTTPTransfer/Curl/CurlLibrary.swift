@@ -3,10 +3,10 @@ import ServiceRuntime
 
 /// The process-wide part of libcurl.
 enum CurlLibrary {
-    /// Prepares libcurl once, before any handle exists; false if it could not be.
+    /// Whether libcurl has been initialised, which happens once, before any handle exists.
     ///
-    /// With NOSIGNAL, which programs with threads must set, libcurl no longer shields its writes from SIGPIPE, so the
-    /// signal is ignored for the process.
+    /// Multi-threaded programs must set NOSIGNAL, and with it libcurl no longer protects its writes from SIGPIPE. The
+    /// signal is therefore ignored for the whole process.
     static let isReady: Bool = {
         ProcessSignal.ignoreBrokenPipes()
         return curl_global_init(Int(CURL_GLOBAL_SSL)) == CURLE_OK

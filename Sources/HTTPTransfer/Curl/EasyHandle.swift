@@ -1,13 +1,13 @@
 import CCurl
 
-/// An easy handle, which keeps its connection from transfer to transfer, and the buffer for libcurl's own words.
+/// An easy handle, which keeps its connection between transfers, and the buffer for libcurl's error text.
 ///
-/// Stays with the thread that has the lane it belongs to.
+/// It stays with the thread that owns its lane.
 final class EasyHandle {
     let pointer: UnsafeMutableRawPointer
     private let detail = UnsafeMutableBufferPointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
 
-    /// Sets what holds for all transfers; `refusal` words what is thrown where libcurl cannot be used, or not like that.
+    /// Sets the options for all transfers; `refusal` creates the error for a missing libcurl or a rejected option.
     init(
         refusal: (String) -> TransferError,
         _ configure: (inout EasyOptions) -> Void
@@ -29,34 +29,35 @@ final class EasyHandle {
         detail.deallocate()
     }
 
-    /// Sets options; gives the first failure.
+    /// Sets options and returns the first failure.
     func set(_ change: (inout EasyOptions) -> Void) -> CURLcode {
         var options = EasyOptions(pointer)
         change(&options)
         return options.failure
     }
 
-    /// Carries out the transfer that is set; blocks until it has ended.
+    /// Performs the configured transfer; blocks until it has ended.
     func perform() -> CURLcode {
         detail[0] = 0
         _ = bellhop_easy_set_pointer(pointer, CURLOPT_ERRORBUFFER, detail.baseAddress)
         return curl_easy_perform(pointer)
     }
 
-    /// What libcurl wrote about the latest failure, parts of which come from the peer: in printable ASCII, anything else
-    /// as a question mark.
+    /// libcurl's text for the latest failure, parts of which come from the peer.
+    ///
+    /// It is reduced to printable ASCII, with a question mark for every other byte.
     var words: String {
         let bytes = detail.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
         return String(decoding: bytes.map { $0 == 0x20 || ASCII.isVisible($0) ? $0 : UInt8(ascii: "?") }, as: UTF8.self)
     }
 
-    /// What libcurl tells of the latest transfer; nil where it does not know.
+    /// Returns libcurl's value for the latest transfer; `nil` if it has none.
     func number(_ info: CURLINFO) -> Int? {
         var value = 0
         return bellhop_easy_get_long(pointer, info, &value) == CURLE_OK ? value : nil
     }
 
-    /// The same for what it counts in bytes.
+    /// Returns the same for values in bytes.
     func bytes(_ info: CURLINFO) -> Int? {
         var value: curl_off_t = 0
         return bellhop_easy_get_offset(pointer, info, &value) == CURLE_OK ? Int(clamping: value) : nil
@@ -64,7 +65,7 @@ final class EasyHandle {
 }
 
 extension EasyHandle {
-    /// Calls `body` with `lines` as libcurl's linked list, which it does not copy; nil where memory is out.
+    /// Calls `body` with `lines` as a linked list, which libcurl does not copy; returns `nil` if memory is exhausted.
     static func withList<Result>(
         _ lines: [String],
         _ body: (UnsafeMutablePointer<curl_slist>?) -> Result

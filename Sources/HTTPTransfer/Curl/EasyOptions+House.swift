@@ -1,8 +1,10 @@
 import CCurl
 
 extension EasyOptions {
-    /// What holds for whatever leaves the house through libcurl: TLS as it should be, nothing out of the environment, and
-    /// no look-up or signal that could hold up or end anybody else.
+    /// Sets the options that every outgoing libcurl transfer must have.
+    ///
+    /// They require verified TLS 1.2 or later, ignore proxy and netrc settings of the environment, and avoid look-ups
+    /// and signals that could delay or end other work.
     mutating func keepHouseRules(authoritiesFile: String?) {
         set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
         set(CURLOPT_SSL_VERIFYPEER, true)
@@ -14,7 +16,7 @@ extension EasyOptions {
         set(CURLOPT_PROXY, "")
         set(CURLOPT_NETRC, bellhop_netrc_ignored)
         set(CURLOPT_NOSIGNAL, true)
-        // A look-up that hangs would otherwise hold its lane when the transfer ends, until the resolver gives up.
+        // Without this, a hanging look-up would block its lane after the transfer until the resolver gives up.
         set(CURLOPT_QUICK_EXIT, true)
         set(CURLOPT_TCP_KEEPALIVE, true)
         set(CURLOPT_TCP_KEEPIDLE, 60)

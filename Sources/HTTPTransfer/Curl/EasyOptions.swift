@@ -1,6 +1,6 @@
 import CCurl
 
-/// Sets options on an easy handle and remembers the first that libcurl did not take.
+/// Sets options on an easy handle and stores the first failure.
 struct EasyOptions {
     let handle: UnsafeMutableRawPointer
     private(set) var failure: CURLcode = CURLE_OK
@@ -17,7 +17,7 @@ struct EasyOptions {
         keep(bellhop_easy_set_long(handle, option, value ? 1 : 0))
     }
 
-    /// libcurl reads zero as "no limit", hence at least one millisecond.
+    /// Sets a timeout of at least one millisecond, because libcurl interprets zero as "no limit".
     mutating func set(_ option: CURLoption, milliseconds: Duration) {
         let (seconds, attoseconds) = milliseconds.components
         let bounded = min(max(seconds, 0), Int64(Int32.max) / 1000 - 1)
@@ -25,7 +25,7 @@ struct EasyOptions {
         keep(bellhop_easy_set_long(handle, option, Int(max(total, 1))))
     }
 
-    /// libcurl copies the text; nil restores the option's default.
+    /// Sets a text, which libcurl copies; `nil` restores the option's default.
     mutating func set(_ option: CURLoption, _ value: String?) {
         keep(bellhop_easy_set_string(handle, option, value))
     }
@@ -34,7 +34,7 @@ struct EasyOptions {
         keep(bellhop_easy_set_pointer(handle, option, pointer))
     }
 
-    /// Keeps the first failure of a call that has no setter of its own here.
+    /// Stores the first failure of a call that has no setter here.
     mutating func keep(_ result: CURLcode) {
         guard failure == CURLE_OK else { return }
         failure = result

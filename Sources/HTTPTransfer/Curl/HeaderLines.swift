@@ -1,8 +1,8 @@
-/// The header lines of a request as libcurl wants them.
+/// The header lines of a request in libcurl's format.
 enum HeaderLines {
-    /// Throws `invalidRequest` if a header must not be sent.
+    /// Returns the header lines; throws `invalidRequest` if a header must not be sent.
     ///
-    /// libcurl's own additions are switched off: a form's content type on every POST, and `Expect: 100-continue`.
+    /// It disables libcurl's own additions: a form's content type on every POST, and `Expect: 100-continue`.
     static func lines(of request: TransferRequest) throws(TransferError) -> [String] {
         var lines: [String] = []
         for (index, header) in request.headers.enumerated() {
@@ -16,7 +16,7 @@ enum HeaderLines {
                 )
             }
             let value = HeaderRules.trimmed(header.value)
-            // An empty value has a spelling of its own: libcurl reads "Name:" as an order to leave the header out.
+            // An empty value needs a special notation, because libcurl treats "Name:" as an order to omit the header.
             lines.append(value.isEmpty ? "\(header.name);" : "\(header.name): \(value)")
         }
         lines.append("Expect:")

@@ -1,10 +1,10 @@
 import CCurl
 import Glibc
 
-/// Carries requests over libcurl, one at a time, on a connection that is kept for the next one to the same host.
+/// Sends requests with libcurl, one at a time, on a connection that is reused for the next request to the same host.
 ///
-/// Thread safety: a lane is either at rest in the desk's list, which a lock guards, or with the one thread that took it
-/// out.
+/// Thread safety: a lane is either idle in the list of `LaneDesk`, which a lock guards, or used by the single thread
+/// that took it out.
 final class RequestLane: Lane, @unchecked Sendable {
     private let options: CurlTransportOptions
     private var easy: EasyHandle?
@@ -39,7 +39,7 @@ final class RequestLane: Lane, @unchecked Sendable {
         }
     }
 
-    /// What belongs to one request does not outlive it.
+    /// Removes the state of one request.
     private func forget() {
         turn = nil
         body = OutgoingBytes()
@@ -52,7 +52,7 @@ final class RequestLane: Lane, @unchecked Sendable {
         over easy: EasyHandle
     ) -> TransferOutcome {
         let failure = easy.set { Self.apply(request, headers, to: &$0) }
-        // The handle must not keep a pointer to a list that goes.
+        // The handle must not keep a pointer to a list that is freed.
         defer { _ = bellhop_easy_set_headers(easy.pointer, nil) }
         guard failure == CURLE_OK else { return .notSent(CurlFailure.error(failure, for: request, detail: "")) }
         return conclude(easy.perform(), of: request, easy)
@@ -73,7 +73,7 @@ final class RequestLane: Lane, @unchecked Sendable {
     }
 
     private func failure(_ result: CURLcode, of request: TransferRequest, _ easy: EasyHandle) -> TransferError {
-        // After the request has gone out, "unsupported protocol" means an answer without HTTP in it.
+        // After the request has been sent, "unsupported protocol" means that the answer is not HTTP.
         let isNoHTTP = result == CURLE_UNSUPPORTED_PROTOCOL && Self.wasSent(easy)
         return CurlFailure.error(isNoHTTP ? CURLE_WEIRD_SERVER_REPLY : result, for: request, detail: easy.words)
     }
@@ -82,15 +82,16 @@ final class RequestLane: Lane, @unchecked Sendable {
         Self.wasSent(easy) ? .unknown(error) : .notSent(error)
     }
 
-    /// False only if libcurl never handed a byte of the request to a connection.
+    /// Whether libcurl may have passed bytes of the request to a connection.
     ///
-    /// That covers its own silent repeats too: the counters run on over all attempts of a transfer.
+    /// False is certain. The counters continue over all attempts of a transfer, so that they include libcurl's
+    /// automatic retries.
     private static func wasSent(_ easy: EasyHandle) -> Bool {
         (easy.number(CURLINFO_REQUEST_SIZE) ?? 0) > 0 || (easy.bytes(CURLINFO_SIZE_UPLOAD_T) ?? 0) > 0
     }
 }
 
-// What libcurl is told of one request, and for good.
+// The options of one request and the options of all requests.
 extension RequestLane {
     private static func apply(
         _ request: TransferRequest,
@@ -110,11 +111,11 @@ extension RequestLane {
         }
         let isNative = request.method == .get || request.method == .post
         easy.set(CURLOPT_CUSTOMREQUEST, isNative ? nil : request.method.rawValue)
-        // Where there is no body to rewind, the silent repeat cannot be stopped; it only happens on kept connections.
+        // Without a body to rewind, the automatic retry cannot be prevented; it happens only on reused connections.
         easy.set(CURLOPT_FRESH_CONNECT, request.method == .post && !hasBody)
     }
 
-    /// What must never happen (other protocols, redirects, and what the house's rules forbid everybody), and who listens.
+    /// Sets the options that forbid other protocols and redirects, the options for all transfers, and the callbacks.
     private func configure(_ easy: inout EasyOptions) {
         easy.keepHouseRules(authoritiesFile: options.authoritiesFile)
         easy.set(CURLOPT_PROTOCOLS_STR, options.allowsPlainHTTP ? "http,https" : "https")
@@ -131,7 +132,7 @@ extension RequestLane {
         context.map { Unmanaged<RequestLane>.fromOpaque($0).takeUnretainedValue() }
     }
 
-    /// The body on its way out, and the answer on its way in.
+    /// Registers the callbacks for the request's body and for the answer.
     private func listen(_ easy: inout EasyOptions, _ context: UnsafeMutableRawPointer) {
         for option in [CURLOPT_READDATA, CURLOPT_SEEKDATA, CURLOPT_WRITEDATA, CURLOPT_HEADERDATA] {
             easy.set(option, pointer: context)
@@ -142,9 +143,9 @@ extension RequestLane {
                 return RequestLane.lane(context)?.body.copy(into: room) ?? Int(CURL_READFUNC_ABORT)
             }
         )
-        // libcurl repeats a request by itself when a kept connection dies without an answer, and rewinds the body for
-        // it. The peer may have processed the first copy, so rewinding fails and the caller gets to decide. libcurl 8
-        // rewinds before it starts, too, where the transfer before this one on the same handle has failed.
+        // libcurl retries a request automatically if a reused connection ends without an answer, and rewinds the body
+        // for it. The peer may have processed the first copy, so rewinding fails and the caller decides. libcurl 8 also
+        // rewinds before the start if the previous transfer on the same handle has failed.
         easy.keep(
             bellhop_easy_set_seek(easy.handle) { context, offset, origin in
                 let isThere = RequestLane.lane(context)?.body.isAtStart == true && offset == 0 && origin == SEEK_SET
@@ -165,7 +166,7 @@ extension RequestLane {
         )
     }
 
-    /// A new connection, a request that is about to go out, and whether anybody still waits.
+    /// Registers the callbacks for a new connection, for a request that is about to be sent, and for abandoned work.
     private func watch(_ easy: inout EasyOptions, _ context: UnsafeMutableRawPointer) {
         for option in [CURLOPT_PREREQDATA, CURLOPT_XFERINFODATA] {
             easy.set(option, pointer: context)
@@ -173,7 +174,7 @@ extension RequestLane {
         easy.keep(
             bellhop_easy_set_socket(easy.handle) { _, socket, _ in
                 PeerSocket.limitUnacknowledged(socket)
-                // No program that is started meanwhile may hold the connection.
+                // Programs that are started meanwhile must not inherit the connection.
                 _ = fcntl(socket, F_SETFD, FD_CLOEXEC)
                 return CURL_SOCKOPT_OK
             }

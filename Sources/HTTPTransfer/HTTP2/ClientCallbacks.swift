@@ -1,10 +1,12 @@
 import CNGHTTP2
 
-/// The table of functions by which libnghttp2 tells a connection what arrived; one serves all connections of a loop.
+/// The table of functions by which libnghttp2 reports received data to a connection.
+///
+/// One table serves all connections of a loop.
 final class ClientCallbacks {
     private let callbacks: OpaquePointer
 
-    /// Nil where memory is out.
+    /// Creates the table; returns `nil` if memory is exhausted.
     init?() {
         var callbacks: OpaquePointer?
         guard nghttp2_session_callbacks_new(&callbacks) == 0, let callbacks else { return nil }
@@ -21,7 +23,7 @@ final class ClientCallbacks {
         nghttp2_session_callbacks_del(callbacks)
     }
 
-    /// A client's session that calls `connection`, which must outlive it; nil where memory is out.
+    /// Creates a client session that calls `connection`, which must outlive it; returns `nil` if memory is exhausted.
     func makeSession(for connection: PeerConnection) -> OpaquePointer? {
         var session: OpaquePointer?
         let context = Unmanaged.passUnretained(connection).toOpaque()
@@ -30,7 +32,7 @@ final class ClientCallbacks {
     }
 }
 
-/// The connection behind a callback's context.
+/// Returns the connection of a callback's context.
 private func connection(_ context: UnsafeMutableRawPointer?) -> PeerConnection? {
     context.map { Unmanaged<PeerConnection>.fromOpaque($0).takeUnretainedValue() }
 }
@@ -85,8 +87,9 @@ private let onStreamClose: nghttp2_on_stream_close_callback = { _, stream, code,
     return 0
 }
 
-/// Gives libnghttp2 the next piece of a request's body; the source is the exchange, which the connection holds until the
-/// stream is closed.
+/// Provides libnghttp2 with the next bytes of a request's body.
+///
+/// The source is the exchange, which the connection retains until the stream is closed.
 let readRequestBody: nghttp2_data_source_read_callback = { _, _, buffer, length, flags, source, _ in
     guard let buffer, let pointer = source?.pointee.ptr else { return ssize_t(bellhop_callback_failed) }
     let exchange = Unmanaged<Exchange>.fromOpaque(pointer).takeUnretainedValue()

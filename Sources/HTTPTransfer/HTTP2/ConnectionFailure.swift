@@ -1,4 +1,4 @@
-/// Why a connection is over, or a request on it.
+/// The reason why a connection, or a request on it, has failed.
 struct ConnectionFailure {
     let code: TransferError.Code
     let reason: String

@@ -3,8 +3,8 @@ import ServiceRuntime
 
 /// Runs all connections of one transport.
 ///
-/// Thread safety: made by whoever opens the transport, then given to the thread that calls `run`, which alone touches
-/// it from there on. Everybody else speaks to `inbox`.
+/// Thread safety: the loop is created by the thread that opens the transport, and then belongs to the thread that calls
+/// `run`. All other threads use only `inbox`.
 final class ConnectionLoop: @unchecked Sendable {
     private enum Phase {
         case open
@@ -31,7 +31,7 @@ final class ConnectionLoop: @unchecked Sendable {
         peers = PeerList(try ConnectionTools(options))
     }
 
-    /// Works until the transport is closed or abandoned.
+    /// Runs until the transport is closed or abandoned.
     func run() {
         while true {
             let now = ContinuousClock.now
@@ -80,11 +80,12 @@ final class ConnectionLoop: @unchecked Sendable {
     private func startWaiting(now: ContinuousClock.Instant) {
         peers.sweep(now: now)
         guard case .open = phase else {
-            // A connection may have given something back meanwhile.
+            // A connection may have returned requests in the meantime.
             for peer in peers.all { peer.abandonWaiting(.closed) }
             return
         }
-        // A connection that ends while it is given something wakes nobody any more, and others may wait for what it had.
+        // A connection that ends while it receives a request causes no further wake-up, and other requests may wait for
+        // the slots that it occupied.
         repeat { giveTurns(now: now) } while peers.sweep(now: now)
     }
 
@@ -97,10 +98,10 @@ final class ConnectionLoop: @unchecked Sendable {
         for connection in peers.connections where connection.isLookingUp { lookups.begin(connection.destination) }
     }
 
-    /// Nil where the request must not be sent; it is told so.
+    /// Returns `nil` if the request must not be sent; the request is then settled.
     private func fields(for queued: QueuedRequest) -> RequestFields? {
         let request = queued.request
-        // What a connection gave back may have been cancelled before it was back.
+        // A request that a connection returned may have been cancelled in the meantime.
         guard !queued.batch.isCancelled else {
             queued.batch.settle(queued.index, .notSent(Abandonment.cancelled.error(for: request)))
             return nil
@@ -127,7 +128,7 @@ final class ConnectionLoop: @unchecked Sendable {
         phase = .ended
     }
 
-    /// Sleeps until something arrives or is due, and works it off.
+    /// Sleeps until an event arrives or is due, and processes it.
     private func wait(now: ContinuousClock.Instant) {
         var entries = [pollfd(fd: waker.descriptor, events: Int16(POLLIN), revents: 0)]
         var watched: [PeerConnection] = []
@@ -155,7 +156,7 @@ final class ConnectionLoop: @unchecked Sendable {
         return soonest.instant
     }
 
-    /// Releases the connections, then tells everybody who still waits.
+    /// Releases the connections, then settles all requests that still wait.
     private func end() {
         let unread = inbox.end()
         peers.removeAll()

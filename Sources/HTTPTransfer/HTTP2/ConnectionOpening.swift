@@ -1,7 +1,7 @@
 import Glibc
 import TLS
 
-/// The way to a peer, up to the end of the TLS handshake.
+/// The path to a peer, up to the end of the TLS handshake.
 ///
 ///     lookingUp ──► dialing ──► handshake ──► done
 ///
@@ -19,7 +19,7 @@ final class ConnectionOpening {
         case handshake(TLSConnection, OwnedSocket)
     }
 
-    /// Of the whole way, and of the peer's first word after it.
+    /// The deadline for the whole opening and for the peer's first frame after it.
     let deadline: ContinuousClock.Instant
 
     private let destination: Destination
@@ -37,7 +37,7 @@ final class ConnectionOpening {
         if case .lookingUp = phase { true } else { false }
     }
 
-    /// What to wait for; nil while there is no socket.
+    /// The event to wait for; `nil` while there is no socket.
     var interest: pollfd? {
         switch phase {
         case .lookingUp: nil
@@ -52,7 +52,7 @@ final class ConnectionOpening {
         return min(deadline, dialer.attemptDeadline)
     }
 
-    /// The addresses have come; a failure is the end.
+    /// Receives the addresses; a returned failure is final.
     func lookedUp(_ answer: NameLookup.Answer) -> ConnectionFailure? {
         guard case .lookingUp = phase else { return nil }
         switch answer {
@@ -67,14 +67,14 @@ final class ConnectionOpening {
         }
     }
 
-    /// Does whatever can be done now.
+    /// Performs all work that is possible now.
     func advance(now: ContinuousClock.Instant) -> Progress {
         if case .dialing(let dialer) = phase, let progress = dial(dialer, now: now) { return progress }
         if case .handshake(let tls, let socket) = phase, let progress = shakeHands(tls, socket) { return progress }
         return now < deadline ? .pending : .failed(ConnectionFailure(.timeout, overdue))
     }
 
-    /// Nil once it is connected.
+    /// Returns `nil` if the socket is connected.
     private func dial(_ dialer: SocketDialer, now: ContinuousClock.Instant) -> Progress? {
         switch dialer.advance(now: now) {
         case .pending: return .pending
@@ -88,7 +88,7 @@ final class ConnectionOpening {
         }
     }
 
-    /// Nil while it goes on.
+    /// Returns `nil` while the handshake continues.
     private func shakeHands(_ tls: TLSConnection, _ socket: OwnedSocket) -> Progress? {
         switch tls.handshake() {
         case .done: return .done(tls, socket)

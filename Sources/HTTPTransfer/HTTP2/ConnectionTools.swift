@@ -1,6 +1,6 @@
 import TLS
 
-/// What all connections of a loop share.
+/// The resources that all connections of a loop share.
 ///
 /// Confined to the loop's thread.
 final class ConnectionTools {
@@ -8,7 +8,7 @@ final class ConnectionTools {
     let tls: TLSClientContext
     let callbacks: ClientCallbacks
 
-    /// Room for one TLS record.
+    /// A buffer for one TLS record.
     let readBuffer: UnsafeMutableRawBufferPointer
 
     init(_ options: HTTP2TransportOptions) throws(TransferError) {

@@ -1,24 +1,24 @@
 import Glibc
 
-/// Where an `https` URL leads: the host and port of a connection.
+/// The destination of an `https` URL: the host and port of a connection.
 package struct Destination: Hashable, Sendable {
-    /// A name in small letters, or an address without brackets.
+    /// A name in lower case, or an address without brackets.
     package let host: String
     package let port: UInt16
-    /// As requests name it: without the port where it is the usual one.
+    /// The form used in requests: without the port if it is the default.
     package let authority: String
 
-    /// For texts.
+    /// The form used in texts.
     var endpoint: String { "\(host):\(port)" }
 }
 
-/// A URL taken apart.
+/// A parsed URL.
 package struct TargetURL {
     package let destination: Destination
-    /// With its query; at least `/`.
+    /// The path with its query; at least `/`.
     package let path: String
 
-    /// Nil for whatever is no `https` URL of visible ASCII with a plain host and port.
+    /// Returns `nil` unless the text is an `https` URL of visible ASCII with a plain host and port.
     package init?(_ url: String) {
         let bytes = Array(url.utf8)
         let scheme = Array("https://".utf8)
@@ -34,7 +34,7 @@ package struct TargetURL {
         self.path = text.hasPrefix("/") ? text : "/" + text
     }
 
-    /// Throws `invalidRequest` where the URL of `request` is no such.
+    /// Parses the URL of `request`; throws `invalidRequest` if it is not such a URL.
     init(of request: TransferRequest) throws(TransferError) {
         guard let target = TargetURL(request.url) else {
             throw TransferError.refusal(of: request, "the URL must be an https URL in visible ASCII")

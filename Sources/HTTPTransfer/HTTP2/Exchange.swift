@@ -6,23 +6,23 @@ final class Exchange {
     let started: ContinuousClock.Instant
     let deadline: ContinuousClock.Instant
 
-    /// How many connections were opened for it.
+    /// The number of connections that were opened for the request.
     let newConnections: Int
 
     var answer = IncomingAnswer()
 
     var idleFrames = IdleFrames()
 
-    /// Part of it may have reached the peer.
+    /// Whether a part of the request may have reached the peer.
     var wasSent = false
 
-    /// The peer itself has ended the stream.
+    /// Whether the peer has ended the stream.
     var wasReset = false
 
-    /// Its outcome is told, or it goes another way; the stream may live on for a moment.
+    /// Whether the outcome has been reported, or the request has been returned; the stream may exist slightly longer.
     private(set) var isOver = false
 
-    /// As far as libnghttp2 has not taken it yet.
+    /// The part of the body that libnghttp2 has not taken yet.
     var body: OutgoingBytes
 
     init(_ queued: QueuedRequest, newConnections: Int, now: ContinuousClock.Instant) {
@@ -34,19 +34,19 @@ final class Exchange {
         body = OutgoingBytes(request.body)
     }
 
-    /// Tells the outcome; nothing after it counts.
+    /// Reports the outcome; later outcomes are ignored.
     func settle(_ outcome: TransferOutcome) {
         guard !isOver else { return }
         isOver = true
         queued.batch.settle(queued.index, outcome)
     }
 
-    /// Not sent only if not a byte of it was handed to the connection.
+    /// Reports a failure as not sent only if no byte of the request was passed to the connection.
     func fail(_ error: TransferError) {
         settle(wasSent ? .unknown(error) : .notSent(error))
     }
 
-    /// The request as it goes another way.
+    /// Returns the request so that it can be sent on another stream or connection.
     func handBack() -> QueuedRequest {
         isOver = true
         var queued = queued

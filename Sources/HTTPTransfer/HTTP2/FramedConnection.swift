@@ -2,13 +2,13 @@ import CNGHTTP2
 import Glibc
 import TLS
 
-/// A session of libnghttp2 on a TLS connection: moves frames between the two.
+/// A libnghttp2 session on a TLS connection, which moves frames between the two.
 ///
-/// Confined to the loop's thread. The session lives exactly as long as this object, which lives for as long as one of its
-/// methods runs: a callback that ends the connection does not delete the session that has called it. Callbacks may
-/// submit frames; libnghttp2 forbids them to `receive` and to `flush`.
+/// Confined to the loop's thread. The session lives exactly as long as this object, and this object lives while one of
+/// its methods runs. A callback that ends the connection therefore does not delete the session that has called it.
+/// Callbacks may submit frames; libnghttp2 forbids them to call `receive` and `flush`.
 final class FramedConnection {
-    /// What one TLS record holds.
+    /// The capacity of one TLS record.
     private static let recordSize = 16 * 1024
 
     private let tls: TLSConnection
@@ -16,25 +16,29 @@ final class FramedConnection {
     private let session: OpaquePointer
     private let tools: ConnectionTools
 
-    /// One record at most, and what is left of it when the socket takes no more: OpenSSL wants to see the same bytes again.
+    /// At most one record, or the rest of it if the socket accepts no more; OpenSSL requires the same bytes again.
     private var outbound: [UInt8] = []
     private var outboundSent = 0
     private var writeWaitsToWrite = false
     private var readWaitsToWrite = false
 
-    /// When anything at all came from the peer last.
+    /// The time of the last input from the peer.
     private(set) var lastSign: ContinuousClock.Instant
 
-    /// Since when the peer takes nothing, although there is something for it.
+    /// The time since which the peer has accepted no output although there is some.
     private(set) var blockedSince: ContinuousClock.Instant?
 
-    /// Bytes that have come since any of them helped a request on.
+    /// The bytes received since the last progress of a request.
     private var barrenBytes = 0
 
-    /// More has come than one turn reads, part of which only OpenSSL knows of: another turn is due without waiting.
+    /// Whether more input is available than one turn reads.
+    ///
+    /// Part of it may be visible only to OpenSSL, so another turn is due without waiting.
     private(set) var hasMore = false
 
-    /// Nil where memory is out; `connection` gets the callbacks and must outlive this.
+    /// Creates the session; returns `nil` if memory is exhausted.
+    ///
+    /// `connection` gets the callbacks and must outlive this object.
     init?(
         _ tls: TLSConnection,
         _ socket: OwnedSocket,
@@ -48,7 +52,8 @@ final class FramedConnection {
         self.session = session
         self.tools = tools
         lastSign = now
-        // A usual answer fits into its stream's window, and those of all streams into the connection's.
+        // A usual answer fits into its stream's window, and the answers of all streams fit into the connection's
+        // window.
         let window: Int32 = 1 << 20
         guard bellhop_submit_client_settings(session, UInt32(window), 64 * 1024) == 0,
             nghttp2_session_set_local_window_size(session, bellhop_no_flags, 0, 16 * window) == 0
@@ -65,15 +70,15 @@ final class FramedConnection {
         return pollfd(fd: socket.descriptor, events: Int16(wantsToWrite ? POLLIN | POLLOUT : POLLIN), revents: 0)
     }
 
-    /// How many streams the peer allows at once.
+    /// The number of concurrent streams that the peer allows.
     var allowedStreams: Int { Int(bellhop_allowed_streams(session)) }
 
-    /// The session has nothing more to say and nothing more to hear.
+    /// Whether the session has nothing left to send or to receive.
     var isOver: Bool { nghttp2_session_want_read(session) == 0 && nghttp2_session_want_write(session) == 0 }
 
-    /// Opens a stream; nil where their numbers are used up, or memory is.
+    /// Opens a stream; returns `nil` if no stream numbers or no memory are left.
     ///
-    /// The exchange must live until its stream is closed, or the session is deleted.
+    /// The exchange must live until its stream is closed or the session is deleted.
     func submit(_ exchange: Exchange, _ fields: RequestFields) -> Int32? {
         var source = nghttp2_data_provider()
         source.source.ptr = Unmanaged.passUnretained(exchange).toOpaque()
@@ -90,7 +95,7 @@ final class FramedConnection {
         nghttp2_submit_rst_stream(session, bellhop_no_flags, stream, bellhop_cancel)
     }
 
-    /// A request was sent, or its answer has come further.
+    /// Records that a request was sent, or that its answer has progressed.
     func noteProgress() {
         barrenBytes = 0
     }
@@ -99,7 +104,8 @@ final class FramedConnection {
         nghttp2_submit_ping(session, bellhop_no_flags, nil)
     }
 
-    /// Reads what has come, at most half a megabyte, so that other connections have their turn; a failure is the end.
+    /// Reads available input, at most half a megabyte so that other connections have their turn; a returned failure is
+    /// final.
     func receive(now: ContinuousClock.Instant) -> ConnectionFailure? {
         hasMore = false
         readWaitsToWrite = false
@@ -116,7 +122,7 @@ final class FramedConnection {
                 let start = tools.readBuffer.baseAddress?.assumingMemoryBound(to: UInt8.self)
                 guard nghttp2_session_mem_recv(session, start, count) >= 0 else { return Self.violation }
                 guard barrenBytes <= Self.mostBarrenBytes else { return Self.flood }
-                // What is still in the socket wakes `poll`; to ask for it here would cost a call more.
+                // Remaining input in the socket wakes `poll`; checking for it here would cost another call.
                 guard tls.holdsBytes else { return nil }
             }
         }
@@ -124,7 +130,7 @@ final class FramedConnection {
         return nil
     }
 
-    /// Writes what the session has to say, as far as the socket takes it; a failure is the end.
+    /// Writes the session's output until the socket accepts no more; a returned failure is final.
     func flush() -> ConnectionFailure? {
         writeWaitsToWrite = false
         while true {
@@ -159,12 +165,14 @@ final class FramedConnection {
         return true
     }
 
-    /// Four times the longest head of an answer: a peer that sends more that no request needs costs processor time only.
+    /// The limit of bytes without progress: four times the longest head of an answer.
+    ///
+    /// Frames beyond that cost only processor time.
     private static let mostBarrenBytes = 256 * 1024
 
     private static let flood = ConnectionFailure(.protocolViolation, "the peer sends frames that no request needs")
 
-    /// What the peer says when it does not keep to the protocol.
+    /// The failure for a peer that violates the protocol.
     static let violation = ConnectionFailure(.protocolViolation, "what the peer sent is not proper HTTP/2")
 
     private var lost: ConnectionFailure {

@@ -1,17 +1,17 @@
 import ServiceRuntime
 
-/// A transport over libnghttp2: HTTP/2 over TLS and nothing else, at a fraction of libcurl's cost for a request.
+/// A libnghttp2 transport that supports only HTTP/2 over TLS, at a fraction of libcurl's cost per request.
 ///
-/// One thread of its own runs every connection of the transport; the requests to one host share a connection until its
-/// streams are used up. Credentials that must not share a connection (two teams of one provider) need a transport each.
-/// Releasing the last reference ends the thread too, without waiting for it.
+/// One dedicated thread runs all connections of the transport. The requests to one host share a connection until its
+/// streams are used up. Credentials that must not share a connection (two teams of one provider) need separate
+/// transports. Releasing the last reference also ends the thread, without waiting for that.
 ///
-/// A peer that allows few streams at first (APNs allows one until it has accepted a token) gets no more than it allows;
-/// a request that a peer refuses unprocessed, by its stream or with a farewell, is sent again by itself.
+/// A peer that allows few streams at first (APNs allows one until it has accepted a token) gets no more than it allows.
+/// A request that a peer rejects unprocessed, with a stream reset or a GOAWAY, is sent again automatically.
 package final class HTTP2Transport: HTTPTransport {
     private let inbox: TransferInbox
 
-    /// Opens the transport; nothing is connected yet.
+    /// Creates the transport; nothing is connected yet.
     package init(_ options: HTTP2TransportOptions) throws(TransferError) {
         try options.validate()
         let loop = try ConnectionLoop(options)

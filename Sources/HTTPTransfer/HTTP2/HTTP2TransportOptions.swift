@@ -1,57 +1,59 @@
 import Glibc
 
-/// How an `HTTP2Transport` behaves; everything has a default that suits a push provider.
+/// The options of an `HTTP2Transport`.
+///
+/// The defaults suit a push provider.
 package struct HTTP2TransportOptions: Sendable {
-    /// Names the thread (Linux shows the first 15 bytes) and the transport in error texts.
+    /// The name of the thread (Linux shows the first 15 bytes) and of the transport in error texts.
     package var name: String
 
-    /// Connections to one host and port at the same time; the first one is filled before the next is opened.
+    /// Concurrent connections to one host and port; the first one is filled before the next is opened.
     package var maxConnectionsPerHost = 2
 
-    /// Streams on one connection; the peer's own limit applies too.
+    /// Streams on one connection; the peer's own limit also applies.
     package var maxConcurrentStreams = 100
 
-    /// Whether a fresh connection carries one request at a time until an answer to one has begun, whatever it says.
+    /// Whether a new connection carries only one request until an answer has begun, regardless of the peer's limit.
     ///
-    /// For peers that take more only from a client they have come to know (APNs). A warm-up that fails is followed by
-    /// the next request, again alone; meanwhile no other connection is opened to that host.
+    /// This suits peers that allow more only after they have accepted a client (APNs). After a failed warm-up, the next
+    /// request is again sent alone. Meanwhile no other connection to that host is opened.
     package var warmsUp = false
 
-    /// Requests in flight at most, over all hosts; the rest waits in the transport's own queue, where no timeout runs.
+    /// Maximum requests in flight over all hosts; the rest waits in the transport's queue, where no timeout runs.
     ///
-    /// A host that has none in flight gets one even where the others have used it up.
+    /// A host with no request in flight gets one even if the other hosts have used up the window.
     package var window = 100
 
-    /// Connections in all; one that is idle makes room for one that is needed.
+    /// Maximum connections in total; an idle connection is closed if another is needed.
     package var maxConnections = 64
 
-    /// Bytes of an answer's body that are kept; a longer one arrives marked as truncated.
+    /// The maximum bytes of an answer's body; a longer body is marked as truncated.
     package var bodyLimit = 64 * 1024
 
-    /// PEM file with the authorities to trust instead of the system's.
+    /// A PEM file with the trusted authorities, used instead of the system's.
     package var authoritiesFile: String?
 
-    /// A connection that has been idle for longer is closed.
+    /// The idle time after which a connection is closed.
     package var maxIdleAge: Duration = .seconds(3600)
 
-    /// A connection that has been idle for longer is asked whether it still lives before it gets a request.
+    /// The idle time after which a connection must answer a ping before it gets a request.
     package var trust: Duration = .seconds(5)
 
-    /// How long a peer may leave that question open, take nothing although there is something for it, or allow no
-    /// request at all, before the connection is given up.
+    /// The time after which a connection is abandoned if the peer leaves that ping unanswered, accepts no output, or
+    /// allows no request.
     package var patience: Duration = .seconds(10)
 
-    /// Which addresses may be connected to.
+    /// The addresses that the transport may connect to.
     package var addressPolicy: AddressPolicy = .any
 
-    /// How long `close` lets requests in flight end before it abandons them.
+    /// The time that `close` gives to requests in flight before it abandons them.
     package var closeGrace: Duration = .seconds(5)
 
     package init(name: String) {
         self.name = name
     }
 
-    /// Refuses what cannot work, so that a wrong setting is found at the start and not by the first push.
+    /// Rejects unusable options, so that a wrong setting is detected at the start and not by the first push.
     func validate() throws(TransferError) {
         let sizes = [maxConnectionsPerHost, maxConcurrentStreams, window, maxConnections, bodyLimit]
         guard sizes.allSatisfy({ $0 > 0 && $0 <= Int(Int32.max) }) else {

@@ -1,17 +1,18 @@
-/// Counts the frames of an answer that do not bring it further: interim heads, and DATA frames without data.
+/// Counts frames that do not advance an answer: interim heads, and DATA frames without data.
 ///
-/// A peer may send some of each. One that goes on sending them keeps a processor busy for as long as the request may take.
+/// A peer may send some of each. A peer that keeps sending them occupies a processor for the whole timeout of the
+/// request.
 struct IdleFrames {
     private var interimHeads = 0
     private var emptyFrames = 0
     private var hasBody = false
 
-    /// A piece of the body has come in the current frame.
+    /// Records that the current frame contained a piece of the body.
     mutating func noteBody() {
         hasBody = true
     }
 
-    /// Counts a frame that has ended, which is either an interim head or a DATA frame; false if there were too many.
+    /// Counts a finished frame, which is either an interim head or a DATA frame; returns false if there were too many.
     mutating func end(isHead: Bool) -> Bool {
         defer { hasBody = false }
         if isHead {

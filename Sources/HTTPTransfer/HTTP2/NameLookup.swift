@@ -1,22 +1,22 @@
 import Glibc
 import ServiceRuntime
 
-/// Turns hosts into addresses.
+/// Resolves hosts to addresses.
 enum NameLookup {
     enum Answer: Sendable {
-        /// In the resolver's order, never empty.
+        /// The addresses in the resolver's order, never empty.
         case found([SocketAddress])
-        /// In the resolver's words.
+        /// The resolver's error text.
         case failed(String)
     }
 
-    /// The address where the host is one already; nil where it is a name.
+    /// Returns the address if the host is one; `nil` if it is a name.
     static func literal(_ destination: Destination) -> Answer? {
         guard case .found(let addresses) = resolve(destination, AI_NUMERICHOST) else { return nil }
         return .found(addresses)
     }
 
-    /// Asks the resolver, which blocks for as long as it likes.
+    /// Queries the resolver, which blocks for an unlimited time.
     static func ask(_ destination: Destination) -> Answer {
         resolve(destination, AI_ADDRCONFIG)
     }
@@ -40,22 +40,23 @@ enum NameLookup {
     }
 }
 
-/// The look-ups of a loop that are under way, each on a thread of its own.
+/// The active look-ups of a loop, each on a dedicated thread.
 ///
-/// Confined to the loop's thread. A resolver that hangs holds a thread for each of a few names and no more: one name is
-/// not asked for twice at a time, and what exceeds the bound waits.
+/// Confined to the loop's thread. A hanging resolver blocks at most eight threads: a name has at most one look-up at a
+/// time, and further look-ups wait.
 final class NameLookups {
     private static let most = 8
 
     private let inbox: TransferInbox
     private var running: Set<Destination> = []
 
-    /// The answers go to `inbox`.
+    /// Creates the list; the answers go to `inbox`.
     init(_ inbox: TransferInbox) {
         self.inbox = inbox
     }
 
-    /// Makes sure that the name is asked for, or will be the next time.
+    /// Starts a look-up of the name, unless one is active or the bound is reached; in the latter case a later call
+    /// starts it.
     func begin(_ destination: Destination) {
         guard running.count < Self.most, running.insert(destination).inserted else { return }
         NativeThread.start(named: "name-lookup") { [inbox] in
@@ -63,7 +64,7 @@ final class NameLookups {
         }
     }
 
-    /// The answer has come.
+    /// Removes a finished look-up.
     func end(_ destination: Destination) {
         running.remove(destination)
     }

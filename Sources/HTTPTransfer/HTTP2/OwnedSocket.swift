@@ -4,7 +4,7 @@ import Glibc
 final class OwnedSocket {
     let descriptor: CInt
 
-    /// Takes over the descriptor.
+    /// Takes ownership of the descriptor.
     init(owning descriptor: CInt) {
         self.descriptor = descriptor
     }

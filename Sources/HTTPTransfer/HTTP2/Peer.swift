@@ -9,7 +9,7 @@ final class Peer {
     private var queue = Queue<QueuedRequest>()
     private(set) var connections: [PeerConnection] = []
 
-    /// Another connection, on top of one that works, has failed: the next attempt is not before this.
+    /// The earliest time for another connection, after an additional one has failed while one works.
     private var restUntil: ContinuousClock.Instant?
 
     init(_ destination: Destination, _ tools: ConnectionTools) {
@@ -17,7 +17,7 @@ final class Peer {
         self.tools = tools
     }
 
-    /// Nothing waits and nothing is connected: it may be forgotten.
+    /// Whether no request waits and no connection exists, so that the peer can be removed.
     var isOver: Bool { queue.isEmpty && connections.isEmpty }
     var isWaiting: Bool { !queue.isEmpty }
     var inFlight: Int { connections.reduce(0) { $0 + $1.inFlight } }
@@ -26,10 +26,12 @@ final class Peer {
         queue.append(request)
     }
 
-    /// Gives waiting requests to connections that have room: as many as the window has room for, and one in any case,
-    /// so that slow hosts cannot keep the others from their turn by filling the window.
+    /// Assigns waiting requests to connections with free streams.
     ///
-    /// - Returns: whether it wants another connection for what still waits.
+    /// It starts as many as fit into the window, and at least one, so that slow hosts cannot starve other hosts by
+    /// filling the window.
+    ///
+    /// - Returns: whether the remaining requests need another connection.
     func startWaiting(
         _ room: inout Int,
         now: ContinuousClock.Instant,
@@ -53,7 +55,7 @@ final class Peer {
         return false
     }
 
-    /// Begins a connection for the first that waits.
+    /// Opens a connection for the first waiting request.
     func connect(now: ContinuousClock.Instant) {
         guard let request = queue.first?.request else { return }
         let deadline = now + min(request.timeouts.connect, TransferTimeouts.longest)
@@ -66,12 +68,12 @@ final class Peer {
         for connection in connections { connection.lookedUp(answer, now: now) }
     }
 
-    /// Takes away connections that have ended, and takes back what they did not send.
+    /// Removes ended connections and takes back the requests that they did not send.
     ///
-    /// Where a connection was of no use to anybody and no other is there, everything that waits fails as it did: one by
-    /// one they would meet the same end one by one.
+    /// If a connection was never usable and no other accepts requests, all waiting requests fail with the same error.
+    /// Otherwise each of them would fail in the same way, one after another.
     ///
-    /// - Returns: whether there was something to take.
+    /// - Returns: whether there was anything to remove or to take back.
     func sweep(now: ContinuousClock.Instant) -> Bool {
         guard connections.contains(where: \.needsSweeping) else { return false }
         var returned: [QueuedRequest] = []
@@ -90,13 +92,13 @@ final class Peer {
         return true
     }
 
-    /// When another connection may be tried for what waits, where none may now.
+    /// Returns the time at which another connection may be tried for the waiting requests, if none may be tried now.
     func restEnds(after now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
         guard isWaiting, let restUntil, now < restUntil else { return nil }
         return restUntil
     }
 
-    /// Gives up what waits.
+    /// Abandons the waiting requests.
     func abandonWaiting(_ reason: Abandonment, where isMeant: (TransferBatch) -> Bool = { _ in true }) {
         guard !queue.isEmpty else { return }
         let waiting = queue.take(queue.count)
@@ -106,7 +108,7 @@ final class Peer {
         }
     }
 
-    /// Gives up what is on its way.
+    /// Abandons the requests in flight.
     func abandonInFlight(_ reason: Abandonment, where isMeant: (TransferBatch) -> Bool = { _ in true }) {
         for connection in connections { connection.abandon(where: isMeant) { reason.error(for: $0) } }
     }
@@ -114,7 +116,7 @@ final class Peer {
     private func wantsConnection(now: ContinuousClock.Instant) -> Bool {
         if let restUntil, now < restUntil { return false }
         let usable = connections.filter { !$0.isRetiring && !$0.hasEnded }
-        // A silent connection that is being asked whether it lives is worth waiting for, and so is one that warms up.
+        // A silent connection with a pending ping is worth waiting for, and so is a connection that warms up.
         return usable.count < tools.options.maxConnectionsPerHost && usable.allSatisfy(\.isBusy)
     }
 }

@@ -1,11 +1,11 @@
 import CNGHTTP2
 import Glibc
 
-/// One connection to a peer, from the look-up of its name to its end, with the requests on it.
+/// One connection to a peer, from the look-up of its name to its end, with its requests.
 ///
 ///     opening ──► open ──► ended
 ///
-/// Confined to the loop's thread. Requests are given to it only once the peer has said how many it takes.
+/// Confined to the loop's thread. It gets requests only after the peer has announced its limits.
 final class PeerConnection {
     private enum Phase {
         case opening(ConnectionOpening)
@@ -18,7 +18,7 @@ final class PeerConnection {
     private let openingDeadline: ContinuousClock.Instant
     private var phase: Phase
 
-    /// By stream, until the stream is closed: libnghttp2 reads bodies from them.
+    /// The exchanges by stream, kept until the stream is closed, because libnghttp2 reads bodies from them.
     private var exchanges: [Int32: Exchange] = [:]
     private var carried = 0
     private var earliestDeadline: ContinuousClock.Instant?
@@ -26,23 +26,23 @@ final class PeerConnection {
     private var barrenDeadline: ContinuousClock.Instant?
     private var hasHeardGoodbye = false
 
-    /// An answer has begun on it, or none is waited for: requests may go side by side.
+    /// Whether requests may be concurrent, because an answer has begun or no warm-up is required.
     private var isWarm: Bool
 
-    /// It has answered a ping, and has carried nothing since.
+    /// Whether the connection has answered a ping and has carried nothing since.
     private var isProven = false
 
-    /// Requests on it that have no outcome yet.
+    /// Requests on the connection that have no outcome yet.
     private(set) var inFlight = 0
-    /// The peer has told its limits: the connection is of use.
+    /// Whether the peer has announced its limits, which makes the connection usable.
     private(set) var isReady = false
-    /// It ends once what it carries has ended.
+    /// Whether the connection ends after its current requests.
     private(set) var isRetiring = false
-    /// Why it is over; nil also for one that we have released ourselves.
+    /// The reason for the end; `nil` also for a connection that was released locally.
     private(set) var failure: ConnectionFailure?
-    /// Another would most likely end as it did, without having been of use.
+    /// Whether another connection would probably fail in the same way without having been usable.
     private(set) var isFruitless = false
-    /// What the peer refused unprocessed, or what was never sent: it may go another way.
+    /// Requests that the peer rejected unprocessed or that were never sent, and that may use another connection.
     private var returned: [QueuedRequest] = []
 
     init(to destination: Destination, tools: ConnectionTools, deadline: ContinuousClock.Instant) {
@@ -53,7 +53,7 @@ final class PeerConnection {
         phase = .opening(ConnectionOpening(to: destination, tools: tools, deadline: deadline))
     }
 
-    /// It has ended, or has something to give back.
+    /// Whether the connection has ended or has requests to return.
     var needsSweeping: Bool { hasEnded || !returned.isEmpty }
 
     var hasEnded: Bool {
@@ -64,21 +64,21 @@ final class PeerConnection {
         if case .opening(let opening) = phase { opening.isLookingUp } else { false }
     }
 
-    /// Not a stream is in use.
+    /// Whether no stream is in use.
     var isIdle: Bool { exchanges.isEmpty }
 
-    /// It carries what it can, as far as anybody knows: waiting for it would not help soon.
+    /// Whether the connection probably carries as many requests as it can, so that waiting for it would not help soon.
     ///
-    /// Not so while its first request warms it up.
+    /// This is not the case while its first request warms it up.
     var isBusy: Bool { isReady && !isIdle && isWarm }
 
-    /// Since when an open connection has been idle, as far as the peer's last sign tells; nil where it is not.
+    /// The time since which an open connection has been idle, judged by the peer's last input; `nil` if it is not idle.
     var idleSince: ContinuousClock.Instant? {
         guard isReady, isIdle, case .open(let frames) = phase else { return nil }
         return frames.lastSign
     }
 
-    /// What to wait for; nil while there is no socket.
+    /// The event to wait for; `nil` while there is no socket.
     var interest: pollfd? {
         switch phase {
         case .opening(let opening): opening.interest
@@ -87,12 +87,12 @@ final class PeerConnection {
         }
     }
 
-    /// Bytes have come that `poll` does not know of.
+    /// Whether input is available that `poll` does not report.
     var hasMore: Bool {
         if case .open(let frames) = phase { frames.hasMore } else { false }
     }
 
-    /// When it wants to be looked at again although nothing arrives.
+    /// The time at which the connection needs a turn even if nothing arrives.
     var nextDeadline: ContinuousClock.Instant? {
         switch phase {
         case .opening(let opening): return opening.nextDeadline
@@ -108,14 +108,14 @@ final class PeerConnection {
         }
     }
 
-    /// The addresses have come.
+    /// Receives the addresses.
     func lookedUp(_ answer: NameLookup.Answer, now: ContinuousClock.Instant) {
         guard case .opening(let opening) = phase, opening.isLookingUp else { return }
         if let failure = opening.lookedUp(answer) { return end(failure) }
         turn(now: now)
     }
 
-    /// Does whatever can be done now.
+    /// Performs all work that is possible now.
     func turn(now: ContinuousClock.Instant) {
         if case .opening(let opening) = phase { advance(opening, now: now) }
         guard case .open(let frames) = phase else { return }
@@ -135,7 +135,7 @@ final class PeerConnection {
         }
     }
 
-    /// Ends what has taken too long.
+    /// Ends connections and requests whose time is over.
     func expire(now: ContinuousClock.Instant) {
         guard let deadline = nextDeadline, deadline <= now else { return }
         guard case .open(let frames) = phase else { return turn(now: now) }
@@ -145,7 +145,7 @@ final class PeerConnection {
         flush()
     }
 
-    /// What the peer owes us for too long.
+    /// Returns the failure if the peer has been idle in a duty for too long.
     private func overdue(_ frames: FramedConnection, now: ContinuousClock.Instant) -> ConnectionFailure? {
         guard isReady else { return ConnectionFailure(.timeout, "the peer did not begin HTTP/2 in time") }
         if let pingDeadline, pingDeadline <= now {
@@ -170,13 +170,13 @@ final class PeerConnection {
             }
             fail(exchange, .timeout, "no answer in time")
             frames.reset(stream)
-            // A connection on which nothing at all came since then is not trusted with more.
+            // A connection without any input since then gets no further requests.
             if frames.lastSign < exchange.started { isRetiring = true }
         }
         earliestDeadline = soonest.instant
     }
 
-    /// Whether it would take a request now; one that was silent for long is asked first whether it still lives.
+    /// Whether the connection would accept a request now; a connection that was silent for long is pinged first.
     func hasRoom(now: ContinuousClock.Instant) -> Bool {
         guard isReady, !isRetiring, pingDeadline == nil, case .open(let frames) = phase else { return false }
         let trust = isProven ? max(tools.options.trust, tools.options.patience) : tools.options.trust
@@ -191,7 +191,7 @@ final class PeerConnection {
         return exchanges.count < allowed
     }
 
-    /// Puts a request on a stream; it leaves with the next `flush`.
+    /// Submits a request on a stream; it is sent with the next `flush`.
     func submit(_ queued: QueuedRequest, _ fields: RequestFields, now: ContinuousClock.Instant) {
         guard case .open(let frames) = phase else { return returned.append(queued) }
         let exchange = Exchange(queued, newConnections: carried == 0 ? 1 : 0, now: now)
@@ -209,7 +209,7 @@ final class PeerConnection {
         earliestDeadline = soonest.instant
     }
 
-    /// Gives up the requests that are meant.
+    /// Abandons the selected requests.
     func abandon(where isMeant: (TransferBatch) -> Bool, _ error: (TransferRequest) -> TransferError) {
         guard case .open(let frames) = phase else { return }
         for (stream, exchange) in exchanges where !exchange.isOver && isMeant(exchange.queued.batch) {
@@ -220,7 +220,7 @@ final class PeerConnection {
         flush()
     }
 
-    /// Gives it nothing more: it ends once what it carries has ended.
+    /// Accepts no further requests; the connection ends after its current ones.
     func retire() {
         guard case .open = phase else { return }
         isRetiring = true
@@ -232,7 +232,7 @@ final class PeerConnection {
         return returned
     }
 
-    /// Writes what there is to say, and ends where that was the last.
+    /// Writes the pending output, and ends the connection if that was the last.
     func flush() {
         guard case .open(let frames) = phase else { return }
         if let failure = frames.flush() { return end(failure) }
@@ -242,7 +242,7 @@ final class PeerConnection {
         if hasHeardGoodbye { end(goodbye) } else { release() }
     }
 
-    /// Ends it now: what was sent has an unknown outcome, the rest is returned.
+    /// Ends the connection immediately: sent requests have an unknown outcome, the others are returned.
     private func end(_ failure: ConnectionFailure) {
         guard !hasEnded else { return }
         self.failure = failure
@@ -250,9 +250,9 @@ final class PeerConnection {
         release()
     }
 
-    /// Ends it of our own accord.
+    /// Ends the connection by a local decision.
     func release() {
-        // The session goes before the exchanges that it reads from.
+        // The session must be released before the exchanges that it reads from.
         phase = .ended
         let lost = failure ?? ConnectionFailure(.closed, "the connection was released")
         for exchange in exchanges.values where !exchange.isOver {
@@ -266,7 +266,7 @@ final class PeerConnection {
         exchange.fail(ConnectionFailure(code, reason).error(for: exchange.queued.request, to: destination))
     }
 
-    /// Lets a request that the peer did not process go another way, a few times.
+    /// Returns a request that the peer did not process, at most three times.
     private func giveBack(_ exchange: Exchange) {
         guard exchange.queued.refusals < 3 else {
             exchange.wasSent = false
@@ -277,7 +277,7 @@ final class PeerConnection {
     }
 }
 
-// What the callbacks of the session tell. None of them may flush or receive.
+// The events that the session's callbacks report. They must not call `flush` or `receive`.
 extension PeerConnection {
     func exchange(_ stream: Int32) -> Exchange? {
         exchanges[stream]
@@ -292,7 +292,7 @@ extension PeerConnection {
         isProven = true
     }
 
-    /// It carries what it has to its end, and nothing more.
+    /// Stops new requests; the current ones still complete.
     func receiveGoodbye() {
         hasHeardGoodbye = true
         isRetiring = true
@@ -324,14 +324,14 @@ extension PeerConnection {
         if case .open(let frames) = phase { frames.noteProgress() }
     }
 
-    /// The peer keeps the stream busy without an answer.
+    /// Fails a request whose stream is kept busy without an answer.
     private func giveUp(_ exchange: Exchange, _ stream: Int32) {
         guard !exchange.isOver, case .open(let frames) = phase else { return }
         fail(exchange, .protocolViolation, "the answer does not come on: too many interim heads or empty frames")
         frames.reset(stream)
     }
 
-    /// The head is longer than any answer's; libnghttp2 resets the stream.
+    /// Fails a request whose answer has too long a head; libnghttp2 resets the stream.
     func refuseHead(_ exchange: Exchange) {
         guard !exchange.isOver else { return }
         fail(exchange, .protocolViolation, "the head of the answer is too long")
@@ -340,7 +340,7 @@ extension PeerConnection {
     func closeStream(_ stream: Int32, code: UInt32) {
         guard let exchange = exchanges.removeValue(forKey: stream), !exchange.isOver else { return }
         let isRefused = code == bellhop_refused_stream
-        // A peer that has begun to answer has processed the request, whatever it says.
+        // A peer that has begun to answer has processed the request, whatever its error code claims.
         guard exchange.wasSent, !isRefused || exchange.answer.hasBegun else { return giveBack(exchange) }
         guard isRefused || exchange.wasReset else {
             return fail(exchange, .protocolViolation, "the answer is not proper HTTP/2")
@@ -348,7 +348,9 @@ extension PeerConnection {
         fail(exchange, .connectionLost, "the peer ended the stream (HTTP/2 code \(code))")
     }
 
-    /// The answer is here; the peer may not need all of the request's body, or we not all of the answer's.
+    /// Reports the answer.
+    ///
+    /// The peer may not need the whole body of the request, or the client not the whole body of the answer.
     private func conclude(_ exchange: Exchange, _ stream: Int32) {
         guard !exchange.isOver else { return }
         guard let answer = exchange.answer.finished(newConnections: exchange.newConnections) else {

@@ -1,4 +1,4 @@
-/// The hosts that a transport has something to do with, and the bound on its connections.
+/// The hosts that a transport currently uses, and the limit on its connections.
 ///
 /// Confined to the loop's thread.
 struct PeerList {
@@ -7,7 +7,7 @@ struct PeerList {
     private(set) var all: [Peer] = []
     private var turn = 0
 
-    /// The last one that was asked for: most requests go where the one before went.
+    /// The peer of the latest request, because most requests go to the same host as the previous one.
     private var latest: (url: String, peer: Peer)?
 
     init(_ tools: ConnectionTools) {
@@ -21,7 +21,7 @@ struct PeerList {
         byDestination[destination]
     }
 
-    /// Where `request` goes; throws for one that must not be sent.
+    /// Returns the peer for `request`; throws for a request that must not be sent.
     mutating func peer(for request: TransferRequest) throws(TransferError) -> Peer {
         guard request.method != .get || request.body.isEmpty else {
             throw TransferError.refusal(of: request, "a GET must not have a body")
@@ -33,14 +33,15 @@ struct PeerList {
         return peer
     }
 
-    /// All of them, each time another one first, so that one that is slow does not hold up the others.
+    /// Returns all peers, starting with another one each time, so that a slow one does not delay the others.
     mutating func inTurn() -> [Peer] {
         guard all.count > 1 else { return all }
         turn = (turn + 1) % all.count
         return Array(all[turn...] + all[..<turn])
     }
 
-    /// Whether there may be one connection more; the one that has been idle for longest makes room for it.
+    /// Whether one more connection is allowed; the connection that has been idle the longest is closed for it if
+    /// necessary.
     func makeRoom() -> Bool {
         guard connections.reduce(0, { count, _ in count + 1 }) >= tools.options.maxConnections else { return true }
         let idle = connections.compactMap { connection in connection.idleSince.map { (since: $0, connection) } }
@@ -49,9 +50,9 @@ struct PeerList {
         return true
     }
 
-    /// Takes away what has ended, and forgets hosts with which there is nothing to do.
+    /// Removes ended connections, and hosts that are no longer used.
     ///
-    /// - Returns: whether there was something to take, and something waits, which may now have its turn.
+    /// - Returns: whether anything was removed while requests wait that may now have their turn.
     @discardableResult
     mutating func sweep(now: ContinuousClock.Instant) -> Bool {
         let hasChanged = all.reduce(false) { hasChanged, peer in peer.sweep(now: now) || hasChanged }

@@ -1,9 +1,9 @@
-/// One request of a batch on its way through a loop.
+/// One request of a batch in a loop.
 struct QueuedRequest {
     let batch: TransferBatch
     let index: Int
 
-    /// How often a peer refused it without having processed it.
+    /// The number of times that a peer rejected it unprocessed.
     var refusals = 0
 
     var request: TransferRequest { batch.requests[index] }

@@ -1,7 +1,8 @@
 import CNGHTTP2
 
-/// The fields of requests as libnghttp2 wants them, laid out once for all requests of a batch that differ in their
-/// bodies only.
+/// The fields of requests in the layout that libnghttp2 requires.
+///
+/// They are laid out once for all requests of a batch that differ only in their bodies.
 ///
 /// Confined to the loop's thread.
 final class RequestFields {
@@ -11,10 +12,11 @@ final class RequestFields {
     private let text: UnsafeMutableBufferPointer<UInt8>
     private var pairs: [nghttp2_nv] = []
 
-    /// Room for the digits of a length.
+    /// The space for the digits of a length.
     private static let digits = 20
 
-    /// Throws `invalidRequest` for a header that could break the framing or belongs to the transport.
+    /// Lays out the fields; throws `invalidRequest` for a header that could break the framing or belongs to the
+    /// transport.
     init(_ request: TransferRequest, to target: TargetURL) throws(TransferError) {
         method = request.method
         url = request.url
@@ -55,14 +57,14 @@ final class RequestFields {
         text.deallocate()
     }
 
-    /// Whether `request` has the same fields but for its length.
+    /// Whether `request` has the same fields except its length.
     func fit(_ request: TransferRequest) -> Bool {
         request.method == method && request.url == url && request.headers.elementsEqual(headers, by: ==)
     }
 
-    /// Calls `body` with the fields, valid during the call.
+    /// Calls `body` with the fields, which are valid during the call.
     ///
-    /// An empty body has its length named where the method lets one expect a body: some servers insist on it.
+    /// The length of an empty body is sent if the method usually has a body, because some servers require it.
     func withPairs<Result>(
         bodyLength: Int,
         _ body: (UnsafePointer<nghttp2_nv>, Int) -> Result

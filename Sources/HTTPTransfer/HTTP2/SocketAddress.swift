@@ -1,6 +1,6 @@
 import Glibc
 
-/// Where a socket can be connected to.
+/// An address that a socket can connect to.
 struct SocketAddress: Sendable {
     let family: CInt
     private let bytes: [UInt8]
@@ -11,7 +11,7 @@ struct SocketAddress: Sendable {
         bytes = Array(UnsafeRawBufferPointer(start: address, count: Int(entry.ai_addrlen)))
     }
 
-    /// Nil for families that are neither version of IP.
+    /// `nil` for families other than IPv4 and IPv6.
     var internetAddress: InternetAddress? {
         bytes.withUnsafeBytes { bytes in
             bytes.baseAddress.flatMap { InternetAddress(family: family, at: $0, length: bytes.count) }

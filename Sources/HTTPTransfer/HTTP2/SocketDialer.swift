@@ -2,7 +2,7 @@ import Glibc
 
 /// Connects a socket to the first of several addresses that answers, without blocking.
 ///
-/// Confined to the loop's thread. The time that is left is shared out evenly among the addresses that are left.
+/// Confined to the loop's thread. The remaining time is divided evenly among the remaining addresses.
 final class SocketDialer {
     enum Progress {
         case pending
@@ -15,10 +15,10 @@ final class SocketDialer {
     private var socket: OwnedSocket?
     private var lastWords = "no address"
 
-    /// When the address that is being tried has had its share of the time.
+    /// The time at which the current address has used up its share.
     private(set) var attemptDeadline: ContinuousClock.Instant
 
-    /// Nil where the policy forbids every address; `deadline` is that of the whole connection.
+    /// Returns `nil` if the policy forbids every address; `deadline` applies to the whole connection.
     init?(_ addresses: [SocketAddress], policy: AddressPolicy, deadline: ContinuousClock.Instant) {
         let allowed = addresses.filter { policy == .any || $0.internetAddress.map(policy.allows) == true }
         guard !allowed.isEmpty else { return nil }
@@ -27,12 +27,12 @@ final class SocketDialer {
         attemptDeadline = deadline
     }
 
-    /// What to wait for, while an address is being tried.
+    /// The event to wait for during an attempt.
     var interest: pollfd? {
         socket.map { pollfd(fd: $0.descriptor, events: Int16(POLLOUT), revents: 0) }
     }
 
-    /// Goes on; called when the socket can be written, and when an attempt's time is over.
+    /// Continues the attempt; called when the socket is writable and when the attempt's time is over.
     func advance(now: ContinuousClock.Instant) -> Progress {
         if let socket {
             switch Self.state(of: socket) {
@@ -62,7 +62,7 @@ final class SocketDialer {
         return .failed(ConnectionFailure(now < deadline ? .connect : .timeout, lastWords))
     }
 
-    /// 0 once it is connected, `EINPROGRESS` while it is not, else why it will not be.
+    /// Returns 0 if the socket is connected, `EINPROGRESS` while it is connecting, and otherwise the error.
     private static func state(of socket: OwnedSocket) -> CInt {
         var entry = pollfd(fd: socket.descriptor, events: Int16(POLLOUT), revents: 0)
         guard poll(&entry, 1, 0) > 0 else { return EINPROGRESS }

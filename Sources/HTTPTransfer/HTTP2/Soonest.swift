@@ -1,4 +1,4 @@
-/// The first of several points in time, some of which may not exist.
+/// The earliest of several optional instants.
 struct Soonest {
     private(set) var instant: ContinuousClock.Instant?
 

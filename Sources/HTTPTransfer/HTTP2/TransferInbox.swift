@@ -1,14 +1,15 @@
 import ServiceRuntime
 import Synchronization
 
-/// What other threads ask of a loop, in the order in which they asked.
+/// The messages of other threads to a loop, in order.
 ///
-/// Waking happens under the same lock under which `end` forgets how to: hence never a loop that is gone.
+/// The loop is woken under the same lock under which `end` removes the wake function, so that an ended loop is never
+/// woken.
 final class TransferInbox: Sendable {
     enum Message: Sendable {
         case submit(TransferBatch)
         case cancel(TransferBatch)
-        /// What is open now gets nothing more.
+        /// Connections that are open now get no further requests.
         case retire
         case close
         case abandon
@@ -21,7 +22,7 @@ final class TransferInbox: Sendable {
         var wake: (@Sendable () -> Void)?
     }
 
-    /// The loop has ended, and everything is released.
+    /// Completes when the loop has ended and everything is released.
     let completion = Completion()
     private let state: Mutex<State>
 
@@ -29,9 +30,9 @@ final class TransferInbox: Sendable {
         state = Mutex(State(wake: wake))
     }
 
-    /// Leaves a message and wakes the loop; false if the loop has ended and nobody will read it.
+    /// Posts a message and wakes the loop; returns false if the loop has ended and will not read it.
     ///
-    /// The loop takes all messages at once, so only the first one since then has to wake it.
+    /// The loop takes all messages together, so only the first one since then has to wake it.
     @discardableResult
     func post(_ message: Message) -> Bool {
         state.withLock { state in
@@ -42,7 +43,7 @@ final class TransferInbox: Sendable {
         }
     }
 
-    /// All messages since the last call.
+    /// Returns all messages since the last call.
     func drain() -> [Message] {
         state.withLock { state in
             guard !state.messages.isEmpty else { return [] }
@@ -51,7 +52,7 @@ final class TransferInbox: Sendable {
         }
     }
 
-    /// Refuses messages from now on and gives back the ones that nobody has read.
+    /// Rejects messages from now on and returns the unread ones.
     func end() -> [Message] {
         state.withLock { state in
             state.wake = nil
@@ -60,7 +61,7 @@ final class TransferInbox: Sendable {
         }
     }
 
-    /// Hands a batch to the loop and waits for its outcomes.
+    /// Passes a batch to the loop and waits for its outcomes.
     func send(_ requests: [TransferRequest]) async -> [TransferOutcome] {
         guard !requests.isEmpty else { return [] }
         let batch = TransferBatch(requests)
@@ -75,7 +76,7 @@ final class TransferInbox: Sendable {
         }
     }
 
-    /// Asks the loop to end and waits until it has.
+    /// Asks the loop to end and waits until it has ended.
     func close() async {
         post(.close)
         await completion.wait()

@@ -1,52 +1,55 @@
 import Glibc
 
-/// One connection that carries one job after the other, each in a call that blocks until its outcome is known.
+/// One connection that processes jobs in sequence, each in a call that blocks until its outcome is known.
 ///
-/// A lane is with one thread at a time: the one that took it out of the desk, which puts it back or ends it.
+/// A lane belongs to one thread at a time: the thread that took it out of `LaneDesk`, which returns it or ends it.
 protocol Lane: AnyObject, Sendable {
     associatedtype Job: Sendable
     associatedtype Outcome: LaneOutcome
     associatedtype Options: LaneOptions
 
-    /// Throws where libcurl refuses an option; nothing is connected yet.
+    /// Creates the lane; throws if libcurl rejects an option.
+    ///
+    /// Nothing is connected yet.
     init(_ options: Options) throws(TransferError)
 
-    /// All that an error text may tell of a job.
+    /// Returns the only text about a job that may appear in an error.
     static func attempt(_ job: Job, _ options: Options) -> String
 
-    /// Carries a job to its end.
+    /// Processes a job to its end.
     ///
-    /// Asks about every second whether anybody still waits for it. Tells `turn` before the job can reach the peer.
+    /// About every second, it checks whether a task still waits for the job. It notifies `turn` before the job can
+    /// reach the peer.
     func carry(_ turn: LaneTurn<Self>) -> Outcome
 
-    /// Says goodbye to the peer and forgets the connection; may take as long as the peer's answer.
+    /// Closes the connection to the peer; this may take until the peer's answer.
     func end()
 }
 
-/// What the outcomes of all lanes have in common.
+/// The outcomes that all lanes share.
 protocol LaneOutcome: Sendable {
-    /// The peer certainly has not taken the job over.
+    /// The peer certainly has not accepted the job.
     static func notSent(_ error: TransferError) -> Self
     /// The job may have reached the peer.
     static func unknown(_ error: TransferError) -> Self
 }
 
-/// What a desk has to know of its lanes.
+/// The properties of lanes that `LaneDesk` uses.
 protocol LaneOptions: Sendable {
-    /// Names the threads.
+    /// The name of the threads.
     var name: String { get }
-    /// Lanes at the same time.
+    /// The number of concurrent lanes.
     var connections: Int { get }
-    /// PEM file with the authorities to trust instead of the system's.
+    /// A PEM file with the trusted authorities, used instead of the system's.
     var authoritiesFile: String? { get }
-    /// How long jobs under way may take to end when the desk closes.
+    /// The time that active jobs may take to end when `LaneDesk` closes.
     var closeGrace: Duration { get }
 
     func refusal(_ reason: String) -> TransferError
 }
 
 extension LaneOptions {
-    /// Refuses what no lane can work with.
+    /// Rejects options that no lane can use.
     func validateLanes() throws(TransferError) {
         guard (1...64).contains(connections) else { throw refusal("connections must be between 1 and 64") }
         guard closeGrace >= .zero, closeGrace <= .seconds(3600) else {
@@ -61,16 +64,17 @@ extension LaneOptions {
     }
 }
 
-/// The job of a batch whose turn it is.
+/// The current job of a batch.
 struct LaneTurn<L: Lane>: Sendable {
     let batch: LaneBatch<L>
     let index: Int
 
     var job: L.Job { batch.jobs[index] }
 
-    /// Nobody waits for the job any more.
+    /// Whether no task waits for the job any longer.
     var isAbandoned: Bool { batch.isAbandoned }
 
-    /// From here on the job may reach the peer; false where it must not, since its outcome has been told already.
+    /// Records that the job may reach the peer from now on; returns false if it must not, because its outcome has
+    /// already been reported.
     func depart() -> Bool { batch.depart(index) }
 }

@@ -1,11 +1,11 @@
 import ServiceRuntime
 import Synchronization
 
-/// The jobs of one `send` and the outcomes that have come in for them.
+/// The jobs of one `send` and the outcomes received for them.
 final class LaneBatch<L: Lane>: Sendable {
     private struct State {
         var outcomes: Outcomes<L.Outcome>
-        /// Jobs of which something may have gone out.
+        /// Jobs of which bytes may have been sent.
         var departed: Set<Int> = []
         var isAbandoned = false
     }
@@ -20,15 +20,15 @@ final class LaneBatch<L: Lane>: Sendable {
         state = Mutex(State(outcomes: Outcomes(count: jobs.count)))
     }
 
-    /// Nobody waits for it any more: what is under way may stop.
+    /// Whether no task waits for the batch any longer, so that active jobs may stop.
     var isAbandoned: Bool { state.withLock(\.isAbandoned) }
 
-    /// Names who waits, and lets it go at once where all was over before it came.
+    /// Sets the waiting task, and resumes it immediately if all jobs have already ended.
     func begin(_ waiter: CheckedContinuation<[L.Outcome], Never>) {
         state.withLock { $0.outcomes.begin(waiter) }
     }
 
-    /// A job may reach the peer from here on; false where it has its outcome already.
+    /// Records that a job may reach the peer from now on; returns false if it already has its outcome.
     func depart(_ index: Int) -> Bool {
         state.withLock { state in
             guard state.outcomes.isOpen(index) else { return false }
@@ -37,17 +37,17 @@ final class LaneBatch<L: Lane>: Sendable {
         }
     }
 
-    /// Files an outcome, unless there is one already; the last one lets go who waits.
+    /// Stores an outcome, unless there is one already; the last one resumes the waiting task.
     func settle(_ index: Int, _ outcome: L.Outcome) {
         state.withLock { $0.outcomes.settle(index, outcome) }
     }
 
-    /// Files a job that nobody will take up as not sent.
+    /// Settles a job that no lane will process as not sent.
     func refuse(_ index: Int, _ reason: Abandonment) {
         settle(index, .notSent(error(index, reason)))
     }
 
-    /// Gives every job an outcome that has none: what has departed is unknown, the rest was not sent.
+    /// Settles every job without an outcome: departed jobs as unknown, the others as not sent.
     func giveUp(_ reason: Abandonment) {
         state.withLock { state in
             state.isAbandoned = true

@@ -1,36 +1,36 @@
 import ServiceRuntime
 import Synchronization
 
-/// Deals waiting jobs out to the lanes of one transport, first come, first served.
+/// Distributes waiting jobs to the lanes of one transport, first come, first served.
 ///
-/// A lane has a thread only while there is something to send: libcurl blocks until a job is done, so that lanes of one
+/// A lane has a thread only while there is something to send. libcurl blocks until a job is done, so lanes of one
 /// thread would wait for each other's slow peers.
 final class LaneDesk<L: Lane>: Sendable {
     private struct State {
         var waiting = Queue<LaneTurn<L>>()
         var resting: [L] = []
-        /// Lanes with a thread.
+        /// The number of lanes with a thread.
         var busy = 0
-        /// What the busy ones carry, by the number of the job.
+        /// The batches of the active jobs, by the number of the job.
         var underWay: [Int: LaneBatch<L>] = [:]
-        /// Jobs that were taken, ever.
+        /// The number of jobs ever started.
         var taken = 0
         var isClosed = false
     }
 
     private let options: L.Options
-    /// The desk is closed, and no lane is busy.
+    /// Completes when this object is closed and no lane is busy.
     private let completion = Completion()
     private let state: Mutex<State>
 
-    /// The first lane is made here, so that libcurl's refusal of an option reaches whoever set it.
+    /// Creates the first lane, so that the caller receives libcurl's rejection of an option.
     init(_ options: L.Options) throws(TransferError) {
         self.options = options
         let first = try L(options)
         state = Mutex(State(resting: [first]))
     }
 
-    /// Sends all of `jobs` and gives one outcome for each, in the same order.
+    /// Sends all of `jobs` and returns one outcome for each, in the same order.
     func send(_ jobs: [L.Job]) async -> [L.Outcome] {
         guard !jobs.isEmpty else { return [] }
         let batch = LaneBatch<L>(jobs, options)
@@ -44,7 +44,7 @@ final class LaneDesk<L: Lane>: Sendable {
         }
     }
 
-    /// Takes no more jobs, and returns when no lane is busy or the grace is over.
+    /// Accepts no more jobs, and returns when no lane is busy or the grace period is over.
     func close() async {
         beginClosing()
         await completion.wait(within: options.closeGrace)
@@ -69,12 +69,12 @@ final class LaneDesk<L: Lane>: Sendable {
         for lane in lanes { NativeThread.start(named: options.name) { self.work(on: lane) } }
     }
 
-    /// Gives up what waits and what rests; what is under way may go on.
+    /// Abandons waiting jobs and idle lanes; active jobs may continue.
     private func beginClosing() {
         let (turns, lanes, isOver) = state.withLock { state in
             state.isClosed = true
             defer { state.resting = [] }
-            // To end a connection means a last word and its reply, so it takes a thread, too.
+            // Closing a connection takes a command and its reply, so it also needs a thread.
             state.busy += state.resting.count
             return (state.waiting.take(state.waiting.count), state.resting, state.busy == 0)
         }
@@ -88,22 +88,22 @@ final class LaneDesk<L: Lane>: Sendable {
         }
     }
 
-    /// Ends what is still under way.
+    /// Abandons the active jobs.
     private func giveUp() {
         for batch in state.withLock({ Array($0.underWay.values) }) { batch.giveUp(.closed) }
     }
 
-    /// What a lane does next.
+    /// The next step of a lane.
     private enum Next {
         case carry(LaneTurn<L>, number: Int)
-        /// Nothing: it is among the resting ones, and not the caller's any more.
+        /// None: the lane is idle in the list and no longer belongs to the caller.
         case rest
         case end
     }
 
-    /// Carries one job after the other.
+    /// Processes jobs in sequence.
     ///
-    /// An outcome is told once the lane is free for what comes next, so that whoever asks again at once finds it.
+    /// An outcome is reported after the lane has become free, so that a caller with an immediate next job finds it.
     private func work(on lane: L?) {
         var lane = lane
         var done: (turn: LaneTurn<L>, number: Int, outcome: L.Outcome)?

@@ -1,18 +1,18 @@
 import CCurl
 
-/// One connection to a mail server: an easy handle, which keeps it from mail to mail.
+/// One connection to a mail server: an easy handle, which keeps the connection between mails.
 ///
-/// Thread safety: a lane is either at rest in the desk's list, which a lock guards, or with the one thread that took it
-/// out.
+/// Thread safety: a lane is either idle in the list of `LaneDesk`, which a lock guards, or used by the single thread
+/// that took it out.
 final class MailLane: Lane, @unchecked Sendable {
-    /// How many seconds a connection may rest and still be used; servers close what rests longer.
+    /// The maximum idle time in seconds of a reused connection; servers close connections that are idle for longer.
     private static let longestRest = 30
 
     private let options: SMTPTransportOptions
     private var easy: EasyHandle?
     private var dialogue = SMTPDialogue()
     private var content = OutgoingBytes()
-    /// libcurl was told that nothing more comes: the end of the content goes out from here on.
+    /// Whether libcurl has been given the end of the content, which is sent from then on.
     private var isContentOver = false
     private var turn: LaneTurn<MailLane>?
 
@@ -29,8 +29,8 @@ final class MailLane: Lane, @unchecked Sendable {
 
     /// Sends one mail and waits for its outcome.
     ///
-    /// A connection that rested may have been closed meanwhile, or be closing (421): what it did not take is sent once
-    /// more on a fresh one.
+    /// An idle connection may have been closed meanwhile, or may be closing (421). A mail that it did not accept is
+    /// sent again on a new connection.
     func carry(_ turn: LaneTurn<MailLane>) -> MailOutcome {
         let mail = turn.job
         if let fault = mail.fault {
@@ -62,7 +62,7 @@ final class MailLane: Lane, @unchecked Sendable {
                 $0.set(CURLOPT_FRESH_CONNECT, freshly)
                 $0.set(CURLOPT_SERVER_RESPONSE_TIMEOUT, patience)
             }
-            // The handle must not keep a pointer to a list that goes.
+            // The handle must not keep a pointer to a list that is freed.
             defer { _ = bellhop_easy_set_recipients(easy.pointer, nil) }
             guard failure == CURLE_OK else { return .notSent(error(failure, easy)) }
             return conclude(easy.perform(), easy)
@@ -70,7 +70,7 @@ final class MailLane: Lane, @unchecked Sendable {
         return outcome ?? .notSent(error(CURLE_OUT_OF_MEMORY, easy))
     }
 
-    /// The server's own word decides first, then how far we came.
+    /// Returns the outcome: the server's reply has priority over the progress of the transfer.
     private func conclude(_ result: CURLcode, _ easy: EasyHandle) -> MailOutcome {
         guard dialogue.phase == .endOfData else {
             if let reply = dialogue.reply, reply.code >= 400 { return .refused(reply, at: dialogue.phase) }
@@ -88,17 +88,18 @@ final class MailLane: Lane, @unchecked Sendable {
     }
 
     private func error(_ result: CURLcode, _ easy: EasyHandle) -> TransferError {
-        // Nothing of ours ends a transfer that libcurl thinks well of before the server has answered.
+        // No callback ends a transfer successfully before the server has answered, so `CURLE_OK` means an invalid reply
+        // here.
         let result = result == CURLE_OK ? CURLE_WEIRD_SERVER_REPLY : result
         return CurlFailure.error(result, attempt: options.attempt, detail: easy.words)
     }
 
-    /// Seconds for one reply: the total decides.
+    /// The timeout in seconds for one reply, derived from the total.
     private var patience: Int { Int(clamping: options.timeouts.total.components.seconds + 1) }
 }
 
 extension MailOutcome {
-    /// Whether a connection that has rested too long would look like this.
+    /// Whether the outcome may be caused by a connection that was idle for too long.
     fileprivate var mayBeOfStaleConnection: Bool {
         switch self {
         case .notSent(let error): error.code == .connectionLost || error.code == .protocolViolation
@@ -108,7 +109,7 @@ extension MailOutcome {
     }
 }
 
-// What libcurl is told once, and what it asks and tells while it works.
+// libcurl's options and the callbacks of a transfer.
 extension MailLane {
     private static func lane(_ context: UnsafeMutableRawPointer?) -> MailLane? {
         context.map { Unmanaged<MailLane>.fromOpaque($0).takeUnretainedValue() }
@@ -119,7 +120,7 @@ extension MailLane {
         easy.set(CURLOPT_PROTOCOLS_STR, options.encryption == .fromTheStart ? "smtps" : "smtp")
         easy.set(CURLOPT_URL, options.url)
         easy.set(CURLOPT_USE_SSL, bellhop_use_ssl_always)
-        // What ALPN names are protocols of the web.
+        // The protocols that ALPN names are those of the web.
         easy.set(CURLOPT_SSL_ENABLE_ALPN, false)
         if let login = options.login {
             easy.set(CURLOPT_USERNAME, login.user)
@@ -144,7 +145,7 @@ extension MailLane {
                 return MailLane.lane(context)?.read(into: room) ?? Int(CURL_READFUNC_ABORT)
             }
         )
-        // Nothing comes in but replies, which the debug callback sees; without this, libcurl would print what does.
+        // Only replies arrive, and the debug callback reads them; without this, libcurl would print the data.
         easy.keep(bellhop_easy_set_write(easy.handle, CURLOPT_WRITEFUNCTION) { _, size, count, _ in size * count })
         easy.keep(
             bellhop_easy_set_debug(easy.handle) { _, kind, bytes, count, context in
@@ -166,20 +167,20 @@ extension MailLane {
         easy.set(CURLOPT_NOPROGRESS, false)
     }
 
-    /// Takes a command that goes out.
+    /// Receives an outgoing command.
     ///
-    /// After a failure libcurl says goodbye and waits for the answer before it tells us the outcome: a server that hangs
-    /// must not hold up the outcome for as long again.
+    /// After a failure, libcurl sends QUIT and waits for the answer before it reports the outcome. A hanging server
+    /// must not delay the outcome for the same time again.
     private func hear(_ command: UnsafeRawBufferPointer) {
         dialogue.sent(command)
         guard dialogue.isOver, let easy else { return }
         _ = bellhop_easy_set_long(easy.pointer, CURLOPT_SERVER_RESPONSE_TIMEOUT, 1)
     }
 
-    /// Gives the next bytes of the mail; 0 at its end.
+    /// Returns the next bytes of the mail; 0 at its end.
     private func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         let count = content.copy(into: buffer)
-        // The last piece tells libcurl as much as the empty one behind it, since it knows the size.
+        // The last piece means the end as clearly as the empty one after it, because libcurl knows the size.
         isContentOver = content.isOver
         return count
     }

@@ -1,30 +1,30 @@
-/// How one mail ended.
+/// The outcome of one mail.
 package enum MailOutcome: LaneOutcome, Hashable, Sendable {
-    /// The server took the mail over, and answers for it from here on.
+    /// The server accepted the mail and is responsible for it from now on.
     case accepted(SMTPReply)
 
-    /// The server said no, and does not have the mail.
+    /// The server rejected the mail and does not have it.
     case refused(SMTPReply, at: MailPhase)
 
-    /// The server lacks what we insist on; nothing went out.
+    /// The server lacks a required feature; nothing was sent.
     case unsuitable(ServerLack)
 
-    /// The server certainly did not take the mail over: it is safe to try again.
+    /// The server certainly did not accept the mail, so a retry is safe.
     case notSent(TransferError)
 
-    /// The end of the mail may have reached the server and no reply came: it may have been taken over or not.
+    /// The end of the mail may have reached the server, and no reply arrived: the mail may have been accepted or not.
     case unknown(TransferError)
 }
 
-/// What a mail server does not offer.
+/// A required feature that a mail server does not offer.
 package enum ServerLack: Hashable, Sendable {
     /// Neither TLS from the start nor STARTTLS.
     case encryption
-    /// No way of signing in that we use (PLAIN or LOGIN), or none that it accepts.
+    /// No supported authentication method (PLAIN or LOGIN), or none that the server accepts.
     case authentication
 }
 
-/// How far a dialogue with a mail server has come: what the server's latest reply answers.
+/// The phase of a dialogue with a mail server, to which the server's latest reply belongs.
 package enum MailPhase: String, CaseIterable, Hashable, Sendable {
     /// The connection itself, which the server greets.
     case connect
@@ -35,8 +35,8 @@ package enum MailPhase: String, CaseIterable, Hashable, Sendable {
     case mail
     /// The recipient was named.
     case rcpt
-    /// We asked to hand over the content.
+    /// The transfer of the content was requested.
     case data
-    /// The content was handed over.
+    /// The content was transferred.
     case endOfData = "end-of-data"
 }

@@ -1,12 +1,13 @@
 /// One mail to one mailbox, complete in memory.
 ///
-/// One recipient each, since a mail with several would be refused as a whole for the sake of one of them.
+/// Each mail has one recipient, because a server could reject a mail with several as a whole for the sake of one of
+/// them.
 package struct OutgoingMail: Sendable {
-    /// Where refusals after the hand-over go; visible ASCII without angle brackets, as is the recipient.
+    /// The address for rejections after the transfer; visible ASCII without angle brackets, like the recipient.
     package var sender: String
     package var recipient: String
 
-    /// Head and body, every line ended by CR LF and none longer than 998 bytes; lines that begin with a dot are fine.
+    /// Head and body with CR LF after every line, and at most 998 bytes per line; lines may begin with a dot.
     package var content: [UInt8]
 
     package init(from sender: String, to recipient: String, content: [UInt8]) {
@@ -17,9 +18,9 @@ package struct OutgoingMail: Sendable {
 }
 
 extension OutgoingMail {
-    /// Why the mail must not be sent, as the end of a sentence; nil where it may.
+    /// The reason why the mail must not be sent, as the end of a sentence; `nil` if it may be sent.
     ///
-    /// A bare CR or LF is where two servers may disagree about the end of a mail, and so a way to smuggle in a second
+    /// Two servers may disagree about the end of a mail at a bare CR or LF, which would be a way to smuggle in a second
     /// one.
     var fault: String? {
         guard Self.isAddress(sender), Self.isAddress(recipient) else {

@@ -1,23 +1,23 @@
-/// Follows one mail's dialogue line by line, as libcurl tells it, and knows at every moment which reply answers what.
+/// Follows one mail's dialogue line by line, as libcurl reports it, and assigns each reply to its command.
 ///
-/// libcurl itself tells only the last code, and that of whatever command came last.
+/// libcurl itself reports only the last code, whichever command it belongs to.
 struct SMTPDialogue {
     private(set) var phase = MailPhase.connect
 
-    /// The server's reply in this phase; nil where none has come yet.
+    /// The server's reply in this phase; `nil` if there is none yet.
     private(set) var reply: SMTPReply?
 
-    /// We have said goodbye: what comes after it is about no mail.
+    /// Whether QUIT has been sent; later replies belong to no mail.
     private(set) var isOver = false
 
     private var lines: [[UInt8]] = []
 
-    /// A longer reply is cut: the server does not get to fill our memory.
+    /// The maximum lines of a reply; a longer reply is cut, so that the server cannot fill the memory.
     private static let longestReply = 64
 
-    /// Takes a command that goes out; only its first word is looked at, since the rest may be a password.
+    /// Receives an outgoing command; only its first word is read, because the rest may be a password.
     mutating func sent(_ command: UnsafeRawBufferPointer) {
-        // What follows a 334 is the rest of the credentials and no command, whatever it looks like.
+        // After a 334, the next line contains the rest of the credentials and not a command, whatever it looks like.
         if phase == .auth, reply?.code == 334 { return begin(.auth) }
         let word = command.prefix { $0 > 0x20 }
         if word.elementsEqual("QUIT".utf8) {
@@ -27,7 +27,7 @@ struct SMTPDialogue {
         }
     }
 
-    /// Takes a line that came in, with its line end.
+    /// Receives an incoming line, with its line end.
     mutating func received(_ line: UnsafeRawBufferPointer) {
         guard !isOver else { return }
         let line = Array(line.prefix { $0 != 0x0D && $0 != 0x0A })
@@ -37,7 +37,7 @@ struct SMTPDialogue {
         guard isLast else { return }
         reply = SMTPReply(lines: lines)
         lines = []
-        // The server's "go ahead": from here on its next reply is about the content.
+        // The server requests the content; its next reply is about the content.
         if phase == .data, reply?.code == 354 { begin(.endOfData) }
     }
 
@@ -48,7 +48,7 @@ struct SMTPDialogue {
         lines = []
     }
 
-    /// What a command begins; nil for what goes on with the phase that is.
+    /// Returns the phase that a command begins; `nil` if the command continues the current phase.
     private static func phase(of word: Slice<UnsafeRawBufferPointer>) -> MailPhase? {
         switch String(decoding: word.prefix(8), as: UTF8.self) {
         case "EHLO", "HELO": .ehlo

@@ -1,13 +1,13 @@
-/// A mail server's reply: its code, its enhanced status where it has one, and its words.
+/// A mail server's reply: its code, its enhanced status if it has one, and its text.
 package struct SMTPReply: Hashable, Sendable, CustomStringConvertible {
     /// Three digits.
     package let code: Int
 
     package let status: EnhancedStatus?
 
-    /// The words behind the code in printable ASCII, lines joined by a space, cut at 512 bytes.
+    /// The text after the code in printable ASCII, lines joined by a space, cut at 512 bytes.
     ///
-    /// They may name the recipient: judge by them, but neither log nor keep them.
+    /// It may name the recipient: use it for decisions, but neither log nor store it.
     package let words: String
 
     package init(code: Int, status: EnhancedStatus? = nil, words: String = "") {
@@ -16,7 +16,7 @@ package struct SMTPReply: Hashable, Sendable, CustomStringConvertible {
         self.words = words
     }
 
-    /// Reads the lines of one reply, without their line ends; nil where they are none.
+    /// Parses the lines of one reply, without their line ends; returns `nil` if they are not a reply.
     init?(lines: [[UInt8]]) {
         guard let first = lines.first, let code = Self.code(first) else { return nil }
         var words: [UInt8] = []
@@ -28,12 +28,12 @@ package struct SMTPReply: Hashable, Sendable, CustomStringConvertible {
         self.init(code: code, status: EnhancedStatus(beginning: text), words: text)
     }
 
-    /// Code and status, and nothing that could name anybody.
+    /// Code and status, without anything that could name a user.
     package var description: String {
         status.map { "\(code) \($0)" } ?? "\(code)"
     }
 
-    /// The code at the beginning of a line, 200 to 599.
+    /// Returns the code at the beginning of a line, 200 to 599.
     static func code(_ line: [UInt8]) -> Int? {
         guard line.count >= 3, line.prefix(3).allSatisfy(ASCII.isDigit) else { return nil }
         let code = line.prefix(3).reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
@@ -54,7 +54,7 @@ package struct EnhancedStatus: Hashable, Sendable, CustomStringConvertible {
         self.detail = detail
     }
 
-    /// Reads the status that a reply's words begin with.
+    /// Parses the status at the beginning of a reply's text.
     init?(beginning words: String) {
         let parts = words.prefix { $0 != " " }.split(separator: ".", omittingEmptySubsequences: false)
         let numbers = parts.compactMap { part in part.utf8.allSatisfy(ASCII.isDigit) ? Int(part) : nil }

@@ -1,10 +1,10 @@
-/// A mail transport over libcurl: SMTP with TLS, always, on a few connections that are kept from mail to mail.
+/// A libcurl mail transport that always uses SMTP with TLS, on a few connections that are reused between mails.
 ///
-/// Releasing the last reference ends the connections too, without waiting for it.
+/// Releasing the last reference also ends the connections, without waiting for that.
 package final class SMTPTransport: MailTransport {
     private let desk: LaneDesk<MailLane>
 
-    /// Opens the transport; nothing is connected yet.
+    /// Creates the transport; nothing is connected yet.
     package init(_ options: SMTPTransportOptions) throws(TransferError) {
         try options.validate()
         desk = try LaneDesk(options)

@@ -1,16 +1,16 @@
 package import ServiceRuntime
 
-/// How a `SMTPTransport` behaves, and where it leads.
+/// The options and the server of an `SMTPTransport`.
 package struct SMTPTransportOptions: Hashable, Sendable {
-    /// How a connection becomes encrypted; there is no third way.
+    /// The way in which a connection is encrypted; there is no third one.
     package enum Encryption: Hashable, Sendable {
-        /// From its first byte: `smtps://`, usually port 465.
+        /// TLS from the first byte: `smtps://`, usually port 465.
         case fromTheStart
-        /// By STARTTLS, which the server must offer: `smtp://`, usually port 587.
+        /// STARTTLS, which the server must offer: `smtp://`, usually port 587.
         case startTLS
     }
 
-    /// Who signs in, by PLAIN or LOGIN.
+    /// The credentials for PLAIN or LOGIN.
     package struct Login: Hashable, Sendable {
         package var user: String
         package var password: Secret
@@ -21,29 +21,30 @@ package struct SMTPTransportOptions: Hashable, Sendable {
         }
     }
 
-    /// Names the transport's threads (Linux shows the first 15 bytes).
+    /// The name of the transport's threads (Linux shows the first 15 bytes).
     package var name: String
     package var server: ListenAddress
     package var encryption: Encryption
 
-    /// Nil where the server takes mails of whoever may connect.
+    /// `nil` if the server accepts mails from all clients that may connect.
     package var login: Login?
 
-    /// What we call ourselves in EHLO: the domain that we send for.
+    /// The name in EHLO: the domain of the sender.
     package var ownName: String
 
-    /// PEM file with the authorities to trust instead of the system's.
+    /// A PEM file with the trusted authorities, used instead of the system's.
     package var authoritiesFile: String?
 
-    /// Connections at the same time, each with one mail under way.
+    /// Concurrent connections, each with one mail in flight.
     package var connections = 4
 
-    /// For one mail, and the part of it that a new connection may take.
+    /// The timeouts for one mail, and for the part that a new connection may take.
     ///
-    /// Half of the usual lease, in whose first half a mail begins: it ends before another may take its delivery over.
+    /// The total is half of the usual lease. A mail starts in the first half of the lease, so it ends before another
+    /// worker may claim its delivery.
     package var timeouts = TransferTimeouts(total: .seconds(30), connect: .seconds(10))
 
-    /// How long `close` lets mails under way end before it abandons them.
+    /// The time that `close` gives to active mails before it abandons them.
     package var closeGrace: Duration = .seconds(5)
 
     package init(name: String, server: ListenAddress, encryption: Encryption, ownName: String) {
@@ -55,7 +56,7 @@ package struct SMTPTransportOptions: Hashable, Sendable {
 }
 
 extension SMTPTransportOptions: LaneOptions {
-    /// Refuses what cannot work, so that a wrong setting is found at the start and not by the first mail.
+    /// Rejects unusable options, so that a wrong setting is detected at the start and not by the first mail.
     func validate() throws(TransferError) {
         try validateLanes()
         let isName = ownName.utf8.allSatisfy { ASCII.isVisible($0) && !"/?#%@:[]".utf8.contains($0) }
@@ -72,10 +73,10 @@ extension SMTPTransportOptions: LaneOptions {
         TransferError(.invalidOptions, "cannot open the mail transport \"\(name)\": \(reason)")
     }
 
-    /// All that an error text may tell of a mail.
+    /// The only text about a mail that may appear in an error.
     var attempt: String { "mail through \(server)" }
 
-    /// In libcurl's notation: the path is what we call ourselves.
+    /// The server in libcurl's notation, with the EHLO name as the path.
     var url: String {
         let scheme = encryption == .fromTheStart ? "smtps" : "smtp"
         return "\(scheme)://\(server)/\(ownName)"
