@@ -2,9 +2,10 @@ import COpenSSL
 import Glibc
 import ServiceRuntime
 
-/// What every TLS connection of a client has in common: TLS 1.2 or later, `h2`, and whom it trusts.
+/// The properties that all TLS connections of a client share: TLS 1.2 or later, `h2`, and the trusted authorities.
 ///
-/// Thread safety: it is complete after its init; OpenSSL lets any number of threads make connections of it.
+/// Thread safety: the context is complete after `init`, and OpenSSL allows any number of threads to create connections
+/// from it.
 package final class TLSClientContext: @unchecked Sendable {
     private let handle: OpaquePointer
 
@@ -33,9 +34,10 @@ package final class TLSClientContext: @unchecked Sendable {
         SSL_CTX_free(handle)
     }
 
-    /// The client's end of a connection over `socket`, which stays the caller's to close; nil where memory is out.
+    /// Creates the client's end of a connection over `socket`, which the caller must close; returns `nil` if memory is
+    /// exhausted.
     ///
-    /// `host` is what the peer's certificate has to be for: a name, or an address.
+    /// `host` is the name or address for which the peer's certificate must be valid.
     package func makeConnection(over socket: Int32, to host: String) -> TLSConnection? {
         guard let connection = SSL_new(handle) else { return nil }
         guard SSL_set_fd(connection, socket) == 1, Self.expect(host, connection) else {
@@ -46,7 +48,7 @@ package final class TLSClientContext: @unchecked Sendable {
         return TLSConnection(owning: connection)
     }
 
-    /// Names in the subject count for nothing, and a wildcard for a whole label only (RFC 9525).
+    /// Sets the expected host; names in the subject are ignored, and a wildcard matches only a whole label (RFC 9525).
     private static func expect(_ host: String, _ connection: OpaquePointer) -> Bool {
         let rules = X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT
         X509_VERIFY_PARAM_set_hostflags(SSL_get0_param(connection), UInt32(rules))

@@ -2,26 +2,26 @@ import COpenSSL
 import Cryptography
 import Glibc
 
-/// One end of a TLS connection over a socket that does not block; stays on one thread.
+/// One end of a TLS connection over a socket that does not block; confined to one thread.
 package final class TLSConnection {
-    /// How far an attempt came.
+    /// The result of an attempt.
     package enum Progress: Equatable {
         case done(Int)
-        /// Nothing more until the socket has more to read.
+        /// The attempt needs more input from the socket.
         case needsReading
-        /// Nothing more until the socket takes more.
+        /// The attempt needs space for output in the socket.
         case needsWriting
-        /// The connection is over, in peace or not.
+        /// The connection has ended, properly or not.
         case ended
     }
 
-    /// Why a handshake came to nothing.
+    /// The reason for a failed handshake.
     package enum Refusal: Equatable {
-        /// The peer's certificate does not satisfy us.
+        /// The peer's certificate is not accepted.
         case certificate(String)
-        /// The peer speaks TLS and no HTTP/2.
+        /// The peer supports TLS but not HTTP/2.
         case noHTTP2
-        /// Anything else, in the words of OpenSSL or the system.
+        /// Any other reason, in the wording of OpenSSL or the system.
         case other(String)
     }
 
@@ -38,16 +38,16 @@ package final class TLSConnection {
         ERR_clear_error()
     }
 
-    /// Why the handshake has ended, once it has.
+    /// The reason why the handshake failed, if it did.
     package private(set) var refusal: Refusal?
 
-    /// Why the connection has ended, once it has, in the words of OpenSSL or the system.
+    /// The reason why the connection has ended, if it has, in the wording of OpenSSL or the system.
     package private(set) var ending: String?
 
-    /// Whether bytes of the peer may be here already, of which `poll` on the socket knows nothing.
+    /// Whether bytes of the peer may already be buffered, which `poll` on the socket does not report.
     package var holdsBytes: Bool { SSL_has_pending(handle) == 1 }
 
-    /// Goes on with the handshake; a connection that needs `h2` and does not get it ends with it.
+    /// Continues the handshake; a connection that requires `h2` and does not get it ends with the handshake.
     package func handshake() -> Progress {
         ERR_clear_error()
         let result = SSL_do_handshake(handle)
@@ -69,22 +69,22 @@ package final class TLSConnection {
         return result > 0 ? .done(Int(result)) : progress(result)
     }
 
-    /// Takes some of `bytes`, at least one.
+    /// Writes a part of `bytes`, at least one byte.
     ///
-    /// After `needsWriting` the same bytes have to be offered again, from whatever address; more may follow them.
+    /// After `needsWriting`, the same bytes must be passed again, from any address; more may follow them.
     package func write(_ bytes: UnsafeRawBufferPointer) -> Progress {
         ERR_clear_error()
         let result = SSL_write(handle, bytes.baseAddress, Int32(clamping: bytes.count))
         return result > 0 ? .done(Int(result)) : progress(result)
     }
 
-    /// Tells the peer that nothing more comes; does not wait for it to agree.
+    /// Notifies the peer of the end of the output, without waiting for its confirmation.
     package func sayGoodbye() {
         ERR_clear_error()
         SSL_shutdown(handle)
     }
 
-    /// Whether `h2` is what both sides agreed on, and not merely something.
+    /// Whether both sides agreed on `h2`, and not on another protocol or none.
     private var speaksHTTP2: Bool {
         var name: UnsafePointer<UInt8>?
         var length: UInt32 = 0

@@ -1,11 +1,11 @@
 import Cryptography
 
-/// Why a TLS context could not be made.
+/// The reason why a TLS context could not be created.
 package struct TLSError: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Code: Hashable, Sendable {
-        /// The trusted authorities cannot be read, or there are none among what was given.
+        /// The trusted authorities cannot be read, or the input contains none.
         case authorities
-        /// The certificate or its key cannot be used.
+        /// The certificate or its key is not usable.
         case identity
         /// OpenSSL has no memory.
         case resources
@@ -13,7 +13,7 @@ package struct TLSError: Error, Hashable, Sendable, CustomStringConvertible {
 
     package let code: Code
 
-    /// What was attempted, what came back and what to do.
+    /// The attempted operation, the error, and the required action.
     package let text: String
 
     package var description: String { text }

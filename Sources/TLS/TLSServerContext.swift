@@ -1,22 +1,23 @@
 import COpenSSL
 import ServiceRuntime
 
-/// What every TLS connection of a server has in common: TLS 1.2 or later, one identity, one protocol inside.
+/// The properties that all TLS connections of a server share: TLS 1.2 or later, one identity, and one inner protocol.
 ///
-/// Thread safety: it is complete after its init; OpenSSL lets any number of threads make connections of it.
+/// Thread safety: the context is complete after `init`, and OpenSSL allows any number of threads to create connections
+/// from it.
 package final class TLSServerContext: @unchecked Sendable {
-    /// What is spoken inside.
+    /// The protocol inside TLS.
     package enum Content: Sendable {
-        /// HTTP/2: who does not offer `h2` is not let in.
+        /// HTTP/2; clients that do not offer `h2` are rejected.
         case http2
-        /// Whatever both know without ALPN.
+        /// Any protocol that both sides use without ALPN.
         case anything
     }
 
     private let handle: OpaquePointer
     private let content: Content
 
-    /// Both in PEM.
+    /// Creates the context; certificate and key are PEM.
     package init(certificate: String, key: String, content: Content = .http2) throws(TLSError) {
         guard let handle = SSL_CTX_new(TLS_server_method()) else { throw Self.failure(.resources) }
         self.handle = handle
@@ -42,7 +43,8 @@ package final class TLSServerContext: @unchecked Sendable {
         SSL_CTX_free(handle)
     }
 
-    /// The server's end of a connection over `socket`, which stays the caller's to close; nil where memory is out.
+    /// Creates the server's end of a connection over `socket`, which the caller must close; returns `nil` if memory is
+    /// exhausted.
     package func makeConnection(over socket: Int32) -> TLSConnection? {
         guard let connection = SSL_new(handle) else { return nil }
         guard SSL_set_fd(connection, socket) == 1 else {
@@ -53,7 +55,7 @@ package final class TLSServerContext: @unchecked Sendable {
         return TLSConnection(owning: connection, needsHTTP2: content == .http2)
     }
 
-    /// Lets OpenSSL read from a text.
+    /// Passes a text to one of OpenSSL's readers.
     private static func parse(_ pem: String, _ read: (OpaquePointer) -> OpaquePointer?) -> OpaquePointer? {
         var pem = pem
         return pem.withUTF8 { bytes in
@@ -68,7 +70,8 @@ package final class TLSServerContext: @unchecked Sendable {
     }
 }
 
-/// What OpenSSL asks for the password of a key; without it, it would ask on the terminal and wait there.
+/// Rejects OpenSSL's request for a key's password; without this callback, OpenSSL would ask on the terminal and wait
+/// there.
 private func withoutPassword(
     _ buffer: UnsafeMutablePointer<CChar>?,
     _ size: Int32,
