@@ -1,6 +1,6 @@
-/// Base64 with the alphabet that is safe in URLs (RFC 4648 §5), as JWT, VAPID and Web Push use it.
+/// Base64 with the URL-safe alphabet (RFC 4648 §5), as used by JWT, VAPID and Web Push.
 package enum Base64URL {
-    /// `bytes` without padding.
+    /// Encodes `bytes` without padding.
     package static func encode(_ bytes: [UInt8]) -> String {
         let length = bytes.count / 3 * 4 + (bytes.count % 3 == 0 ? 0 : bytes.count % 3 + 1)
         return String(unsafeUninitializedCapacity: length) { output in
@@ -24,10 +24,10 @@ package enum Base64URL {
         }
     }
 
-    /// The bytes that `text` stands for, with or without its padding; nil for anything but one canonical spelling.
+    /// Decodes `text`, with or without its padding; returns `nil` unless it is the canonical spelling.
     ///
-    /// Strict on purpose: `+`, `/`, white space, wrong padding and stray bits in the last digit are refused, so that
-    /// two different texts never mean the same bytes.
+    /// It is strict on purpose: `+`, `/`, white space, wrong padding and stray bits in the last digit are rejected, so
+    /// that two different texts never represent the same bytes.
     package static func decode(_ text: String) -> [UInt8]? {
         guard let digits = withoutPadding(Array(text.utf8)), digits.count % 4 != 1 else { return nil }
         var bytes: [UInt8] = []
@@ -47,7 +47,7 @@ package enum Base64URL {
         return bytes
     }
 
-    /// Padding is all or nothing: either none, or exactly what fills the last group of four.
+    /// Removes padding, which must be absent or fill the last group of four exactly.
     private static func withoutPadding(_ text: [UInt8]) -> ArraySlice<UInt8>? {
         let padding = text.reversed().prefix { $0 == UInt8(ascii: "=") }.count
         guard padding == 0 || (padding <= 2 && text.count % 4 == 0) else { return nil }
@@ -56,7 +56,7 @@ package enum Base64URL {
 
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
-    /// The value of each byte as a digit; 255 for what is none.
+    /// The value of each byte as a digit; 255 for a byte that is not a digit.
     private static let values: [UInt8] = {
         var values = [UInt8](repeating: 255, count: 256)
         for (value, digit) in alphabet.enumerated() { values[Int(digit)] = UInt8(value) }

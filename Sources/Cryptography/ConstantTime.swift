@@ -1,10 +1,10 @@
 import COpenSSL
 
-/// Comparison whose duration tells nothing about where two secrets differ.
+/// Comparison whose duration does not reveal where two secrets differ.
 package enum ConstantTime {
-    /// Whether both hold the same bytes.
+    /// Whether both contain the same bytes.
     ///
-    /// Only the lengths can be learned from the time it takes.
+    /// The duration reveals only the lengths.
     package static func areEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
         guard left.count == right.count else { return false }
         return CRYPTO_memcmp(left, right, left.count) == 0

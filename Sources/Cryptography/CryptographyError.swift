@@ -1,21 +1,21 @@
-/// What went wrong inside OpenSSL, with everything its error queue had to say.
+/// An error of OpenSSL, with the contents of its error queue.
 package struct CryptographyError: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Code: Hashable, Sendable {
         /// The operating system or OpenSSL could not provide random bytes.
         case randomUnavailable
-        /// A key cannot be read, or is of a kind or size that is not used here.
+        /// A key cannot be read, or its kind or size is not supported.
         case invalidKey
-        /// A signature could not be made.
+        /// A signature could not be created.
         case signing
-        /// Two keys agree on no secret.
+        /// Two keys do not yield a shared secret.
         case keyAgreement
-        /// Something could not be encrypted, or what was encrypted is not what the key fits.
+        /// Data could not be encrypted, or the ciphertext does not belong to the key.
         case encryption
     }
 
     package let code: Code
 
-    /// What was attempted, what came back and what to do; never key material.
+    /// The attempted operation, the error and the required action; never key material.
     package let text: String
 
     package var description: String { text }

@@ -1,12 +1,13 @@
-/// The 32 bytes of a SHA-256, kept in four words so that a digest costs no allocation and hashes fast as a key.
+/// The 32 bytes of a SHA-256 digest, stored in four words so that a digest needs no allocation and hashes fast as a
+/// key.
 package struct Digest: Hashable, Sendable {
-    /// How many bytes a digest has.
+    /// The number of bytes in a digest.
     package static let byteCount = 32
 
     /// Bytes 0 to 7, 8 to 15, 16 to 23 and 24 to 31, each as a big-endian number.
     private let words: SIMD4<UInt64>
 
-    /// Takes the first 32 bytes of `bytes`; bytes that are missing count as zero.
+    /// Takes the first 32 bytes of `bytes`; missing bytes count as zero.
     init(_ bytes: UnsafeRawBufferPointer) {
         var words = SIMD4<UInt64>()
         withUnsafeMutableBytes(of: &words) { words in
@@ -16,20 +17,20 @@ package struct Digest: Hashable, Sendable {
         self.words = words
     }
 
-    /// The first eight bytes, the first one on top.
+    /// The first eight bytes as a big-endian number.
     package var leadingBits: UInt64 { words[0] }
 
     /// All 32 bytes in order.
     package var bytes: [UInt8] { prefix(Self.byteCount) }
 
-    /// The first `count` bytes (0 to 32, clamped).
+    /// Returns the first `count` bytes (0 to 32, clamped).
     package func prefix(_ count: Int) -> [UInt8] {
         var words = words
         for index in words.indices { words[index] = words[index].bigEndian }
         return withUnsafeBytes(of: words) { [UInt8]($0.prefix(max(count, 0))) }
     }
 
-    /// The first `bytes` bytes (0 to 32, clamped) as lower-case hex, two digits each.
+    /// Returns the first `bytes` bytes (0 to 32, clamped) in lower-case hex, two digits each.
     package func hexPrefix(bytes: Int) -> String {
         let count = min(max(bytes, 0), Self.byteCount)
         return String(unsafeUninitializedCapacity: 2 * count) { digits in

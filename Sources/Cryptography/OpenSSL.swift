@@ -1,10 +1,10 @@
 import COpenSSL
 
-/// What all of a process has of OpenSSL, the C libraries under us among it.
+/// The process-wide settings of OpenSSL, which also apply to the C libraries in the process.
 package enum OpenSSL {
-    /// Leaves it to the end of the process to clear OpenSSL away; to be called before anything else uses it.
+    /// Keeps OpenSSL initialised until the end of the process; must be called before any other use of OpenSSL.
     ///
-    /// Otherwise `exit` does so, under the feet of threads that are at work until the very end.
+    /// Otherwise `exit` clears OpenSSL while threads still use it.
     package static func lastUntilTheEnd() {
         OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_ATEXIT), nil)
     }

@@ -4,7 +4,7 @@ import COpenSSL
 package enum OpenSSLErrors {
     /// Empties the queue and joins its entries, oldest first.
     ///
-    /// The queue belongs to the thread: entries that are left behind would be told again by the next failure on it.
+    /// The queue belongs to the thread. Remaining entries would be reported again with the next failure on it.
     package static func drain() -> String {
         var entries: [String] = []
         while true {

@@ -1,13 +1,14 @@
 import COpenSSL
 
-/// SHA-256 of bytes that come piece by piece, for what is never in memory as a whole.
+/// SHA-256 of bytes in several pieces, for data that is never completely in memory.
 ///
-/// Confined to whoever made it.
+/// Confined to the code that created it.
 package final class SHA256Stream {
     private let context: OpaquePointer
 
     package init() {
-        // As for a digest in one piece: an OpenSSL without SHA-256 must stop the process, not invent digests.
+        // As for a digest in one piece: if OpenSSL has no SHA-256, the process must stop and not return invented
+        // digests.
         guard let context = EVP_MD_CTX_new(), EVP_DigestInit_ex(context, EVP_sha256(), nil) == 1 else {
             preconditionFailure("OpenSSL cannot compute a SHA-256: \(OpenSSLErrors.drain())")
         }
@@ -18,14 +19,14 @@ package final class SHA256Stream {
         EVP_MD_CTX_free(context)
     }
 
-    /// Adds the next bytes, which are only read during the call.
+    /// Adds the next bytes, which are read only during the call.
     package func add(_ bytes: UnsafeRawBufferPointer) {
         guard EVP_DigestUpdate(context, bytes.baseAddress, bytes.count) == 1 else {
             preconditionFailure("OpenSSL cannot compute a SHA-256: \(OpenSSLErrors.drain())")
         }
     }
 
-    /// The digest of all that was added; the stream starts over.
+    /// Returns the digest of all added bytes, and resets the stream.
     package func finish() -> Digest {
         withUnsafeTemporaryAllocation(byteCount: Digest.byteCount, alignment: 8) { result in
             let output = result.bindMemory(to: UInt8.self).baseAddress

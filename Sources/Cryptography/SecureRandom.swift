@@ -1,8 +1,8 @@
 import COpenSSL
 
-/// Random bytes that nobody can predict, for keys, salts and identifiers.
+/// Unpredictable random bytes for keys, salts and identifiers.
 package enum SecureRandom {
-    /// `count` fresh bytes; none for a count of zero or less.
+    /// Returns `count` new bytes; none for a count of zero or less.
     package static func bytes(_ count: Int) throws(CryptographyError) -> [UInt8] {
         guard count > 0 else { return [] }
         guard let length = CInt(exactly: count) else {

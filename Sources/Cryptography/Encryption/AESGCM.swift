@@ -6,7 +6,7 @@ package enum AESGCM {
     package static let nonceLength = 12
     package static let tagLength = 16
 
-    /// Encrypts; a nonce must never be used twice under one key.
+    /// Encrypts; a nonce must never be used twice with one key.
     package static func seal(_ plaintext: [UInt8], key: [UInt8], nonce: [UInt8]) throws(CryptographyError) -> [UInt8] {
         try check(key, nonce)
         guard let length = CInt(exactly: plaintext.count), let context = EVP_CIPHER_CTX_new() else { throw failure() }
@@ -26,7 +26,7 @@ package enum AESGCM {
         return output
     }
 
-    /// Decrypts what `seal` gave; throws where a single bit differs.
+    /// Decrypts the output of `seal`; throws if a single bit differs.
     package static func open(_ sealed: [UInt8], key: [UInt8], nonce: [UInt8]) throws(CryptographyError) -> [UInt8] {
         try check(key, nonce)
         guard sealed.count >= tagLength, let length = CInt(exactly: sealed.count - tagLength),
@@ -34,7 +34,7 @@ package enum AESGCM {
         else { throw failure() }
         defer { EVP_CIPHER_CTX_free(context) }
         var tag = Array(sealed.suffix(tagLength))
-        // One byte more than needed, so that an empty text has an address, too.
+        // One byte more than needed, so that the buffer of an empty text has an address, too.
         var output = [UInt8](repeating: 0, count: Int(length) + 1)
         var written: CInt = 0
         var rest: CInt = 0

@@ -1,14 +1,14 @@
-/// HKDF with SHA-256 (RFC 5869): makes keys of a secret that is not evenly random.
+/// HKDF with SHA-256 (RFC 5869), which derives keys from a secret that is not uniformly random.
 package enum HKDF {
-    /// The longest that one expansion gives.
+    /// The maximum bytes of one expansion.
     package static let longest = 255 * 32
 
-    /// Step one: a pseudorandom key of 32 bytes.
+    /// Performs step one: returns a pseudorandom key of 32 bytes.
     package static func extract(secret: [UInt8], salt: [UInt8]) -> [UInt8] {
         HMAC.sha256(of: secret, key: salt)
     }
 
-    /// Step two: `count` bytes for the purpose that `info` names.
+    /// Performs step two: returns `count` bytes for the purpose that `info` names.
     ///
     /// Block n is HMAC(key, block n−1 ‖ info ‖ n), from n = 1 and an empty block.
     package static func expand(key: [UInt8], info: [UInt8], count: Int) throws(CryptographyError) -> [UInt8] {

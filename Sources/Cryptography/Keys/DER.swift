@@ -1,4 +1,4 @@
-/// The few forms of ASN.1's distinguished encoding (X.690) that a key is made of.
+/// The few forms of ASN.1's distinguished encoding (X.690) that keys use.
 enum DER {
     static let null: [UInt8] = [0x05, 0x00]
 
@@ -9,12 +9,12 @@ enum DER {
         value(0x30, content)
     }
 
-    /// `content` is encoded already.
+    /// Returns an object identifier; `content` is already encoded.
     static func objectIdentifier(_ content: [UInt8]) -> [UInt8] {
         value(0x06, content)
     }
 
-    /// Whole bytes only.
+    /// Returns a bit string of whole bytes.
     static func bitString(_ content: [UInt8]) -> [UInt8] {
         value(0x03, [0] + content)
     }
@@ -23,12 +23,12 @@ enum DER {
         value(0x04, content)
     }
 
-    /// `content`, encoded already, under the context's own tag of this number (below 31).
+    /// Returns `content`, already encoded, under the context-specific tag with this number (below 31).
     static func tagged(_ number: UInt8, _ content: [UInt8]) -> [UInt8] {
         value(0xA0 | number & 0x1F, content)
     }
 
-    /// A big-endian number that is never negative, however its first bit is set.
+    /// Returns a big-endian number that is never negative, even if its first bit is set.
     static func unsignedInteger(_ number: [UInt8]) -> [UInt8] {
         let digits = Array(number.drop { $0 == 0 })
         guard let first = digits.first else { return value(0x02, [0]) }
@@ -39,7 +39,8 @@ enum DER {
         [tag] + length(content.count) + content
     }
 
-    /// Below 128 the number itself, else the number of its bytes with the top bit set, and then they.
+    /// Returns the length: below 128 the number itself, otherwise the number of its bytes with the top bit set,
+    /// followed by these bytes.
     private static func length(_ count: Int) -> [UInt8] {
         guard count >= 128 else { return [UInt8(truncatingIfNeeded: count)] }
         let digits = withUnsafeBytes(of: UInt64(count).bigEndian) { Array($0.drop { $0 == 0 }) }

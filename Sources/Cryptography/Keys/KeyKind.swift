@@ -1,21 +1,23 @@
 import COpenSSL
 
-/// The kinds of signing key that are used here.
+/// The supported kinds of signing keys.
 package enum KeyKind: Hashable, Sendable {
-    /// RSA with at least 2,048 bits.
+    /// RSA with 2,048 to 8,192 bits.
     case rsa
     /// The elliptic curve P-256.
     case p256
-    /// The curve Ed25519, whose signatures hash by themselves.
+    /// The curve Ed25519, whose signatures include the hashing.
     case ed25519
 
-    /// What a key must be, for error texts.
+    /// The requirements for a key, for error texts.
     static let rule = "an RSA key of 2,048 to 8,192 bits, a P-256 key or an Ed25519 key"
 
-    /// Smaller keys are broken; larger ones let whoever chooses the key keep a core busy.
+    /// The permitted size in bits.
+    ///
+    /// Smaller keys are broken; with larger ones, the party that chooses the key could keep a core busy.
     private static let rsaBits: ClosedRange<CInt> = 2048...8192
 
-    /// Nil for a key that is not used here.
+    /// Returns `nil` for an unsupported key.
     init?(of key: OpaquePointer) {
         switch EVP_PKEY_get_base_id(key) {
         case EVP_PKEY_RSA:
@@ -31,7 +33,7 @@ package enum KeyKind: Hashable, Sendable {
         }
     }
 
-    /// What a message is hashed with before it is signed; nil where the signature does so itself.
+    /// The hash function of a message before it is signed; `nil` if the signature includes it.
     var digest: OpaquePointer? { self == .ed25519 ? nil : EVP_sha256() }
 
     private static func curve(of key: OpaquePointer) -> String? {

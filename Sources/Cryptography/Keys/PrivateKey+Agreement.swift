@@ -1,10 +1,10 @@
 import COpenSSL
 
 extension PrivateKey {
-    /// The secret that this key and the other one's owner can both compute (ECDH on P-256): the 32 bytes of the shared
-    /// point's x coordinate, leading zeros included.
+    /// Returns the secret that this key's and the other key's owner can both compute (ECDH on P-256).
     ///
-    /// It is no key yet: HKDF makes one of it.
+    /// It is the 32 bytes of the shared point's x coordinate, leading zeros included. It is not a key yet: HKDF derives
+    /// one from it.
     package func sharedSecret(with other: PublicKey) throws(CryptographyError) -> [UInt8] {
         guard kind == .p256, other.kind == .p256 else {
             throw CryptographyError(.keyAgreement, "no secret can be agreed on: expected two P-256 keys")

@@ -1,16 +1,16 @@
 import COpenSSL
 
-/// A key that signs, or agrees on a secret; nothing prints it, and `pem()` alone gets it out again.
+/// A key that signs, or agrees on a secret; it is never printed, and only `pem()` exports it.
 ///
 /// Thread safety: OpenSSL counts references to a key atomically and only reads it when it signs; every signature has a
-/// context of its own. Nothing here changes after `init`.
+/// separate context. Nothing here changes after `init`.
 package final class PrivateKey: @unchecked Sendable {
     package let kind: KeyKind
 
-    /// Owned; freed with the object.
+    /// The owned handle, freed with the object.
     let handle: OpaquePointer
 
-    /// Takes over a fresh handle, nil where OpenSSL could not make one.
+    /// Takes ownership of a new handle; `nil` means that OpenSSL could not create one.
     private init(p256 handle: OpaquePointer?, _ attempted: String) throws(CryptographyError) {
         guard let handle else {
             throw CryptographyError(
@@ -22,14 +22,14 @@ package final class PrivateKey: @unchecked Sendable {
         kind = .p256
     }
 
-    /// A fresh key on P-256.
+    /// Generates a key on P-256.
     package static func generateP256() throws(CryptographyError) -> PrivateKey {
         try PrivateKey(p256: bellhop_generate_p256(), "making a P-256 key")
     }
 
-    /// Takes a P-256 key as the 32 bytes of its secret number, which is how tools for VAPID write it down.
+    /// Reads a P-256 key from the 32 bytes of its secret number, the format of VAPID tools.
     ///
-    /// The public half is computed from it; zero, and a number beyond the curve's order, are refused.
+    /// The public half is computed from it. Zero, and a number beyond the curve's order, are rejected.
     package convenience init(p256Secret secret: [UInt8]) throws(CryptographyError) {
         guard secret.count == 32 else {
             throw CryptographyError(.invalidKey, "a P-256 secret of \(secret.count) bytes: expected 32")
@@ -59,9 +59,9 @@ package final class PrivateKey: @unchecked Sendable {
 
     /// Reads PEM: PKCS#8 (`PRIVATE KEY`), PKCS#1 (`RSA PRIVATE KEY`) or SEC 1 (`EC PRIVATE KEY`).
     ///
-    /// A key under a passphrase is refused: nobody would be there to type it.
+    /// A key with a passphrase is rejected, because no operator is present to type it.
     package init(pem: [UInt8]) throws(CryptographyError) {
-        // Without a callback of ours OpenSSL would ask for the passphrase on the terminal.
+        // Without this callback, OpenSSL would ask for the passphrase on the terminal.
         let read = PEMText.read(pem) { PEM_read_bio_PrivateKey($0, nil, { _, _, _, _ in -1 }, nil) }
         guard let handle = read else {
             throw CryptographyError(
@@ -88,12 +88,12 @@ package final class PrivateKey: @unchecked Sendable {
         EVP_PKEY_free(handle)
     }
 
-    /// The point of a P-256 key's public half in its uncompressed form, 65 bytes.
+    /// Returns the point of a P-256 key's public half in its uncompressed form, 65 bytes.
     package func p256Point() throws(CryptographyError) -> [UInt8] {
         try P256Point.bytes(of: handle, kind)
     }
 
-    /// The half that others may have.
+    /// Returns the public half.
     package func publicKey() throws(CryptographyError) -> PublicKey {
         var encoded: UnsafeMutablePointer<UInt8>?
         let length = i2d_PUBKEY(handle, &encoded)
@@ -104,7 +104,7 @@ package final class PrivateKey: @unchecked Sendable {
         return try PublicKey(der: Array(UnsafeBufferPointer(start: encoded, count: Int(length))))
     }
 
-    /// The key as PKCS #8 in PEM, without a passphrase: for the file that it is kept in, and for nothing else.
+    /// Returns the key as PKCS #8 in PEM, without a passphrase; use it only for the file that stores the key.
     package func pem() throws(CryptographyError) -> [UInt8] {
         guard let output = BIO_new(BIO_s_secmem()) else { throw unwritable() }
         defer { BIO_free(output) }
@@ -119,8 +119,9 @@ package final class PrivateKey: @unchecked Sendable {
         CryptographyError(.invalidKey, "OpenSSL could not write a private key (\(OpenSSLErrors.drain()))")
     }
 
-    /// The signature of `message`, in OpenSSL's form: of its SHA-256, PKCS #1 v1.5 for RSA and DER for P-256; of the message
-    /// itself for Ed25519.
+    /// Returns the signature of `message` in OpenSSL's form.
+    ///
+    /// RSA (PKCS #1 v1.5) and P-256 (DER) sign the SHA-256 of the message; Ed25519 signs the message itself.
     func signature(of message: [UInt8]) throws(CryptographyError) -> [UInt8] {
         guard let context = EVP_MD_CTX_new() else { throw failure() }
         defer { EVP_MD_CTX_free(context) }
@@ -129,7 +130,7 @@ package final class PrivateKey: @unchecked Sendable {
         guard EVP_DigestSign(context, nil, &length, message, message.count) == 1 else { throw failure() }
         var signature = [UInt8](repeating: 0, count: length)
         guard EVP_DigestSign(context, &signature, &length, message, message.count) == 1 else { throw failure() }
-        // What was announced is the longest a DER signature can be.
+        // The announced length is the maximum of a DER signature.
         return Array(signature.prefix(length))
     }
 

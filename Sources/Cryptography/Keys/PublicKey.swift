@@ -1,15 +1,15 @@
 import COpenSSL
 
-/// A key that checks signatures.
+/// A key that verifies signatures.
 ///
-/// Thread safety: as with `PrivateKey`; the key is only read, and every check has a context of its own.
+/// Thread safety: as with `PrivateKey`, the key is only read, and every verification has a separate context.
 package final class PublicKey: @unchecked Sendable {
     package let kind: KeyKind
 
-    /// Owned; freed with the object.
+    /// The owned handle, freed with the object.
     let handle: OpaquePointer
 
-    /// Takes over a fresh handle, nil where OpenSSL could not make one.
+    /// Takes ownership of a new handle; `nil` means that OpenSSL could not create one.
     private init(owning handle: OpaquePointer?) throws(CryptographyError) {
         guard let handle else {
             throw CryptographyError(
@@ -38,7 +38,7 @@ package final class PublicKey: @unchecked Sendable {
         try self.init(owning: PEMText.read(pem) { PEM_read_bio_PUBKEY($0, nil, nil, nil) })
     }
 
-    /// Reads a SubjectPublicKeyInfo (RFC 5280 §4.1) that takes all of `der`.
+    /// Reads a SubjectPublicKeyInfo (RFC 5280 §4.1) that fills all of `der`.
     convenience init(der: [UInt8]) throws(CryptographyError) {
         let handle = der.withUnsafeBufferPointer { bytes in
             var position = bytes.baseAddress
@@ -52,9 +52,9 @@ package final class PublicKey: @unchecked Sendable {
         try self.init(owning: handle)
     }
 
-    /// Takes a point of P-256 in its uncompressed form, 65 bytes; a point off the curve is refused.
+    /// Reads a point of P-256 in its uncompressed form, 65 bytes; a point off the curve is rejected.
     ///
-    /// From a JWK: 4, then `x` and `y` with 32 bytes each. VAPID's `k` is the point as it stands.
+    /// The point of a JWK is 4, followed by `x` and `y` with 32 bytes each. VAPID's `k` is the point itself.
     package convenience init(p256Point point: [UInt8]) throws(CryptographyError) {
         guard point.count == 65, point[0] == 4 else {
             throw CryptographyError(.invalidKey, "a P-256 key of \(point.count) bytes: expected 65, the first one 4")
@@ -65,14 +65,14 @@ package final class PublicKey: @unchecked Sendable {
         try self.init(der: DER.sequence(algorithm + DER.bitString(point)))
     }
 
-    /// Takes an RSA key's two numbers, big-endian, as a JWK's `n` and `e` hold them.
+    /// Reads an RSA key's two big-endian numbers, a JWK's `n` and `e`.
     package convenience init(rsaModulus modulus: [UInt8], exponent: [UInt8]) throws(CryptographyError) {
         let key = DER.sequence(DER.unsignedInteger(modulus) + DER.unsignedInteger(exponent))
         let algorithm = DER.sequence(DER.objectIdentifier(Self.rsaEncryption) + DER.null)
         try self.init(der: DER.sequence(algorithm + DER.bitString(key)))
     }
 
-    /// Takes the 32 bytes of an Ed25519 key, as a JWK's `x` holds them.
+    /// Reads the 32 bytes of an Ed25519 key, a JWK's `x`.
     package convenience init(ed25519Point point: [UInt8]) throws(CryptographyError) {
         guard point.count == 32 else {
             throw CryptographyError(.invalidKey, "an Ed25519 key of \(point.count) bytes: expected 32")
@@ -81,14 +81,14 @@ package final class PublicKey: @unchecked Sendable {
         try self.init(der: DER.sequence(algorithm + DER.bitString(point)))
     }
 
-    /// The point of a P-256 key in its uncompressed form, 65 bytes.
+    /// Returns the point of a P-256 key in its uncompressed form, 65 bytes.
     package func p256Point() throws(CryptographyError) -> [UInt8] {
         try P256Point.bytes(of: handle, kind)
     }
 
-    /// Whether `signature`, in OpenSSL's form, is this key's over `message`.
+    /// Whether `signature`, in OpenSSL's form, is this key's signature of `message`.
     func accepts(_ signature: [UInt8], of message: [UInt8]) -> Bool {
-        // A refused signature leaves entries in the queue that the next failure would tell as its own.
+        // A rejected signature leaves entries in the queue, which would be reported with the next failure.
         defer { ERR_clear_error() }
         guard let context = EVP_MD_CTX_new() else { return false }
         defer { EVP_MD_CTX_free(context) }

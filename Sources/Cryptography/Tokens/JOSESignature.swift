@@ -1,10 +1,10 @@
 import COpenSSL
 
-/// P-256 signatures between OpenSSL's DER and JOSE's 64 bytes (RFC 7518 §3.4): `r` and `s`, 32 bytes each.
+/// Converts P-256 signatures between OpenSSL's DER and JOSE's 64 bytes (RFC 7518 §3.4): `r` and `s`, 32 bytes each.
 enum JOSESignature {
     private static let numberSize: CInt = 32
 
-    /// Both numbers padded to their full width: about one in 128 is shorter.
+    /// Returns both numbers padded to their full width, because about one signature in 128 has a shorter number.
     static func fromDER(_ der: [UInt8]) -> [UInt8]? {
         let signature = der.withUnsafeBufferPointer { bytes in
             var position = bytes.baseAddress
@@ -18,7 +18,7 @@ enum JOSESignature {
         return r + s
     }
 
-    /// Nil for anything but 64 bytes.
+    /// Returns `nil` unless the signature has 64 bytes.
     static func toDER(_ raw: [UInt8]) -> [UInt8]? {
         guard raw.count == 2 * Int(numberSize) else { return nil }
         return DER.sequence(DER.unsignedInteger(Array(raw[..<32])) + DER.unsignedInteger(Array(raw[32...])))

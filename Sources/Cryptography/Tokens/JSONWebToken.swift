@@ -1,9 +1,8 @@
-/// A JSON Web Token whose signature has been checked (RFC 7519 in the compact form of RFC 7515).
+/// A JSON Web Token whose signature has been verified (RFC 7519 in the compact form of RFC 7515).
 ///
-/// Header and claims are JSON as it was signed. Whether the claims hold (time, audience, issuer) is for whoever reads
-/// them.
+/// Header and claims are the signed JSON. The caller must check the claims (time, audience, issuer).
 package struct JSONWebToken: Hashable, Sendable {
-    /// How a token is signed; whoever checks one names it, the token's own header has no say.
+    /// The signature algorithm of a token, which the verifier chooses; the token's header has no influence.
     package enum Algorithm: String, CaseIterable, Hashable, Sendable {
         /// RSA, PKCS #1 v1.5, SHA-256.
         case rs256 = "RS256"
@@ -24,10 +23,10 @@ package struct JSONWebToken: Hashable, Sendable {
     package let header: [UInt8]
     package let claims: [UInt8]
 
-    /// Nil unless `token` has three parts and its signature is the one of `key` under `algorithm`.
+    /// Returns `nil` unless `token` has three parts and a signature of `key` under `algorithm`.
     ///
-    /// A key of the other kind fits no token. Base64 in any but its one canonical spelling is refused, and so is padding
-    /// (RFC 7515 2): a token has one spelling.
+    /// A key of another kind matches no token. Base64 in a non-canonical spelling is rejected, and so is padding (RFC
+    /// 7515 2), so that a token has one spelling.
     package init?(verifying token: String, algorithm: Algorithm, key: PublicKey) {
         let parts = token.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard key.kind == algorithm.keyKind, parts.count == 3, !token.utf8.contains(UInt8(ascii: "=")) else {
@@ -41,7 +40,8 @@ package struct JSONWebToken: Hashable, Sendable {
         claims = decoded[1]
     }
 
-    /// Signs `header` and `claims`, two JSON objects; the header must name the same algorithm for others to accept it.
+    /// Signs `header` and `claims`, two JSON objects; verifiers accept the token only if the header names the same
+    /// algorithm.
     package static func sign(
         header: [UInt8],
         claims: [UInt8],
@@ -64,12 +64,12 @@ package struct JSONWebToken: Hashable, Sendable {
 }
 
 extension JSONWebToken.Algorithm {
-    /// A signature of OpenSSL's as a token holds it.
+    /// Converts OpenSSL's signature into that of a token.
     fileprivate func sealed(_ signature: [UInt8]) -> [UInt8]? {
         self == .es256 ? JOSESignature.fromDER(signature) : signature
     }
 
-    /// A token's signature as OpenSSL wants it.
+    /// Converts a token's signature into OpenSSL's form.
     fileprivate func opened(_ signature: [UInt8]) -> [UInt8]? {
         self == .es256 ? JOSESignature.toDER(signature) : signature
     }
