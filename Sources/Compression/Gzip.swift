@@ -1,8 +1,8 @@
 import CZlib
 
-/// The format of RFC 1952, in one go and in memory: for bodies of HTTP that are a few hundred kilobytes at most.
+/// The format of RFC 1952, compressed in one step and in memory, for HTTP bodies of at most a few hundred kilobytes.
 package enum Gzip {
-    /// Nil where memory is out.
+    /// Compresses the bytes; returns `nil` if memory is exhausted.
     package static func compressed(_ bytes: [UInt8]) -> [UInt8]? {
         var stream = z_stream()
         guard bellhop_deflate_init_gzip(&stream, level) == Z_OK else { return nil }
@@ -12,9 +12,10 @@ package enum Gzip {
         return status == Z_STREAM_END ? output : nil
     }
 
-    /// Nil where the bytes are not one whole gzip stream and nothing else, or make more than `limit` bytes.
+    /// Decompresses the bytes; returns `nil` if they are not exactly one complete gzip stream, or expand beyond `limit`
+    /// bytes.
     ///
-    /// A few bytes can stand for very many: no more memory than `limit` is taken, whatever they claim.
+    /// A few bytes can represent a large number of bytes. The output never uses more memory than `limit`.
     package static func expanded(_ bytes: [UInt8], atMost limit: Int) -> [UInt8]? {
         var stream = z_stream()
         guard bellhop_inflate_init_gzip(&stream) == Z_OK else { return nil }
@@ -23,7 +24,7 @@ package enum Gzip {
         return status == Z_STREAM_END && stream.avail_in == 0 ? output : nil
     }
 
-    /// The best of zlib's quick levels: a batch of like messages shrinks to a tenth already.
+    /// The best of zlib's fast levels, which already reduces a batch of similar messages to a tenth.
     private static let level: Int32 = 3
 
     private static func run(
