@@ -1,6 +1,6 @@
 package import ServiceRuntime
 
-/// Where a process leaves its spans; nobody who has none of these makes any.
+/// Collects the spans of a process; without a tracer, no spans are created.
 package final class Tracer: Sendable {
     package let sampler: Sampler
     package let time: any TimeSource
@@ -8,7 +8,7 @@ package final class Tracer: Sendable {
     let queue: SpanQueue
     private let metrics: SpanMetrics
 
-    /// Who this process is.
+    /// The identity of this process.
     package struct Process: Sendable {
         let role: String
         let namespace: String
@@ -20,7 +20,7 @@ package final class Tracer: Sendable {
             (self.version, self.instance) = (version, instance)
         }
 
-        /// What each request says of it; what somebody has set stands in for ours.
+        /// Returns the attributes in each request; configured attributes replace the defaults.
         fileprivate func attributes(_ settings: TracingSettings) -> [Span.Attribute] {
             let own = [
                 ("service.name", settings.service ?? "bellhop-\(role)"), ("service.namespace", namespace),
@@ -33,7 +33,7 @@ package final class Tracer: Sendable {
         }
     }
 
-    /// Spans that wait for the collector at most: some megabytes.
+    /// The maximum number of spans that wait for the collector: some megabytes.
     private static let room = 4_096
 
     package convenience init(_ settings: TracingSettings, registry: MetricsRegistry) {
@@ -52,7 +52,8 @@ package final class Tracer: Sendable {
         (self.time, self.chance, self.metrics) = (time, chance, metrics)
     }
 
-    /// A span that nobody has to find again, in a trace of its own that is kept like another.
+    /// Returns the context of a span that need not be found again, in a new trace that is kept under the same rule as
+    /// `other`.
     package func root(like other: SpanContext) -> SpanContext {
         SpanContext(
             trace: TraceID(high: chance.next(), low: chance.next()),
@@ -61,7 +62,8 @@ package final class Tracer: Sendable {
         )
     }
 
-    /// The first span of this process below what somebody else said, or of a trace of its own; nil where it is not kept.
+    /// Returns the context of this process's first span, below `parent` or in a new trace; `nil` if the trace is not
+    /// kept.
     package func root(under parent: SpanContext?) -> SpanContext? {
         let trace = parent?.trace ?? TraceID(high: chance.next(), low: chance.next())
         guard sampler.samples(trace, under: parent) else { return nil }
@@ -70,7 +72,7 @@ package final class Tracer: Sendable {
         return context
     }
 
-    /// A span that nobody has to find again, below another.
+    /// Returns the context of a span that need not be found again, below another span.
     package func child(of parent: SpanContext) -> SpanContext {
         var child = parent
         child.isRemote = false
@@ -78,7 +80,7 @@ package final class Tracer: Sendable {
         return child
     }
 
-    /// The same, and a root where there is no parent.
+    /// Returns the same, or a root if there is no parent.
     package func child(of parent: SpanContext?, like other: SpanContext) -> SpanContext {
         parent.map { child(of: $0) } ?? root(like: other)
     }
@@ -88,7 +90,7 @@ package final class Tracer: Sendable {
         metrics.lost(queue.add(spans), .full)
     }
 
-    /// Who sends them.
+    /// Creates the exporter that sends the spans.
     package func exporter(
         _ settings: TracingSettings,
         of process: Process,

@@ -1,13 +1,14 @@
 import BellhopJSON
 import ServiceRuntime
 
-/// Spans in the JSON of OTLP: ids in hex, numbers of 64 bits as texts, names of members in camel case, enumerations as
-/// numbers.
+/// Spans in OTLP's JSON.
+///
+/// It has ids in hex, 64-bit numbers as texts, member names in camel case, and enumerations as numbers.
 struct OTLPDocument {
     private let resource: JSONValue
     private let scope: JSONValue
 
-    /// What is said of this process with each request.
+    /// Creates the document with the process's attributes, which each request contains.
     init(_ attributes: [Span.Attribute], version: String) {
         resource = ["attributes": Self.attributes(attributes)]
         scope = ["name": "bellhop", "version": .string(version)]
@@ -42,7 +43,7 @@ struct OTLPDocument {
         ]
     }
 
-    /// The trace's own flags, that somebody says whether `other` is of another process, and whether it is.
+    /// Returns the trace flags, the flag that the origin of `other` is known, and the flag that it is another process.
     private static func flags(_ context: SpanContext, of other: SpanContext?) -> JSONValue {
         number((context.isSampled ? 1 : 0) | 0x100 | (other?.isRemote == true ? 0x200 : 0))
     }
@@ -69,6 +70,8 @@ struct OTLPDocument {
     private static func number(_ number: Int) -> JSONValue { .number(JSONNumber(Int64(number))) }
 
     private static let error = 2
-    /// An event's id may have as many; whatever is longer is a producer's.
+    /// The maximum characters of a text attribute.
+    ///
+    /// An event's id may have this length; longer texts come from producers.
     private static let longestText = 256
 }

@@ -1,10 +1,10 @@
 import HTTPTransfer
 package import ServiceRuntime
 
-/// Sends spans to a collector over OTLP/HTTP, beside everything else: whoever records one never waits for it.
+/// Sends spans to a collector over OTLP/HTTP, separately from all other work, so that recording a span never waits.
 ///
-/// What a collector refuses is dropped; while it is away, or asks for patience, as many are kept as the queue has room for.
-/// Each that is lost is counted.
+/// Spans that the collector rejects are dropped. While it is unavailable or asks for a pause, spans are kept up to the
+/// queue's limit. Each lost span is counted.
 package struct SpanExporter: ServiceWithLastWords {
     package let name = "span exporter"
     private let queue: SpanQueue
@@ -14,16 +14,16 @@ package struct SpanExporter: ServiceWithLastWords {
     private let rhythm: Rhythm
     private let context: Surroundings
 
-    /// How much goes at once, and when.
+    /// The batch size and the intervals of the exporter.
     package struct Rhythm: Sendable {
         package var interval = Duration.seconds(5)
         package var batch = 512
-        /// How often one batch is sent.
+        /// The maximum number of sends of one batch.
         package var attempts = 5
         package var firstPause = Duration.seconds(1)
-        /// Beyond it nobody is waited for, whatever they ask.
+        /// The maximum pause, even if the collector asks for a longer one.
         package var longestPause = Duration.seconds(60)
-        /// What the end of a process may take.
+        /// The maximum time of the last flush at the end of a process.
         package var flush = Duration.seconds(3)
 
         package init() {}
@@ -65,7 +65,7 @@ package struct SpanExporter: ServiceWithLastWords {
 
     private var metrics: SpanMetrics { context.metrics }
 
-    /// What is left when everything else has ended, in the time that there is for it; then the connection is closed.
+    /// Sends the remaining spans after all other work has ended, within the flush time, and then closes the connection.
     package func flush() async {
         let work = Task { [self] in
             while !Task.isCancelled, queue.count > 0 {
@@ -85,7 +85,7 @@ package struct SpanExporter: ServiceWithLastWords {
         await transport.close()
     }
 
-    /// Until the next turn, or until the queue is half full.
+    /// Waits for the next turn, or until the queue is half full.
     private func rest(until drain: DrainSignal) async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { [queue] in await queue.becomesHalfFull() }
@@ -97,7 +97,7 @@ package struct SpanExporter: ServiceWithLastWords {
 
     package func sayLastWords(leavingNothing: Bool) async { await flush() }
 
-    /// Tries as often as that makes sense; what a drain finds unsent is left for the last flush.
+    /// Sends a batch, with retries if they are useful; spans that are unsent at a drain are left for the last flush.
     private func send(_ spans: [Span], until drain: DrainSignal, _ isAway: inout Bool) async {
         guard !spans.isEmpty else { return }
         var backoff = Backoff(base: rhythm.firstPause, cap: rhythm.longestPause)
@@ -127,14 +127,14 @@ package struct SpanExporter: ServiceWithLastWords {
     }
 
     private enum Outcome {
-        /// All but so many.
+        /// Accepted, except the given number of spans.
         case taken(refused: Int)
         case refused(String)
-        /// Another time, and not before that.
+        /// A retry is possible, at the earliest after this time.
         case later(String, after: Duration?)
     }
 
-    /// Gives up at a drain: a collector that does not answer keeps no process from ending.
+    /// Sends a batch and gives up at a drain, so that an unresponsive collector does not delay the end of a process.
     private func post(_ spans: [Span], until drain: DrainSignal) async -> Outcome {
         await withTaskGroup(of: Outcome?.self) { group in
             group.addTask { await post(spans) }

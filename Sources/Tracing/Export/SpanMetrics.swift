@@ -1,10 +1,10 @@
 import ServiceRuntime
 
-/// What became of spans.
+/// The counters of exported and lost spans.
 struct SpanMetrics: Sendable {
-    /// Why one was lost.
+    /// The reason for a loss.
     enum Loss: String {
-        /// The queue had no room.
+        /// The queue was full.
         case full
         case refused
         case unreachable

@@ -1,13 +1,13 @@
 import ServiceRuntime
 import Synchronization
 
-/// Spans on their way out: as many as fit, and no more, whatever becomes of the collector.
+/// Spans that wait to be sent, limited in number whatever the state of the collector.
 ///
-/// Thread safety: all state is behind a lock, which is held for as long as an append takes.
+/// Thread safety: all state is guarded by a lock, which is held only for the duration of an append.
 final class SpanQueue: Sendable {
     private struct State {
         var spans: [Span] = []
-        /// Who waits until the queue is half full.
+        /// The signal of the task that waits until the queue is half full.
         var waiting: DrainSignal?
     }
 
@@ -18,7 +18,7 @@ final class SpanQueue: Sendable {
         self.limit = limit
     }
 
-    /// Returns when the queue is half full, or the waiting task is cancelled; one waits at a time.
+    /// Returns when the queue is half full, or when the waiting task is cancelled; only one task may wait at a time.
     func becomesHalfFull() async {
         let signal = DrainSignal()
         let isHalfFull = state.withLock { queue in
@@ -28,7 +28,7 @@ final class SpanQueue: Sendable {
         if !isHalfFull { await signal.wait() }
     }
 
-    /// How many of these found no room.
+    /// Adds spans and returns the number that did not fit.
     func add(_ spans: [Span]) -> Int {
         let (lost, waiting) = state.withLock { queue -> (Int, DrainSignal?) in
             let room = max(0, limit - queue.spans.count)
@@ -39,7 +39,7 @@ final class SpanQueue: Sendable {
         return lost
     }
 
-    /// The oldest.
+    /// Removes and returns the oldest spans.
     func take(_ count: Int) -> [Span] {
         state.withLock { queue in
             let taken = Array(queue.spans.prefix(count))
@@ -48,7 +48,9 @@ final class SpanQueue: Sendable {
         }
     }
 
-    /// What could not be sent takes its place again, as far as there is room; how many found none.
+    /// Returns unsent spans to the front of the queue if there is space.
+    ///
+    /// - Returns: the number that did not fit.
     func putBack(_ spans: [Span]) -> Int {
         state.withLock { queue in
             let kept = spans.suffix(max(0, limit - queue.spans.count))

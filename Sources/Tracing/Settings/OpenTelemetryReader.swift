@@ -1,6 +1,6 @@
 import ServiceRuntime
 
-/// Reads `OTEL_*`, and keeps every fault that it meets; an empty value counts as not set.
+/// Reads `OTEL_*` and collects every fault; an empty value counts as not set.
 struct OpenTelemetryReader {
     private(set) var faults: [ConfigurationFault] = []
     private let environment: [String: String]
@@ -10,7 +10,7 @@ struct OpenTelemetryReader {
     }
 
     mutating func settings() -> TracingSettings? {
-        // Others on the machine may be told things that do not suit us; without an endpoint none of it is ours.
+        // The variables may be meant for other programs on the machine; without an endpoint, Bellhop ignores them.
         guard environment["OTEL_SDK_DISABLED"]?.lowercased() != "true", value("ENDPOINT") != nil, isWanted(),
             let endpoint = endpoint()
         else { return nil }
@@ -26,7 +26,7 @@ struct OpenTelemetryReader {
         )
     }
 
-    /// The variable for traces alone, or that for everything.
+    /// Returns the variable for traces, or otherwise the general one.
     private func value(_ name: String) -> (name: String, text: String)? {
         for name in ["OTEL_EXPORTER_OTLP_TRACES_\(name)", "OTEL_EXPORTER_OTLP_\(name)"] {
             if let text = environment[name] { return (name, text) }
@@ -82,7 +82,7 @@ struct OpenTelemetryReader {
         return .usual
     }
 
-    /// A key may come in a file of its own, like every secret.
+    /// Returns the headers; like every secret, a key may be in a separate file.
     private mutating func headers() -> [(name: String, value: Secret)] {
         for name in ["OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS"] {
             if environment[name] != nil { return pairs(name).map { ($0.name, Secret($0.value)) } }
@@ -102,7 +102,7 @@ struct OpenTelemetryReader {
         environment[name].map { pairs(name, in: $0) } ?? []
     }
 
-    /// `a=b,c=d`, percent-encoded.
+    /// Parses `a=b,c=d`, percent-encoded.
     private mutating func pairs(_ name: String, in text: String) -> [(name: String, value: String)] {
         var pairs: [(name: String, value: String)] = []
         for part in text.split(separator: ",") {

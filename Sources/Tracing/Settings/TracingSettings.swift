@@ -1,21 +1,21 @@
 package import ServiceRuntime
 
-/// Where spans go and which, by the variables that OpenTelemetry has for every program.
+/// The destination and the selection of spans, from OpenTelemetry's standard variables.
 package struct TracingSettings: Sendable {
-    /// The whole URL that spans are posted to.
+    /// The full URL to which spans are posted.
     package let endpoint: String
-    /// Beside those of the protocol; they may hold a key.
+    /// Headers in addition to those of the protocol; they may contain a key.
     let headers: [(name: String, value: Secret)]
     let timeout: Duration
     package let sampler: Sampler
-    /// What the service is called; nil for the name of its role.
+    /// The name of the service; `nil` for a name derived from its role.
     let service: String?
-    /// What is said of the process beside that.
+    /// Further attributes of the process.
     let attributes: [(name: String, value: String)]
-    /// PEM file with the authorities to trust instead of the system's.
+    /// A PEM file with the trusted authorities, used instead of the system's.
     let authoritiesFile: String?
 
-    /// Where they go, to be shown: without a log-in and without a query, either of which may be a key.
+    /// The destination for display: without log-in and query, because either may be a key.
     package var place: String {
         let head = endpoint.prefix { $0 != "?" && $0 != "#" }
         guard let mark = head.firstRange(of: "://") else { return "" }
@@ -25,7 +25,9 @@ package struct TracingSettings: Sendable {
         return "\(head[..<mark.upperBound])\(host)\(rest[authority.endIndex...])"
     }
 
-    /// Nil where nobody has asked for traces, which is so where no endpoint is named; every fault at once.
+    /// Reads the settings; returns `nil` if tracing is off, which includes a missing endpoint.
+    ///
+    /// All faults are reported together.
     package static func read(_ environment: [String: String]) throws(ConfigurationFaults) -> TracingSettings? {
         var reader = OpenTelemetryReader(environment)
         let settings = reader.settings()

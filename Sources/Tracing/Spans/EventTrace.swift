@@ -1,14 +1,14 @@
 package import BellhopRules
 import Cryptography
 
-/// Where an event stands in its trace.
+/// The position of an event in its trace.
 ///
-/// Its ids follow from the event: whoever takes up a part of it later, in whichever process, finds the same ones and nothing
-/// has to be kept for it but what the producer said.
+/// Its ids are derived from the event. A process that handles a part of the event later computes the same ids, so that
+/// only the producer's trace context has to be stored.
 package struct EventTrace: Hashable, Sendable {
-    /// Of the span that is its receipt.
+    /// The context of the span for the event's receipt.
     package let context: SpanContext
-    /// The producer's span; nil where the trace begins here.
+    /// The producer's span; `nil` if the trace begins here.
     package let parent: SpanContext?
 
     package init(of event: EventID, _ app: AppID, under said: TraceParent?, _ sampler: Sampler) {

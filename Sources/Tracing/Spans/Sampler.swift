@@ -1,15 +1,15 @@
-/// Which traces are kept, by the names that OpenTelemetry gives its samplers.
+/// The selection of traces to keep, by OpenTelemetry's sampler names.
 package struct Sampler: Hashable, Sendable {
-    /// What holds where nobody has decided before.
+    /// The rule for traces without an earlier decision.
     enum Root: Hashable, Sendable {
         case always
         case never
-        /// So many of all, by their ids, so that every process decides alike.
+        /// A fraction of all traces, selected by their ids so that every process decides alike.
         case share(Double)
     }
 
     let root: Root
-    /// Whether the producer's own decision holds, where there is one.
+    /// Whether the producer's decision is followed, if there is one.
     let followsParent: Bool
 
     package static let usual = Sampler(root: .always, followsParent: true)
@@ -24,7 +24,7 @@ package struct Sampler: Hashable, Sendable {
         "parentbased_traceidratio",
     ]
 
-    /// Nil for a name that there is not, or an argument that is no share.
+    /// Returns `nil` for an unknown name, or an argument that is not a valid fraction.
     init?(_ name: String, argument: String?) {
         guard Self.names.contains(name) else { return nil }
         followsParent = name.hasPrefix("parentbased_")
@@ -42,7 +42,7 @@ package struct Sampler: Hashable, Sendable {
         switch root {
         case .always: return true
         case .never: return false
-        // The last 63 bits, as the libraries of other languages compare them.
+        // The last 63 bits, which the libraries of other languages compare, too.
         case .share(let share): return Double(trace.low >> 1) < share * 0x1p63
         }
     }

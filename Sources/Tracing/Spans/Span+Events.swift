@@ -1,7 +1,7 @@
 package import BellhopRules
 
 extension Span {
-    /// Which event it is about; whom, no span says.
+    /// Returns the attributes that identify the event; no span identifies its users.
     package static func attributes(_ app: AppID, _ type: EventType, _ event: EventID) -> [Attribute] {
         [
             ("bellhop.app", .text(app.text)), ("bellhop.event.type", .text(type.text)),

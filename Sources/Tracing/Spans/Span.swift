@@ -1,8 +1,8 @@
 package import ServiceRuntime
 
-/// One step of a trace that has come to its end.
+/// One finished step of a trace.
 package struct Span: Sendable {
-    /// Whose side it is; the numbers are OTLP's.
+    /// The role of the process in the step, with OTLP's numbers.
     package enum Kind: Int, Sendable {
         case within = 1
         case server = 2
@@ -17,7 +17,7 @@ package struct Span: Sendable {
         case flag(Bool)
     }
 
-    /// What the name of an attribute may stand for: an app, a type, an outcome; never anything of a user's.
+    /// An attribute with a value such as an app, a type or an outcome; never a user's data.
     package typealias Attribute = (name: String, value: Value)
 
     package var context: SpanContext
@@ -27,9 +27,9 @@ package struct Span: Sendable {
     package var start: Instant
     package var end: Instant
     package var attributes: [Attribute]
-    /// Others that it came of, in traces of their own.
+    /// The spans that led to this one, in separate traces.
     package var links: [SpanContext] = []
-    /// Why it failed, in a word; nil where it did not.
+    /// The reason for a failure, in one word; `nil` if there was none.
     package var fault: String?
 
     package init(

@@ -14,7 +14,7 @@ package struct TraceID: Hashable, Sendable {
     package var text: String { high.hexDigits + low.hexDigits }
 }
 
-/// The 8 bytes that tell a span from the others of its trace; never zero.
+/// The 8 bytes that distinguish a span from the others of its trace; never zero.
 package struct SpanID: Hashable, Sendable {
     let number: UInt64
 
@@ -26,14 +26,14 @@ package struct SpanID: Hashable, Sendable {
     package var text: String { number.hexDigits }
 }
 
-/// What one span has to know of another: where it belongs, and whether anybody keeps it.
+/// The reference from one span to another: its position, and whether it is kept.
 package struct SpanContext: Hashable, Sendable {
     package let trace: TraceID
     package internal(set) var span: SpanID
     package var isSampled: Bool
-    /// Whether another process made it.
+    /// Whether another process created it.
     package var isRemote = false
-    /// What other systems have written beside it, in their own words.
+    /// The trace state of other systems, verbatim.
     package var state: String?
 
     package init(trace: TraceID, span: SpanID, isSampled: Bool) {
@@ -42,7 +42,7 @@ package struct SpanContext: Hashable, Sendable {
         self.isSampled = isSampled
     }
 
-    /// What a producer or a caller said of its own span.
+    /// Reads the trace context of a producer or a caller.
     package init?(_ parent: TraceParent) {
         let parts = parent.text.split(separator: "-")
         guard parts.count == 4, let high = UInt64(parts[1].prefix(16), radix: 16),
