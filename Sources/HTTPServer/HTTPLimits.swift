@@ -1,32 +1,34 @@
 package import ServiceRuntime
 
-/// How much a client may ask of a server.
+/// The limits for clients of a server.
 package struct HTTPLimits: Sendable {
-    /// A larger body is answered with 413.
+    /// Maximum bytes of a body; a larger body is answered with 413.
     package var bodyBytes: Int
-    /// Bytes of bodies that are kept at the same time, over all connections; a body that exceeds it is answered with 503.
+    /// Maximum bytes of stored bodies over all connections; a body that exceeds it is answered with 503.
     package var allBodiesBytes = 32 << 20
-    /// Memory of one connection: about what the request line and all headers may take together; more is a 431.
+    /// Memory of one connection in bytes, about the maximum of the request line and all headers together; more is a
+    /// 431.
     package var headerBytes: Int
-    /// Connections at once; more wait unaccepted.
+    /// Maximum open connections; further ones wait unaccepted.
     package var connections: Int
-    /// Connections at once from one address; whoever has as many is disconnected at once.
+    /// Maximum open connections from one address; further ones are closed immediately.
     ///
-    /// Nil for any number.
+    /// `nil` for any number.
     package var connectionsPerAddress: Int?
-    /// Where any number may come from, such as a proxy.
+    /// Addresses without this limit, such as a proxy.
     package var manyFrom: [AddressRange] = []
-    /// From the first byte, or the end of the last answer, until a request has arrived whole.
+    /// The maximum time from the first byte, or the end of the last answer, until a request has been received
+    /// completely.
     ///
-    /// Whoever takes longer is disconnected, however steadily they drip.
+    /// Slower clients are disconnected, even if they send steadily.
     package var receiveTimeout: Duration
-    /// From the first byte of an answer until its last has been taken; so long may the reader of a stream be
-    /// some pieces behind, and take what is left after its end.
+    /// The maximum time from the first byte of an answer until its last byte has been accepted.
     ///
-    /// Whoever reads more slowly is disconnected, since a few such readers could hold every connection.
+    /// For a stream, it is the maximum time for which the client may be some pieces behind, or may take to accept the
+    /// rest after the end. Slower clients are disconnected, because a few of them could occupy every connection.
     package var sendTimeout: Duration
 
-    /// Limits that suit an API of small JSON bodies.
+    /// Creates limits that suit an API with small JSON bodies.
     package init(
         bodyBytes: Int = 256 * 1_024,
         headerBytes: Int = 32 * 1_024,

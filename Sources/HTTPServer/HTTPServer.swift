@@ -1,21 +1,21 @@
 package import ServiceRuntime
 import Synchronization
 
-/// An HTTP/1.1 server on one thread of libmicrohttpd; handlers are asynchronous and hold no thread while they wait.
+/// An HTTP/1.1 server on one thread of libmicrohttpd; handlers are asynchronous and occupy no thread while they wait.
 ///
-/// Runs from `start` until `stop`, also when nobody holds it any more.
+/// It runs from `start` until `stop`, even if no reference to it remains.
 package final class HTTPServer: Sendable {
-    /// Where it listens, with the real port where any was asked for.
+    /// The address on which it listens, with the real port if port 0 was requested.
     package let address: ListenAddress
     private let core: ServerCore
     private let daemon: Daemon
     private let sweeper: Task<Void, Never>
     private let stopping = Mutex<Task<Void, Never>?>(nil)
 
-    /// Listens and serves from the return of this call on.
+    /// Starts to listen; requests are served as soon as this call returns.
     ///
-    /// `admission` is asked about each request that announces a body. Throws `HTTPServerError` where the address is taken or
-    /// cannot be used.
+    /// `admission` is called for each request that announces a body. Throws `HTTPServerError` if the address is taken
+    /// or unusable.
     package static func start(
         listen: ListenAddress,
         limits: HTTPLimits = HTTPLimits(),
@@ -40,16 +40,16 @@ package final class HTTPServer: Sendable {
         }
     }
 
-    /// Requests that have arrived whole and are not answered to the last byte.
+    /// Requests that have been received completely and whose answers are not completely sent.
     package var activeRequests: Int { core.activeCount }
 
     /// Open connections.
     package var openConnections: Int { core.connections.count }
 
-    /// Refuses new requests, ends streams, waits for running handlers at most `grace`, then closes everything.
+    /// Rejects new requests, ends streams, waits at most `grace` for running handlers, and then closes everything.
     ///
-    /// A handler that is not done by then is cancelled and its client gets a 503. Returns when the port is free; called
-    /// again it waits for the same end.
+    /// A handler that has not finished by then is cancelled, and its client gets a 503. Returns when the port is free;
+    /// a repeated call waits for the same end.
     package func stop(grace: Duration = .seconds(5)) async {
         let task = stopping.withLock { stopping in
             if let stopping { return stopping }
@@ -66,7 +66,7 @@ package final class HTTPServer: Sendable {
         core.stopAccepting()
         await core.waitUntilIdle(grace)
         core.abandonHandlers()
-        // Time for the last answers to reach their sockets; whoever does not read theirs is cut off.
+        // The last answers get time to reach their sockets; clients that do not read theirs are cut off.
         await core.waitUntilIdle(.seconds(1))
         await withCheckedContinuation { continuation in
             NativeThread.start(named: "http-stop") { [daemon] in

@@ -1,12 +1,12 @@
 package import ServiceRuntime
 
-/// Why a server could not start.
+/// The reason why a server could not start.
 package struct HTTPServerError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// What went wrong.
+    /// The kind of failure.
     package enum Code: Sendable, Equatable {
-        /// Someone listens there already.
+        /// Another process already listens at the address.
         case addressTaken
-        /// The host does not resolve, is not of this machine, or the port needs more rights.
+        /// The host does not resolve, does not belong to this machine, or the port requires more privileges.
         case addressUnusable
         /// The system has no sockets, memory or threads left.
         case resources
@@ -14,7 +14,7 @@ package struct HTTPServerError: Error, Sendable, Equatable, CustomStringConverti
 
     package let code: Code
     package let address: ListenAddress
-    /// In the system's words.
+    /// The system's error text.
     package let cameBack: String
 
     package var description: String {

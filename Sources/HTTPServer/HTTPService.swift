@@ -1,9 +1,9 @@
 package import ServiceRuntime
 import Synchronization
 
-/// An HTTP server as a service of the process: listens when it runs, drains with the group.
+/// An HTTP server as a service of the process: it listens when it runs and drains with the group.
 package final class HTTPService: Service {
-    /// Where to listen, and which setting says so.
+    /// The address to listen on, and the setting that defines it.
     package struct Place: Sendable {
         package let address: ListenAddress
         package let setting: Setting
@@ -38,12 +38,12 @@ package final class HTTPService: Service {
         self.handler = handler
     }
 
-    /// Where it listens now, with the real port; nil before and after.
+    /// The address on which it currently listens, with the real port; `nil` before and after.
     package var boundAddress: ListenAddress? { running.withLock { $0 } }
 
-    /// Serves until the drain, then answers what it holds.
+    /// Serves until the drain, then answers the requests that it has received.
     ///
-    /// Throws a `CommandFailure` that names the address and its setting where it cannot listen.
+    /// Throws a `CommandFailure` that names the address and its setting if it cannot listen.
     package func run(until drain: DrainSignal) async throws {
         let server = try start()
         running.withLock { $0 = server.address }

@@ -1,14 +1,14 @@
 /// Answers a request.
 package typealias HTTPHandler = @Sendable (HTTPRequest) async -> HTTPResponse
 
-/// What a route takes as the body of a request.
+/// The rules of a route for the body of a request.
 package struct RouteBody: Sendable {
     let bytes: Int
     let refusal: @Sendable (HTTPRequest) -> HTTPResponse?
 
     /// - Parameters:
-    ///   - bytes: the longest body.
-    ///   - refusal: the answer to a request whose body is not to be received at all; `nil` if it is.
+    ///   - bytes: the maximum length of a body.
+    ///   - refusal: the answer to a request whose body must not be received; `nil` if it is received.
     package init(atMost bytes: Int, refusal: @escaping @Sendable (HTTPRequest) -> HTTPResponse? = { _ in nil }) {
         self.bytes = bytes
         self.refusal = refusal
@@ -17,7 +17,7 @@ package struct RouteBody: Sendable {
     package static let none = RouteBody(atMost: 0)
 }
 
-/// Finds the handler of a method and a path: 404 where no route has the path, 405 with `Allow` where none has the method.
+/// Finds the handler of a method and a path: 404 if no route has the path, 405 with `Allow` if none has the method.
 package struct Router: Sendable {
     private struct Route: Sendable {
         let method: String
@@ -35,7 +35,8 @@ package struct Router: Sendable {
 
     package init() {}
 
-    /// Adds a route such as `/api/reminders/{id}`; a literal segment wins over a place, a `GET` serves `HEAD` too.
+    /// Adds a route such as `/api/reminders/{id}`; a literal segment has priority over a place, and a `GET` also serves
+    /// `HEAD`.
     package mutating func add(
         _ method: String,
         _ pattern: String,
@@ -49,7 +50,7 @@ package struct Router: Sendable {
         routes.append(Route(method: method, pattern: segments, body: body, handler: handler))
     }
 
-    /// The whole router as one handler.
+    /// Answers a request; the whole router as one handler.
     package func respond(to request: HTTPRequest) async -> HTTPResponse {
         switch find(request) {
         case .route(let route, let request): await route.handler(request)
@@ -57,7 +58,7 @@ package struct Router: Sendable {
         }
     }
 
-    /// Decides whether the body of a request is received: by its route, whose check sees what stood in the `{places}`.
+    /// Decides by the route whether the body of a request is received; the route's check has access to the `{places}`.
     package func admit(_ request: HTTPRequest) -> BodyAdmission {
         switch find(request) {
         case .route(let route, let request):
@@ -98,7 +99,7 @@ package struct Router: Sendable {
         return response
     }
 
-    /// What the places held, and which segments were literal.
+    /// The values of the places, and which segments were literal.
     private struct Match {
         var parameters: [String: String] = [:]
         var literals: [Bool] = []
@@ -123,7 +124,7 @@ package struct Router: Sendable {
 }
 
 extension [Bool] {
-    /// True where the other one has a literal at the first segment in which they differ.
+    /// Whether the other one has a literal at the first segment in which they differ.
     fileprivate func precedes(_ other: [Bool]) -> Bool {
         zip(self, other).first { $0 != $1 }.map { !$0.0 } ?? false
     }

@@ -1,8 +1,8 @@
 import Cryptography
 
-/// By what a client asks whether an answer has changed.
+/// The tag by which a client asks whether an answer has changed.
 ///
-/// Weak: the same answer may be compressed or not.
+/// The tag is weak, because the same answer may be compressed or not.
 struct EntityTag: Sendable {
     let text: String
 
@@ -10,7 +10,7 @@ struct EntityTag: Sendable {
         text = "W/\"\(Base64URL.encode(Array(SHA256.digest(of: bytes).bytes.prefix(15))))\""
     }
 
-    /// What is compared.
+    /// Returns the part of a tag that is compared.
     static func opaque(_ text: Substring) -> Substring {
         text.hasPrefix("W/") ? text.dropFirst(2) : text
     }

@@ -1,6 +1,6 @@
-/// What a client says of the bytes that it takes, and of those that it has.
+/// The content encodings that a client accepts, and the content that it already has.
 extension HTTPRequest {
-    /// Whether it takes gzip: names it, and not with a weight of nothing.
+    /// Whether the client accepts gzip: it names gzip, and not with a weight of zero.
     var takesGzip: Bool {
         elements(of: "Accept-Encoding").contains { element in
             let parts = element.lowercased().filter { $0 != " " }.split(separator: ";")
@@ -9,7 +9,7 @@ extension HTTPRequest {
         }
     }
 
-    /// Whether it has the bytes of this tag already; RFC 9110 compares weakly here.
+    /// Whether the client already has the bytes of this tag; RFC 9110 requires a weak comparison here.
     func has(_ tag: EntityTag) -> Bool {
         elements(of: "If-None-Match").contains { $0 == "*" || EntityTag.opaque($0) == EntityTag.opaque(tag.text[...]) }
     }

@@ -1,7 +1,8 @@
 import Compression
 
 extension HTTPResponse {
-    /// Marks it as one that a client may keep and ask about with `If-None-Match`; a 304 where the client has it already.
+    /// Returns the response with a tag that a client may send in `If-None-Match`, or a 304 if the client already has
+    /// it.
     package func tagged(for request: HTTPRequest) -> HTTPResponse {
         guard status == 200, case .bytes(let bytes) = body else { return self }
         let tag = EntityTag(of: bytes)
@@ -10,7 +11,7 @@ extension HTTPResponse {
         return response
     }
 
-    /// Compresses JSON of some size for a client that takes it.
+    /// Compresses large JSON for a client that accepts it.
     package mutating func condense(for request: HTTPRequest) {
         guard case .bytes(let bytes) = body, headers["Content-Type"] == "application/json" else { return }
         guard bytes.count >= Self.worthwhile else { return }
@@ -20,6 +21,6 @@ extension HTTPResponse {
         body = .bytes(packed)
     }
 
-    /// Bytes from which on fewer packets go out.
+    /// The number of bytes from which compression saves packets.
     private static let worthwhile = 1_400
 }

@@ -1,7 +1,6 @@
 import Compression
 
-/// A file that browsers are served, made ready once: its bytes, their short form, and the tag by which a browser asks
-/// whether it has changed.
+/// A file for browsers, prepared once: its bytes, their compressed form, and the tag for change detection.
 package struct PageAsset: Sendable {
     package let path: String
     private let headers: [(name: String, value: String)]
@@ -11,14 +10,14 @@ package struct PageAsset: Sendable {
 
     package init(_ path: String, type: String, _ bytes: [UInt8], headers: [(name: String, value: String)] = []) {
         self.path = path
-        // Asked about each time, and mostly answered with 304: a page is never older than its script.
+        // Browsers revalidate each time and usually receive a 304, so that a page is never older than its script.
         self.headers = [("Content-Type", type), ("Cache-Control", "no-cache"), ("Vary", "Accept-Encoding")] + headers
         plain = bytes
         short = Gzip.compressed(bytes).flatMap { $0.count < bytes.count ? $0 : nil }
         tag = EntityTag(of: bytes)
     }
 
-    /// Answers a `GET`: nothing where the browser has these bytes already.
+    /// Answers a `GET`; the body is empty if the browser already has these bytes.
     package func answer(to request: HTTPRequest) -> HTTPResponse {
         var response = HTTPResponse()
         for header in headers { response.headers[header.name] = header.value }

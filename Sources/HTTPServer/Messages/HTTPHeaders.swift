@@ -1,6 +1,6 @@
-/// Header fields in the order they came; names are compared without regard to case.
+/// Header fields in their received order; names are compared without regard to case.
 package struct HTTPHeaders: Sendable, Equatable, ExpressibleByDictionaryLiteral {
-    /// One field; the name in small letters.
+    /// One field, with its name in lower case.
     package struct Field: Sendable, Equatable {
         package let name: String
         package let value: String
@@ -20,7 +20,7 @@ package struct HTTPHeaders: Sendable, Equatable, ExpressibleByDictionaryLiteral 
         fields.append(Field(name: name.lowercased(), value: value))
     }
 
-    /// All values of the name joined by commas, as HTTP allows; setting replaces them all.
+    /// All values of the name joined by commas, as HTTP permits; setting replaces them all.
     package subscript(name: String) -> String? {
         get {
             let values = values(of: name)

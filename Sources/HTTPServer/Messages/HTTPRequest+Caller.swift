@@ -1,16 +1,16 @@
 package import ServiceRuntime
 
 extension HTTPRequest {
-    /// Whether it comes directly from one of these.
+    /// Whether the request comes directly from one of these addresses.
     package func isFrom(_ proxies: [AddressRange]) -> Bool {
         guard let peer else { return false }
         return proxies.contains { $0.contains(peer.address) }
     }
 
-    /// Whom the call comes from, past the proxies that are trusted; nil where that cannot be told.
+    /// Returns the caller's address behind the trusted proxies; `nil` if it cannot be determined.
     ///
-    /// Each proxy adds to the right of `X-Forwarded-For` whom it got the call from. What stands to the left of the first one
-    /// that is not trusted anybody may have written.
+    /// Each proxy appends the address of its client to the right of `X-Forwarded-For`. Entries to the left of the first
+    /// untrusted address may have been written by any client.
     package func caller(behind proxies: [AddressRange]) -> PeerAddress? {
         guard var caller = peer, !proxies.isEmpty else { return peer }
         let hops = (headers["X-Forwarded-For"] ?? "").split(separator: ",").suffix(32)

@@ -1,16 +1,16 @@
-/// A request that has arrived whole.
+/// A request that has been received completely.
 package struct HTTPRequest: Sendable {
-    /// In capitals as it was sent: `GET`.
+    /// The method in upper case, as it was sent: `GET`.
     package let method: String
     package let target: RequestTarget
     package let headers: HTTPHeaders
-    /// At most `HTTPLimits.bodyBytes` of it.
+    /// At most `HTTPLimits.bodyBytes` bytes.
     package let body: [UInt8]
-    /// Who is at the other end of the connection; nil where that cannot be told.
+    /// The address of the connection's other end; `nil` if it cannot be determined.
     package let peer: PeerAddress?
-    /// Whether the server's admission has accepted it by its head, before the body was received.
+    /// Whether the server's admission has accepted the request by its head, before the body was received.
     package internal(set) var isAdmitted = false
-    /// What stood in the route's `{places}`, decoded; the router fills it in.
+    /// The decoded values of the route's `{places}`, set by the router.
     package internal(set) var parameters: [String: String] = [:]
 
     package init(
@@ -27,7 +27,7 @@ package struct HTTPRequest: Sendable {
         self.peer = peer
     }
 
-    /// The first value of a query's name; an empty text for a name without a value.
+    /// Returns the first value of a query parameter; an empty text for a name without a value.
     package func query(_ name: String) -> String? {
         target.query.first { $0.name == name }?.value
     }

@@ -1,14 +1,14 @@
 import ServiceRuntime
 
-/// What a handler answers.
+/// A handler's answer.
 package struct HTTPResponse: Sendable {
     /// The content of a response.
     package enum Body: Sendable {
         case bytes([UInt8])
-        /// Pieces as they come, until the stream ends; the length is not known before.
+        /// Pieces that are sent as they are produced, until the stream ends; the length is not known in advance.
         ///
-        /// The stream is cancelled when the client has gone or the server stops. A client that has gone shows only at
-        /// the next piece, so a stream that may be silent for long should send something now and then.
+        /// The stream is cancelled when the client has gone or the server stops. A client's disconnection is detected
+        /// only at the next piece, so a stream that may be silent for long should send something occasionally.
         case stream(AsyncStream<[UInt8]>)
     }
 
@@ -30,12 +30,12 @@ package struct HTTPResponse: Sendable {
         )
     }
 
-    /// JSON that is encoded already.
+    /// Returns a response with JSON that is already encoded.
     package static func json(_ bytes: [UInt8], status: Int = 200) -> HTTPResponse {
         HTTPResponse(status: status, headers: ["Content-Type": "application/json"], body: .bytes(bytes))
     }
 
-    /// The form of every error: `{"error":{"code","message","field"?}}`.
+    /// Returns an error in its general form: `{"error":{"code","message","field"?}}`.
     package static func failure(
         _ status: Int,
         code: String,
@@ -47,7 +47,7 @@ package struct HTTPResponse: Sendable {
         return .json(Array(json.utf8), status: status)
     }
 
-    /// Server-sent events.
+    /// Returns a response of server-sent events.
     package static func events(_ stream: AsyncStream<[UInt8]>) -> HTTPResponse {
         HTTPResponse(
             headers: ["Content-Type": "text/event-stream", "Cache-Control": "no-store"],

@@ -1,18 +1,18 @@
 import Foundation
 package import ServiceRuntime
 
-/// The network that a client speaks from, as far as one household goes: an IPv4 address, or the first half of an IPv6 one.
+/// The network of a client, limited to one household: an IPv4 address, or the first half of an IPv6 address.
 ///
-/// Whoever has one IPv6 address has a whole network of them, and could else count as many clients as it likes.
+/// The owner of one IPv6 address has a whole network of them, and could otherwise count as any number of clients.
 package struct PeerAddress: Hashable, Sendable {
-    /// The whole address, for whoever asks whether it is one of some.
+    /// The full address, for comparison with address ranges.
     package let address: InternetAddress
 
     package init(_ address: InternetAddress) {
         self.address = address
     }
 
-    /// For tests, and for whoever knows the address otherwise.
+    /// Creates the address for tests, and for code that has it from another source.
     package init(ipv4 bits: UInt32) {
         address = InternetAddress(ipv4: bits)
     }
@@ -26,7 +26,7 @@ package struct PeerAddress: Hashable, Sendable {
         hasher.combine(address.isIPv4)
     }
 
-    /// The other end of a connected socket; nil where the system does not tell.
+    /// Reads the other end of a connected socket; returns `nil` if the system does not report it.
     init?(of descriptor: Int32) {
         var storage = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)

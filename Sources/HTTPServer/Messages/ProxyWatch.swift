@@ -1,9 +1,9 @@
 package import ServiceRuntime
 import Synchronization
 
-/// Reports once that calls seem to come through a proxy that no setting names.
+/// Reports once that requests seem to come through a proxy that no setting names.
 ///
-/// All of them then count as one caller: they share the limits of one address.
+/// All of these requests then count as one caller and share the limits of one address.
 package final class ProxyWatch: Sendable {
     private let proxies: [AddressRange]
     private let logger: Logger

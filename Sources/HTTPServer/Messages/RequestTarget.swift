@@ -1,6 +1,8 @@
 import ServiceRuntime
 
-/// What a request line asks for, split first and decoded after, so that `%2F` inside a segment stays inside of it.
+/// The target of a request line.
+///
+/// It is split first and decoded afterwards, so that `%2F` in a segment stays in the segment.
 package struct RequestTarget: Sendable, Equatable {
     /// One `name=value` of a query.
     package struct QueryItem: Sendable, Equatable {
@@ -8,11 +10,11 @@ package struct RequestTarget: Sendable, Equatable {
         package let value: String
     }
 
-    /// The path's segments, decoded: `/a%20b/c` is `["a b", "c"]`, `/` is `[""]`.
+    /// The path's decoded segments: `/a%20b/c` is `["a b", "c"]`, `/` is `[""]`.
     package let segments: [String]
     package let query: [QueryItem]
 
-    /// Nil for what is no path, an escape that is none, bytes that are no UTF-8, or a NUL.
+    /// Returns `nil` for a text that is not a path, an invalid escape, bytes that are not valid UTF-8, or a NUL.
     package init?(_ text: String) {
         guard text.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else { return nil }
         let path = Self.withoutOrigin(text[...])
@@ -25,7 +27,7 @@ package struct RequestTarget: Sendable, Equatable {
         self.query = query
     }
 
-    /// The path of the absolute form that a proxy sends, `http://host/path`.
+    /// Returns the path of the absolute form that a proxy sends, `http://host/path`.
     private static func withoutOrigin(_ text: Substring) -> Substring {
         guard let scheme = ["http://", "https://"].first(where: { text.lowercased().hasPrefix($0) }) else {
             return text

@@ -1,14 +1,14 @@
 package import ServiceRuntime
 
-/// What every process shows of itself: `GET /healthz`, `GET /readyz` and `GET /metrics`.
+/// The operations endpoint of every process: `GET /healthz`, `GET /readyz` and `GET /metrics`.
 package struct OperationsEndpoint: Service {
     private let service: HTTPService
 
     /// - Parameters:
-    ///   - address: normally a loopback one; whatever is listened on is readable by whoever reaches it.
-    ///   - registry: what `/metrics` reads out.
-    ///   - checks: what `/readyz` asks, all at once.
-    ///   - logger: hears where it listens.
+    ///   - address: normally a loopback address; every client that reaches it can read the endpoint.
+    ///   - registry: the metrics of `/metrics`.
+    ///   - checks: the checks of `/readyz`, which run concurrently.
+    ///   - logger: receives the address on which it listens.
     package init(
         listen address: ListenAddress,
         registry: MetricsRegistry,
@@ -32,7 +32,7 @@ package struct OperationsEndpoint: Service {
 
     package var name: String { service.name }
 
-    /// Where it listens now, with the real port; nil before and after.
+    /// The address on which it currently listens, with the real port; `nil` before and after.
     package var boundAddress: ListenAddress? { service.boundAddress }
 
     package func run(until drain: DrainSignal) async throws {
@@ -51,7 +51,7 @@ package struct OperationsEndpoint: Service {
         return router
     }
 
-    /// 200 `ready`, or 503 with one line per failing check, in the order of the checks.
+    /// Returns 200 `ready`, or 503 with one line per failing check, in the order of the checks.
     private static func readiness(_ checks: [ReadinessCheck]) async -> HTTPResponse {
         let failures = await withTaskGroup(of: (Int, String?).self) { group in
             for (index, check) in checks.enumerated() {

@@ -1,16 +1,16 @@
 import ServiceRuntime
 import Synchronization
 
-/// One thing that must be so for a process to be ready, such as "the database answers".
+/// One condition that a ready process must meet, such as "the database answers".
 package struct ReadinessCheck: Sendable {
     package let name: String
     private let timeout: Duration
     private let probe: Probe
 
     /// - Parameters:
-    ///   - name: what stands in the answer of `/readyz`.
-    ///   - timeout: after this the check has failed and is cancelled; it is run again only once it has ended.
-    ///   - whatIsWrong: nil means ready; else one line for a person, without secrets.
+    ///   - name: the name in the answer of `/readyz`.
+    ///   - timeout: the time after which the check has failed and is cancelled; it runs again only after it has ended.
+    ///   - whatIsWrong: returns `nil` if ready, otherwise one line for operators, without secrets.
     package init(
         _ name: String,
         timeout: Duration = .seconds(2),
@@ -21,13 +21,15 @@ package struct ReadinessCheck: Sendable {
         probe = Probe(whatIsWrong)
     }
 
-    /// What is wrong now; nil where nothing is.
+    /// Returns the current problem; `nil` if there is none.
     func outcome() async -> String? {
         await probe.run(timeout: timeout)
     }
 }
 
-/// Runs a check at most once at a time: whoever asks meanwhile gets the same answer, and one that hangs does not pile up.
+/// Runs a check at most once at a time.
+///
+/// Concurrent callers get the same answer, and a hanging check does not accumulate.
 private final class Probe: Sendable {
     private let check: @Sendable () async -> String?
     private let running = Mutex<Task<String?, Never>?>(nil)
@@ -39,7 +41,7 @@ private final class Probe: Sendable {
     func run(timeout: Duration) async -> String? {
         let work = current()
         let (answers, continuation) = AsyncStream<String?>.makeStream()
-        // Tasks of their own: a check that ignores its cancellation must not hold up the answer.
+        // Separate tasks, because a check that ignores its cancellation must not delay the answer.
         let relay = Task { _ = continuation.yield(await work.value) }
         let timer = Task {
             guard (try? await Task.sleep(for: timeout)) != nil else { return }

@@ -1,26 +1,26 @@
 import CMicroHTTPD
 
-/// A connection of libmicrohttpd, for as long as it is suspended or inside a callback.
+/// A connection of libmicrohttpd while it is suspended or inside a callback.
 ///
-/// Thread safety: the pointer is only carried; resuming a suspended connection is allowed from any thread, and every
-/// other use happens inside a callback on libmicrohttpd's thread.
+/// Thread safety: the pointer is only stored. A suspended connection may be resumed from any thread, and every other
+/// use happens inside a callback on libmicrohttpd's thread.
 struct Connection: @unchecked Sendable {
     let pointer: OpaquePointer
 
     /// A key for tables.
     var identity: UInt { UInt(bitPattern: pointer) }
 
-    /// Only inside a callback.
+    /// Suspends the connection; only inside a callback.
     func suspend() {
         MHD_suspend_connection(pointer)
     }
 
-    /// Exactly once for every suspension.
+    /// Resumes the connection, exactly once for every suspension.
     func resume() {
         MHD_resume_connection(pointer)
     }
 
-    /// All header fields; `nil` if a line of the head is malformed.
+    /// Returns all header fields; `nil` if a line of the head is malformed.
     ///
     /// Only inside a callback.
     func headers() -> HTTPHeaders? {
@@ -43,18 +43,20 @@ struct Connection: @unchecked Sendable {
         return lines.areWellFormed ? lines.headers : nil
     }
 
-    /// Who is at the other end; only inside a callback.
+    /// Returns the address of the other end; only inside a callback.
     func peer() -> PeerAddress? {
         PeerAddress(of: bellhop_connection_socket(pointer))
     }
 
-    /// Hands the answer to libmicrohttpd; false where it refuses, and the connection must be closed.
+    /// Passes the answer to libmicrohttpd; returns false if it rejects the answer, and then the connection must be
+    /// closed.
     func queue(_ response: HTTPResponse, stream: StreamBody?) -> Bool {
         guard let handle = Self.makeResponse(response, stream) else { return false }
         defer { MHD_destroy_response(handle) }
         for field in response.headers.fields
         where MHD_add_response_header(handle, field.name, field.value) != bellhop_yes {
-            // A line break in a value, or a name that is none: our own slip, and nothing to send half of.
+            // A line break in a value, or an invalid name: an error in this program, and the response must not be sent
+            // in part.
             return false
         }
         guard let status = UInt32(exactly: response.status) else { return false }

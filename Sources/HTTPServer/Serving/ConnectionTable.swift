@@ -1,23 +1,24 @@
 import Foundation
 import Synchronization
 
-/// Until when each connection's next request must have arrived whole, or the answer to it have been taken.
+/// The deadlines of connections: for the complete receipt of the next request, or for the complete transfer of the
+/// answer.
 ///
-/// libmicrohttpd's own timeout starts anew with every byte, so that a client that drips or takes one now and then could
-/// hold its connection for days. With epoll it may also overlook that a client has gone in the middle of a request. A connection
-/// that is late gets its socket shut down; libmicrohttpd then closes it.
+/// libmicrohttpd's own timeout restarts with every byte, so that a client that sends or accepts an occasional byte
+/// could occupy its connection for days. With epoll, libmicrohttpd may also miss that a client has gone during a
+/// request. The socket of a late connection is shut down, and libmicrohttpd then closes it.
 final class ConnectionTable: Sendable {
     private struct Entry {
         let descriptor: Int32
         let peer: PeerAddress?
-        /// Nil while a handler has the request, and while a stream is sent.
+        /// `nil` while a handler has the request, and while a stream is sent.
         var deadline: ContinuousClock.Instant?
     }
 
     private struct State {
-        /// By the connection's address, which is unique while it is open.
+        /// The entries by the connection's memory address, which is unique while it is open.
         var entries: [UInt: Entry] = [:]
-        /// How many of them come from each address; empty where any number may.
+        /// The number of connections from each address; empty if it is not limited.
         var crowds: [PeerAddress: Int] = [:]
     }
 
@@ -42,23 +43,23 @@ final class ConnectionTable: Sendable {
         shutdown(descriptor, Int32(SHUT_RDWR))
     }
 
-    /// A whole request is here; the handler may take as long as it takes.
+    /// Records a complete request, whose handler has no time limit.
     func received(_ connection: UInt) {
         state.withLock { $0.entries[connection]?.deadline = nil }
     }
 
-    /// The answer is on its way.
+    /// Records the start of the answer.
     func sending(_ connection: UInt, isStream: Bool) {
         let deadline = isStream ? nil : ContinuousClock.now.advanced(by: limits.sendTimeout)
         state.withLock { $0.entries[connection]?.deadline = deadline }
     }
 
-    /// The answer is sent; the next request may come.
+    /// Records the end of the answer, after which the next request may begin.
     func answered(_ connection: UInt) {
         state.withLock { $0.entries[connection]?.deadline = .now.advanced(by: limits.receiveTimeout) }
     }
 
-    /// Called before the socket is closed, so that no other file can have its number while it is listed here.
+    /// Records the end of a connection before its socket is closed, so that no other file can have a listed descriptor.
     func closed(_ connection: UInt) {
         state.withLock { state in
             guard let peer = state.entries.removeValue(forKey: connection)?.peer else { return }

@@ -3,15 +3,15 @@ import Foundation
 import ServiceRuntime
 import Synchronization
 
-/// A running daemon of libmicrohttpd: its thread, its listening socket, and the core that its callbacks work on.
+/// A running daemon of libmicrohttpd: its thread, its listening socket, and the core that its callbacks use.
 ///
-/// Thread safety: the pointer never changes; quiescing and stopping may come from any thread, and `HTTPServer` does each
-/// once and in this order.
+/// Thread safety: the pointer never changes. Quiescing and stopping are allowed from any thread, and `HTTPServer` does
+/// each once and in this order.
 final class Daemon: @unchecked Sendable {
     private let pointer: OpaquePointer
-    /// Until the daemon has stopped: with its last reference the port is free.
+    /// The listening socket until the daemon has stopped; the port is free with its last reference.
     private let socket: Mutex<ListeningSocket?>
-    /// Held for the callbacks, until no more of them can come.
+    /// The reference for the callbacks, retained until no more of them can run.
     private let core: Unmanaged<ServerCore>
 
     init(_ socket: ListeningSocket, core: ServerCore) throws {
@@ -36,10 +36,10 @@ final class Daemon: @unchecked Sendable {
         self.core = retained
     }
 
-    /// New connections are refused from here on; those that are open go on.
+    /// Rejects new connections from now on; open ones continue.
     func stopListening() {
         _ = MHD_quiesce_daemon(pointer)
-        // The descriptor must stay open until the daemon has stopped, but nobody should queue up on it.
+        // The descriptor must stay open until the daemon has stopped, but no client should wait in its queue.
         socket.withLock { socket in
             if let socket { shutdown(socket.descriptor, Int32(SHUT_RDWR)) }
         }
@@ -47,7 +47,7 @@ final class Daemon: @unchecked Sendable {
 
     /// Closes all connections and ends the thread.
     ///
-    /// Blocks until it has ended; no connection may be suspended.
+    /// It blocks until the thread has ended; no connection may be suspended.
     func stop() {
         MHD_stop_daemon(pointer)
         socket.withLock { $0 = nil }
@@ -59,13 +59,13 @@ private func core(_ context: UnsafeMutableRawPointer) -> ServerCore {
     Unmanaged<ServerCore>.fromOpaque(context).takeUnretainedValue()
 }
 
-/// The request line is here: what this returns comes along with every later call for the request.
+/// Receives the request line; the result is passed to every later call for the request.
 private func onURI(
     _ context: UnsafeMutableRawPointer?,
     _ uri: UnsafePointer<CChar>?,
     _ connection: OpaquePointer?
 ) -> UnsafeMutableRawPointer? {
-    // Bytes that are no UTF-8 become replacement characters, which no route has.
+    // Bytes that are not valid UTF-8 become replacement characters, which no route has.
     Unmanaged.passRetained(Exchange(uri: uri.map { String(cString: $0) } ?? "")).toOpaque()
 }
 
@@ -87,7 +87,7 @@ private func onAccess(
         upload: UnsafeRawBufferPointer(start: upload, count: upload == nil ? 0 : uploadSize.pointee),
         on: Connection(pointer: connection)
     )
-    // All of it was taken.
+    // All bytes were consumed.
     uploadSize.pointee = 0
     return step == .goOn ? bellhop_yes : bellhop_no
 }

@@ -3,25 +3,25 @@ import Synchronization
 /// One request and its answer, from the request line to the last byte sent.
 ///
 /// libmicrohttpd calls for it several times: with the headers, with each part of the body, with the end of the request,
-/// and once more when its connection is resumed with an answer.
+/// and again when its connection is resumed with an answer.
 final class Exchange: Sendable {
-    /// Where an exchange stands; it only moves forward.
+    /// The phase of an exchange, which only moves forward.
     enum Phase: Sendable {
-        /// The request line is here, as it was sent.
+        /// The request line has been received, unchanged.
         case begun(uri: String)
         case receiving(HTTPRequestHead, body: [UInt8])
-        /// The body is not kept; the rest of it is discarded before the refusal is sent.
+        /// The body is not stored; the rest of it is discarded before the rejection is sent.
         case overflowing(HTTPRequestHead.Refusal, discarded: Int)
         /// A handler has the request.
         case running
-        /// The answer is known, and the connection resumed to send it.
+        /// The answer is known, and the connection has been resumed to send it.
         case answered(HTTPResponse)
         /// libmicrohttpd has the answer.
         case queued
     }
 
     let phase: Mutex<Phase>
-    /// Bytes of its body that count towards the server's bound for all bodies.
+    /// The bytes of its body that count towards the server's limit for all bodies.
     let heldBytes = Atomic<Int>(0)
 
     init(uri: String) {
@@ -34,12 +34,12 @@ struct HTTPRequestHead: Sendable {
     let method: String
     let target: RequestTarget
     let headers: HTTPHeaders
-    /// The bytes of the body that are received at most.
+    /// The maximum bytes of the body.
     var mostBytes: Int
     /// Whether the server's admission has accepted it.
     var isAdmitted = false
 
-    /// The head, or why it is refused; `headers` is `nil` if a field is malformed.
+    /// Returns the head, or the reason for its rejection; `headers` is `nil` if a field is malformed.
     static func read(
         method: String,
         uri: String,
@@ -58,7 +58,7 @@ struct HTTPRequestHead: Sendable {
         )
     }
 
-    /// The length of the body as announced; `nil` if it is not known in advance.
+    /// The announced length of the body; `nil` if it is not known in advance.
     private var announcedBytes: UInt64? {
         headers["transfer-encoding"] == nil ? headers["content-length"].flatMap { UInt64($0) } ?? 0 : nil
     }
@@ -69,9 +69,9 @@ struct HTTPRequestHead: Sendable {
     /// Whether the announced body is longer than the request may send.
     var isTooLarge: Bool { announcedBytes.map { $0 > UInt64(clamping: mostBytes) } ?? false }
 
-    /// What is wrong with how the request says where it is meant for and where it ends.
+    /// Returns the error in the fields that define a request's host and its end.
     ///
-    /// Two ways to read either are how requests are smuggled past a proxy.
+    /// An ambiguity in either allows requests to be smuggled past a proxy.
     private static func fault(in headers: HTTPHeaders, _ limits: HTTPLimits) -> Refusal? {
         guard headers.values(of: "host").count <= 1 else {
             return Refusal(status: 400, code: "bad-host", message: "the host is given twice")
@@ -91,7 +91,7 @@ struct HTTPRequestHead: Sendable {
         return count <= UInt64(clamping: limits.bodyBytes) ? nil : .tooLarge(limits.bodyBytes)
     }
 
-    /// A request that no handler sees.
+    /// The rejection of a request that no handler receives.
     struct Refusal: Error {
         let status: Int
         let code: String
@@ -102,10 +102,10 @@ struct HTTPRequestHead: Sendable {
             return Refusal(status: 413, code: "too-large", message: message)
         }
 
-        /// The bodies of other requests have used up the server's bound for all of them.
+        /// The bodies of other requests have used up the server's limit for all bodies.
         static let busy = Refusal(status: 503, code: "busy", message: "too many bodies are being received; try again")
 
-        /// Closes the connection: what follows on it may be read in two ways.
+        /// The response, which closes the connection because the data that follows may be ambiguous.
         var response: HTTPResponse {
             var response = HTTPResponse.failure(status, code: code, message: message)
             response.headers["Connection"] = "close"

@@ -2,12 +2,13 @@ import CMicroHTTPD
 
 /// Collects the header fields of a request and checks that every line of the head is one well-formed field.
 ///
-/// A name must be a token and a value must not contain CR, LF or NUL (RFC 9110 5.5 and 5.6.2). A program that reads a
-/// malformed line in another way than a proxy in front of it can be made to read a body as a second request.
+/// A name must be a token and a value must not contain CR, LF or NUL (RFC 9110 5.5 and 5.6.2). If a program and a proxy
+/// in front of it read a malformed line differently, a body may be read as a second request.
 ///
 /// libmicrohttpd before 1.0 accepts any text before the first colon as a name, ends a line at a NUL and loses parts of
-/// folded lines. It leaves the lines where it received them and overwrites each line break with NUL. A line therefore has
-/// to begin two bytes after the value before it. Later releases trim values in place and refuse such lines themselves.
+/// folded lines. It leaves the lines where it received them and overwrites each line break with NUL. A line therefore
+/// has to begin two bytes after the previous value. Later releases trim values in place and reject such lines
+/// themselves.
 struct FieldLines {
     private(set) var headers = HTTPHeaders()
     private var areSound = true
@@ -23,7 +24,7 @@ struct FieldLines {
 
     /// Whether all lines are well-formed.
     ///
-    /// To be asked after the last field, while libmicrohttpd keeps the head.
+    /// It must be read after the last field, while libmicrohttpd keeps the head.
     var areWellFormed: Bool {
         guard areSound, bellhop_keeps_lines, let end else { return areSound }
         // The line break and the empty line after it. The records of the fields follow in the same block of memory.

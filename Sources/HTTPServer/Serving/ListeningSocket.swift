@@ -1,12 +1,12 @@
 import Glibc
 package import ServiceRuntime
 
-/// A bound socket that listens without blocking; closes with the last reference.
+/// A bound socket that listens without blocking; it closes with its last reference.
 ///
-/// Made by us rather than by a library for servers, so that its failures can be told apart.
+/// It is created here and not by a server library, so that its failures can be distinguished.
 package final class ListeningSocket: Sendable {
     package let descriptor: Int32
-    /// With the real port where any was asked for.
+    /// The address, with the real port if port 0 was requested.
     package let address: ListenAddress
 
     private init(descriptor: Int32, address: ListenAddress) {
@@ -37,7 +37,7 @@ package final class ListeningSocket: Sendable {
         let descriptor = socket(info.ai_family, kind, info.ai_protocol)
         guard descriptor >= 0 else { throw failure(errno, address) }
         var yes: Int32 = 1
-        // A port whose last connections still linger may be taken again at once.
+        // A port whose last connections still linger may be reused immediately.
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
         guard bind(descriptor, info.ai_addr, info.ai_addrlen) == 0, listen(descriptor, 511) == 0 else {
             let code = errno

@@ -1,12 +1,13 @@
-/// The steps of an exchange as libmicrohttpd's thread takes them.
+/// The steps of an exchange on libmicrohttpd's thread.
 extension ServerCore {
-    /// What libmicrohttpd should do next with the connection.
+    /// The next step of libmicrohttpd for the connection.
     enum Step {
         case goOn
         case close
     }
 
-    /// One call of the access handler: headers, a part of the body, the end of the request, or an answer to be sent.
+    /// Handles one call of the access handler: headers, a part of the body, the end of the request, or an answer to be
+    /// sent.
     func access(
         _ exchange: Exchange,
         method: String,
@@ -37,12 +38,12 @@ extension ServerCore {
             exchange.phase.withLock { [head] in $0 = .receiving(head, body: []) }
             return .goOn
         case .failure(let refusal):
-            // Answered before its body is read, the request ends the connection.
+            // A request that is answered before its body is read ends the connection.
             return send(refusal.response, for: exchange, on: connection)
         }
     }
 
-    /// Asks the admission before a body is received; the answer if it refuses.
+    /// Calls the admission before a body is received; returns the answer if the admission rejects the request.
     private func refusal(of head: inout HTTPRequestHead, on connection: Connection) -> HTTPResponse? {
         guard let admission, head.announcesBody else { return nil }
         switch admission(request(head, body: [], on: connection)) {
@@ -71,7 +72,7 @@ extension ServerCore {
     private func receive(_ exchange: Exchange, _ upload: UnsafeRawBufferPointer) -> Step {
         exchange.phase.withLock { phase in
             guard case .receiving(let head, var body) = phase else { return }
-            // Lets go of the phase's own reference, so that the body grows in place.
+            // Releases the phase's reference, so that the body grows in place.
             phase = .running
             let isTooLarge = body.count + upload.count > head.mostBytes
             guard !isTooLarge, holdBody(upload.count, of: exchange) else {
@@ -85,7 +86,7 @@ extension ServerCore {
         return .goOn
     }
 
-    /// A body is refused while it arrives: up to 1 MiB of it is read and discarded before the answer, and a longer one is
+    /// Discards a rejected body while it is received: up to 1 MiB of it is read before the answer, and a longer body is
     /// cut off.
     private func overflow(
         _ exchange: Exchange,
@@ -126,7 +127,8 @@ extension ServerCore {
 }
 
 extension HTTPResponse {
-    /// The answer to a `HEAD`: libmicrohttpd 0.9.75 would end a stream that it does not send, and so break the next answer.
+    /// The answer to a `HEAD`. libmicrohttpd 0.9.75 would end a stream that it does not send, and so corrupt the next
+    /// answer.
     fileprivate var withoutStream: HTTPResponse {
         guard case .stream(let pieces) = body else { return self }
         pieces.abandon()

@@ -1,13 +1,13 @@
 import ServiceRuntime
 import Synchronization
 
-/// What libmicrohttpd's callbacks work on: the exchanges that are being answered, and the way to the handler.
+/// The state of libmicrohttpd's callbacks: the active exchanges and the handler.
 final class ServerCore: Sendable {
     /// An exchange between its arrival and the last byte of its answer.
     private struct Active {
         let exchange: Exchange
         let connection: Connection
-        /// True while the handler has it: libmicrohttpd waits, and the connection cannot go away.
+        /// Whether the handler has it; libmicrohttpd then waits, and the connection cannot end.
         var isSuspended: Bool
         var task: Task<Void, Never>?
         var stream: StreamBody?
@@ -23,7 +23,7 @@ final class ServerCore: Sendable {
     let admission: HTTPAdmission?
     private let handler: HTTPHandler
     private let state = Mutex(State())
-    /// Bytes of bodies that may still be kept.
+    /// The bytes of bodies that may still be stored.
     private let bodies: Mutex<Int>
 
     init(limits: HTTPLimits, admission: HTTPAdmission? = nil, handler: @escaping HTTPHandler) {
@@ -34,11 +34,11 @@ final class ServerCore: Sendable {
         connections = ConnectionTable(limits: limits)
     }
 
-    /// The request has arrived whole: suspends its connection and hands it to the handler.
+    /// Suspends the connection of a complete request and passes the request to the handler.
     func begin(_ exchange: Exchange, _ request: HTTPRequest, on connection: Connection) {
         let identity = ObjectIdentifier(exchange)
         let isOpen = state.withLock { state in
-            // Under the lock: once the server stops, no connection may be suspended any more.
+            // Under the lock: after the server stops, no further connection may be suspended.
             guard !state.isStopping else { return false }
             connection.suspend()
             state.active[identity] = Active(exchange: exchange, connection: connection, isSuspended: true)
@@ -55,7 +55,7 @@ final class ServerCore: Sendable {
         state.withLock { $0.active[identity]?.task = task }
     }
 
-    /// The answer is about to be handed to libmicrohttpd: its stream, if it is one, is known from here on.
+    /// Creates the stream of an answer, if it is one, before the answer is passed to libmicrohttpd.
     func makeStream(of response: HTTPResponse, for exchange: Exchange, on connection: Connection) -> StreamBody? {
         guard case .stream(let pieces) = response.body else { return nil }
         let stream = StreamBody(pieces, on: connection) { [connections] isDue in
@@ -69,7 +69,7 @@ final class ServerCore: Sendable {
         return stream
     }
 
-    /// Counts bytes of a body that are to be kept; false if all bodies together would exceed their bound.
+    /// Counts bytes of a body to be stored; returns false if all bodies together would exceed their limit.
     func holdBody(_ bytes: Int, of exchange: Exchange) -> Bool {
         let isWithinBounds = bodies.withLock { left in
             guard bytes <= left else { return false }
@@ -80,19 +80,19 @@ final class ServerCore: Sendable {
         return isWithinBounds
     }
 
-    /// The body of an exchange is no longer kept.
+    /// Releases the stored body of an exchange.
     func releaseBody(of exchange: Exchange) {
         let bytes = exchange.heldBytes.exchange(0, ordering: .relaxed)
         if bytes > 0 { bodies.withLock { $0 += bytes } }
     }
 
-    /// The answer is sent, or its connection broke.
+    /// Removes an exchange whose answer has been sent or whose connection has been lost.
     func completed(_ exchange: Exchange) {
         releaseBody(of: exchange)
         state.withLock { $0.active[ObjectIdentifier(exchange)] = nil }
     }
 
-    /// From here on requests are refused; streams end; what handlers have is still answered.
+    /// Rejects requests from now on and ends streams; requests in handlers are still answered.
     func stopAccepting() {
         let streams = state.withLock { state in
             state.isStopping = true
@@ -111,9 +111,9 @@ final class ServerCore: Sendable {
         }
     }
 
-    /// Answers with 503 in place of every handler that is not done, and cancels it.
+    /// Answers with 503 for every handler that has not finished, and cancels it.
     ///
-    /// Afterwards nothing is suspended, which libmicrohttpd demands before it is stopped.
+    /// Afterwards no connection is suspended, which libmicrohttpd requires before it is stopped.
     func abandonHandlers() {
         let tasks = state.withLock { state in
             let late = state.active.filter(\.value.isSuspended)
@@ -127,12 +127,12 @@ final class ServerCore: Sendable {
         }
     }
 
-    /// Exchanges that are being answered.
+    /// The number of active exchanges.
     var activeCount: Int {
         state.withLock { $0.active.count }
     }
 
-    /// Keeps the answer and wakes its connection; the first answer counts.
+    /// Stores the answer and resumes its connection; only the first answer counts.
     private func answer(_ identity: ObjectIdentifier, _ response: HTTPResponse, _ state: inout State) {
         guard let active = state.active[identity], active.isSuspended else { return }
         state.active[identity]?.isSuspended = false

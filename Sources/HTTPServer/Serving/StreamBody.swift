@@ -1,28 +1,30 @@
 import CMicroHTTPD
 import Synchronization
 
-/// The bridge from a stream of pieces to libmicrohttpd, which asks for bytes and is suspended while there are none.
+/// The bridge from a stream of pieces to libmicrohttpd, which requests bytes and is suspended while there are none.
 final class StreamBody: Sendable {
     private struct State {
         var pieces: [[UInt8]] = []
-        /// How much of the first piece is sent.
+        /// The sent bytes of the first piece.
         var offset = 0
         var hasEnded = false
-        /// True from a suspension to its resumption: the connection cannot go away meanwhile.
+        /// Whether the connection is suspended; it cannot end until it is resumed.
         var isSuspended = false
         var pump: Task<Void, Never>?
-        /// The pump, where it waits for the client to take what is there.
+        /// The pump, if it waits for the client to accept pending pieces.
         var waiting: CheckedContinuation<Void, Never>?
     }
 
-    /// Pieces that may wait for a slow client; the producer's own buffer then decides what happens.
+    /// The maximum number of pieces that wait for a slow client; beyond it, the producer's own buffer decides.
     private static let mostPieces = 16
 
     private let stream: AsyncStream<[UInt8]>
     private let connection: Connection
-    /// Told true when the client has to take what is there within the time of any answer, and false when it has caught up.
+    /// Called with true when the client must accept the pending data within an answer's time limit, and with false when
+    /// it has caught up.
     ///
-    /// It has to when it is far behind, and when no more comes. Called while the connection is still open.
+    /// The limit applies when the client is far behind, and after the end of the stream. It is called while the
+    /// connection is still open.
     private let isDue: @Sendable (Bool) -> Void
     private let state = Mutex(State())
 
@@ -32,7 +34,7 @@ final class StreamBody: Sendable {
         self.isDue = isDue
     }
 
-    /// Ends the response after what the client has got so far.
+    /// Ends the response after the data that the client has already received.
     func end() {
         finish(discarding: true)
     }
@@ -81,7 +83,8 @@ final class StreamBody: Sendable {
 
     private func pump() async {
         for await piece in stream where !piece.isEmpty {
-            // Once ended, `add` drops what comes: only asking for the next piece lets a producer hear of a cancellation.
+            // After the end, `add` drops the pieces; only a request for the next piece notifies a producer of a
+            // cancellation.
             await add(piece)
         }
         finish(discarding: false)
@@ -108,7 +111,7 @@ final class StreamBody: Sendable {
             if !state.hasEnded, !discarding { isDue(true) }
             state.hasEnded = true
             if discarding {
-                // What libmicrohttpd is in the middle of is sent to its end.
+                // A piece that libmicrohttpd has begun to send is completed.
                 state.pieces = state.offset > 0 ? Array(state.pieces.prefix(1)) : []
             }
             wake(&state)
@@ -120,7 +123,7 @@ final class StreamBody: Sendable {
         if let pump { pump.cancel() } else { stream.abandon() }
     }
 
-    /// The response is gone, sent or not: nobody will read any more.
+    /// Ends the stream after the response has been released, sent or not, because it has no reader left.
     private func release() {
         finish(discarding: true)
     }
@@ -133,7 +136,7 @@ final class StreamBody: Sendable {
 }
 
 extension AsyncStream where Element: Sendable {
-    /// Cancels the stream although nobody reads it: its producer hears of it as if a reader had gone.
+    /// Cancels the stream although it has no reader; its producer is notified as if a reader had gone.
     func abandon() {
         Task {
             withUnsafeCurrentTask { $0?.cancel() }
