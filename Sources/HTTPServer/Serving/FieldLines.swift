@@ -3,7 +3,7 @@ import CMicroHTTPD
 /// Collects the header fields of a request and checks that every line of the head is one well-formed field.
 ///
 /// A name must be a token and a value must not contain CR, LF or NUL (RFC 9110 5.5 and 5.6.2). If a program and a proxy
-/// in front of it read a malformed line differently, a body may be read as a second request.
+/// in front of it read a malformed line differently, a body may be read as another request.
 ///
 /// libmicrohttpd before 1.0 accepts any text before the first colon as a name, ends a line at a NUL and loses parts of
 /// folded lines. It leaves the lines where it received them and overwrites each line break with NUL. A line therefore

@@ -1,9 +1,9 @@
-// Acts: what they are about is shown before, many want their count typed, and each wants a reason for the audit.
+// Actions: each shows its effect first and requires a reason for the audit; large ones require the count to be typed.
 
-/** From so many on the count is typed. */
+/** The count from which it must be typed. */
 const MANY = 10;
 
-/** A short word at the window's end. */
+/** Shows a short message at the bottom of the window. */
 function toast(words, isBad = false) {
   const place = document.querySelector("#toasts");
   const shown = el("div", { class: `toast ${isBad ? "bad" : ""}` }, words);
@@ -11,7 +11,7 @@ function toast(words, isBad = false) {
   setTimeout(() => shown.remove(), isBad ? 12_000 : 6_000);
 }
 
-/** A window above the page; `build(close)` makes what is in it. Resolves when it is closed. */
+/** Opens a dialog; `build(close)` creates its content. Resolves when it is closed. */
 function dialog(title, build) {
   return new Promise((resolve) => {
     const back = document.activeElement;
@@ -34,12 +34,12 @@ function dialog(title, build) {
   });
 }
 
-/** A field with its label above. */
+/** Returns a field with its label above. */
 function field(label, input, hint) {
   return el("label", { class: "field" }, el("span", {}, label), input, hint ? el("small", {}, hint) : null);
 }
 
-/** What somebody has written into the fields of a form, by their names; a box that is not ticked is false. */
+/** Returns the values of a form's fields by their names; an unticked box is false. */
 function written(form) {
   const values = {};
   for (const input of form.querySelectorAll("input[name], select[name], textarea[name]")) {
@@ -48,17 +48,17 @@ function written(form) {
   return values;
 }
 
-/** Lines of a command: what goes out is red, what comes in is green. */
+/** Returns the lines of a command: removals in red, additions in green. */
 function diffLines(lines) {
   return el("pre", { class: "diff", tabindex: "0" }, lines.map((line) =>
     el("span", { class: line.startsWith("+ ") ? "added" : line.startsWith("- ") ? "removed" : "" }, `${line}\n`)));
 }
 
 /**
- * Asks for an act and carries it out; resolves with what was done, or null.
+ * Asks for confirmation of an action and performs it; resolves with the result, or null.
  *
- * `act` is its name at the server, `verb` what its button says, `body()` what it is about, `extra` further fields, `isReady`
- * whether these say enough to be asked about.
+ * `act` is the action's name at the server, `verb` the button's text and `body()` the selection. `extra` adds fields,
+ * and `isReady` returns whether their values suffice for a preview.
  */
 function perform({ act, title, verb, body, extra = null, danger = false, note = null, says = null, asksForCount = true, isReady = () => true }) {
   return dialog(title, (close) => {
@@ -70,7 +70,7 @@ function perform({ act, title, verb, body, extra = null, danger = false, note = 
     const go = el("button", { type: "submit", class: `button ${danger ? "danger" : "main"}` }, verb);
     const extras = el("div", { class: "extras" }, extra);
     let question = null;
-    /** What the question was about, and how many there were before it: only what was shown is sent. */
+    /** The selection of the preview; only a selection that was shown is sent. */
     let previewed = null;
     let round = 0;
     const complain = (words) => {
@@ -151,7 +151,7 @@ function perform({ act, title, verb, body, extra = null, danger = false, note = 
   });
 }
 
-/** What a replay is asked for beside its items. */
+/** Returns the fields of a replay other than its items. */
 function paceFields() {
   return el("details", {}, el("summary", {}, "Pace and limits"), el("div", { class: "columns" },
     field("Maximum rate (items per second)", el("input", { name: "rate", inputmode: "numeric", placeholder: "as fast as it goes" })),
@@ -161,7 +161,7 @@ function paceFields() {
     el("label", { class: "check" }, el("input", { type: "checkbox", name: "ramp" }), "Ramp up: 1, then 2, 5, 10, …")));
 }
 
-/** The acts on dead letters; `about` is `{ items }` or `{ options }`. */
+/** The actions on dead letters; `about` is `{ items }` or `{ options }`. */
 const letterActs = {
   async replay(about) {
     const done = await perform({

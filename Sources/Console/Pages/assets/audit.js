@@ -1,6 +1,6 @@
-// Who did what, and why.
+// The audit: actions with their operators and reasons.
 
-/** What can be taken back, as long as nobody has touched it since. */
+/** Actions that can be undone for items that have not changed since. */
 const UNDONE = ["discard", "restore"];
 
 function undo(entry) {
@@ -11,7 +11,7 @@ function undo(entry) {
   }).then(refreshSoon);
 }
 
-/** The first of a list, and how many there are: an act keeps some of its items alone, and says how many it had. */
+/** Returns the first item of a list and the count, because an action stores only some of its items with their total. */
 function listWords(list, count = list.length) {
   return count > 1 ? `${list[0]} and ${grouped(count - 1)} more` : list.join("");
 }

@@ -1,6 +1,6 @@
-// Charts as drawings: a few lines over time, and small bars beside a number.
+// Charts as drawings: lines over time, and small bars next to a number.
 
-/** Bars, one for each figure; for people who cannot see them the sum and the last. */
+/** Returns one bar for each figure; screen readers get the sum and the last figure. */
 function sparkline(figures, words = "the last 24 hours") {
   const [width, height, largest] = [120, 28, Math.max(1, ...figures)];
   const step = width / figures.length;
@@ -13,7 +13,7 @@ function sparkline(figures, words = "the last 24 hours") {
     }));
 }
 
-/** A bar that is so full, of 0 to 1; `failed` is the part of it that went wrong, at its end. */
+/** Returns a bar that is filled to `share`, from 0 to 1; `failed` is the failed part of it, at its end. */
 function progressBar(share, words, kind = "", failed = 0) {
   const percent = Math.round(Math.min(1, Math.max(0, share)) * 1_000) / 10;
   const wrong = failed > 0 ? Math.min(percent, Math.max(0.6, failed * 100)) : 0;
@@ -25,14 +25,14 @@ function progressBar(share, words, kind = "", failed = 0) {
 
 const CHART = { width: 560, height: 190, left: 54, right: 12, top: 14, bottom: 26 };
 
-/** A number above all others that reads well. */
+/** Returns a round number that is not below any of the values. */
 function ceiling(largest) {
   if (!(largest > 0)) return 1;
   const power = 10 ** Math.floor(Math.log10(largest));
   return [1, 2, 2.5, 5, 10].map((step) => step * power).find((step) => step >= largest);
 }
 
-/** A line through points, broken where one is missing. */
+/** Returns a line through points, interrupted at missing ones. */
 function linePath(points, x, y) {
   let path = "";
   let isDown = false;
@@ -47,7 +47,7 @@ function linePath(points, x, y) {
   return path;
 }
 
-/** One chart: `series` are `{ name, column, colour }`, `data` is what the server keeps. */
+/** Returns one chart: `series` are `{ name, column, colour }`, `data` is the server's history. */
 function chart(title, unit, series, data) {
   const columns = series.map(({ column }) => data.names.indexOf(column) + 1);
   const rows = data.points;

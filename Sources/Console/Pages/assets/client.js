@@ -1,6 +1,6 @@
-// What is asked of the server, and who asks.
+// The client of the console's server, and its session.
 
-/** Why something was not done, in the server's words. */
+/** The server's rejection of a request, with its message. */
 class Refused extends Error {
   constructor(status, code, message, field) {
     super(message);
@@ -9,9 +9,9 @@ class Refused extends Error {
 }
 
 const client = {
-  /** Who is signed in: name, role, and the proof that acts carry; null for nobody. */
+  /** The session: name, role, and the proof that actions carry; null if no operator is signed in. */
   session: null,
-  /** Called where the server knows nobody behind the cookie any more. */
+  /** Called if the server no longer accepts the session's cookie. */
   onSignedOut() {},
 
   get isOperator() {
@@ -43,7 +43,7 @@ const client = {
     throw new Refused(answer.status, value?.error?.code, value?.error?.message ?? `status ${answer.status}`, value?.error?.field);
   },
 
-  /** A reading; `items` are what it is about, `options` what the command line has as options. */
+  /** Reads data; `items` are its subjects, `options` correspond to the options of the command line. */
   ask(name, options = {}, items = []) {
     const query = new URLSearchParams();
     for (const item of items) query.append("item", item);

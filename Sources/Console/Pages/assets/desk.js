@@ -1,20 +1,20 @@
-// The desk: dead letters in groups, and one by one.
+// The dead letters, in groups and as single items.
 
 const FILTERS = ["text", "app", "type", "reason", "provider", "user", "event", "stage", "fingerprint", "since", "until", "state"];
 const STATES = ["open", "replaying", "resolved", "discarded", "all"];
 
-/** The address of the desk under a filter. */
+/** Returns the address of a page with a filter. */
 function deskAddress(page, filter) {
   const query = new URLSearchParams(Object.entries(filter).filter(([, value]) => value));
   return `#/${page}${query.size ? `?${query}` : ""}`;
 }
 
-/** The parts of an address that are a filter. */
+/** Returns the parts of an address that belong to a filter. */
 function filterOf(params) {
   return Object.fromEntries(FILTERS.map((name) => [name, params.get(name) ?? ""]).filter(([, value]) => value));
 }
 
-/** Fields of a filter; what is sought goes into the address, so that it can be passed on. */
+/** Returns the fields of a filter; the search is part of the address, so that it can be shared. */
 function filterBar(page, params) {
   const input = (name, hint, attributes = {}) => el("input", { name, value: params.get(name) ?? "", placeholder: hint, "aria-label": capital(name), spellcheck: "false", autocapitalize: "off", autocomplete: "off", ...attributes });
   const state = el("select", { name: "state", "aria-label": "State" }, STATES.map((one) =>
@@ -36,14 +36,14 @@ function filterBar(page, params) {
   return form;
 }
 
-/** The two sides of the desk. */
+/** Returns the tabs for groups and items. */
 function deskTabs(page, params) {
   const filter = filterOf(params);
   return el("nav", { class: "tabs", "aria-label": "Desk" }, [["desk", "Groups"], ["letters", "Items"]].map(([name, words]) =>
     link(deskAddress(name, filter), words, { "aria-current": page === name ? "page" : null })));
 }
 
-/** Buttons for what a filter or items mean; a viewer may foresee. */
+/** Returns the buttons for a filter or for items; a viewer may only start a dry run. */
 function actButtons(about, { state = "open", small = false } = {}) {
   const kind = small ? "small" : "";
   const acts = state === "discarded" ? [["Restore", "restore", ""]]
@@ -55,7 +55,7 @@ function actButtons(about, { state = "open", small = false } = {}) {
   small ? null : button("Note", () => letterActs.note(inState(about, state)).then(refreshSoon), { kind, key: `note-${JSON.stringify(about)}` })];
 }
 
-/** What is filtered, in the state that is shown: without one only what is open is meant. */
+/** Adds the displayed state to a filter; without a state, only open items are selected. */
 function inState(about, state) {
   return about.items || state === "open" ? about : { options: { ...about.options, state } };
 }
@@ -93,7 +93,7 @@ const deskView = {
   },
 };
 
-/** Which items are ticked on the page that is shown. */
+/** The ids of the ticked items on the displayed page. */
 const ticked = new Set();
 
 function itemShown(item) {

@@ -1,11 +1,11 @@
-// Elements are made here and nowhere else, and text only ever becomes a text node.
+// The only place that creates elements; text is only inserted as a text node.
 
-/** An element with attributes (`on…` are listeners, null and false are left out) and children. */
+/** Creates an element with attributes (`on…` are listeners, null and false are omitted) and children. */
 function el(name, attributes = {}, ...children) {
   return furnish(document.createElement(name), attributes, children);
 }
 
-/** The same for a drawing. */
+/** Creates the same for a drawing. */
 function draw(name, attributes = {}, ...children) {
   return furnish(document.createElementNS("http://www.w3.org/2000/svg", name), attributes, children);
 }
@@ -20,7 +20,7 @@ function furnish(made, attributes, children) {
   return made;
 }
 
-/** Puts other children into a node; what had the focus has it again where it comes back under the same `data-key`. */
+/** Replaces a node's children; a focused child keeps the focus if it returns under the same `data-key`. */
 function fill(parent, ...children) {
   const key = parent.contains(document.activeElement) ? document.activeElement.dataset.key : null;
   parent.replaceChildren(...children.flat(3).filter((child) => child !== null && child !== undefined && child !== false));
@@ -49,7 +49,7 @@ function icon(name) {
   return draw("svg", { viewBox: "0 0 24 24", "aria-hidden": "true", class: "icon" }, draw("path", { d: PATHS[name] }));
 }
 
-/** A button; `kind` is `main`, `danger`, `quiet` or nothing. */
+/** Creates a button; `kind` is `main`, `danger`, `quiet` or nothing. */
 function button(words, act, { kind = "", key = words, ...attributes } = {}) {
   return el("button", { type: "button", class: `button ${kind}`, "data-key": key, onclick: act, ...attributes }, words);
 }
@@ -58,18 +58,18 @@ function link(href, words, attributes = {}) {
   return el("a", { href, "data-key": href, ...attributes }, words);
 }
 
-/** A word in a coloured frame. */
+/** Creates a word in a coloured frame. */
 function tag(words, kind = "") {
   return el("span", { class: `tag ${kind}` }, words);
 }
 
-/** A section with a heading, and what stands beside the heading. */
+/** Creates a section with a heading, and content next to the heading. */
 function card(title, beside, ...children) {
   const head = title === null ? null : el("div", { class: "card-head" }, el("h2", {}, title), beside);
   return el("section", { class: "card" }, head, ...children);
 }
 
-/** Rows of cells under headings; a cell of numbers begins with `#` in its heading. */
+/** Creates rows of cells under headings; the heading of a numeric column begins with `#`. */
 function table(headings, rows, attributes = {}) {
   const isNumber = headings.map((heading) => heading.startsWith("#"));
   const head = headings.map((heading, place) =>
@@ -80,13 +80,13 @@ function table(headings, rows, attributes = {}) {
     el("table", {}, el("thead", {}, el("tr", {}, head)), el("tbody", {}, body)));
 }
 
-/** What there is to say where there is nothing. */
+/** Creates the message for an empty list. */
 function nothing(sign, title, words) {
   return el("div", { class: "nothing" }, el("div", { class: `sign ${sign}` }, icon(sign)), el("p", { class: "big" }, title),
     words ? el("p", { class: "muted" }, words) : null);
 }
 
-/** Names and what stands behind them, without those that have nothing. */
+/** Creates names with their values, without empty values. */
 function facts(pairs) {
   return el("dl", { class: "facts" }, pairs.filter(([, value]) => value !== null && value !== undefined && value !== "")
     .map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value))));

@@ -1,4 +1,4 @@
-// Why somebody did, or did not, get something.
+// The reasons why a user did or did not receive a notification.
 
 function explainForm(params) {
   const input = (name, hint, attributes) => el("input", { name, value: params.get(name) ?? "", placeholder: hint, required: true, spellcheck: "false", autocapitalize: "off", ...attributes });

@@ -1,4 +1,4 @@
-// Fan-outs: events on their way to wide audiences.
+// Fan-outs: events to large audiences.
 
 function fanoutWords(one) {
   const about = one.usersEstimated === null ? grouped(one.users) : `${grouped(one.users)} of about ${grouped(one.usersEstimated)}`;
@@ -23,13 +23,13 @@ function fanoutControls(one, small = true) {
   return one.state === "paused" ? [act("resume"), act("cancel", true)] : [];
 }
 
-/** How it stands, and whether a hold keeps some of it. */
+/** Returns the state, and whether a hold affects a part of the fan-out. */
 function fanoutTags(one) {
   const state = one.stalled ? "stalled" : one.state;
   return [tag(state, stateKind(state)), one.held ? tag("held", stateKind("held")) : ""];
 }
 
-/** What was done to it, or to what it had sent into a hold. */
+/** Returns an action on the fan-out, or on its held deliveries. */
 function fanoutAct(act) {
   if (act.discarded === null) return act.act.replace("fanout-", "");
   return `discard of ${of(act.discarded, "held delivery", "held deliveries")}`;

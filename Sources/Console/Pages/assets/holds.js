@@ -1,4 +1,4 @@
-// The hand brake: what is kept from being sent.
+// The holds: apps, event types and providers that send nothing.
 
 function holdCard(one) {
   const scope = [one.app, one.type && `type ${one.type}`, one.provider && `through ${one.provider}`].filter(Boolean).join(" · ");
@@ -22,7 +22,7 @@ function holdCard(one) {
     ] : null));
 }
 
-/** Asks what shall be held. */
+/** Asks for the target of a new hold. */
 function addHold() {
   const input = (name, hint, attributes) => el("input", { name, placeholder: hint, spellcheck: "false", autocapitalize: "off", ...attributes });
   return perform({

@@ -1,24 +1,24 @@
-// One dead letter, with all that is known of it.
+// One dead letter with all its recorded data.
 
-/** JSON as people read it. */
+/** Returns JSON in a readable form. */
 function jsonShown(value) {
   return el("pre", { class: "code", tabindex: "0" }, typeof value === "string" ? value : JSON.stringify(value, null, 2));
 }
 
-/** The body that a reveal brought; kept for the page that is open, and no longer. */
+/** The revealed body, kept only while its page is open. */
 const revealed = { id: null, letter: null };
 
 function bytesOf(base64) {
   return Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
 }
 
-/** The text of a body: JSON over several lines, anything else as it came. */
+/** Returns the text of a body: JSON over several lines, any other text unchanged. */
 function bodyText(origin) {
   const text = new TextDecoder().decode(bytesOf(origin.bodyBase64 ?? ""));
   return origin.body === null ? text : laidOut(text);
 }
 
-/** JSON text over several lines, word for word: read and written again, long numbers would be others. */
+/** Returns JSON text over several lines without parsing it, because parsing would change long numbers. */
 function laidOut(text) {
   let [shown, depth, isNew] = ["", 0, false];
   const line = () => `\n${"  ".repeat(depth)}`;
@@ -42,7 +42,7 @@ async function reveal(id) {
   return done;
 }
 
-/** Asks for a corrected copy of one message: the text as it is, what it changes, and then the reason. */
+/** Asks for a corrected copy of one message: the current text, its changes, and then the reason. */
 async function rewrite(id) {
   if (revealed.id !== id && !(await reveal(id))?.id) return null;
   const text = el("textarea", { name: "text", rows: 14, "data-first": "", class: "code", spellcheck: "false", autocapitalize: "off", "aria-label": "Body" });

@@ -1,6 +1,6 @@
-// Replays: how they come along, and what came of them.
+// Replays: their progress and their results.
 
-/** Outcomes that are worse than they should be. */
+/** Outcomes that are shown as failures. */
 const BAD = ["failed", "refused", "too-old"];
 
 function replayControls(replay) {
@@ -47,7 +47,7 @@ function replayShown(replay) {
 const replaysView = {
   title: "Replays",
   load: (params, number) => client.ask("replays", {}, number ? [number] : []),
-  /** One that runs is looked at every second. */
+  /** A running replay is polled every second. */
   pace: (found) => (found.replays ? 5 : found.finishedAt ? 30 : 1),
   show(found) {
     if (!found.replays) return replayShown(found);

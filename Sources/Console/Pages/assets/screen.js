@@ -1,4 +1,4 @@
-// The screen: what is open, how it is kept fresh, and the keyboard.
+// The screen: the open page, its refresh, and the keyboard.
 
 const VIEWS = {
   status: statusView, charts: chartsView, desk: deskView, letters: lettersView, letter: letterView, replays: replaysView,
@@ -8,7 +8,7 @@ const PLACES = [
   ["status", "Status", "s"], ["desk", "Desk", "d"], ["replays", "Replays", "r"], ["fanouts", "Fan-outs", "f"], ["holds", "Holds", "h"],
   ["explain", "Explain", "e"], ["charts", "Charts", "c"], ["audit", "Audit", "a"],
 ];
-/** Pages that belong to a place of the menu. */
+/** Pages that belong to an entry of the menu. */
 const HOMES = { letters: "desk", letter: "desk" };
 
 const root = document.querySelector("#console");
@@ -16,7 +16,7 @@ let screen = null;
 let visit = 0;
 let refreshSoon = () => {};
 
-/** What the address names: a view, what it is about, and its parameters. */
+/** Returns the parts of the address: a view, its subject, and its parameters. */
 function address() {
   const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
   const [name, ...rest] = path.split("/");
@@ -42,7 +42,7 @@ function frame() {
   return { main, menu };
 }
 
-/** Opens what the address names, and keeps it fresh as long as it is open and somebody can see it. */
+/** Opens the view that the address names, and refreshes it while it is open and visible. */
 async function open() {
   const here = ++visit;
   const { name, subject, params } = address();
@@ -60,7 +60,7 @@ async function open() {
   fill(screen.main, el("h1", {}, view.title), fault, el("div", { class: "controls" }, view.controls?.(params) ?? []), body);
   body.append(el("div", { class: "loading" }, el("i"), el("i"), el("i")));
   scrollTo(0, 0);
-  // What had the focus is gone: reading goes on at the new page.
+  // The focused element is gone, so the focus moves to the new page.
   if (document.activeElement === document.body) screen.main.focus({ preventScroll: true });
   let before = null;
   let timer = null;

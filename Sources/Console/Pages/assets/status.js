@@ -1,13 +1,13 @@
-// How things stand: what is wrong first, and what to do.
+// The status: problems first, with the required actions.
 
-/** A problem's words: what comes behind the last colon or semicolon is what to do. */
+/** Returns a problem; the text after its last colon or semicolon is the required action. */
 function problemShown(words) {
   const command = words.match(/(bellhop [a-z-]+(?: [a-z-]+)?(?: [0-9]+)?)/)?.[1];
   const target = command && problemLink(command, words);
   return el("li", { class: "problem" }, icon("bad"), el("span", {}, words), target ? link(target, "Look", { class: "button small" }) : null);
 }
 
-/** Where the console shows what the advice is about. */
+/** Returns the console's page for a command that the advice names. */
 function problemLink(command, words) {
   if (command.includes("dead-letters resume") || words.includes("replay ")) return `#/replays/${words.match(/replay (\d+)/)?.[1] ?? ""}`;
   if (command.includes("dead-letters")) return "#/desk";
@@ -15,7 +15,7 @@ function problemLink(command, words) {
   return command.includes("hold") ? "#/holds" : null;
 }
 
-/** A figure in large digits, with a word below; a link where there is more to see. */
+/** Returns a figure in large digits with a label below; a link if there are details. */
 function figure(number, words, href, kind = "") {
   const inside = [el("b", {}, number === null || number === undefined ? "–" : grouped(number)), el("span", {}, words)];
   return href ? link(href, inside, { class: `figure ${kind}` }) : el("div", { class: `figure ${kind}` }, inside);

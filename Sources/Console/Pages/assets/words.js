@@ -1,13 +1,13 @@
-// How figures, spans and instants are written.
+// The formats of figures, time spans and instants.
 
 const grouped = (number) => Number(number).toLocaleString("en-GB");
 
-/** `1 item`, `12,431 items`. */
+/** Returns `1 item`, `12,431 items`. */
 function of(count, one, many = `${one}s`) {
   return `${grouped(count)} ${count === 1 ? one : many}`;
 }
 
-/** `12 s`, `3 min`, `2 h`, `4 d`: the largest unit that has something in it. */
+/** Returns `12 s`, `3 min`, `2 h`, `4 d`: the largest unit with a value above zero. */
 function span(seconds) {
   const whole = Math.max(0, Math.floor(seconds));
   if (whole < 60) return `${whole} s`;
@@ -16,7 +16,7 @@ function span(seconds) {
   return `${Math.floor(whole / 86_400)} d`;
 }
 
-/** `3 min ago`, with the instant where a pointer rests on it; `-` for none. */
+/** Returns `3 min ago`, with the instant as a tooltip; a dash for none. */
 function ago(instant, now = Date.now()) {
   if (!instant) return el("span", {}, "–");
   const seconds = (now - Date.parse(instant)) / 1_000;
@@ -24,12 +24,12 @@ function ago(instant, now = Date.now()) {
   return el("time", { datetime: instant, title: clock(instant) }, words);
 }
 
-/** `2026-11-21 03:12:04 UTC`. */
+/** Returns `2026-11-21 03:12:04 UTC`. */
 function clock(instant) {
   return instant ? `${new Date(instant).toISOString().slice(0, 19).replace("T", " ")} UTC` : "–";
 }
 
-/** A number on a chart's side: `1.2k`, `340`, `0.4`. */
+/** Returns a number for a chart's axis: `1.2k`, `340`, `0.4`. */
 function short(number) {
   if (number >= 1e6) return `${trimmed(number / 1e6)}M`;
   if (number >= 1e4) return `${trimmed(number / 1e3)}k`;
@@ -40,7 +40,7 @@ function trimmed(number) {
   return number >= 100 ? String(Math.round(number)) : String(Math.round(number * 10) / 10);
 }
 
-/** A number with what it counts in, for charts. */
+/** Formats of numbers with their units, for charts. */
 const UNITS = {
   "/s": (number) => `${short(number)}/s`,
   ms: (number) => (number >= 1_000 ? `${trimmed(number / 1_000)} s` : `${short(number)} ms`),
@@ -48,12 +48,12 @@ const UNITS = {
   "": short,
 };
 
-/** Words with a capital. */
+/** Returns the text with a capital. */
 function capital(text) {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** The colour of a state. */
+/** Returns the colour of a state. */
 function stateKind(state) {
   if (["open", "failed", "stalled", "cancelled"].includes(state)) return state === "cancelled" ? "" : "bad";
   if (["running", "replaying", "sending"].includes(state)) return "busy";

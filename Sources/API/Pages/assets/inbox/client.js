@@ -1,6 +1,6 @@
-// The inbox API, as the user of a token.
+// The inbox API, called as the user of a token.
 
-/** Why a call came to nothing: an HTTP status, or 0 where there was no answer. */
+/** The error of a failed call: an HTTP status, or 0 if there was no answer. */
 class CallError extends Error {
   constructor(status, code, retryAfter) {
     super(`the inbox API answered ${status || "nothing"}${code ? `, ${code}` : ""}`);
@@ -10,7 +10,7 @@ class CallError extends Error {
   }
 }
 
-/** Whom a token speaks for, as it says itself; null for what is no token. The server alone knows whether it is true. */
+/** Returns the user in a token, unverified, because only the server can verify it; null if it is not a token. */
 function userOf(token) {
   try {
     const { app, sub } = JSON.parse(new TextDecoder().decode(keyBytes(token.split(".")[1])));
@@ -21,14 +21,17 @@ function userOf(token) {
 }
 
 class InboxClient {
-  /** `tokens()` gives the present token; `renew(refused)` a newer one after a 401. Either gives null for nobody. */
+  /**
+   * `tokens()` returns the current token; `renew(refused)` returns a newer one after a 401. Either returns null if no
+   * user is signed in.
+   */
   constructor(base, tokens, renew) {
     this.base = base;
     this.tokens = tokens;
     this.renew = renew;
   }
 
-  /** The response of a call that was answered with 2xx; anything else is thrown as a `CallError`. */
+  /** Returns the response of a call that was answered with 2xx; throws a `CallError` otherwise. */
   async fetch(method, path, { body, headers = {}, ...options } = {}) {
     const send = (token) =>
       fetch(new URL(path, this.base), {
@@ -61,7 +64,7 @@ class InboxClient {
     throw new CallError(response.status, fault?.error?.code, Number(response.headers.get("Retry-After")) || 0);
   }
 
-  /** The JSON of an answer. */
+  /** Returns the JSON of an answer. */
   async call(method, path, body, options) {
     const response = await this.fetch(method, path, { body, signal: AbortSignal.timeout(20_000), ...options });
     return response.status === 204 ? null : response.json();
@@ -71,7 +74,7 @@ class InboxClient {
     return this.call("GET", `/api/notifications?limit=30${before ? `&before=${encodeURIComponent(before)}` : ""}`);
   }
 
-  /** Outlives the page: a tap marks and leads away at once. */
+  /** Marks notifications with a request that outlives the page, because a tap marks and navigates at the same time. */
   mark(ids, state) {
     return this.call("PATCH", "/api/notifications", { notificationIds: ids, ...(state ? { state } : {}) }, { keepalive: true });
   }

@@ -1,8 +1,8 @@
-// What the clocks of a zone show, by the browser's own tz database.
+// The clocks of time zones, from the browser's tz database.
 
 const clocks = new Map();
 
-/** The clock of a zone; nothing where the browser does not know the zone. */
+/** Returns the clock of a zone; nothing if the browser does not support the zone. */
 function clockOf(zone) {
   if (!clocks.has(zone)) {
     let clock;
@@ -24,7 +24,7 @@ function clockOf(zone) {
   return clocks.get(zone);
 }
 
-/** What the clocks of a zone show; of the first zone of a list that the browser knows, UTC where it knows none. */
+/** Returns the local time in the first zone of a list that the browser supports, or in UTC if it supports none. */
 function readingOf(instant, zones) {
   const known = zones.filter(Boolean).map(clockOf).find(Boolean) ?? clockOf("UTC");
   const reading = {};

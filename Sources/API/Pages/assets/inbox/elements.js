@@ -1,6 +1,6 @@
-// Elements are made here and nowhere else, and text only ever becomes a text node.
+// The only place that creates elements; text is only inserted as a text node.
 
-/** An element with attributes (`on…` are listeners, null and false are left out) and children. */
+/** Creates an element with attributes (`on…` are listeners, null and false are omitted) and children. */
 function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
@@ -12,17 +12,17 @@ function element(name, attributes = {}, ...children) {
   return made;
 }
 
-/** A button with a drawing and a name. */
+/** Creates a button with a drawing and a name. */
 function iconButton(icon, name, attributes) {
   return element("button", { type: "button", class: "icon-button", "aria-label": name, title: name, ...attributes }, drawing(icon));
 }
 
-/** Sets a text where it differs, so that what is read aloud is not read again. */
+/** Sets a text only if it differs, so that screen readers do not read it again. */
 function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
-/** Puts nodes in order and removes all others; a node that is where it belongs is not touched, and keeps its focus. */
+/** Puts nodes in order and removes all others; a node in the right place is not touched, and keeps its focus. */
 function arrange(parent, nodes) {
   const wanted = new Set(nodes);
   for (const child of [...parent.childNodes]) if (!wanted.has(child)) child.remove();

@@ -1,4 +1,5 @@
-// Drawings on a grid of 24, one stroke. Names are those of the catalogue; an app adds its own with `BellhopInbox.addIcon`.
+// Drawings on a grid of 24, with one stroke. The names are those of the catalogue; an app adds further ones with
+// `BellhopInbox.addIcon`.
 
 const ICONS = new Map(
   Object.entries({
@@ -21,7 +22,7 @@ const ICONS = new Map(
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** The drawing of a name; nothing for a name that nobody has drawn. */
+/** Returns the drawing of a name; nothing for an unknown name. */
 function drawing(name) {
   const path = ICONS.get(name);
   if (!path) return null;

@@ -1,8 +1,8 @@
-// The element itself: signs in, fetches, and decides what is on the screen.
+// The element itself: it signs in, fetches, and selects the visible view.
 
 const SCRIPT = document.currentScript?.src || location.href;
 
-/** A notification centre; `docs/inbox.md` has its attributes, properties, events, parts and colours. */
+/** A notification centre; `docs/inbox.md` lists its attributes, properties, events, parts and colours. */
 class BellhopInbox extends HTMLElement {
   static observedAttributes = ["api", "lang", "layout"];
 
@@ -10,7 +10,7 @@ class BellhopInbox extends HTMLElement {
     ICONS.set(String(name), String(path));
   }
 
-  /** The time words of an instant, as the server's rules say them. */
+  /** Returns the time words of an instant, as the server's rules define them. */
   static timeWords(instant, now, zone, tag) {
     return timeWords(Date.parse(instant), Date.parse(now), [zone], tag);
   }
@@ -35,7 +35,7 @@ class BellhopInbox extends HTMLElement {
     this.status = "signed-out";
   }
 
-  /** Who is signed in; setting it begins anew as that user, null signs nobody in. */
+  /** The token of the signed-in user; setting it starts again as that user, and null signs out. */
   get token() {
     return this.#token;
   }
@@ -45,7 +45,7 @@ class BellhopInbox extends HTMLElement {
     if (this.isConnected) this.#begin();
   }
 
-  /** Asked for a newer token when the present one has ended: a function, which may be asynchronous. */
+  /** A function, which may be asynchronous, that returns a newer token after the current one has expired. */
   renewToken = null;
 
   get unreadCount() {
@@ -69,7 +69,7 @@ class BellhopInbox extends HTMLElement {
     this.onNetwork = () => (navigator.onLine ? this.#catchUp() : this.#failed(new CallError(0)));
     addEventListener("online", this.onNetwork);
     addEventListener("offline", this.onNetwork);
-    // "I dag" becomes "I går" by itself.
+    // "I dag" becomes "I går" without an event.
     this.minute = setInterval(() => this.#render(), 60_000);
   }
 
@@ -91,7 +91,7 @@ class BellhopInbox extends HTMLElement {
     this.#render();
   }
 
-  /** Opens the panel of the bell. */
+  /** Opens the bell's panel. */
   open() {
     if (this.#isPage || this.#isOpen) return;
     this.#isOpen = true;
@@ -108,7 +108,7 @@ class BellhopInbox extends HTMLElement {
     this.screen.bell.focus();
   }
 
-  /** Ends what this browser was told and forgets the user, as an app does that signs out. */
+  /** Unsubscribes this browser and forgets the user, for an app that signs out. */
   async signOut() {
     await this.device?.turnOff().catch(() => {});
     this.token = null;
@@ -131,14 +131,14 @@ class BellhopInbox extends HTMLElement {
     return [this.settings?.timezone, this.catalog?.timezone];
   }
 
-  // Signing in and keeping in touch
+  // Signing in and connecting
   #begin() {
     this.#end();
     this.catalog = this.settings = this.preferences = null;
     const base = new URL(this.getAttribute("api") || SCRIPT, location.href);
     this.renewal = null;
     this.form?.forget();
-    // A client speaks for one user: what is still under way for the one before gets no token of this one.
+    // A client belongs to one user: calls in flight for the previous user do not get the new user's token.
     const own = (token) => (client === this.client ? token : null);
     const client = new InboxClient(base, () => own(this.#token), async (refused) => own(own(refused) && (await this.#renew(refused))));
     this.client = client;
@@ -180,7 +180,7 @@ class BellhopInbox extends HTMLElement {
     if (this.catalog) this.device.sayAlive().catch(() => {});
   }
 
-  /** What the app is like and what the user wants of it, for the page and for the service worker. */
+  /** Fetches the app's settings and the user's preferences, for the page and for the service worker. */
   async #learn(model = this.model) {
     const [settings, catalog, preferences] = await Promise.all([
       this.client.call("GET", "/api/settings"),
@@ -198,7 +198,7 @@ class BellhopInbox extends HTMLElement {
     return writeMirror(mirrorOf(this.client.base.href, this.#token, this.device.user, this));
   }
 
-  /** A newer token in place of one that was refused; whoever asks meanwhile gets the same. Null where nobody is signed in. */
+  /** Returns a newer token in place of a rejected one; concurrent callers share it. Null if no user is signed in. */
   async #renew(refused) {
     if (refused !== this.#token) return this.#token;
     const mine = (this.renewal ??= this.#askForToken(refused));
@@ -214,13 +214,13 @@ class BellhopInbox extends HTMLElement {
     if (refused !== this.#token) return this.#token;
     const { user } = this.device;
     if (token && token !== refused) {
-      // One of another user begins anew.
+      // A token of another user starts again.
       if (userOf(token) !== user) return (this.token = token);
       this.#token = token;
       writeMirror((kept) => (kept.user === user ? { token } : null));
       return token;
     }
-    // Until there is another, nothing is asked for.
+    // No calls are made until there is another token.
     this.#token = null;
     this.#end();
     this.status = "signed-out";
@@ -246,7 +246,7 @@ class BellhopInbox extends HTMLElement {
     }
   }
 
-  /** What was to be read is still owed: a stream does not tell of it again. */
+  /** Repeats a failed load later, because a stream does not report its updates again. */
   #catchUpLater(error) {
     if (!this.#token || error.status === 401) return;
     clearTimeout(this.owed);
@@ -279,7 +279,7 @@ class BellhopInbox extends HTMLElement {
     else if (type === "resync" || (type === "state" && data?.state !== "seen")) this.#catchUp();
   }
 
-  // What is on the screen
+  // The visible views
 
   #build() {
     this.screen?.end();
@@ -312,7 +312,7 @@ class BellhopInbox extends HTMLElement {
   #render() {
     if (!this.screen || !this.model) return;
     const words = this.#words;
-    // Until the user's language and zone are known there is nothing to say.
+    // No text is shown until the user's language and zone are known.
     const model = this.settings ? this.model : (this.blank ??= new InboxModel());
     this.screen.render({
       words,
@@ -333,7 +333,7 @@ class BellhopInbox extends HTMLElement {
     this.#tellCount(model.unread);
   }
 
-  /** Nothing for a notification that leads nowhere. */
+  /** Returns the address of a notification; null if it has no link. */
   #addressOf(item) {
     return item.link ? safeAddress(item.link.web, location.origin, this.catalog?.schemes) : null;
   }
@@ -371,7 +371,7 @@ class BellhopInbox extends HTMLElement {
     this.screen.heading.focus();
   }
 
-  /** Keeps what the user of a model has changed, and not of whoever has signed in since. */
+  /** Stores a change of the model's user, and never under a user who has signed in since. */
   async #save(model, kind, change) {
     const kept = await model.client.call(kind === "preferences" ? "PUT" : "PATCH", `/api/${kind}`, change);
     if (model !== this.model) return kept;
@@ -396,7 +396,7 @@ class BellhopInbox extends HTMLElement {
     this.screen.heading.focus();
   }
 
-  /** Lets the page around it lead there by itself: whoever cancels the event has done so. */
+  /** Lets the surrounding page open the notification: a page that cancels the event has done so. */
   #open(item, event) {
     this.model.markViewed([item.id]);
     const detail = { notification: item, url: this.#addressOf(item) };

@@ -1,8 +1,8 @@
-// Where a notification may lead. Links are chosen by whoever publishes, so each is checked before it is followed.
+// The permitted destinations of notifications. Producers choose the links, so each is checked before it is followed.
 
 /**
- * The address that a link stands for: on the page's own origin, or of one of the catalogue's own schemes; else the home
- * page. `javascript:`, `data:` and other sites never come out of it.
+ * Returns the address of a link, if it is on the page's own origin or has one of the catalogue's schemes, and otherwise
+ * the home page. It never returns `javascript:`, `data:` or another site.
  */
 function safeAddress(link, origin, schemes = []) {
   const home = new URL("/", origin).href;
@@ -18,7 +18,7 @@ function safeAddress(link, origin, schemes = []) {
   return isOwnScheme(scheme) && schemes.includes(scheme) ? address.href : home;
 }
 
-/** Whether a scheme can be an app's own: none that browsers act upon themselves. */
+/** Whether a scheme can belong to an app, which excludes all schemes that browsers handle themselves. */
 function isOwnScheme(scheme) {
   const browsers = ["javascript", "data", "vbscript", "blob", "file", "filesystem", "about", "http", "https", "view-source"];
   return /^[a-z][a-z0-9+.-]*$/.test(scheme) && !browsers.includes(scheme);

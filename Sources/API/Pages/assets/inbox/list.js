@@ -1,4 +1,4 @@
-// The list: groups by day, a card for each notification.
+// The list: groups by day, with a card for each notification.
 
 class ListView {
   /** `actions`: `open(item, event)`, `viewed(ids)`, `more()`, `retry()`. */
@@ -32,7 +32,7 @@ class ListView {
     arrange(
       this.sections,
       groups.map(({ day, items }) => {
-        // What has slept stands above what is newer, so that a day may come twice.
+        // A snoozed notification returns above newer ones, so that a day may appear twice.
         days.set(day, (days.get(day) ?? 0) + 1);
         return this.group(day, days.get(day), items, used, model, facts);
       })
@@ -111,7 +111,7 @@ class ListView {
     card.dot.setAttribute("aria-label", words.unread);
   }
 
-  /** Colours are the catalogue's, and reach the style as values of properties only. */
+  /** Applies the catalogue's colours, which are used in styles only as values of properties. */
   paint(card, icon, color, background) {
     if (card.icon.dataset.icon !== String(icon)) {
       card.icon.dataset.icon = String(icon);
@@ -136,7 +136,7 @@ class ListView {
     }
   }
 
-  /** In place of a list: skeletons, nothing yet, no answer. */
+  /** Shows the notice in place of a list: skeletons, an empty inbox, or no answer. */
   showNotice(model, words, status) {
     const isEmpty = this.cards.size === 0;
     const kind = !isEmpty ? "none" : model.isLoaded ? "empty" : status;
@@ -165,7 +165,7 @@ class ListView {
     return [element("p", { class: "spoken" }, words.loading), bones(), bones(), bones()];
   }
 
-  // Marking what was on the screen
+  // Marking notifications that were on the screen
 
   see(entries) {
     for (const { target, isIntersecting } of entries) {
@@ -175,7 +175,7 @@ class ListView {
     this.markSoon();
   }
 
-  /** A moment later, so that what flew by while scrolling counts as unread. */
+  /** Marks after a short delay, so that notifications that only scrolled past stay unread. */
   markSoon() {
     this.timer ??= setTimeout(() => {
       this.timer = undefined;
@@ -183,7 +183,7 @@ class ListView {
     }, 800);
   }
 
-  /** Whether any of these is on the screen. */
+  /** Whether any of these notifications is on the screen. */
   shows(ids) {
     return ids.some((id) => this.visible.has(id));
   }

@@ -1,9 +1,9 @@
-// What the service worker has to know to decide by itself, kept where it can read it: the page writes, the worker reads.
+// The data with which the service worker decides without a page: pages write it, the worker reads it.
 
 const MIRROR_CACHE = "bellhop";
 const MIRROR_KEY = "/bellhop/mirror.json";
 
-/** What was written last; an empty object where nothing was. */
+/** Returns the stored data; an empty object if there is none. */
 async function readMirror() {
   try {
     const kept = await (await caches.open(MIRROR_CACHE)).match(MIRROR_KEY);
@@ -14,9 +14,10 @@ async function readMirror() {
 }
 
 /**
- * Writes some members anew and leaves the others; `members` may be a function of what is kept, null for nothing to write.
+ * Replaces some members and keeps the others; `members` may be a function of the stored data, which returns null to
+ * write nothing.
  *
- * Pages and the worker write in turn, so that none puts back what another has changed meanwhile.
+ * Pages and the worker write in turn, so that none overwrites a concurrent change.
  */
 async function writeMirror(members) {
   try {
@@ -29,7 +30,7 @@ async function writeMirror(members) {
       await (await caches.open(MIRROR_CACHE)).put(MIRROR_KEY, response);
     });
   } catch {
-    // Without storage the worker does not know whose pushes they are, and shows none.
+    // Without storage the worker cannot assign pushes to a user, and shows none.
   }
 }
 
@@ -37,16 +38,16 @@ async function forgetMirror() {
   try {
     await navigator.locks.request("bellhop-mirror", () => caches.delete(MIRROR_CACHE));
   } catch {
-    // There is none.
+    // There is no storage.
   }
 }
 
-/** Whether whoever turned push on is whoever is signed in; what comes for anybody else is not shown. */
+/** Whether the signed-in user is the one who turned push on; pushes for any other user are not shown. */
 function isOwnMirror({ user, owner }) {
   return Boolean(user) && user === owner;
 }
 
-/** What a page leaves for the worker. */
+/** Returns the page's data for the worker. */
 function mirrorOf(api, token, user, { settings, catalog, preferences }) {
   return {
     api,

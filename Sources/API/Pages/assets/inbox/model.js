@@ -1,39 +1,39 @@
-// What is known of a user's inbox, and what the page shows of it.
+// The known part of a user's inbox, and its presentation on the page.
 
 class InboxModel {
-  /** How many are held at most while nobody reads below the first page. */
+  /** The maximum number of notifications held while the user does not scroll below the first page. */
   static most = 300;
 
-  /** `isBelow()` says whether somebody reads below the first page. */
+  /** `isBelow()` returns whether the user has scrolled below the first page. */
   constructor(client, changed, isBelow = () => false) {
     this.client = client;
     this.changed = changed;
     this.isBelow = isBelow;
     this.items = new Map();
-    /** Ids as the list has them: the latest to come or to wake first. */
+    /** Ids in the order of the list: the latest to arrive or to return from snooze first. */
     this.order = [];
-    /** Ids that stay at the top for as long as the reader looks, read or not. */
+    /** Ids that stay at the top during this viewing, read or not. */
     this.pinned = [];
-    /** What was marked as read in this viewing: its dot stays until the reader comes back. */
+    /** Ids marked as read in this viewing; their dots stay until the user returns. */
     this.viewed = new Set();
     this.unread = 0;
     this.next = null;
-    /** The place in the stream that the list belongs to. */
+    /** The position in the stream that the list belongs to. */
     this.lastEventId = null;
     this.isLoaded = false;
     this.wishes = 0;
-    /** What has come while a page is read, by the wish that it was. */
+    /** Ids that arrived while a page is loaded, with the number of the request at their arrival. */
     this.arrivals = new Map();
-    /** How often the count was told or changed, so that a page which was read before does not put it back. */
+    /** The number of changes of the count, so that a page that was read earlier does not restore an old count. */
     this.counts = 0;
   }
 
-  /** What the reader sees as unread. */
+  /** Whether the user sees a notification as unread. */
   isNew(item) {
     return !item.read || this.viewed.has(item.id);
   }
 
-  /** Reads the first page again, and once more where something has happened meanwhile that it may not have seen. */
+  /** Reads the first page again, and repeats this if an update arrived meanwhile that the page may not contain. */
   load() {
     this.wishes += 1;
     this.loading ??= this.readFirst().finally(() => (this.loading = null));
@@ -57,7 +57,7 @@ class InboxModel {
     return this.order.length > InboxModel.most && !this.isBelow();
   }
 
-  /** Fits the first page to what is there; `late` are ids that came after it was asked for. */
+  /** Merges the first page into the list; `late` are ids that arrived after it was requested. */
   fit(page, late) {
     const ids = page.data.map(({ id }) => id);
     const fresh = this.order.filter((id) => late.includes(id) && !ids.includes(id));
@@ -76,10 +76,11 @@ class InboxModel {
   }
 
   /**
-   * What stands below a page: behind the last of its rows. Nothing where that cannot be told, and then it is asked for again.
+   * Returns the ids below a page, after its last row. If that cannot be determined, it returns none, and they are
+   * requested again.
    *
-   * One that has slept stands higher in the page than before, so only rows that follow each other here as there count. Where
-   * others are missing just before the last one, either they are gone or it has slept.
+   * A snoozed notification returns higher in the page than before, so only rows that are also adjacent here count. If
+   * others are missing just before the last row, either they are deleted or it was snoozed.
    */
   below(ids, fresh) {
     const page = new Set(ids);
@@ -113,7 +114,10 @@ class InboxModel {
     this.unread = unread;
   }
 
-  /** One that has just come, or woken: on top of all that was told before it. False for one that is known. */
+  /**
+   * Adds a notification that has arrived or returned from snooze, above all earlier ones. Returns false if it was
+   * known.
+   */
   arrive(item, unread) {
     this.wishes += 1;
     if (this.loading) this.arrivals.set(item.id, this.wishes);
@@ -123,18 +127,18 @@ class InboxModel {
     if (item.priority === "high" && !item.read && !this.pinned.includes(item.id)) this.pinned.unshift(item.id);
     this.tellCount(unread);
     this.changed();
-    // A page may stay open for weeks: the first page is read again, and what stands below it is left to be asked for.
+    // A page may stay open for weeks: the first page is read again, and older notifications are loaded on request.
     if (this.isTooLong) this.load().catch(() => {});
     return isNew;
   }
 
-  /** What stands above everything that was known. */
+  /** Returns the notifications above all known ones. */
   above(known) {
     const end = this.order.findIndex((id) => known.has(id));
     return this.order.slice(0, end < 0 ? this.order.length : end).map((id) => this.items.get(id));
   }
 
-  /** What the user did elsewhere, or here a moment ago. */
+  /** Applies the user's actions on other devices or a moment ago on this one. */
   setRead({ ids, all, unreadCount }) {
     this.wishes += 1;
     for (const id of all ? this.order : (ids ?? [])) this.alter(id, { read: true, seen: true });
@@ -152,7 +156,7 @@ class InboxModel {
     if (item) this.items.set(id, { ...item, ...change });
   }
 
-  /** Marks what was on the screen; whether it arrives is no concern of the reader's. */
+  /** Marks notifications that were on the screen; a failure is not shown to the user. */
   markViewed(ids) {
     const fresh = ids.filter((id) => this.items.get(id)?.read === false);
     if (fresh.length === 0) return;
@@ -167,7 +171,7 @@ class InboxModel {
     }
   }
 
-  /** Nobody was told: the next look marks them again. */
+  /** Reverts marks that did not reach the server; the next viewing marks them again. */
   unmark(ids) {
     for (const id of ids) {
       this.viewed.delete(id);
@@ -184,14 +188,14 @@ class InboxModel {
     await this.load();
   }
 
-  /** The reader comes back: what was marked before is old by now. */
+  /** Starts a new viewing, in which earlier marks no longer count as new. */
   beginViewing() {
     this.viewed.clear();
     this.pinned = this.pinned.filter((id) => this.items.get(id)?.read === false);
     this.changed();
   }
 
-  /** Groups as they stand on the page: `[{day, items}]`, what is pinned first. */
+  /** Returns the groups of the page: `[{day, items}]`, pinned ones first. */
   groups(now, zones, words) {
     const groups = [];
     const pinned = new Set(this.pinned);

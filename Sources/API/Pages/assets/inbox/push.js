@@ -1,12 +1,12 @@
 // This browser as one of the user's devices.
 
-/** The bytes of a key in base64url, as `subscribe` wants them. */
+/** Returns the bytes of a base64url key, as `subscribe` requires them. */
 function keyBytes(text) {
   const padded = text.replace(/-/g, "+").replace(/_/g, "/") + "=".repeat((4 - (text.length % 4)) % 4);
   return Uint8Array.from(atob(padded), (character) => character.charCodeAt(0));
 }
 
-/** An address that Trusted Types let a service worker be registered from. */
+/** Returns an address from which Trusted Types permit the registration of a service worker. */
 function trustedScript(address) {
   if (!globalThis.trustedTypes) return address;
   trustedScript.policy ??= trustedTypes.createPolicy("bellhop-inbox", { createScriptURL: (url) => url });
@@ -14,7 +14,7 @@ function trustedScript(address) {
 }
 
 class PushDevice {
-  /** `user` is who is signed in, as `userOf` names them. */
+  /** `user` is the signed-in user, as named by `userOf`. */
   constructor(client, script, user) {
     this.client = client;
     this.script = script;
@@ -25,12 +25,12 @@ class PushDevice {
     return isSecureContext && "serviceWorker" in navigator && "PushManager" in window && "Notification" in window;
   }
 
-  /** On an iPhone only a page on the home screen may notify. */
+  /** Whether the page must be installed first: on an iPhone, only pages on the home screen may notify. */
   static get needsInstalling() {
     return !("PushManager" in window) && navigator.standalone === false;
   }
 
-  /** `unsupported`, `install`, `denied`, `off` or `on`. */
+  /** Returns `unsupported`, `install`, `denied`, `off` or `on`. */
   async state() {
     if (PushDevice.needsInstalling) return "install";
     if (!PushDevice.isSupported) return "unsupported";
@@ -38,7 +38,7 @@ class PushDevice {
     return Notification.permission === "granted" && (await this.subscription()) && (await this.isOwn()) ? "on" : "off";
   }
 
-  /** Whether the browser was registered by whoever is signed in now. */
+  /** Whether the browser was registered by the signed-in user. */
   async isOwn() {
     const { owner } = await readMirror();
     return isOwnMirror({ user: this.user, owner });
@@ -52,7 +52,7 @@ class PushDevice {
     return (await this.registration())?.pushManager.getSubscription() ?? null;
   }
 
-  /** Asks the system, subscribes, and tells the server; says whether the user allowed it. */
+  /** Requests permission, subscribes, and registers at the server; returns whether the user gave permission. */
   async turnOn() {
     const permission = await Notification.requestPermission();
     if (permission !== "granted") return false;
@@ -65,7 +65,7 @@ class PushDevice {
     try {
       subscription = await pushManager.subscribe(options);
     } catch (error) {
-      // One that was made with an older key is in the way.
+      // A subscription with an older key must be removed first.
       const old = await pushManager.getSubscription();
       if (!old) throw error;
       await old.unsubscribe();
@@ -75,7 +75,10 @@ class PushDevice {
     return true;
   }
 
-  /** Ends it here even where the server cannot be told: at its next push it hears that the address is gone. */
+  /**
+   * Ends the subscription even if the server is unreachable; at its next push, the server learns that the address is
+   * gone.
+   */
   async turnOff() {
     const subscription = await this.subscription();
     if (!subscription) return;
@@ -92,10 +95,10 @@ class PushDevice {
   }
 
   /**
-   * At every start: says that the device is alive, under its present address and permission.
+   * Reports at every start that the device is alive, with its current address and permission.
    *
-   * What another user has turned on is ended, and not taken over: a link that signs in shall not make somebody's browser
-   * ring for whoever sent it.
+   * A subscription of another user is ended and not adopted. Otherwise a sign-in link could make a browser show
+   * notifications of the link's sender.
    */
   async sayAlive() {
     if (!PushDevice.isSupported) return;

@@ -1,6 +1,6 @@
-// How a browser's subscription is told to the server, by the page as by the service worker.
+// The registration of a browser's subscription at the server, used by the page and by the service worker.
 
-/** The body of `POST /api/push-token`; `previous` is the address that the browser had before. */
+/** Returns the body of `POST /api/push-token`; `previous` is the browser's previous address. */
 function registrationOf(subscription, previous, permission) {
   const { endpoint, keys } = subscription.toJSON();
   return {

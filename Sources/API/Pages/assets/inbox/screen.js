@@ -1,4 +1,4 @@
-// What stands around the list: bell, panel, header, and what is said.
+// The parts around the list: bell, panel, header and announcements.
 
 class InboxScreen {
   /** `actions`: `bell()`, `list()`, `settings()`, `markAll()`, `close()`, `escape()`. */
@@ -77,13 +77,13 @@ class InboxScreen {
     this.gear.hidden = status === "signed-out";
   }
 
-  /** What has come while nobody told is said, too. */
+  /** Announces notifications that arrived without an event, too. */
   sayArrivals(fresh, unread, { arrived, unreadCount }) {
     if (fresh.length > 1) this.say(unreadCount(unread), { isShown: false });
     else if (fresh[0]?.read === false) this.say(arrived(fresh[0].title), { isShown: false });
   }
 
-  /** Said aloud; shown for a moment, too, where it answers something that the user did. */
+  /** Announces a text to screen readers; it is also shown for a moment if it answers an action of the user. */
   say(text, { isShown = true, isFault = false } = {}) {
     setText(this.voice, text);
     if (!isShown) return;

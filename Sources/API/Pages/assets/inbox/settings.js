@@ -1,4 +1,4 @@
-// The settings page: switches in the catalogue's order, each saved as it is changed.
+// The settings page: switches in the catalogue's order, each saved when it is changed.
 
 class SettingsView {
   /** `actions`: `reload()`, `device()`, `say(text, isFault)`. */
@@ -9,8 +9,8 @@ class SettingsView {
   }
 
   /**
-   * `facts`: `words`, `level`, `catalog`, `settings`, `preferences`, `zone`, and `save(kind, change)`, which answers with
-   * what is kept now.
+   * `facts`: `words`, `level`, `catalog`, `settings`, `preferences`, `zone`, and `save(kind, change)`, which returns
+   * the stored data.
    */
   render(facts) {
     this.facts = facts;
@@ -115,7 +115,7 @@ class SettingsView {
     );
   }
 
-  /** What has no effect at present is shown so; it can be changed all the same. */
+  /** Shows settings without a current effect as dimmed or hidden; dimmed ones can still be changed. */
   dim() {
     const { enabled, quietHours } = this.facts.preferences;
     this.kinds.classList.toggle("dimmed", !enabled);
@@ -133,12 +133,12 @@ class SettingsView {
     return this.keep("settings", () => members, (kept) => (this.facts.settings = kept));
   }
 
-  /** What is still on its way is no concern of whoever is signed in next. */
+  /** Ignores the results of pending changes, which do not concern the next user. */
   forget() {
     this.latest = null;
   }
 
-  /** One after the other, so that the last change is the last word. */
+  /** Saves changes in sequence, so that the last change wins. */
   keep(kind, change, kept) {
     const { save } = this.facts;
     const mine = (this.latest = Symbol(kind));
@@ -180,7 +180,7 @@ class SettingsView {
     );
   }
 
-  /** What it is for comes before the system's question, which can be asked but once. */
+  /** Explains the purpose before the system's question, which can be asked only once. */
   explain() {
     const { words } = this.facts;
     const dialog = element(

@@ -1,6 +1,6 @@
-// What happens meanwhile: server-sent events while somebody looks, and questions now and then where there are none.
+// Live updates: server-sent events while the page is visible, and polls if no stream is available.
 
-/** Splits a stream of bytes into events, as the HTML standard says. */
+/** Splits a stream of bytes into events, as the HTML standard defines. */
 class EventReader {
   constructor(handler) {
     this.handler = handler;
@@ -41,19 +41,18 @@ class EventReader {
   }
 }
 
-/** Half as long to half as long again, so that not all come back at the same moment. */
+/** Returns a random time from half to one and a half of `wait`, so that clients do not reconnect at the same moment. */
 function spread(wait) {
   return wait * (0.5 + Math.random());
 }
 
 /**
- * Keeps in touch with the server until it is stopped: `handler.event(type, data)` for what it says, `handler.catchUp()`
- * wherever something may have been missed, `handler.connected()` and
- * `handler.failed(error)` for how it is, `handler.since()` for the place
- * in the stream that the list belongs to.
+ * Maintains a connection to the server until it is stopped. The handler receives events with
+ * `handler.event(type, data)`, `handler.catchUp()` if updates may have been missed, and the state with
+ * `handler.connected()` and `handler.failed(error)`. `handler.since()` returns the list's position in the stream.
  *
- * The first wait is the one that the server names. It doubles until a stream has lasted: one that is closed as soon as it is
- * open, as by a proxy that wants none, is no success.
+ * The first wait is the one that the server names. It doubles until a stream has lasted. A stream that is closed
+ * immediately, such as by a proxy that allows none, does not count as a success.
  */
 class LiveConnection {
   constructor(client, handler, timing = {}) {
@@ -82,7 +81,7 @@ class LiveConnection {
   async run() {
     let failures = 0;
     while (!this.stopped.signal.aborted) {
-      // A browser has few connections to one server: a tab that nobody looks at takes none.
+      // A browser has few connections to one server, so a hidden tab uses none.
       if (document.hidden) {
         await this.pause(this.timing.longest);
         continue;
@@ -101,11 +100,11 @@ class LiveConnection {
     }
   }
 
-  /** How long to wait; while there is no stream, the list is asked for instead. */
+  /** Returns the time to wait; if there is no stream, the list is polled instead. */
   async afterFailure(error, failures) {
     const absent = [404, 405, 406, 501].includes(error.status);
     if (!absent) this.handler.failed(error);
-    // A place that is not known any more: the list is read anew, and has another.
+    // The position is no longer known: the list is read again and has a new position.
     if (error.status === 400) this.lastID = null;
     const wait = spread(absent ? this.timing.poll : this.backOff(failures));
     if (error.status !== 0 && error.status !== 401) await this.handler.catchUp();
@@ -120,7 +119,7 @@ class LiveConnection {
     return Math.min(this.timing.longest, first * 2 ** Math.min(Math.max(failures - 1, 0), 10));
   }
 
-  /** Reads events until the stream ends, falls silent, or nobody looks any more. */
+  /** Reads events until the stream ends, becomes silent, or the page is hidden. */
   async listen() {
     const end = new AbortController();
     const finish = () => end.abort();
@@ -161,7 +160,7 @@ class LiveConnection {
     }
   }
 
-  /** Until the time is over, the browser is online again, or somebody looks. */
+  /** Waits until the time is over, the browser is online again, or the page becomes visible. */
   pause(milliseconds) {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, milliseconds);

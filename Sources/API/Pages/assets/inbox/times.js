@@ -1,4 +1,4 @@
-// When something was, in the words of a list. The server's `TimeWords` says the same; one table holds both.
+// The time texts of a list. The server's `TimeWords` gives the same texts; one table contains both.
 
 const TIME_WORDS = {
   nb: {
@@ -22,7 +22,7 @@ const TIME_WORDS = {
 };
 const ENGLISH_MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-/** `{day: "I DAG", time: "I dag kl. 14:32"}`: the heading of its group, and when it was. */
+/** Returns `{day: "I DAG", time: "I dag kl. 14:32"}`: the heading of the group, and the time. */
 function timeWords(instant, now, zones, tag) {
   const words = TIME_WORDS[wordsFor(tag).tag];
   const then = readingOf(instant, zones);

@@ -1,4 +1,4 @@
-// What the notification centre says, by language; everybody else reads English.
+// The texts of the notification centre by language; English for all other languages.
 
 const WORDS = {
   nb: {
@@ -166,7 +166,7 @@ const WORDS = {
   },
 };
 
-/** The words for a language tag such as `nb-NO`. */
+/** Returns the texts for a language tag such as `nb-NO`. */
 function wordsFor(tag) {
   const primary = String(tag ?? "").toLowerCase().split("-")[0];
   const name = primary === "no" || primary === "nn" ? "nb" : primary;

@@ -1,11 +1,11 @@
-// Signs in with the token in the address, and takes it out of there before anything else can see it.
+// Signs in with the token in the address, and removes it before other code can read it.
 (() => {
   "use strict";
   const kept = "bellhop-token";
   const given = new URLSearchParams(location.hash.slice(1)).get("token");
   if (given !== null) {
     history.replaceState(history.state, "", location.pathname + location.search);
-    // For a reload of this tab; it ends with the tab.
+    // Kept for a reload of this tab; it ends with the tab.
     sessionStorage.setItem(kept, given);
   }
   let title = document.title;
@@ -28,7 +28,7 @@
     inbox.token = token;
   });
 
-  // A second link in the same tab signs in as whoever it names.
+  // A second link in the same tab signs in as the user that it names.
   addEventListener("hashchange", () => {
     const other = new URLSearchParams(location.hash.slice(1)).get("token");
     if (other === null) return;

@@ -1,6 +1,6 @@
-// What becomes of a push: the server's rules for a browser, asked again when it arrives. One table of cases holds both.
+// The outcome of a push: the server's rules for a browser, evaluated again on arrival. One table of cases tests both.
 
-/** What the user wants, made whole as the server does: what is missing or wrong is the app's default. */
+/** Completes the user's preferences as the server does: a missing or wrong value becomes the app's default. */
 function wholePreferences(document, { types = {}, quietHours = {} }) {
   const said = isObject(document) ? document : {};
   const toggles = isObject(said.eventToggles) ? said.eventToggles : {};
@@ -25,18 +25,18 @@ function isObject(value) {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A number loses its fraction and is moved to the nearer end; anything else is not said. */
+/** Returns a number without its fraction, clamped to 0 to 23; any other value is replaced by the default. */
 function hourOf(value, usual) {
   return typeof value === "number" && !Number.isNaN(value) ? Math.trunc(Math.min(23, Math.max(0, value))) : usual;
 }
 
-/** Whether an hour is inside the window, which may go past midnight; a window that ends where it starts is none. */
+/** Whether an hour is inside the window, which may cross midnight; a window that ends where it starts is empty. */
 function isQuiet({ enabled, startHour, endHour }, hour) {
   if (!enabled || startHour === endHour) return false;
   return startHour <= endHour ? hour >= startHour && hour < endHour : hour >= startHour || hour < endHour;
 }
 
-/** `show`, or the reason why not, as the server names it: the first rule that says no decides. */
+/** Returns `show`, or the server's name of the reason against it; the first rule that applies decides. */
 function verdictOf(push, mirror, now) {
   if (push.expiresAt && Date.parse(push.expiresAt) <= now) return "expired";
   const preferences = wholePreferences(mirror.preferences, mirror);

@@ -1,6 +1,6 @@
-// The service worker: shows what is pushed while no page is open.
+// The service worker: shows pushes while no page is open.
 
-/** A push under one set of names, whichever of its specifications it was written to; nothing for what is no object. */
+/** Returns a push with uniform member names for both of its specifications; null if it is not an object. */
 function readPush(data) {
   let push;
   try {
@@ -53,7 +53,7 @@ async function tellPages(message) {
   for (const page of await pages()) page.postMessage(message);
 }
 
-/** A page that is open already is led there; else one is opened. */
+/** Navigates an open page to the address, or opens a new one. */
 async function open({ url, id }) {
   const mirror = await readMirror();
   const address = safeAddress(url, self.location.origin, mirror.schemes);
@@ -71,7 +71,7 @@ async function open({ url, id }) {
   await marked;
 }
 
-/** Without a token that still counts the page does it, once it is open. */
+/** Marks a notification as read; without a valid token, the page does it after it has opened. */
 async function markRead(id, mirror) {
   await call("PATCH", "/api/notifications", { notificationIds: [id] }, mirror).catch(() => null);
 }
@@ -86,7 +86,10 @@ function call(method, path, body, { api, token }) {
   });
 }
 
-/** The browser has given up its address: a new one takes its place. What cannot be told now, the page tells at its next start. */
+/**
+ * Replaces an address that the browser has given up. If the server cannot be told now, the page reports it at its next
+ * start.
+ */
 async function renew(event) {
   const mirror = await readMirror();
   if (!isOwnMirror(mirror)) return;
