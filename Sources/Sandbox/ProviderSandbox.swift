@@ -44,8 +44,8 @@ package final class ProviderSandbox: Sendable {
     let browsers: BrowserSubscriptions
     private let isCAFileTemporary: Bool
 
-    /// Creates an authority and an account, listens, and writes the files last, so that the sandbox is ready if they
-    /// exist.
+    /// Creates an authority and an account, listens, and writes the files last, so that the sandbox is ready as soon as
+    /// they exist.
     ///
     /// Throws a `SandboxError` and then leaves nothing behind.
     package static func start(_ options: SandboxOptions = SandboxOptions()) async throws -> ProviderSandbox {

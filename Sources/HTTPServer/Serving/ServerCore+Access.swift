@@ -127,8 +127,9 @@ extension ServerCore {
 }
 
 extension HTTPResponse {
-    /// The answer to a `HEAD`. libmicrohttpd 0.9.75 would end a stream that it does not send, and so corrupt the next
-    /// answer.
+    /// The answer to a `HEAD`, without the stream.
+    ///
+    /// With it, libmicrohttpd 0.9.75 would end a stream that it does not send, and so corrupt the next answer.
     fileprivate var withoutStream: HTTPResponse {
         guard case .stream(let pieces) = body else { return self }
         pieces.abandon()

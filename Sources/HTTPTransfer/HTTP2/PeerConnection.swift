@@ -145,7 +145,7 @@ final class PeerConnection {
         flush()
     }
 
-    /// Returns the failure if the peer has been idle in a duty for too long.
+    /// Returns the failure if a required action of the peer is overdue.
     private func overdue(_ frames: FramedConnection, now: ContinuousClock.Instant) -> ConnectionFailure? {
         guard isReady else { return ConnectionFailure(.timeout, "the peer did not begin HTTP/2 in time") }
         if let pingDeadline, pingDeadline <= now {

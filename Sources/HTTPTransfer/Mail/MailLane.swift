@@ -180,7 +180,7 @@ extension MailLane {
     /// Returns the next bytes of the mail; 0 at its end.
     private func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         let count = content.copy(into: buffer)
-        // The last piece means the end as clearly as the empty one after it, because libcurl knows the size.
+        // The last piece means the end as clearly as the empty one after it, because libcurl has been given the size.
         isContentOver = content.isOver
         return count
     }

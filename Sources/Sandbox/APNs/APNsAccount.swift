@@ -1,6 +1,6 @@
 /// A team's APNs key in the form that Apple issues.
 ///
-/// Only this process knows it.
+/// It exists only in this process.
 struct APNsAccount: Sendable {
     /// Ten characters, like Apple's team ids.
     let teamID = "BELLHOPDEV"

@@ -3,7 +3,7 @@ import Cryptography
 
 /// A service account in the form that Google issues.
 ///
-/// Only this process knows it.
+/// It exists only in this process.
 struct ServiceAccount: Sendable {
     let projectID: String
     let keyID: String

@@ -1,7 +1,7 @@
 import BellhopRules
 import Cryptography
 
-/// A browser's subscription, including its private key, which only this process knows.
+/// A browser's subscription, including its private key, which exists only in this process.
 struct BrowserSubscription: Sendable {
     let id: String
     let key: GeneratedKey
