@@ -15,7 +15,9 @@ import Workbench
 struct BacklogBookTests {
     private static let lease = Duration.seconds(60)
 
-    /// Lines of one user each, put into a backlog at these turns, in seconds ago.
+    /// Puts deliveries of one user each into a backlog.
+    ///
+    /// Their turns are the given numbers of seconds ago.
     private static func fill(_ bench: Bench, _ turns: [(user: String, ago: Int, urgency: Int)]) async throws {
         for (number, turn) in turns.enumerated() {
             _ = try await bench.owner.run(
@@ -61,7 +63,7 @@ struct BacklogBookTests {
         lines.map(\.key.notification.recipient.user.text)
     }
 
-    @Test("lines are pulled in the order of their turns, each once, with their attempts, and are then claimed")
+    @Test("deliveries are pulled in the order of their turns, once each, with their attempts, and are then claimed")
     func order() async throws {
         try await Bench.withSchema { bench in
             try await Self.fill(bench, [("late", 10, 1), ("early", 30, 1), ("urgent", 5, 0), ("middle", 20, 1)])
@@ -86,7 +88,7 @@ struct BacklogBookTests {
         }
     }
 
-    @Test("what is settled into a backlog has its turn by its recording, or by the turn that is given")
+    @Test("a delivery settled into a backlog takes its turn from its recording, or from the given turn")
     func turns() async throws {
         try await Bench.withSchema { bench in
             let claim = Claim.fresh
@@ -112,11 +114,11 @@ struct BacklogBookTests {
             let free = "SELECT count(*) FROM deliveries WHERE due_at IS NULL AND claim IS NULL"
             let waiting = try await bench.count(free)
             #expect(waiting == 2)
-            // A resume, or a second copy, finds nothing that is its own.
+            // A resume or a second copy finds no delivery to claim.
             let harvest = try await ledger.claim(records.map(\.key), as: .fresh)
             #expect(harvest.claimed.isEmpty)
             #expect(harvest.leased.isEmpty && harvest.retrying.isEmpty && harvest.locked.isEmpty)
-            // Recorded with another priority: it is that of the place that counts.
+            // The recorded priority differs: the priority of the backlog counts.
             let others = try await Self.pull(bench, 10, .low)
             #expect(others.isEmpty)
             let pulled = try await Self.pull(bench, 10, .normal)
@@ -125,7 +127,7 @@ struct BacklogBookTests {
         }
     }
 
-    @Test("the sweeper, the search for forgotten claims and a late device leave what waits there alone")
+    @Test("the sweeper, the search for forgotten claims and a late device ignore deliveries in a backlog")
     func leftAlone() async throws {
         try await Bench.withSchema { bench in
             try await Self.fill(bench, [("u1", 86_400, 1)])
@@ -144,7 +146,7 @@ struct BacklogBookTests {
         }
     }
 
-    @Test("what a pull has claimed is found again under its claim, and nothing of another's")
+    @Test("the deliveries of a pull are found again under its claim, and no others")
     func regaining() async throws {
         try await Bench.withSchema { bench in
             try await Self.fill(bench, [("u1", 30, 1), ("u2", 20, 1), ("u3", 10, 1)])
@@ -169,7 +171,7 @@ struct BacklogBookTests {
         }
     }
 
-    @Test("the lines of a digest are pulled together, whatever the limit and their priorities; others stay")
+    @Test("a digest's deliveries are pulled together, despite the limit and their priorities, and others stay")
     func digests() async throws {
         try await Bench.withSchema { bench in
             try await Self.fill(bench, [("u1", 20, 1), ("u1", 20, 2), ("u1", 20, 1), ("u2", 20, 1), ("u3", 10, 1)])
@@ -190,7 +192,7 @@ struct BacklogBookTests {
         }
     }
 
-    @Test("whoever tries a breaker gets a line of a device that was reached, else any of the first and the last")
+    @Test("a probe gets a delivery of a reached device, otherwise any of the first and the last")
     func scout() async throws {
         try await Bench.withSchema { bench in
             let strangers = (0..<60).map { (user: "stranger", ago: 100 - $0, urgency: 1) }
@@ -213,13 +215,13 @@ struct BacklogBookTests {
                 let turns = scout.compactMap(\.queuedAt)
                 ages.formUnion(turns.map { (Letters.now.microseconds - $0.microseconds) / 1_000_000 })
             }
-            // Of sixty, none but from the ends, and from both.
+            // Of sixty deliveries only those at the ends are taken, and from both ends.
             let (oldest, newest) = (ages.max() ?? 0, ages.min() ?? 0)
             #expect(oldest - newest > 30)
         }
     }
 
-    @Test("while one pulls from a backlog another is told so, and takes nothing out of its turn")
+    @Test("a second pull from a backlog is reported as busy and takes nothing while the first runs")
     func oneAtATime() async throws {
         try await Bench.withSchema { bench in
             try await Self.fill(bench, [("u1", 30, 1)])
@@ -237,7 +239,7 @@ struct BacklogBookTests {
         }
     }
 
-    @Test("one statement tells who is first in each backlog, from a turn on or from the beginning")
+    @Test("one statement returns the first delivery of each backlog, from a turn or from the beginning")
     func heads() async throws {
         try await Bench.withSchema { bench in
             try await Self.fill(bench, [("u1", 3_600, 1), ("u2", 60, 1)])
@@ -255,12 +257,12 @@ struct BacklogBookTests {
         }
     }
 
-    @Test("what waits for an outlet that nobody has is named, and decided anew when it has waited for long")
+    @Test("the backlog of an unused outlet is named, and its deliveries are decided again after a long wait")
     func unserved() async throws {
         try await Bench.withSchema { bench in
             try await Self.fill(bench, [("u1", 3_600, 1), ("u2", 60, 1)])
             try await Self.fill(bench, [("u3", 3_600, 1)])
-            // One was recorded long ago, and put there just now.
+            // One was recorded long ago and has been put there just now.
             _ = try await bench.owner.run(
                 """
                 UPDATE deliveries SET outlet = 'drop/gone', updated_at = CASE user_id WHEN 'u1' THEN queued_at ELSE now() END
@@ -278,7 +280,7 @@ struct BacklogBookTests {
         }
     }
 
-    @Test("a backlog's name is read as it is written, and what no program of ours wrote is none")
+    @Test("a backlog's name is parsed as written, and a name that no program of Bellhop writes is rejected")
     func names() throws {
         for name in ["drop/fcm", "drop/fcm/ios", "drop/email"] {
             #expect(BacklogKey(name)?.text == name)

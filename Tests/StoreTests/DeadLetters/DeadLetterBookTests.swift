@@ -12,7 +12,7 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct DeadLetterBookTests {
-    @Test("the letter of a redelivered message counts as a copy of the one that is filed")
+    @Test("the dead letter of a redelivered message counts as a copy of the stored one")
     func repeated() async throws {
         try await Bench.withSchema { bench in
             let file = DeadLetterBook(pool: bench.pool)
@@ -23,7 +23,7 @@ struct DeadLetterBookTests {
         }
     }
 
-    @Test("a letter that comes behind the one its redelivered message brought counts as a copy of that")
+    @Test("a dead letter that arrives after its redelivered copy counts as a copy of that item")
     func overtaken() async throws {
         try await Bench.withSchema { bench in
             let file = DeadLetterBook(pool: bench.pool)
@@ -34,7 +34,7 @@ struct DeadLetterBookTests {
         }
     }
 
-    @Test("another message of the same content is an item of its own, also behind a redelivered one")
+    @Test("another message with the same content is a separate item, even after a redelivered one")
     func another() async throws {
         try await Bench.withSchema { bench in
             let file = DeadLetterBook(pool: bench.pool)
@@ -45,7 +45,7 @@ struct DeadLetterBookTests {
         }
     }
 
-    @Test("the same letter again changes nothing")
+    @Test("the same dead letter again changes nothing")
     func same() async throws {
         try await Bench.withSchema { bench in
             let file = DeadLetterBook(pool: bench.pool)
@@ -61,7 +61,7 @@ struct DeadLetterBookTests {
         try await bench.column("SELECT dead_id || ' ' || copies FROM dead_letters ORDER BY dead_id")
     }
 
-    /// All of the same content.
+    /// Makes dead letters that all have the same content.
     private func letter(_ id: String, failedAt: Int64, redelivered: Bool = false) -> DeadLetterItem {
         var item = DeadLetterItem(
             id,

@@ -12,7 +12,7 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct DeadLetterDeskTests {
-    @Test("the filters combine, and mean the same in a count, a list and in groups")
+    @Test("filters combine and select the same items in a count, a list and groups")
     func filters() async throws {
         try await Desk.with(Self.mixed) { desk in
             let all = DeadLetterFilter()
@@ -55,7 +55,7 @@ struct DeadLetterDeskTests {
         }
     }
 
-    @Test("a group tells its latest error, its users, and the hours in which it failed")
+    @Test("a group shows its latest error, its users and the hours of its failures")
     func groups() async throws {
         let letters = [
             Letters.rejected("a", user: "u1", error: "item 1 of 'x'", failedAt: Letters.ago(7_300)),
@@ -77,7 +77,7 @@ struct DeadLetterDeskTests {
         }
     }
 
-    @Test("a discard sets aside exactly what is meant, a restore takes it back, and both are in history and audit")
+    @Test("a discard affects exactly the selected items, a restore reverts it, and history and audit record both")
     func discardAndRestore() async throws {
         try await Desk.with(Self.mixed) { desk in
             let ada = DeskOperator(name: "ada", because: "a test of theirs")
@@ -101,7 +101,7 @@ struct DeadLetterDeskTests {
         }
     }
 
-    @Test("of more items than were agreed to, none is changed and nothing is written down")
+    @Test("an action on more items than agreed changes no item and writes no audit record")
     func moreThanAgreed() async throws {
         try await Desk.with(Self.mixed) { desk in
             let outcome = try await desk.perform(
@@ -117,7 +117,7 @@ struct DeadLetterDeskTests {
         }
     }
 
-    @Test("an item is found by the beginning of its id, whatever characters that has")
+    @Test("an item is found by the beginning of its id, whatever characters it contains")
     func beginnings() async throws {
         let letters = ["a%b-1", "a%c-2", "a_b-3"].map { Letters.rejected($0) }
         try await Desk.with(letters) { desk in
@@ -130,7 +130,7 @@ struct DeadLetterDeskTests {
         }
     }
 
-    @Test("the audit can be added to and read, and neither changed nor deleted")
+    @Test("the audit can be read and extended, but not changed or deleted")
     func auditOnlyGrows() async throws {
         try await Bench.withSchema { bench in
             let admin = try Bench.makePool(setUp: bench.namespace.setUp(as: .admin))
@@ -156,7 +156,7 @@ struct DeadLetterDeskTests {
     ]
 }
 
-/// A desk with some items on it.
+/// Operator access to a database with some stored items.
 enum Desk {
     static func with(
         _ letters: [DeadLetterItem],

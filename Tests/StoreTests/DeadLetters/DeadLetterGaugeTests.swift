@@ -12,7 +12,7 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct DeadLetterGaugeTests {
-    /// Five open items of each kind, and of one kind very many.
+    /// Stores five open items of each kind, and `Crowd.size` items of some kinds.
     private static func flood(_ bench: Bench) async throws {
         try await Crowd.stopCounting(in: bench)
         _ = try await bench.owner.run(
@@ -31,7 +31,7 @@ struct DeadLetterGaugeTests {
         )
     }
 
-    @Test("of many open items only so many are read, and what there are few of is counted all the same")
+    @Test("the gauge reads a bounded number of open items and still counts the small groups")
     func bounded() async throws {
         try await Bench.withSchema { bench in
             try await Self.flood(bench)
@@ -48,7 +48,7 @@ struct DeadLetterGaugeTests {
                     "sub too-large 5",
                 ]
             )
-            // What is oldest of an app is found without reading the others.
+            // The oldest item of an app is found without reading the others.
             let age = try #require(gauge.oldestAge)
             #expect(age >= Double(Crowd.size))
             #expect(read - before < 1000)

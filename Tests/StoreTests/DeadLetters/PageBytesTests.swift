@@ -12,12 +12,12 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct PageBytesTests {
-    /// Two of 3 MiB fit into a page, the one of 9 MiB fits into none.
+    /// Two bodies of 3 MiB fit into a page; the body of 9 MiB exceeds every page.
     private static let letters = [3, 3, 3, 9, 1].enumerated().map { number, size in
         Letters.rejected("l\(number)", body: String(repeating: "x", count: size << 20))
     }
 
-    @Test("whoever goes through all letters gets as many at a time as fit, and one at least")
+    @Test("each page of dead letters holds as many as fit, and at least one")
     func desk() async throws {
         try await Desk.with(Self.letters) { desk in
             var pages: [[String]] = []
@@ -36,7 +36,7 @@ struct PageBytesTests {
         }
     }
 
-    @Test("a replay takes as many as fit at a time")
+    @Test("a replay takes as many dead letters at a time as fit")
     func replay() async throws {
         try await Bench.withSchema { bench in
             _ = try await DeadLetterBook(pool: bench.pool).file(Self.letters)

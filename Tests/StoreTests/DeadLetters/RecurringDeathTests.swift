@@ -11,7 +11,7 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct RecurringDeathTests {
-    @Test("what has no name of its own is one item, which counts its deaths and opens again after a discard")
+    @Test("a dead letter without an id is one item that counts its copies and reopens after a discard")
     func recurring() async throws {
         try await Bench.withSchema { bench in
             let file = DeadLetterBook(pool: bench.pool)
@@ -32,7 +32,7 @@ struct RecurringDeathTests {
         }
     }
 
-    @Test("letters that were handed out before count as many as came side by side, and once however often they come")
+    @Test("redelivered dead letters count as the copies of one batch, and a repeated batch adds none")
     func again() async throws {
         try await Bench.withSchema { bench in
             let file = DeadLetterBook(pool: bench.pool)
@@ -43,7 +43,7 @@ struct RecurringDeathTests {
         }
     }
 
-    @Test("a redelivered message is a copy of an item that waits, and a new item where that was closed before it died")
+    @Test("a redelivered message is a copy of an open item, and a new item if that was closed before the failure")
     func behindClosed() async throws {
         try await Bench.withSchema { bench in
             let file = DeadLetterBook(pool: bench.pool)

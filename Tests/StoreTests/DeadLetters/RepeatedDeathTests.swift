@@ -12,7 +12,7 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct RepeatedDeathTests {
-    @Test("a delivery that dies again after more attempts is the same item, one death older, with its earlier error")
+    @Test("a delivery that fails again after more attempts stays one item and keeps its earlier error in the history")
     func delivery() async throws {
         try await Bench.withSchema { bench in
             let file = DeadLetterBook(pool: bench.pool)
@@ -21,7 +21,7 @@ struct RepeatedDeathTests {
             #expect(found1 == 1)
             let found2 = try await file.file([Letters.delivery(key, attempts: 3, reason: "payload-refused")])
             #expect(found2 == 0)
-            // The clerk's own redeliveries of both letters.
+            // The filer receives both dead letters again.
             let found3 = try await file.file([Letters.delivery(key, attempts: 2), Letters.delivery(key, attempts: 3)])
             #expect(found3 == 0)
             let items = try await bench.column(
@@ -33,7 +33,7 @@ struct RepeatedDeathTests {
         }
     }
 
-    @Test("a replayed message that dies again opens its item, once for each round whatever comes twice")
+    @Test("a replayed message that fails again reopens its item once per round, despite duplicates")
     func message() async throws {
         try await Bench.withSchema { bench in
             let file = DeadLetterBook(pool: bench.pool)
@@ -55,7 +55,7 @@ struct RepeatedDeathTests {
         }
     }
 
-    @Test("a message that was replayed straight from the queue and dies again is filed under its first name")
+    @Test("a message replayed straight from the queue that fails again is stored under its first id")
     func unfiled() async throws {
         try await Bench.withSchema { bench in
             var letter = Letters.rejected("a-2")
@@ -70,7 +70,7 @@ struct RepeatedDeathTests {
         }
     }
 
-    @Test("an item that was set aside opens again when it dies again: no new failure hides behind a discard")
+    @Test("a discarded item reopens when it fails again, so that a discard hides no new failure")
     func discarded() async throws {
         try await Bench.withSchema { bench in
             let file = DeadLetterBook(pool: bench.pool)
@@ -83,7 +83,7 @@ struct RepeatedDeathTests {
         }
     }
 
-    @Test("two letters about one delivery in one batch are one item")
+    @Test("two dead letters about one delivery in one batch are one item")
     func inOneBatch() async throws {
         try await Bench.withSchema { bench in
             let file = DeadLetterBook(pool: bench.pool)

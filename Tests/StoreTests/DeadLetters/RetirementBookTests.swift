@@ -13,7 +13,7 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct RetirementBookTests {
-    @Test("only what is resolved or discarded, old and exported goes, and the audit says how many")
+    @Test("only old exported items that are resolved or discarded are deleted, and the audit records the count")
     func deletes() async throws {
         try await prepared { bench in
             let retention = try #require(DeadLetterRetention("30d"))
@@ -26,7 +26,7 @@ struct RetirementBookTests {
         }
     }
 
-    @Test("the explicit word lets go what no export has written out; open items stay all the same")
+    @Test("the option `unexported` also deletes items without an export, but no open items")
     func unexported() async throws {
         try await prepared { bench in
             let retention = try #require(DeadLetterRetention("30d,unexported"))

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Workbench
 
-/// What looks at the queues of due things cost while the server may remove nothing that has been taken from them.
+/// The cost of polling due rows while the server cannot remove entries of rows that were taken.
 @Suite(
     "Due things beside a long transaction",
     .inTurn,
@@ -13,12 +13,12 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct DeadEntriesTests {
-    /// A queue, as the duty that empties it sees it.
+    /// A queue, as its duty uses it.
     struct Queue: CustomTestStringConvertible, Sendable {
         let table: String
-        /// Puts lines into it that came due an hour ago, from the number `$1` to `$2`.
+        /// Inserts rows that came due an hour ago, numbered from `$1` to `$2`.
         let fill: Statement
-        /// Does with what is due what comes of it in the end.
+        /// Gives the due rows their final state.
         let settle: Statement
         let take: @Sendable (PostgresPool, Duration) async throws -> Int
 
@@ -115,7 +115,7 @@ struct DeadEntriesTests {
             ),
         ] as [Queue]
 
-    /// What a look that may go back so far reads of a queue in which nothing is due.
+    /// Returns the number of rows that a poll over `span` reads from a queue in which nothing is due.
     private static func reads(_ queue: Queue, _ span: Duration, _ pool: PostgresPool, _ bench: Bench) async throws
         -> Int
     {
@@ -134,7 +134,7 @@ struct DeadEntriesTests {
         try await Bench.withSchema { bench in
             try await Crowd.stopCounting(in: bench)
             let pool = try StatementTour.pool(on: bench)
-            // An open cursor keeps what it could still see, as a backup does.
+            // An open cursor keeps every row that it can still see, as a backup does.
             try await RowLock.hold(on: bench, "DECLARE backup CURSOR FOR SELECT 1") {
                 var near: [Int] = []
                 var whole: [Int] = []
@@ -144,7 +144,8 @@ struct DeadEntriesTests {
                     try await bench.owner.withConnection { (connection) throws(PostgresError) in
                         _ = try connection.run(queue.fill, range)
                         _ = try connection.run(queue.settle)
-                        // So that what this has read is not taken for what a look reads.
+                        // Reports the statistics of this session now, so that they are not counted with those of the
+                        // poll.
                         _ = try connection.run("SELECT pg_stat_force_next_flush() IS NULL")
                         _ = try connection.run("SELECT 1 AS pg_stat")
                     }
@@ -152,7 +153,7 @@ struct DeadEntriesTests {
                     whole.append(try await Self.reads(queue, DueLook.whole, pool, bench))
                 }
                 #expect(near.allSatisfy { $0 < 50 })
-                // What is dead lies there, and is read by whoever begins before it.
+                // The dead entries are still there, and a poll from before them reads them.
                 #expect(whole[0] > 900)
                 #expect(whole[1] > 3_900)
                 _ = try await bench.owner.run(queue.fill, [.integer(90_000), .integer(90_000)])
@@ -165,7 +166,7 @@ struct DeadEntriesTests {
         }
     }
 
-    @Test("what came due while its batch was held is due when it is written")
+    @Test("a delivery that came due while its batch was held is due when it is written")
     func heldBatch() async throws {
         try await Bench.withSchema { bench in
             var records = try bench.records(id: "e1", users: ["u1"], title: "Hei")

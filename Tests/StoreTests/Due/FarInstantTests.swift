@@ -11,13 +11,13 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct FarInstantTests {
-    /// What a clock that was two years ahead has left in one place, beside what a right one has left there.
+    /// Rows in one place that a clock two years ahead has written, together with rows of a correct clock.
     struct Case: Sendable, CustomTestStringConvertible {
         let place: FarInstantBook.Place
         let rows: String
-        /// Counts what would still wait for years.
+        /// Counts the rows that would wait for years.
         let far: String
-        /// Counts what was right, and is as it was.
+        /// Counts the correct rows that are unchanged.
         let right: String
 
         var testDescription: String { place.rawValue }
@@ -150,7 +150,7 @@ struct FarInstantTests {
         }
     }
 
-    @Test("a wrong event is found behind any number of events that are planned far ahead, each look at a few of them")
+    @Test("a wrong event is found behind any number of events planned far ahead, a few per poll")
     func behindManyEvents() async throws {
         try await Bench.withSchema { bench in
             _ = try await bench.owner.run(
@@ -171,7 +171,7 @@ struct FarInstantTests {
         }
     }
 
-    @Test("a clock that is behind sets nothing back, though all that was ever written lies ahead of it")
+    @Test("a clock that is behind resets nothing, even if all stored times are ahead of it")
     func behind() async throws {
         try await Bench.withSchema { bench in
             _ = try await bench.owner.run("UPDATE schema_migrations SET applied_at = now() + interval '1 year'")
@@ -213,7 +213,7 @@ struct FarInstantTests {
         }
     }
 
-    @Test("what was handed over at an instant ahead is taken again", arguments: ["events", "badge_updates"])
+    @Test("rows released at an instant ahead are taken again", arguments: ["events", "badge_updates"])
     func handedOver(table: String) async throws {
         try await Bench.withSchema { bench in
             _ = try await bench.owner.run(

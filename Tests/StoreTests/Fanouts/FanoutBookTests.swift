@@ -15,7 +15,7 @@ import Workbench
 struct FanoutBookTests {
     private static let mine = Claim.fresh
 
-    /// Keeps an event for the followers of a topic, or for everyone.
+    /// Stores an event for the followers of a topic, or for everyone.
     private static func keep(_ id: String, to audience: String = #"{"topic":"venue:1"}"#, in bench: Bench) async throws
         -> PlannedEvent
     {
@@ -37,7 +37,7 @@ struct FanoutBookTests {
         )
     }
 
-    /// Opens the fan-out of an event to so many followers, seven to a page, and returns its first page.
+    /// Opens the fan-out of an event to the given followers, seven per page, and returns its first page.
     private static func open(
         for users: ClosedRange<Int>,
         in bench: Bench
@@ -57,7 +57,7 @@ struct FanoutBookTests {
         try await book.take(page, as: claim, redelivered: redelivered)
     }
 
-    /// Goes through a whole fan-out, and returns who was on its pages, page by page.
+    /// Processes a whole fan-out and returns the users of its pages, page by page.
     private static func walk(_ book: FanoutBook, _ first: [FanoutPage]) async throws -> [[String]] {
         var (waiting, pages): ([FanoutPage], [[String]]) = (first, [])
         while !waiting.isEmpty {
@@ -75,7 +75,7 @@ struct FanoutBookTests {
         return pages
     }
 
-    @Test("every follower of the moment is on one page; who follows later is on none, and who has left is on none")
+    @Test("every current follower is on one page, and later and former followers are on none")
     func wholeAudience() async throws {
         try await Bench.withSchema { bench in
             try await Self.follow(1...100, in: bench)
@@ -84,7 +84,7 @@ struct FanoutBookTests {
             let plan = try await Self.keep("e", in: bench)
             let opened = try await book.open([plan])
             #expect(opened.map(\.count) == [1])
-            // As if they had come to follow while it went on.
+            // These users follow while the fan-out runs.
             try await Self.follow(101...120, in: bench)
             _ = try await bench.owner.run("UPDATE follows SET removed_at = now() WHERE user_id IN ('u050', 'u099')")
             let pages = try await Self.walk(book, try #require(opened.first))
@@ -98,7 +98,7 @@ struct FanoutBookTests {
         }
     }
 
-    @Test("a repeat of the event opens nothing anew; it names the pages which nobody has taken")
+    @Test("a repeat of the event opens no second fan-out and names the pages that no worker has taken")
     func repeats() async throws {
         try await Bench.withSchema { bench in
             try await Self.follow(1...20, in: bench)
@@ -109,14 +109,14 @@ struct FanoutBookTests {
             let first = try #require(copies.first)
             #expect(try await book.open([plan]) == [first])
             _ = try await Self.walk(book, first)
-            // However late a copy comes, and whoever follows by then.
+            // A late copy has no effect, even if there are new followers.
             try await Self.follow(21...30, in: bench)
             #expect(try await book.open([plan]).map(\.count) == [0])
             #expect(try await bench.count("SELECT count(*) FROM fanouts") == 1)
         }
     }
 
-    @Test("an event for everyone is for whoever was known at that moment; one for nobody is finished, too")
+    @Test("an event for everyone reaches the users known at its start, and an event without users finishes")
     func everyone() async throws {
         try await Bench.withSchema { bench in
             let book = FanoutBook(pool: bench.pool, usersPerPage: 7)
@@ -136,7 +136,7 @@ struct FanoutBookTests {
         }
     }
 
-    @Test("a page has one owner, unless its message comes back; it ends once, and is over from then on")
+    @Test("a page has one owner unless its message is redelivered, ends once and stays closed")
     func twice() async throws {
         try await Bench.withSchema { bench in
             let (book, page) = try await Self.open(for: 1...100, in: bench)
@@ -145,7 +145,7 @@ struct FanoutBookTests {
             // Another copy of its message.
             let other = Claim.fresh
             guard case .over = try await Self.take(page, book, as: other) else { throw BenchError("two have it") }
-            // The answer of the commit was lost; so are, for all that is known, the messages of the other pages.
+            // The commit's response was lost, and perhaps also the messages of the other pages.
             guard case .open(let again) = try await Self.take(page, book) else { throw BenchError("it is not open") }
             #expect(again.further.map(\.page).sorted() == [1, 2, 3])
             let heir = try await Self.take(page, book, as: other, redelivered: true)
@@ -154,7 +154,7 @@ struct FanoutBookTests {
             var tally = PageTally()
             tally.users = 7
             #expect(try await book.finish(page, tally).map(\.page) == [4])
-            // Whoever ended it may have died before it published the next one.
+            // The worker that finished it may have died before it published the next page.
             #expect(Set(try await book.finish(page, tally).map(\.page)) == [1, 2, 3, 4])
             #expect(Set(try await book.untaken(of: page.fanout).map(\.page)) == [1, 2, 3, 4])
             guard case .over = try await Self.take(page, book) else { throw BenchError("the page is open") }
@@ -162,7 +162,7 @@ struct FanoutBookTests {
         }
     }
 
-    @Test("a page that has been too much for many pauses its fan-out; resumed, it gets as many tries again")
+    @Test("a page that fails repeatedly pauses its fan-out and gets as many attempts again after a resume")
     func poison() async throws {
         try await Bench.withSchema { bench in
             let (book, page) = try await Self.open(for: 1...3, in: bench)
@@ -178,7 +178,7 @@ struct FanoutBookTests {
         }
     }
 
-    @Test("putting a page back leaves it taken if another batch has taken it meanwhile")
+    @Test("returning a page leaves it taken if another batch has taken it meanwhile")
     func latePutBack() async throws {
         try await Bench.withSchema { bench in
             let (book, page) = try await Self.open(for: 1...3, in: bench)
@@ -197,7 +197,7 @@ struct FanoutBookTests {
         }
     }
 
-    @Test("a page that merely waits is handed over ever later")
+    @Test("a waiting page is released at increasing intervals")
     func waiting() async throws {
         try await Bench.withSchema { bench in
             try await Self.follow(1...3, in: bench)
@@ -226,7 +226,7 @@ struct FanoutBookTests {
         }
     }
 
-    @Test("what was kept can be worded again, however large it is and however its numbers are written")
+    @Test("a stored event can be written out again, whatever its size and its number formats")
     func large() async throws {
         try await Bench.withSchema { bench in
             let numbers = Array(repeating: "1e300", count: 40_000).joined(separator: ",")
@@ -244,7 +244,7 @@ struct FanoutBookTests {
         }
     }
 
-    @Test("a paused fan-out gives no page out; resumed, its pages are handed over; cancelled, it plans no more")
+    @Test("a paused fan-out releases no page, a resumed one releases its pages, and a cancelled one plans none")
     func pause() async throws {
         try await Bench.withSchema { bench in
             let (book, first) = try await Self.open(for: 1...100, in: bench)
@@ -252,13 +252,13 @@ struct FanoutBookTests {
                 case .open = try await Self.take(beside, book)
             else { throw BenchError("the page is not open") }
             try await book.pause(first, because: "unknown-type")
-            // In hand, and found wanting for the same reason: it waits like the others, and no longer.
+            // The page is taken and pauses for the same reason: it waits like the others, and no longer.
             try await book.pause(beside, because: "unknown-type")
             for page in open.further {
                 guard case .over = try await Self.take(page, book) else { throw BenchError("a page is open") }
             }
             #expect(try await bench.column("SELECT state || ' ' || trouble FROM fanouts") == ["paused unknown-type"])
-            // What was in hand is finished; the page that takes its place waits like the others.
+            // The taken page finishes; the page that follows it waits like the others.
             #expect(try await book.finish(first, PageTally()).isEmpty)
             #expect(try await book.takeForgotten(atMost: 10, lostAfter: .zero).isEmpty)
             let desk = DeskOperator(name: "ada", because: "a test")
@@ -277,7 +277,7 @@ struct FanoutBookTests {
         }
     }
 
-    @Test("what was cancelled before it came is not expanded")
+    @Test("an event that was cancelled before it arrived is not expanded")
     func cancelled() async throws {
         try await Bench.withSchema { bench in
             let plan = try await Self.keep("e", in: bench)

@@ -13,12 +13,12 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct FanoutDeskTests {
-    @Test("what is left is who follows beyond the planned pages, and who is on the pages that are not finished")
+    @Test("the remaining users are the followers beyond the planned pages and the users of unfinished pages")
     func left() async throws {
         try await Bench.withSchema { bench in
             try await bench.addFollowers(100)
             _ = try await bench.addFanout("e1", users: 40, plannedTo: "u00060", planned: [true])
-            // Its page is of everybody beyond the fortieth up to the sixtieth.
+            // Its page covers the users after the 40th, up to the 60th.
             _ = try await bench.owner.run("UPDATE fanout_pages SET after = 'u00040'")
             let found = try await Self.desk(bench).latest(FanoutFilter(), atMost: 10)
             #expect(found.map(\.left) == [60])
@@ -30,7 +30,7 @@ struct FanoutDeskTests {
         }
     }
 
-    @Test("of everyone the recipients are counted, and nobody is left behind the last planned page")
+    @Test("an event for everyone counts recipients, and none remain after the last planned page")
     func everyone() async throws {
         try await Bench.withSchema { bench in
             try await bench.addFollowers(30, topic: nil)
@@ -44,7 +44,7 @@ struct FanoutDeskTests {
         }
     }
 
-    @Test("counting stops, and says that there may be more")
+    @Test("the count stops at its limit and reports that there may be more")
     func capped() async throws {
         try await Bench.withSchema { bench in
             try await bench.addFollowers(10_002)
@@ -56,7 +56,7 @@ struct FanoutDeskTests {
         }
     }
 
-    @Test("what can go on comes first, then the latest")
+    @Test("unfinished fan-outs come first, then the latest")
     func order() async throws {
         try await Bench.withSchema { bench in
             for (event, state) in [("e1", FanoutState.paused), ("e2", .finished), ("e3", .running), ("e4", .cancelled)]
@@ -71,7 +71,7 @@ struct FanoutDeskTests {
         }
     }
 
-    @Test("a pause and a resume change what they can act upon, and the rate counts anew from the resume")
+    @Test("pause and resume change only fan-outs that allow it, and the rate is measured from the resume")
     func pausing() async throws {
         try await Bench.withSchema { bench in
             let desk = try Self.desk(bench)
@@ -101,7 +101,7 @@ struct FanoutDeskTests {
         }
     }
 
-    @Test("more than was agreed to changes nothing, and leaves no word in the audit")
+    @Test("an action on more fan-outs than agreed changes nothing and writes no audit record")
     func agreed() async throws {
         try await Bench.withSchema { bench in
             _ = try await bench.addFanout("e1")
@@ -113,7 +113,7 @@ struct FanoutDeskTests {
         }
     }
 
-    @Test("a cancel drops the pages that nobody has taken, and leaves the one in a worker's hand to its end")
+    @Test("a cancel drops pages that no worker has taken and lets the taken page finish")
     func cancelling() async throws {
         try await Bench.withSchema { bench in
             try await bench.addFollowers(10)
@@ -133,7 +133,7 @@ struct FanoutDeskTests {
         }
     }
 
-    @Test("a page of a cancelled fan-out whose worker died goes with the message that brings it again")
+    @Test("a page of a cancelled fan-out whose worker died is deleted when its message is redelivered")
     func cancelledPage() async throws {
         try await Bench.withSchema { bench in
             let number = try await bench.addFanout("e1", state: .cancelled, planned: [true])
@@ -147,7 +147,7 @@ struct FanoutDeskTests {
         }
     }
 
-    @Test("a cancel beside a worker that plans at this moment waits for it, and drops what it has planned")
+    @Test("a cancel waits for a worker that plans pages and drops those pages")
     func cancellingBesideAWorker() async throws {
         try await Bench.withSchema { bench in
             let number = try await bench.addFanout("e1", plannedTo: "u00005")
@@ -169,7 +169,7 @@ struct FanoutDeskTests {
         }
     }
 
-    @Test("the gauge tells apps and states apart, and for how long the slowest has stood still")
+    @Test("the gauge separates apps and states and shows the longest stall")
     func gauge() async throws {
         try await Bench.withSchema { bench in
             for (event, state) in [("e1", FanoutState.running), ("e2", .running), ("e3", .paused), ("e4", .finished)] {
@@ -199,6 +199,6 @@ struct FanoutDeskTests {
           AND pid <> pg_backend_pid()
         """
 
-    /// The owner's rights stand for those of an admin.
+    /// Returns the operator's access with the owner's rights in place of an admin's.
     private static func desk(_ bench: Bench) throws -> FanoutDesk { FanoutDesk(pool: bench.owner) }
 }

@@ -14,7 +14,7 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct ErasureTests {
-    @Test("what was being written while its user was erased goes with the second turn, which waits for it")
+    @Test("a record that is written during an erasure is deleted by the second pass, which waits for it")
     func inFlight() async throws {
         try await Bench.withSchema { bench in
             let (isOpen, mayEnd) = (Flag(), Flag())
@@ -36,7 +36,7 @@ struct ErasureTests {
             #expect(missed == 1)
             let impatient = try await book.repeatDue(after: .seconds(600), atMost: 10)
             #expect(impatient == 0)
-            // Whatever other tests write at the moment is waited for as well.
+            // The second pass also waits for concurrent writes of other tests.
             try await eventually("it is erased once more") { try await book.repeatDue(after: .zero, atMost: 10) > 0 }
             let left = try await bench.count("SELECT count(*) FROM notifications")
             #expect(left == 0)
@@ -45,14 +45,14 @@ struct ErasureTests {
         }
     }
 
-    @Test("after a restore from another server the second look comes, whatever its transaction was there")
+    @Test("the second pass runs after a restore from another server, whatever transaction number is stored")
     func restored() async throws {
         try await Bench.withSchema { bench in
             let book = ErasureBook(pool: bench.pool)
             let none = try await book.oldest()
             #expect(none == nil)
-            // Some that come from a dump: with the number of a transaction that this server has not come to, and from before
-            // its start.
+            // These rows come from a dump: one has a transaction number that this server has not reached, the other is
+            // older than the server's start.
             for (user, columns) in [
                 ("u1", "now() - interval '5 min', '99999999999'::xid8"),
                 ("u2", "pg_postmaster_start_time() - interval '5 min', pg_snapshot_xmax(pg_current_snapshot())"),
@@ -76,7 +76,7 @@ struct ErasureTests {
         }
     }
 
-    @Test("a letter or a kept event that comes after the erasure is taken in without the person, or not at all")
+    @Test("a dead letter or stored event that arrives after the erasure is stored without the user, or not at all")
     func late() async throws {
         try await Bench.withSchema { bench in
             try await bench.feed([
@@ -91,7 +91,7 @@ struct ErasureTests {
                 "g": #"{"specversion":"1.0","data":{"to":{"users":["u2","u1"]}}}"#,
                 "h": #"{"notifications":[["drop","u1","n"],["drop","u2","n"],["padel","u1","n"]]}"#,
             ]
-            // Refused for want of an app, but that its key begins with one.
+            // Rejected because it names no app; its routing key begins with one.
             let nameless = Letters.rejected("i", reason: "unknown-app", app: nil, body: bodies["a"] ?? "")
             let letters = bodies.map { Letters.rejected($0.key, body: $0.value) } + [nameless]
             _ = try await DeadLetterBook(pool: bench.pool).file(letters)
@@ -113,7 +113,7 @@ struct ErasureTests {
         }
     }
 
-    @Test("a deletion that comes after the word of the person's return silences nobody, in whatever order they come")
+    @Test("a deletion that arrives after the user's return suppresses no notification, in any order")
     func overtaken() async throws {
         func word(_ type: String, _ month: Int) -> String {
             #"{"app":"drop","eventType":"recipient.\#(type)","userId":"u1","sentAtIso":"2026-0\#(month)-01T00:00:00Z"}"#
@@ -126,14 +126,14 @@ struct ErasureTests {
                 for word in words { try await bench.feed([word]) }
                 let returned = try await bench.column("SELECT (returned_at > deleted_at)::text FROM tombstones")
                 #expect(returned == ["true"])
-                // One that does not say when it was said is for who is there now.
+                // An event without a source time is for the current user.
                 try await bench.record(events: ["e"], state: "delivered")
                 #expect(try await bench.column("SELECT event_id FROM notifications") == ["e"])
             }
         }
     }
 
-    @Test("a person who was fed anew keeps the letters that came since, and an old word does not take them")
+    @Test("a user who was fed again keeps later dead letters, and a repeated old deletion removes none")
     func returned() async throws {
         try await Bench.withSchema { bench in
             let deleted =
@@ -166,7 +166,7 @@ struct ErasureTests {
         }
     }
 
-    @Test("a user whose source's clock runs centuries ahead is erased by a deletion of today")
+    @Test("a user whose source's clock is centuries ahead is erased by a deletion of today")
     func clockAhead() async throws {
         try await Bench.withSchema { bench in
             let ahead = #""sentAtIso":"2999-01-01T00:00:00Z""#
@@ -185,7 +185,7 @@ struct ErasureTests {
         }
     }
 
-    @Test("a user who was fed again keeps what is newer than a late deletion, and loses what is older")
+    @Test("a user who was fed again keeps data newer than a late deletion and loses older data")
     func lateDeletion() async throws {
         try await Self.withClient { bench, client in
             try await Self.fill(bench)
@@ -206,7 +206,7 @@ struct ErasureTests {
         }
     }
 
-    @Test("an erased user at the end of a page of a fan-out gives the place to the user before, and no page changes")
+    @Test("an erased user at the end of a fan-out page is replaced by the previous user, and no page changes")
     func boundaries() async throws {
         try await Bench.withSchema { bench in
             _ = try await bench.owner.run(
@@ -239,12 +239,13 @@ struct ErasureTests {
         }
     }
 
-    // MARK: - Material
+    // MARK: - Fixtures
 
     private static let deleted =
         #"{"app":"drop","eventType":"recipient.deleted","userId":"u1","sentAtIso":"2026-02-01T00:00:00Z"}"#
 
-    /// How many tables have a row of the user's, as 0 or 1 so that it does not hang on how many they are.
+    /// The query of whether any table has a row of the user: 1 if so, else 0, so that the result does not depend on the
+    /// number of rows.
     private static let owned = """
         SELECT least(1, (SELECT count(*) FROM inbox) + (SELECT count(*) FROM ledger) + (SELECT count(*) FROM recipients)
             + (SELECT count(*) FROM notification_preferences) + (SELECT count(*) FROM push_subscriptions)
@@ -252,7 +253,7 @@ struct ErasureTests {
             + (SELECT count(*) FROM badge_updates) + (SELECT count(*) FROM people) + (SELECT count(*) FROM erasures))::text
         """
 
-    /// What the app's servers said of the user in January, and a notification, a letter and a badge of today.
+    /// Feeds data of January about the user, and adds a notification, a dead letter and a badge of today.
     private static func fill(_ bench: Bench) async throws {
         let january = #""app":"drop","userId":"u1","sentAtIso":"2026-01-01T00:00:00Z""#
         try await bench.feed([
@@ -266,7 +267,7 @@ struct ErasureTests {
         _ = try await DeadLetterBook(pool: bench.pool).file([Letters.rejected("a", body: #"{"to":{"user":"u1"}}"#)])
     }
 
-    /// The client of the user, who has heard nothing of a deletion, says something of every kind.
+    /// Sends an update of every kind as the user's client, which has not learned of a deletion.
     private static func speak(_ client: ReaderDesk) async throws {
         let reader = RecipientKey(
             app: try #require(AppID(validating: "drop")),
@@ -286,7 +287,7 @@ struct ErasureTests {
         }
     }
 
-    /// With the rights of the API, and a token that was issued long ago.
+    /// Runs a body with the rights of the API and a token that was issued long ago.
     private static func withClient(_ body: (Bench, ReaderDesk) async throws -> Void) async throws {
         try await Bench.withSchema { bench in
             let pool = try Bench.makePool(setUp: bench.namespace.setUp(as: .api))
@@ -311,7 +312,7 @@ struct ErasureTests {
         """
 }
 
-/// Raised on one thread and waited for on another, which it may block.
+/// A flag that one thread raises; another thread waits for it and may block.
 private final class Flag: Sendable {
     private let raised = Mutex(false)
 
@@ -325,7 +326,7 @@ private final class Flag: Sendable {
 }
 
 extension Bench {
-    /// The second look; it waits for whatever other tests write at the moment.
+    /// Runs the second pass, which waits for concurrent writes of other tests.
     fileprivate func eraseOnceMore() async throws {
         let book = ErasureBook(pool: pool)
         try await eventually("it is erased once more") { try await book.repeatDue(after: .zero, atMost: 10) > 0 }

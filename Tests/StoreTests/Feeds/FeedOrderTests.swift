@@ -12,11 +12,11 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct FeedOrderTests {
-    /// One batch that says everything of its users, the first of them first.
+    /// Returns a batch with messages of every kind about the users, in their order.
     private static func batch(_ users: [String], round: Int) throws -> [FeedEntry] {
         var words: [String] = []
         for (place, user) in users.enumerated() {
-            // The later word is said first, so that each user's words fall into several rounds.
+            // The later message comes first, so that each user's messages fall into several rounds.
             let time = "2026-03-01T12:\(10 + round % 40):\(10 + place)Z"
             let base = #""app":"drop","userId":"\#(user)","sentAtIso":"\#(time)""#
             words += [
@@ -31,7 +31,7 @@ struct FeedOrderTests {
         return try words.map { FeedEntry(update: try Bench.update($0), arrival: Timestamp(clamping: 0)) }
     }
 
-    @Test("two sessions that feed the same users in opposite orders, and a third that revokes, never deadlock")
+    @Test("two sessions that feed the same users in opposite orders never deadlock with a third that revokes")
     func opposite() async throws {
         try await Bench.withSchema { bench in
             let users = ["a", "b", "c", "d"]
@@ -57,7 +57,7 @@ struct FeedOrderTests {
         }
     }
 
-    /// What so many rounds of something were refused with.
+    /// Runs a body `rounds` times and returns the errors.
     private static func failures(_ rounds: Int, _ body: (Int) async throws -> Void) async -> [String] {
         var failures: [String] = []
         for round in 0..<rounds {
@@ -85,7 +85,7 @@ struct FeedOrderTests {
         }
     }
 
-    @Test("a device that was called dead lives again when it registers anew, though its source's clock is behind")
+    @Test("a revoked device that registers again is restored, even if the clock of its source is behind")
     func slowSource() async throws {
         try await Bench.withSchema { bench in
             func register(_ second: Int) async throws {
@@ -97,7 +97,7 @@ struct FeedOrderTests {
             try await register(1)
             let revoked = try await RevocationBook(pool: bench.pool).revoke(try await Self.devices(bench))
             #expect(revoked == 1)
-            // The database's clock says a later time than any that this source will ever say.
+            // The database's clock is later than every source time of this test.
             try await register(1)
             #expect(try await bench.count(living) == 0)
             try await register(2)

@@ -13,7 +13,7 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct FeedTests {
-    @Test("a recipient keeps what a message does not mention and loses what it sets to null")
+    @Test("a recipient keeps fields that a message omits and loses fields that it sets to null")
     func partialUpdates() async throws {
         try await Bench.withSchema { bench in
             try await bench.feed([
@@ -31,7 +31,7 @@ struct FeedTests {
         }
     }
 
-    @Test("an older word never overwrites a newer one, in whatever order and however split they arrive")
+    @Test("an older update never overwrites a newer one, in any order and any batches")
     func anyOrder() async throws {
         let seed = UInt64.random(in: .min ... .max)
         var chance = SeededChance(seed)
@@ -47,7 +47,7 @@ struct FeedTests {
                     try await bench.feed(Array(part))
                     rest = rest.dropFirst(part.count)
                 }
-                // Everything once more: repeats change nothing.
+                // Every message arrives again: repeats change nothing.
                 try await bench.feed(words.shuffled(using: &chance))
                 let shuffled = try await bench.fedState()
                 #expect(shuffled == inOrder, "seed \(seed)")
@@ -65,7 +65,7 @@ struct FeedTests {
             let ended =
                 "SELECT device_token FROM push_subscriptions WHERE revoke_reason = 'too-many' ORDER BY device_token"
             #expect(try await bench.column(ended) == ["token-0", "token-1", "token-2"])
-            // What the feed says happened long before the cap was applied; a registration of today comes after it.
+            // The source times are long before the limit was applied; a registration of today is later.
             _ = try await bench.pool.run(
                 "UPDATE push_subscriptions SET revoked_at = last_seen_at WHERE revoked_at IS NOT NULL"
             )
@@ -77,7 +77,7 @@ struct FeedTests {
         }
     }
 
-    @Test("a device that has a new token keeps its subscription, in whatever order the two registrations arrive")
+    @Test("a device with a new token keeps its subscription, in either order of the two registrations")
     func rotation() async throws {
         let live = "SELECT device_token FROM push_subscriptions WHERE revoked_at IS NULL"
         let (first, second) = (device("u1", 1, "old"), device("u1", 2, "new", #","replaces":"old""#))
@@ -87,7 +87,7 @@ struct FeedTests {
             try await bench.feed([second])
             #expect(try await bench.column("SELECT id FROM push_subscriptions WHERE device_token = 'new'") == id)
             #expect(try await bench.column(live) == ["new"])
-            // The former token is given out again, to the same person: another device, another subscription.
+            // The former token is registered again by the same user: another device with another subscription.
             try await bench.feed([device("u1", 5, "old")])
             #expect(try await bench.column(live + " ORDER BY 1") == ["new", "old"])
             try await bench.feed([device("u1", 6, "new", #","replaces":"old""#)])
@@ -105,7 +105,7 @@ struct FeedTests {
         }
     }
 
-    @Test("a device that logged out under its new token stays out when the rotation to it is heard only later")
+    @Test("a device that logged out under its new token stays revoked when its rotation arrives later")
     func rotationAfterLogOut() async throws {
         let live = "SELECT device_token FROM push_subscriptions WHERE revoked_at IS NULL"
         let rotated = device("u1", 2, "new", #","replaces":"old""#)
@@ -122,7 +122,7 @@ struct FeedTests {
         }
     }
 
-    @Test("a deletion erases every row of the user and of no one else")
+    @Test("a deletion erases every row of the user and no row of other users")
     func erasure() async throws {
         try await Bench.withSchema { bench in
             for user in ["u1", "u2"] {
@@ -151,7 +151,7 @@ struct FeedTests {
         }
     }
 
-    @Test("what was sent before a deletion does not bring the user back, what was sent after it does")
+    @Test("updates from before a deletion do not restore the user, and later updates do")
     func noResurrection() async throws {
         try await Bench.withSchema { bench in
             try await bench.feed([
@@ -170,7 +170,7 @@ struct FeedTests {
         }
     }
 
-    @Test("a token belongs to the last user who registered it, in whatever order that is heard")
+    @Test("a token belongs to the user who registered it last, in any order of arrival")
     func tokenOwnership() async throws {
         try await Bench.withSchema { bench in
             try await bench.feed([device("u1", 1, "shared"), device("u2", 2, "shared")])
@@ -187,7 +187,7 @@ struct FeedTests {
         }
     }
 
-    @Test("forty users who register one token at once leave one owner")
+    @Test("a token that forty users register concurrently has one owner")
     func tokenRace() async throws {
         try await Bench.withSchema { bench in
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -201,7 +201,7 @@ struct FeedTests {
         }
     }
 
-    @Test("a revocation that overtakes its registration wins, a later registration revives the device")
+    @Test("a revocation that overtakes its registration wins, and a later registration restores the device")
     func revocation() async throws {
         try await Bench.withSchema { bench in
             let revoked =
@@ -216,7 +216,7 @@ struct FeedTests {
         }
     }
 
-    @Test("a message that does not say when it was sent counts from its arrival")
+    @Test("a message without a source time counts from its arrival")
     func arrivalCounts() async throws {
         try await Bench.withSchema { bench in
             let silent = #"{"app":"drop","eventType":"recipient.upserted","userId":"u1","locale":"nb"}"#
@@ -228,7 +228,7 @@ struct FeedTests {
         }
     }
 
-    @Test("rounds hold one word about a user each, oldest first")
+    @Test("each round holds at most one message per user, the oldest first")
     func rounds() throws {
         let entries = try [("u1", 3), ("u2", 1), ("u1", 1), ("u1", 2)].map { user, second in
             let update = try Bench.update(recipient(user, second, #""locale":"nb""#))
@@ -240,7 +240,7 @@ struct FeedTests {
         #expect(rounds == [["u2 1", "u1 1"], ["u1 2"], ["u1 3"]])
     }
 
-    @Test("a message claims no time beyond its arrival but a few minutes, a deletion as little as any other")
+    @Test("the source time of a message, even of a deletion, exceeds its arrival by at most a few minutes")
     func boundedTime() throws {
         let arrival = try #require(Timestamp(validating: at(30)))
         let latest = Timestamp(clamping: arrival.microseconds + FeedEntry.mostAhead.microseconds)
@@ -253,7 +253,7 @@ struct FeedTests {
         #expect(FeedEntry(update: near, arrival: arrival).saidAt == Timestamp(validating: at(59)))
     }
 
-    /// Words about three users and a shared device, each at its own second.
+    /// Messages about three users and a shared device, each with a different second.
     private static let story: [String] = [
         recipient("u1", 1, #""locale":"nb","email":"a@example.com""#),
         device("u1", 2, "tok"),
@@ -275,7 +275,7 @@ struct FeedTests {
 
 // MARK: - Messages
 
-/// The instant `second` seconds into a minute of 2026.
+/// Returns the instant `second` seconds into a minute of 2026.
 private func at(_ second: Int) -> String { "2026-03-01T12:00:\(second < 10 ? "0" : "")\(second)Z" }
 
 private func recipient(_ user: String, _ second: Int, _ fields: String) -> String {
@@ -309,7 +309,9 @@ extension Bench {
         return update
     }
 
-    /// What is in force, in words: tombstones and times of writing are how it came about and stay out.
+    /// Returns the active rows as text.
+    ///
+    /// Tombstones and write times are left out, because they only reflect the order of arrival.
     func fedState() async throws -> [String?] {
         try await column(
             """

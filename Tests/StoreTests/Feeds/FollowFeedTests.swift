@@ -29,7 +29,7 @@ struct FollowFeedTests {
         return #"{"app":"drop","eventType":"subscription.upserted","userId":"u1",\#(device)\#(more)}"#
     }
 
-    /// What a worker finds: role, mute, the subscriptions of the devices that follow; nil for who does not follow.
+    /// Returns the follow as a worker reads it, with role, mute and subscriptions; `nil` if the user does not follow.
     private static func found(_ bench: Bench) async throws -> DecisionFacts.Follow? {
         let key = RecipientKey(
             app: try #require(AppID(validating: "drop")),
@@ -41,7 +41,7 @@ struct FollowFeedTests {
         return follows[FollowKey(key, topic)]?.facts(for: key, with: devices)
     }
 
-    @Test("partial words that come one by one, in any order, leave the same row")
+    @Test("partial updates that arrive one by one, in any order, leave the same row")
     func anyOrder() async throws {
         let words = [
             Self.follow(1, #","token":"t1""#), Self.follow(2, #","role":"owner""#), Self.follow(3, #","muted":true"#),
@@ -66,7 +66,7 @@ struct FollowFeedTests {
         }
     }
 
-    @Test("the database's time of a follow stays as long as it stands, and begins anew with it")
+    @Test("the database's start time of a follow is kept while the follow lasts, and is set again by a new follow")
     func followedAt() async throws {
         try await Bench.withSchema { bench in
             func moveBack() async throws {
@@ -85,7 +85,7 @@ struct FollowFeedTests {
         }
     }
 
-    @Test("a row that a table's owner wrote without account of its parts takes any word about one")
+    @Test("a row that an owner wrote without parts accepts every partial update")
     func bareRow() async throws {
         try await Bench.withSchema { bench in
             _ = try await bench.owner.run(
@@ -101,7 +101,7 @@ struct FollowFeedTests {
         }
     }
 
-    @Test("a device that follows by itself is known by its subscription, also when it gets another token")
+    @Test("a device that follows alone is identified by its subscription, even after its token changes")
     func devices() async throws {
         try await Bench.withSchema { bench in
             try await bench.feed([Self.device("t1", 1), Self.device("t2", 1)])
@@ -127,7 +127,7 @@ struct FollowFeedTests {
         }
     }
 
-    @Test("a word about a follow that is older than the erasure of its user does nothing")
+    @Test("a follow message that is older than its user's erasure has no effect")
     func erased() async throws {
         try await Bench.withSchema { bench in
             try await bench.feed([Self.follow(1), Self.word("recipient.deleted", 5, "")])

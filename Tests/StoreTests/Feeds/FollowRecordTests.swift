@@ -5,9 +5,9 @@ import Workbench
 
 @testable import Store
 
-@Suite("A follow, word by word")
+@Suite("Follow records")
 struct FollowRecordTests {
-    /// What is said of one follow, at its own second each.
+    /// Returns the record of one follow after messages with individual seconds.
     private static func heard(_ words: [(second: Int, word: String)]) throws -> FollowRecord {
         var record: FollowRecord?
         for (second, text) in words {
@@ -19,7 +19,7 @@ struct FollowRecordTests {
         return try #require(record)
     }
 
-    /// As `follow.added "role":"owner"`.
+    /// Parses a message such as `follow.added "role":"owner"`.
     private static func word(_ text: String) throws -> FollowWord {
         let parts = text.split(separator: " ", maxSplits: 1)
         let more = parts.count > 1 ? "," + parts[1] : ""
@@ -33,7 +33,7 @@ struct FollowRecordTests {
         }
     }
 
-    /// Everything but when it began, which is told by the order in which the words came in.
+    /// Returns everything except the start, which depends on the order of arrival.
     private static func state(_ record: FollowRecord) -> [String] {
         let times = [record.wholeSaidAt, record.roleSaidAt, record.mutedSaidAt, record.endSaidAt, record.removedAt]
         let parts = record.parts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
@@ -59,7 +59,7 @@ struct FollowRecordTests {
         ],
     ]
 
-    @Test("words that overtake one another end as they would have in order", arguments: stories)
+    @Test("messages in any order give the result of the correct order", arguments: stories)
     func anyOrder(story: [String]) throws {
         let words = story.enumerated().map { (second: $0.offset + 1, word: $0.element) }
         let expected = Self.state(try Self.heard(words))
@@ -80,7 +80,7 @@ struct FollowRecordTests {
         }
     }
 
-    @Test("of two words of one time the one that is heard last counts")
+    @Test("the message that arrives last wins if two have the same time")
     func sameTime() throws {
         let begun = try Self.heard([(1, "follow.removed"), (1, "follow.added")])
         #expect(begun.removedAt == nil)
@@ -88,7 +88,7 @@ struct FollowRecordTests {
         #expect(ended.removedAt != nil)
     }
 
-    @Test("who follows again begins anew: neither the role nor the mute of before is there")
+    @Test("a new follow starts without the former role and mute")
     func anew() throws {
         let words = [(1, #"follow.added "role":"owner","muted":true"#), (2, "follow.removed"), (3, "follow.added")]
         let record = try Self.heard(words)
@@ -97,7 +97,7 @@ struct FollowRecordTests {
         #expect(record.since == Timestamp(clamping: 3_000_000))
     }
 
-    @Test("the part of one device ends alone, and with the last part the follow")
+    @Test("the part of one device ends alone, and the follow ends with its last part")
     func parts() throws {
         let two = [(1, #"follow.added "token":"a""#), (2, #"follow.added "token":"b""#)]
         #expect(try Self.heard(two).devices?.count == 2)
@@ -110,7 +110,7 @@ struct FollowRecordTests {
         #expect(none.removedAt == Timestamp(clamping: 4_000_000))
     }
 
-    @Test("with all devices is with all devices, whatever is said of one")
+    @Test("a follow with all devices stays complete, whatever messages name one device")
     func whole() throws {
         let words = [(1, "follow.added"), (2, #"follow.added "token":"a""#), (3, #"follow.removed "token":"a""#)]
         let record = try Self.heard(words)
@@ -118,7 +118,7 @@ struct FollowRecordTests {
         #expect(record.removedAt == nil)
     }
 
-    @Test("devices that nobody speaks of any more do not pile up")
+    @Test("parts of devices that no message names any longer are limited in number")
     func bounded() throws {
         let words = (1...100).map { (second: $0, word: #"follow.added "token":"t\#($0)""#) }
         let record = try Self.heard(words)

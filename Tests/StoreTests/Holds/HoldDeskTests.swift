@@ -26,7 +26,7 @@ struct HoldDeskTests {
         return hold
     }
 
-    /// A line that waits, of a user and a type.
+    /// Puts a delivery of one user and one type into a backlog.
     private static func fill(_ bench: Bench, _ user: String, _ type: String, in backlog: String) async throws {
         _ = try await bench.owner.run(
             """
@@ -44,7 +44,7 @@ struct HoldDeskTests {
         )
     }
 
-    @Test("the same is held once, and as many as may be")
+    @Test("a scope is held only once, and the number of holds is limited")
     func placing() async throws {
         try await Bench.withSchema { bench in
             let desk = HoldDesk(pool: bench.owner)
@@ -69,7 +69,7 @@ struct HoldDeskTests {
         }
     }
 
-    @Test("a hold covers what it names, and nothing else")
+    @Test("a hold covers only the app, type and provider that it names")
     func covering() throws {
         let app = try #require(AppID(validating: "drop"))
         let other = try #require(AppID(validating: "safe"))
@@ -89,7 +89,7 @@ struct HoldDeskTests {
         #expect(OutletPart("drop/fcm//") == nil)
     }
 
-    @Test("what is released meanwhile is not discarded any more, and no act of it stands in the audit")
+    @Test("a discard after a release changes no delivery and writes no audit record")
     func released() async throws {
         try await Bench.withSchema { bench in
             let desk = HoldDesk(pool: bench.owner)
@@ -97,7 +97,7 @@ struct HoldDeskTests {
             try await Self.fill(bench, "u1", "system", in: "drop/fcm")
             let selection = HeldSelection(hold.scope, of: hold.number)
             _ = try await desk.release(hold.number, by: Self.ada)
-            // The same scope again is another hold, of which nobody has agreed to discard anything.
+            // A new hold with the same scope is a different hold: no operator has agreed to discard its deliveries.
             _ = try await Self.place(desk, hold.scope)
             let outcome = try await desk.discard(selection, agreed: 1, by: Self.ada, pausing: .zero)
             #expect(outcome == Discarding(done: 0, left: 0, isHeld: false))
@@ -108,14 +108,14 @@ struct HoldDeskTests {
         }
     }
 
-    @Test("a discard finds what a worker puts back while it looks, and says what it has not reached")
+    @Test("a discard finds deliveries that a worker returns meanwhile, and reports deliveries that it did not reach")
     func moving() async throws {
         try await Bench.withSchema { bench in
             let desk = HoldDesk(pool: bench.owner)
             let hold = try await Self.place(desk, try Self.scope("system"))
             try await Self.fill(bench, "u1", "system", in: "drop/fcm")
             try await Self.fill(bench, "u2", "system", in: "drop/fcm")
-            // In the hands of a worker, which is about to move it to the backlog of its type.
+            // A worker has claimed it and is about to move it to the backlog of its type.
             _ = try await bench.owner.run(
                 """
                 UPDATE deliveries SET state = 'sending', outlet = NULL, queued_at = NULL, due_at = now()

@@ -12,7 +12,7 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct InboxTests {
-    @Test("a record is written once, whatever comes again")
+    @Test("a record is written once, despite repeats")
     func duplicates() async throws {
         try await Bench.withSchema { bench in
             let inbox = Inbox(pool: bench.pool)
@@ -25,7 +25,7 @@ struct InboxTests {
         }
     }
 
-    @Test("of a batch only what was not new is looked at twice")
+    @Test("only the records of a batch that already exist are read a second time")
     func closerLook() async throws {
         try await Bench.withSchema { bench in
             let pool = try StatementTour.pool(on: bench)
@@ -37,12 +37,12 @@ struct InboxTests {
             let after = try await Crowd.scans(of: "inbox_pkey", in: bench, by: pool)
             await pool.close()
             #expect(outcomes.enumerated().allSatisfy { ($1 == .duplicate) == ($0 == 6) })
-            // One for each that is inserted, and one for the closer look.
+            // One search per insert, and one for the second read.
             #expect(after - before < 250)
         }
     }
 
-    @Test("each record has its own words, whether a batch has few that many share or more", arguments: [2, 30])
+    @Test("each record has its own texts, whether a batch has a few shared ones or more", arguments: [2, 30])
     func words(_ events: Int) async throws {
         try await Bench.withSchema { bench in
             let users = (1...20).map { "u\($0)" }
@@ -58,7 +58,7 @@ struct InboxTests {
         }
     }
 
-    @Test("what another writes at the same moment is waited for, and stays")
+    @Test("a record that another session writes concurrently is waited for and kept")
     func race() async throws {
         try await Bench.withSchema { bench in
             let inbox = Inbox(pool: bench.pool)
@@ -90,7 +90,7 @@ struct InboxTests {
         }
     }
 
-    @Test("two copies inside one batch are one record")
+    @Test("two copies in one batch are one record")
     func copiesInABatch() async throws {
         try await Bench.withSchema { bench in
             let records = try bench.records(id: "e1", users: ["u1"], title: "Hei")
@@ -100,7 +100,7 @@ struct InboxTests {
         }
     }
 
-    @Test("the same id with other content is a conflict for those who have it, and the first content stays")
+    @Test("the same id with other content is a conflict for users who have it, and the first content stays")
     func conflicts() async throws {
         try await Bench.withSchema { bench in
             let inbox = Inbox(pool: bench.pool)
@@ -112,7 +112,7 @@ struct InboxTests {
         }
     }
 
-    @Test("a conflict inside one batch is a conflict too")
+    @Test("other content within one batch is a conflict too")
     func conflictInABatch() async throws {
         try await Bench.withSchema { bench in
             let batch =
@@ -131,7 +131,7 @@ struct InboxTests {
         #expect(NotificationID(app: app, event: event, user: user).text == "noti_\(Self.expectedDigits)")
     }
 
-    @Test("twenty batches over the same keys at once leave each record once and never deadlock")
+    @Test("twenty concurrent batches with the same keys write each record once and never deadlock")
     func concurrency() async throws {
         try await Bench.withSchema { bench in
             let inbox = Inbox(pool: bench.pool)
@@ -149,7 +149,7 @@ struct InboxTests {
         }
     }
 
-    @Test("an erased user gets nothing from an event that is not known to be newer")
+    @Test("an erased user gets no notification from an event unless it is known to be newer")
     func erasedUser() async throws {
         try await Bench.withSchema { bench in
             try await bench.feed([
@@ -169,12 +169,12 @@ struct InboxTests {
         }
     }
 
-    /// What came out of `python3 -c "import hashlib;print(hashlib.sha256(b'drop\0evt_1\0u1').hexdigest()[:16])"`.
+    /// The output of `python3 -c "import hashlib;print(hashlib.sha256(b'drop\0evt_1\0u1').hexdigest()[:16])"`.
     private static let expectedDigits = "9b0dca399d7868a6"
 }
 
 extension Inbox {
-    /// Records under a claim that nobody else has.
+    /// Records under a new claim.
     func record(_ records: [InboxRecord]) async throws -> [Outcome] {
         var chance = SystemRandomNumberGenerator()
         return try await record(records, as: Claim(using: &chance))
@@ -182,7 +182,7 @@ extension Inbox {
 }
 
 extension Bench {
-    /// The records of one event of the type `system`.
+    /// Returns the records of one event of the type `system`.
     func records(id: String, users: [String], title: String, sentAt: String? = nil) throws -> [InboxRecord] {
         let names = users.map { "\"\($0)\"" }.joined(separator: ",")
         let time = sentAt.map { #","sentAtIso":"\#($0)""# } ?? ""

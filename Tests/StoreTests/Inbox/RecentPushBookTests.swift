@@ -13,7 +13,7 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct RecentPushBookTests {
-    /// A notification of low priority so many seconds ago, with a line of the ledger.
+    /// Returns SQL that inserts a notification of low priority, created `ago` seconds ago, with a row of the ledger.
     private static func notify(_ number: Int, ago: Int, _ state: String = "'delivered'", _ more: String = "") -> String
     {
         let values = more.isEmpty ? "NULL" : "'\(more)'"
@@ -27,7 +27,7 @@ struct RecentPushBookTests {
             """
     }
 
-    /// How many seconds ago the latest of the key was, nil for none; and the count.
+    /// Returns the count, and the age in seconds of the key's latest push, which is `nil` if there is none.
     private static func ask(_ bench: Bench, key: String = "k") async throws -> (ago: Int?, count: Int) {
         let user = RecipientKey(
             app: try #require(AppID(validating: "drop")),
@@ -48,7 +48,7 @@ struct RecentPushBookTests {
         }
     }
 
-    @Test("the latest of a key counts, as long as it can matter, and where it went to a device")
+    @Test("the latest push of a key counts while it is recent enough and went to a device")
     func latest() async throws {
         try await Bench.withSchema { bench in
             try await Self.run(
@@ -63,7 +63,7 @@ struct RecentPushBookTests {
         }
     }
 
-    @Test("what waited counts from the end of its wait, and what is gathered is not counted")
+    @Test("a deferred push counts from the end of its wait, and a digest's deliveries are not counted")
     func waited() async throws {
         try await Bench.withSchema { bench in
             let until = #"{"until": "2099-01-01T00:00:00.000Z", "burst": true}"#
@@ -75,7 +75,7 @@ struct RecentPushBookTests {
             let found = try await Self.ask(bench)
             #expect(found.ago.map { $0 < -1_000_000 } == true)
             #expect(found.count == 1)
-            // Another device's quiet hours say nothing about the burst, and what is about to go out gives way to what is new.
+            // Another device's quiet hours do not affect the burst, and an overdue push gives way to a new one.
             try await Self.run(["UPDATE ledger SET decision = decision - 'burst'"], on: bench)
             #expect(try await Self.ask(bench).ago.map { (20...40).contains($0) } == true)
             let overdue = #"'{"until": "2020-01-01T00:00:00.000Z", "burst": true}'"#
@@ -84,7 +84,7 @@ struct RecentPushBookTests {
         }
     }
 
-    @Test("it counts no further than it has to, and knows nothing of a user without a number")
+    @Test("the count stops at its limit, and a user without a number has no recent pushes")
     func bounds() async throws {
         try await Bench.withSchema { bench in
             try await Self.run((1...6).map { Self.notify($0, ago: 600) }, on: bench)

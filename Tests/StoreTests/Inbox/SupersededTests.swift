@@ -6,7 +6,7 @@ import Workbench
 
 @testable import Store
 
-/// Notifications whose place a later one with the same collapse key has taken.
+/// Notifications that a later one with the same collapse key has replaced.
 @Suite(
     "Superseded notifications",
     .inTurn,
@@ -14,7 +14,7 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct SupersededTests {
-    /// Seven of the user `ada`, and far more that are newer and have no key.
+    /// Stores seven notifications of the user `ada`, and many newer ones without a key.
     private static func fill(_ bench: Bench, newer: Int) async throws {
         _ = try await bench.owner.run("INSERT INTO people (app, user_id) VALUES ('drop', 'ada'), ('drop', 'bert')")
         _ = try await bench.owner.run(
@@ -56,7 +56,7 @@ struct SupersededTests {
         }
     }
 
-    @Test("whether it is superseded is found without reading what else is newer", arguments: [0, 8])
+    @Test("the check for a superseding notification does not read other newer ones", arguments: [0, 8])
     func fewRows(partitions: Int) async throws {
         try await Bench.withSchema(partitions: partitions) { bench in
             let pool = try StatementTour.pool(on: bench)
@@ -65,7 +65,7 @@ struct SupersededTests {
             func read() async throws -> Int {
                 try await Crowd.rowsRead(bench, by: pool).filter { $0.key.hasPrefix("inbox") }.values.reduce(0, +)
             }
-            // The owner's own reads are told by then.
+            // The owner's own reads have been reported by then.
             _ = try await bench.owner.run("SELECT pg_stat_force_next_flush() IS NULL")
             _ = try await bench.owner.run("SELECT 1 AS pg_stat")
             let before = try await read()

@@ -22,7 +22,7 @@ struct UnreadCostTests {
         """
     )
 
-    /// Users of the numbers from this one on.
+    /// Returns the users with the numbers from `first` on.
     private static func readers(from first: Int64, _ pool: PostgresPool) async throws -> [RecipientKey] {
         let history = try await pool.withConnection { (connection) throws(PostgresError) in connection.history }
         return try readers(from: first, history)
@@ -36,7 +36,7 @@ struct UnreadCostTests {
         }
     }
 
-    @Test("a count reads what is unread, however much is stored, also by a plan that was made for empty tables")
+    @Test("a count reads only unread rows, whatever the table's size and even with a plan made for empty tables")
     func rows() async throws {
         try await Bench.withSchema { bench in
             try await Crowd.stopCounting(in: bench)

@@ -23,7 +23,7 @@ struct DeliveryStateTests {
         #expect(arrows.count == drawn.count)
     }
 
-    @Test("what is owed can still be sent, what is final cannot")
+    @Test("owed states allow a send, and terminal states do not")
     func owed() {
         for state in DeliveryState.allCases {
             if state.isOwed { #expect(state == .sending || state.successors.contains(.sending), "\(state)") }
@@ -31,7 +31,7 @@ struct DeliveryStateTests {
         }
     }
 
-    @Test("the letters of the table are those of the code, and the view has their words")
+    @Test("the letters in the table match the code, and the view shows the state names")
     func letters() throws {
         let sql = try #require(Migration.all.first { $0.name == "0003_inbox" }).sql
         #expect(Set(DeliveryState.allCases.map(\.letter)).count == DeliveryState.allCases.count)

@@ -12,7 +12,7 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct LedgerTests {
-    @Test("the statement that records opens the lines, and only for what is new")
+    @Test("the statement that records notifications opens deliveries only for new ones")
     func opening() async throws {
         try await Bench.withSchema { bench in
             let (claim, other) = (Claim.fresh, Claim.fresh)
@@ -28,7 +28,7 @@ struct LedgerTests {
         }
     }
 
-    @Test("a batch that is settled stays on its pages, so that no index hears of it")
+    @Test("the rows of a settled batch stay on their pages, so that no index changes")
     func onItsPages() async throws {
         try await Bench.withSchema { bench in
             let claim = Claim.fresh
@@ -47,7 +47,7 @@ struct LedgerTests {
         }
     }
 
-    @Test("whoever settles, settles only its own claim")
+    @Test("a settlement applies only to the claimer's own claim")
     func ownClaim() async throws {
         try await Bench.withSchema { bench in
             let (claim, other) = (Claim.fresh, Claim.fresh)
@@ -66,7 +66,7 @@ struct LedgerTests {
         }
     }
 
-    @Test("a live lease holds, an expired one is taken over once, and the outcome before it is unknown")
+    @Test("a live lease protects a claim, and an expired one is taken over once with an unknown outcome")
     func leases() async throws {
         try await Bench.withSchema { bench in
             let patient = Ledger(pool: bench.pool, lease: .seconds(600))
@@ -85,7 +85,7 @@ struct LedgerTests {
         }
     }
 
-    @Test("a send whose outcome is unknown stays on the line: every later one is a repeat, whoever sends it")
+    @Test("an unknown outcome stays recorded, and every later send by any worker is a repeat")
     func unknownSends() async throws {
         try await Bench.withSchema { bench in
             let ledger = Ledger(pool: bench.pool, lease: .seconds(600))
@@ -112,7 +112,7 @@ struct LedgerTests {
         }
     }
 
-    @Test("a claimer that takes over and never hears of it still repeats, and it is counted once")
+    @Test("a takeover whose response was lost still repeats the send and is counted once")
     func lostTakeover() async throws {
         try await Bench.withSchema { bench in
             let ledger = Ledger(pool: bench.pool, lease: .zero)
@@ -126,7 +126,7 @@ struct LedgerTests {
         }
     }
 
-    @Test("a claimer whose answer was lost gets its own lines again, and they count as unsent")
+    @Test("a claimer whose response was lost gets its own deliveries again, counted as unsent")
     func lostAnswer() async throws {
         try await Bench.withSchema { bench in
             let claim = Claim.fresh
@@ -138,7 +138,7 @@ struct LedgerTests {
         }
     }
 
-    @Test("fifty claimers at once: one gets each line")
+    @Test("fifty concurrent claimers get each delivery once")
     func race() async throws {
         try await Bench.withSchema { bench in
             let ledger = Ledger(pool: bench.pool, lease: .seconds(600))
@@ -161,7 +161,7 @@ struct LedgerTests {
         }
     }
 
-    @Test("what waits is not to be had before it is due, and settling does not burn what was not tried")
+    @Test("a waiting delivery cannot be claimed before it is due, and settling an unsent one uses no attempt")
     func dueTimes() async throws {
         try await Bench.withSchema { bench in
             let claim = Claim.fresh
@@ -188,7 +188,7 @@ struct LedgerTests {
         }
     }
 
-    @Test("what is due and what is stranded is taken for handing over, each once in ten minutes")
+    @Test("due and stranded deliveries are released, each once in ten minutes")
     func handingOver() async throws {
         try await Bench.withSchema { bench in
             let claim = Claim.fresh
@@ -214,7 +214,7 @@ struct LedgerTests {
         }
     }
 
-    @Test("a first attempt that nobody settles is found by walking, and handed over like what was stranded")
+    @Test("a first attempt without a settlement is found by the walk and released like a stranded one")
     func forgottenClaims() async throws {
         try await Bench.withSchema { bench in
             let records = try bench.sending(id: "e1", users: ["u1", "u2"])
@@ -239,7 +239,7 @@ struct LedgerTests {
         }
     }
 
-    @Test("the walk goes on where it stopped, and ends behind the last page")
+    @Test("the walk continues where it stopped and ends after the last page")
     func walking() async throws {
         try await Bench.withSchema { bench in
             let records = try (0..<10).flatMap { try bench.sending(id: "e\($0)", users: (0..<100).map { "u\($0)" }) }
@@ -257,7 +257,7 @@ struct LedgerTests {
         }
     }
 
-    @Test("a line that another holds a lock on is named as such, and the others of its notification are claimed")
+    @Test("a delivery that another session has locked is reported, and the others of the batch are claimed")
     func lockedLines() async throws {
         try await Bench.withSchema { bench in
             let ledger = Ledger(pool: bench.pool, lease: .seconds(600))
@@ -287,12 +287,12 @@ struct LedgerTests {
         }
     }
 
-    @Test("of what is due no more is taken at once than asked for, user by user, and each user whole")
+    @Test("a release takes at most the given number of due deliveries, user by user, and each user's together")
     func boundedTurns() async throws {
         try await Bench.withSchema { bench in
             let claim = Claim.fresh
             let ledger = Ledger(pool: bench.pool, lease: .seconds(600))
-            // Each user's are far apart, so that the oldest lines are of many users.
+            // Each user's deliveries are far apart, so that the oldest ones belong to many users.
             let records = try (0..<6).flatMap { try bench.sending(id: "e\($0)", users: (0..<10).map { "u\($0)" }) }
             _ = try await Inbox(pool: bench.pool).record(records, as: claim)
             _ = try await ledger.settle(
@@ -312,7 +312,7 @@ struct LedgerTests {
         }
     }
 
-    @Test("a device is revoked by an answer about it, not by one older than its registration")
+    @Test("an answer about a device revokes it unless the answer is older than its registration")
     func revocations() async throws {
         try await Bench.withSchema { bench in
             try await bench.feed([
@@ -357,7 +357,7 @@ extension InboxRecord {
 }
 
 extension Bench {
-    /// Records that go out to one device each.
+    /// Returns records that go out to one device each.
     func sending(id: String, users: [String]) throws -> [InboxRecord] {
         try records(id: id, users: users, title: "Hei").map { record in
             var record = record

@@ -13,7 +13,7 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct ReceiptBookTests {
-    /// Records a notification for each user and settles its one delivery as accepted at `sentAt`, due at once.
+    /// Records a notification for each user and settles its one delivery as accepted at `sentAt`, due immediately.
     private static func accept(_ bench: Bench, _ users: [String], sentAt: Timestamp) async throws -> [DeliveryKey] {
         let claim = Claim.fresh
         let records = try bench.records(id: "e1", users: users, title: "Hei").map { record in
@@ -37,7 +37,7 @@ struct ReceiptBookTests {
         Timestamp(clamping: SystemTime().now().microseconds - 3_600_000_000)
     }
 
-    @Test("what is due is taken once, and comes up again where nothing came of it; the sweeper leaves it alone")
+    @Test("a due receipt is taken once and is due again without a result, and the sweeper ignores it")
     func taking() async throws {
         try await Bench.withSchema { bench in
             let keys = try await Self.accept(bench, ["u1", "u2", "u3"], sentAt: Self.hourAgo)
@@ -58,7 +58,7 @@ struct ReceiptBookTests {
         }
     }
 
-    @Test("a claim brings what is needed to ask and to act, also where the device and the notification are gone")
+    @Test("a claim returns the data for the query and the result, even without device and notification")
     func claiming() async throws {
         try await Bench.withSchema { bench in
             let sentAt = Self.hourAgo
@@ -88,7 +88,7 @@ struct ReceiptBookTests {
         }
     }
 
-    @Test("of two that ask at once the later claimer settles, and nobody settles twice")
+    @Test("of two concurrent claimers only the later one settles, and only once")
     func race() async throws {
         try await Bench.withSchema { bench in
             let keys = try await Self.accept(bench, ["u1"], sentAt: Self.hourAgo)
@@ -111,7 +111,7 @@ struct ReceiptBookTests {
         }
     }
 
-    @Test("a look in vain keeps the time of the send and its ticket, and is free for the next claimer")
+    @Test("a receipt without a result keeps its send time and ticket and can be claimed again")
     func lookAgain() async throws {
         try await Bench.withSchema { bench in
             let sentAt = Self.hourAgo

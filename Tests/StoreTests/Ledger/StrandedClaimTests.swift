@@ -21,7 +21,7 @@ struct StrandedClaimTests {
         return Claim(of: claimant, using: &chance)
     }
 
-    /// Records a push for each user under a claim, and has each fail, so that it can be claimed again.
+    /// Records a push for each user under a claim and lets each fail, so that it can be claimed again.
     private static func retried(
         _ users: [String],
         _ bench: Bench,
@@ -39,7 +39,7 @@ struct StrandedClaimTests {
         groups.map(\.recipient.user.text).sorted()
     }
 
-    /// Moves all claims so many seconds back in time.
+    /// Moves all claims `seconds` into the past.
     private static func age(_ seconds: Int, _ bench: Bench) async throws {
         _ = try await bench.owner.run(
             """
@@ -50,7 +50,7 @@ struct StrandedClaimTests {
         )
     }
 
-    @Test("a claim of the dead is released when its lease ends, one of the living six minutes later")
+    @Test("a dead process's claim is released when its lease ends, and a live one's six minutes later")
     func lease() async throws {
         try await Bench.withSchema { bench in
             let keys = try await Self.retried(["dead", "living"], bench)
@@ -66,13 +66,13 @@ struct StrandedClaimTests {
             #expect(unknown.isEmpty)
             let known = try await book.take(.low, atMost: 10, within: .seconds(5), claimedBy: dead)
             #expect(Self.users(known) == ["dead"])
-            // It is a claim still: whoever takes it over counts a send whose outcome is unknown.
+            // It is still a claim: the worker that takes it over counts a send whose outcome is unknown.
             let taken = try await ledger.claim(keys, as: .fresh)
             #expect(taken.claimed.map(\.outcomeWasUnknown) == [true, true])
         }
     }
 
-    @Test("a claim of the living is released as late as ever")
+    @Test("a live process's claim is released only after the usual delay")
     func grace() async throws {
         try await Bench.withSchema { bench in
             let keys = try await Self.retried(["living"], bench)
@@ -88,7 +88,7 @@ struct StrandedClaimTests {
         }
     }
 
-    @Test("a first attempt is in the sweeper's sight from the moment its message meets its lease")
+    @Test("the sweeper finds a first attempt as soon as its message meets the lease")
     func firstAttempt() async throws {
         try await Bench.withSchema { bench in
             let records = try bench.sending(id: "e1", users: ["u1"])
@@ -108,7 +108,7 @@ struct StrandedClaimTests {
         }
     }
 
-    @Test("what no resume brings back is left to the sweeper; a first attempt that is locked is named")
+    @Test("deliveries that no resume brings back are left to the sweeper, and a locked first attempt is named")
     func leaving() async throws {
         try await Bench.withSchema { bench in
             let keys = try await Self.retried(["retried"], bench)
@@ -134,13 +134,13 @@ struct StrandedClaimTests {
         }
     }
 
-    @Test("what a hand-over has taken whose answer was lost is taken once more, and nothing else")
+    @Test("a release whose response was lost can be repeated and returns only its own deliveries")
     func lostTake() async throws {
         try await Bench.withSchema { bench in
             _ = try await Self.retried(["u1", "u2"], bench)
             let book = DueDeliveryBook(pool: bench.pool, strandedAfter: .zero)
             _ = try await book.take(.low, atMost: 10)
-            // That was half a minute ago.
+            // The first release was 30 seconds ago.
             try await Self.age(30, bench)
             _ = try await Self.retried(["u3"], bench, id: "e3")
             let begin = ContinuousClock.now

@@ -3,18 +3,18 @@ import Testing
 
 @testable import Store
 
-@Suite("Differences of an inbox")
+@Suite("Inbox differences")
 struct InboxDifferenceTests {
     private static let start: Int64 = 1_800_000_000_000_000
 
-    /// A row that came `second` seconds after the start.
+    /// Returns a row that arrived `second` seconds after the start.
     private func row(_ second: Int, isRead: Bool = false, isSeen: Bool = false) -> InboxGlimpse.Row {
         let listedAt = Timestamp(clamping: Self.start + Int64(second) * 1_000_000)
         let place = InboxPlace(listedAt: listedAt, id: NotificationID(number: Int64(second)))
         return InboxGlimpse.Row(place: place, isRead: isRead, isSeen: isSeen)
     }
 
-    /// The newest first, looked at when the last of them came.
+    /// Returns a snapshot with the newest row first, taken when the last row arrived.
     private func glimpse(_ rows: [InboxGlimpse.Row], deeper: Int = 0) -> InboxGlimpse {
         let rows = Array(rows.reversed())
         return InboxGlimpse(
@@ -27,7 +27,7 @@ struct InboxDifferenceTests {
 
     private func id(_ second: Int) -> NotificationID { NotificationID(number: Int64(second)) }
 
-    @Test("what has come is told, the oldest first, and nothing else")
+    @Test("a difference lists only the arrivals, the oldest first")
     func arrivals() {
         let before = glimpse([row(1), row(2)])
         let difference = InboxDifference(from: before, to: glimpse([row(1), row(2), row(3), row(4)]))
@@ -38,21 +38,21 @@ struct InboxDifferenceTests {
         #expect(same.isEmpty)
     }
 
-    @Test("one that was written for long comes below newer ones, and has come all the same")
+    @Test("a row that was written slowly appears below newer ones and still counts as an arrival")
     func late() {
         let difference = InboxDifference(from: glimpse([row(1), row(9)]), to: glimpse([row(1), row(8), row(9)]))
         #expect(difference.arrived == [id(8)])
         #expect(difference.returned.isEmpty)
     }
 
-    @Test("one that is old and was not there is back")
+    @Test("an old row that was absent has returned")
     func returned() {
         let difference = InboxDifference(from: glimpse([row(500)]), to: glimpse([row(1), row(500)]))
         #expect(difference.returned == [id(1)])
         #expect(difference.arrived.isEmpty)
     }
 
-    @Test("marks are told by what they are now")
+    @Test("a changed mark is reported as its current value")
     func marks() {
         let before = glimpse([row(1), row(2, isRead: true, isSeen: true), row(3), row(4)])
         let after = glimpse([row(1, isRead: true, isSeen: true), row(2, isSeen: true), row(3, isSeen: true)])
@@ -64,7 +64,7 @@ struct InboxDifferenceTests {
         #expect(!difference.reachesDeeper)
     }
 
-    @Test("what newer ones push out of sight is not gone, and what slides into it has not come")
+    @Test("rows that newer ones push beyond the window have not gone, and rows that move into it have not arrived")
     func edges() {
         let many = (1...InboxGlimpse.reach).map { row($0) }
         let grown = InboxDifference(from: glimpse(many), to: glimpse(many + [row(101), row(102)]))
@@ -76,7 +76,7 @@ struct InboxDifferenceTests {
         #expect(shrunk.arrived.isEmpty && shrunk.returned.isEmpty)
     }
 
-    @Test("a count that falls further than what is seen says that something deeper was read")
+    @Test("a count that falls by more than the visible changes means that a deeper row was read")
     func deeper() {
         let rows = [row(1), row(2)]
         let fallen = InboxDifference(from: glimpse(rows, deeper: 5), to: glimpse(rows, deeper: 2))
@@ -88,7 +88,7 @@ struct InboxDifferenceTests {
 
     // MARK: - Cursors
 
-    @Test("a cursor knows what has come since, exactly")
+    @Test("a cursor reports exactly the later arrivals")
     func cursor() throws {
         let before = glimpse([row(1), row(2)])
         let cursor = try #require(InboxCursor(InboxCursor(before).text))
@@ -98,7 +98,7 @@ struct InboxDifferenceTests {
         #expect(cursor.gap(to: glimpse([row(1), row(2)], deeper: 1)) == .badge)
     }
 
-    @Test("below all that there was nothing appears unseen, and below a part of it nobody looks")
+    @Test("a complete cursor detects a row that appears below its rows, and a partial cursor ignores it")
     func below() throws {
         let whole = try #require(InboxCursor(InboxCursor(glimpse([row(2), row(3)])).text))
         #expect(whole.gap(to: glimpse([row(1), row(2), row(3)])) == .unclear)
@@ -109,14 +109,14 @@ struct InboxDifferenceTests {
         #expect(part.gap(to: glimpse([row(1, isRead: true)] + many)) == .nothing)
     }
 
-    @Test("a cursor of an empty inbox knows that all is new")
+    @Test("the cursor of an empty inbox reports every row as new")
     func empty() throws {
         let cursor = try #require(InboxCursor(InboxCursor(glimpse([])).text))
         #expect(cursor.gap(to: glimpse([])) == .nothing)
         #expect(cursor.gap(to: glimpse([row(1)])) == .arrived([id(1)]))
     }
 
-    @Test("a change that is no arrival, or more of them than can be told, is unclear to a cursor")
+    @Test("a change other than an arrival, or too many arrivals, is unclear to a cursor")
     func unclear() {
         let cursor = InboxCursor(glimpse([row(1), row(5)]))
         #expect(cursor.gap(to: glimpse([row(1), row(5, isRead: true)])) == .unclear)
@@ -137,7 +137,7 @@ struct InboxDifferenceTests {
         #expect(InboxCursor(text) == nil)
     }
 
-    @Test("a cursor that claims more than one can know is none")
+    @Test("a cursor with impossible contents is rejected")
     func forged() {
         let claims = String(repeating: "A", count: 32) + "_________88"
         #expect(InboxCursor(claims) == nil)
@@ -145,7 +145,7 @@ struct InboxDifferenceTests {
 
     // MARK: - Signs
 
-    @Test("signs fit into payloads by the thousand, and come out as they went in")
+    @Test("thousands of signs fit into payloads and are read back unchanged")
     func signs() throws {
         let app = try #require(AppID(validating: "drop"))
         let users = try (0..<2_500).map { try #require(UserID(validating: "u\($0)")) }
@@ -157,7 +157,7 @@ struct InboxDifferenceTests {
         #expect(read == signs)
     }
 
-    @Test("payloads of others are overlooked", arguments: ["", "*", "AAAAAAA", "AAAAAAA!", "AAAAAAAAA"])
+    @Test("foreign payloads are ignored", arguments: ["", "*", "AAAAAAA", "AAAAAAA!", "AAAAAAAAA"])
     func foreignPayload(text: String) {
         #expect(InboxSign.read(text) == nil)
     }

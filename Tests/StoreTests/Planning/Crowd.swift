@@ -1,7 +1,7 @@
 import Postgres
 import Workbench
 
-/// Rows of others in every table, so many that reading them all would be noticed.
+/// Rows of other users in every table, enough of them that a scan of all is noticed.
 enum Crowd {
     static let size = 20_000
 
@@ -11,7 +11,7 @@ enum Crowd {
         "provider_budgets", "fanouts", "fanout_pages",
     ]
 
-    /// Nobody but the test counts rows here.
+    /// Switches autovacuum off, so that only the test updates the statistics.
     static func stopCounting(in bench: Bench) async throws {
         let statements = tables.map { "ALTER TABLE \($0) SET (autovacuum_enabled = off);" }.joined()
         try await bench.owner.withConnection { (connection) throws(PostgresError) in
@@ -37,16 +37,18 @@ enum Crowd {
     static func arrive(at bench: Bench) async throws {
         try await bench.owner.withConnection { (connection) throws(PostgresError) in
             for rows in rows { _ = try connection.run(Statement(rows), [.integer(Int64(size))]) }
-            // So that what this has read is not taken for what somebody reads later.
+            // Reports the statistics of this session now, so that they are not counted with later reads.
             _ = try connection.run("SELECT pg_stat_force_next_flush() IS NULL")
             _ = try connection.run("SELECT 1 AS pg_stat")
         }
     }
 
-    /// Entries of indexes and rows of whole tables that have been read so far, by table; the worker's own come at once.
+    /// Returns the index entries and table rows read so far, by table.
+    ///
+    /// The worker's own reads are reported immediately.
     static func rowsRead(_ bench: Bench, by worker: PostgresPool) async throws -> [String: Int] {
         _ = try await worker.run("SELECT pg_stat_force_next_flush() IS NULL")
-        // What one transaction has done is told at its end.
+        // A session reports its statistics at the end of a transaction.
         _ = try await worker.run("SELECT 1 AS pg_stat")
         let rows = try await bench.owner.run(
             """
@@ -62,7 +64,7 @@ enum Crowd {
         return read
     }
 
-    /// How often an index was searched so far.
+    /// Returns the number of searches of an index so far.
     static func scans(of index: String, in bench: Bench, by worker: PostgresPool) async throws -> Int {
         _ = try await rowsRead(bench, by: worker)
         return try await bench.count(
@@ -71,7 +73,7 @@ enum Crowd {
         )
     }
 
-    /// Each with `$1` rows, most of them of users of their own.
+    /// Statements that insert `$1` rows each, most of them for separate users.
     private static let rows = [
         """
         INSERT INTO people (app, user_id) SELECT 'drop', 'crowd-' || n FROM generate_series(1, $1) n

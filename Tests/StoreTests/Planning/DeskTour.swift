@@ -5,7 +5,7 @@ import Store
 import TestSupport
 import Workbench
 
-/// The part of a ``StatementTour`` that is about dead letters and replays.
+/// The part of a ``StatementTour`` for dead letters and replays.
 struct DeskTour {
     let bench: Bench
     let pool: PostgresPool
@@ -31,12 +31,12 @@ struct DeskTour {
         let key = try Letters.key(user: name("1"), event: "tour\(round)")
         _ = try await file.file([Letters.delivery(key, attempts: 2)])
         _ = try await file.file([Letters.delivery(key, attempts: 3), letter("first"), letter("second")])
-        // Handed out before it died: it may be a copy of what is filed.
+        // It was redelivered before it failed: it may be a copy of a stored dead letter.
         var copy = letter("copy")
         copy.redelivered = true
         copy.contentHash = Array(name("first").utf8)
         _ = try await file.file([copy])
-        // What came to the clerk before its own forerunner.
+        // The filer receives it before its predecessor.
         var late = letter("late")
         late.attempts = 2
         _ = try await file.file([late])
@@ -84,7 +84,7 @@ struct DeskTour {
         try await run.release()
     }
 
-    /// A replayed message that dies once more.
+    /// Stores the dead letter of a replayed message that fails again.
     private func again(_ item: String, in replay: Int64) async throws {
         var letter = letter("again")
         letter.replay = DeadLetterItem.ReplayMark(item: item, replay: replay, round: 1)

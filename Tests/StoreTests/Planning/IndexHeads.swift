@@ -1,7 +1,7 @@
 import Postgres
 import Workbench
 
-/// The expression that each index of a schema begins with.
+/// The first expression of each index of a schema.
 enum IndexHeads {
     static func all(in bench: Bench) async throws -> [String: String] {
         let rows = try await bench.owner.run(

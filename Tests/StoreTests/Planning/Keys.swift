@@ -1,16 +1,18 @@
 import Workbench
 
-/// What of a table a statement may read.
+/// Defines how much of a table a statement may read.
 struct Keys: Sendable {
-    /// By index, what it begins with: a condition on what comes after alone reads all of it.
+    /// The first expression of each index.
+    ///
+    /// A condition only on later columns reads the whole index.
     let heads: [String: String]
 
     init(in bench: Bench) async throws {
         heads = try await IndexHeads.all(in: bench)
     }
 
-    /// The columns that lead to few rows of each table, however large it is: those of one user, one event, one letter, one
-    /// turn in a backlog.
+    /// The columns that select few rows of each table, whatever its size: the rows of one user, one event, one dead
+    /// letter or one turn in a backlog.
     private static let narrow: [String: [String]] = [
         "inbox": ["person"], "ledger": ["person", "queued_at"], "people": ["user_id", "number"],
         "recipients": ["user_id"],
@@ -23,16 +25,18 @@ struct Keys: Sendable {
         "fanout_pages": ["fanout", "after", "upto"],
     ]
 
-    /// Tables that hold a handful of rows whatever users and producers do.
+    /// Tables that hold a handful of rows, whatever users and producers do.
     private static let small: Set<String> = [
         "breakers", "claimants", "holds", "processes", "provider_budgets", "replays", "retired",
         "schema_migrations",
     ]
 
-    /// What is due is read in order from an index that holds nothing else, and no further than it takes.
+    /// Returns whether a scan reads few rows.
+    ///
+    /// Due rows are read in order from an index that contains nothing else, and only as far as necessary.
     func suffice(for look: TableLook) -> Bool {
         if Self.small.contains(look.table) { return true }
-        // By their places, of which it was given as many as it shall read.
+        // The scan gets row addresses, as many as it is to read.
         if look.kind.hasPrefix("Tid ") { return true }
         guard look.kind != "Seq Scan", !look.index.isEmpty else { return false }
         if look.isLimited, look.kind.hasPrefix("Index") { return true }
@@ -44,18 +48,18 @@ struct Keys: Sendable {
         }
     }
 
-    /// From a turn on there may be any number of lines; of one turn there are few.
+    /// Returns whether the condition is a range: many deliveries may follow a turn, but few have the same turn.
     private static func isRange(_ column: String, in look: TableLook) -> Bool {
         column == "queued_at" && !look.condition.contains("(queued_at = ")
     }
 
-    /// The table that a partition is of.
+    /// Returns the table to which a partition belongs.
     private static func whole(_ table: String) -> String {
         guard let cut = table.lastIndex(of: "_"), Int(table[table.index(after: cut)...]) != nil else { return table }
         return String(table[..<cut])
     }
 
-    /// `(user_id = …`, never `other_id = …`.
+    /// Returns whether the condition names the column: `(user_id = …`, never `other_id = …`.
     private static func isGiven(_ column: String, in look: TableLook) -> Bool {
         look.condition.contains("(\(column) = ") || look.condition.contains("(\(column) >= ")
     }

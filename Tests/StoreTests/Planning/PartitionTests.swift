@@ -14,7 +14,7 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct PartitionTests {
-    @Test("everything that workers and schedulers do goes by a key of each partition, too")
+    @Test("every statement of workers and schedulers uses a key of each partition, too")
     func wholeTour() async throws {
         try await Bench.withSchema(partitions: 8) { bench in
             let pool = try StatementTour.pool(on: bench)
@@ -27,7 +27,7 @@ struct PartitionTests {
         }
     }
 
-    @Test("a batch searches the partition of each user, and no other")
+    @Test("a batch searches only the partition of each user")
     func pruned() async throws {
         let plain = try await Bench.withSchema { bench in try await Self.searches(in: bench) }
         let spread = try await Bench.withSchema(partitions: 8) { bench in try await Self.searches(in: bench) }
@@ -35,7 +35,7 @@ struct PartitionTests {
         #expect(spread <= plain)
     }
 
-    /// How often the indexes of inbox and ledger are searched while a batch of thirty goes the way of all batches.
+    /// Returns the number of index searches in inbox and ledger during the usual steps of a batch of 30.
     private static func searches(in bench: Bench) async throws -> Int {
         let pool = try StatementTour.pool(on: bench)
         let inbox = Inbox(pool: pool)

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Workbench
 
-/// What a worker's statements cost must not hang on when the server last counted the rows of a table.
+/// The cost of a worker's statements must not depend on the age of the table statistics.
 @Suite(
     "Planning",
     .inTurn,
@@ -13,7 +13,7 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct PlanningTests {
-    @Test("every statement goes by a key, whatever the server knew of the tables when it planned it")
+    @Test("every statement uses a key, whatever statistics the server had when it planned it")
     func byKey() async throws {
         try await Bench.withSchema { bench in
             try await Crowd.stopCounting(in: bench)
@@ -33,7 +33,7 @@ struct PlanningTests {
         }
     }
 
-    @Test("no statement of workers and schedulers is left out of the look at the plans")
+    @Test("the checks of the plans cover every statement of workers and schedulers")
     func complete() async throws {
         try await Bench.withSchema { bench in
             let pool = try StatementTour.pool(on: bench)
@@ -50,7 +50,7 @@ struct PlanningTests {
         }
     }
 
-    @Test("what an operator counts and discards behind a hold goes by a key, on tables that have grown")
+    @Test("an operator's count and discard for a hold use a key on tables that have grown")
     func discards() async throws {
         try await Bench.withSchema { bench in
             try await Crowd.count(in: bench)
@@ -79,7 +79,7 @@ struct PlanningTests {
         }
     }
 
-    @Test("a statement that reads a whole table for each element of a batch is found out")
+    @Test("a statement that reads a whole table for each element of a batch is detected")
     func finds() async throws {
         try await Bench.withSchema { bench in
             try await Crowd.count(in: bench)
@@ -116,7 +116,7 @@ struct PlanningTests {
         }
     }
 
-    /// A whole tour on large tables, by plans that were made for empty ones.
+    /// Runs a whole tour on large tables with plans that were made for empty ones.
     private static func expectFewRows(_ bench: Bench, _ pool: PostgresPool, round: Int) async throws {
         let before = try await Crowd.rowsRead(bench, by: pool)
         try await StatementTour(bench: bench, pool: pool, round: round, walks: false).run()

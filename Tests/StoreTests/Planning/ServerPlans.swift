@@ -2,16 +2,16 @@ import Foundation
 import Postgres
 import Workbench
 
-/// A look at a table, as the server goes about it.
+/// One scan of a table in a plan.
 struct TableLook: Sendable {
     /// The beginning of the statement.
     let statement: String
     let kind: String
     let table: String
     let index: String
-    /// What of the index is read; empty for all of it.
+    /// The index condition; empty if the whole index is read.
     let condition: String
-    /// Whether it may stop after some rows: nothing but locks lies between it and a LIMIT.
+    /// Whether the scan may stop after some rows: only locks separate it from a LIMIT.
     let isLimited: Bool
 }
 
@@ -21,7 +21,7 @@ extension TableLook: CustomStringConvertible {
 
 /// The plans of all statements that a connection has prepared.
 enum ServerPlans {
-    /// Each look at a table in them; the pool has a single connection.
+    /// Returns every scan of a table in the plans; the pool has a single connection.
     static func looks(on pool: PostgresPool) async throws -> [TableLook] {
         var looks: [TableLook] = []
         for statement in try await prepared(on: pool) {
@@ -42,7 +42,7 @@ enum ServerPlans {
         let parameters: Int
     }
 
-    /// What was prepared so far and can be explained.
+    /// Returns the prepared statements that can be explained.
     static func prepared(on pool: PostgresPool) async throws -> [Prepared] {
         let rows = try await pool.run(
             """
@@ -76,7 +76,7 @@ enum ServerPlans {
         let table: String?
         let index: String?
         let condition: String?
-        /// What it is to the node above.
+        /// The node's role in its parent.
         let relation: String?
         let parts: [Node]?
 
@@ -89,11 +89,11 @@ enum ServerPlans {
             case parts = "Plans"
         }
 
-        /// What hands on each row as it comes.
+        /// Nodes that pass on each row immediately.
         private static let streams: Set<String> = ["LockRows", "Subquery Scan", "Nested Loop", "Merge Append"]
 
         func collect(of statement: String, isLimited: Bool, into looks: inout [TableLook]) {
-            // What a bitmap is made of stands below its heap.
+            // The index scan of a bitmap is below its heap scan.
             if kind.hasSuffix("Scan"), kind != "Bitmap Heap Scan", table != nil || index != nil {
                 looks.append(
                     TableLook(
@@ -107,12 +107,12 @@ enum ServerPlans {
                 )
             }
             let goesOn = kind == "Limit" || isLimited && Self.streams.contains(kind)
-            // What is asked once, before all rows, is no side of a join.
+            // A query that runs once, before all rows, is not a side of a join.
             let questions = (parts ?? []).filter { $0.relation == "InitPlan" }
             for part in questions { part.collect(of: statement, isLimited: false, into: &looks) }
             let sides = (parts ?? []).filter { $0.relation != "InitPlan" }
             for (place, part) in sides.enumerated() {
-                // Only the outer side of a join is read no further than it takes; of partitions each is.
+                // Only the outer side of a join is read no further than necessary; of partitions each is.
                 let isStream = place == 0 || kind == "Merge Append"
                 part.collect(of: statement, isLimited: goesOn && isStream, into: &looks)
             }
@@ -121,6 +121,6 @@ enum ServerPlans {
 }
 
 extension String {
-    /// With single blanks.
+    /// The text with single spaces.
     var normalised: String { split(whereSeparator: \.isWhitespace).joined(separator: " ") }
 }

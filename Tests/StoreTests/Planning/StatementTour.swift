@@ -5,17 +5,17 @@ import ServiceRuntime
 import TestSupport
 import Workbench
 
-/// Does once everything that workers and schedulers do with the database, on one connection, so that the server can then
-/// be asked how it goes about each statement.
+/// Runs every statement of workers and schedulers once, on one connection, so that the server's plans can be read
+/// afterwards.
 ///
-/// A method of `Store` that the processes call belongs in here; ``WrittenStatements`` finds those that are missing.
+/// A method of `Store` that the processes call belongs here; ``WrittenStatements`` finds the missing ones.
 struct StatementTour {
     let bench: Bench
-    /// With a worker's rights, of a single connection.
+    /// A pool of a single connection with a worker's rights.
     let pool: PostgresPool
-    /// Tells the users, events and letters of one tour from those of another.
+    /// Separates the users, events and dead letters of one tour from those of another.
     let round: Int
-    /// Whether that which walks through a whole table on purpose is part of it.
+    /// Whether the tour includes the jobs that walk through a whole table on purpose.
     var walks = true
 
     static func pool(on bench: Bench) throws -> PostgresPool {
@@ -45,7 +45,7 @@ struct StatementTour {
         }
     }
 
-    /// About two who are erased then, and about one of them beside another.
+    /// Stores dead letters of two users who are then erased, and of one of them together with another user.
     private func letters() async throws {
         let file = DeadLetterBook(pool: pool)
         let audiences: [[String]] = [[users[2], users[2] + "-too"], [users[1], users[2]]]
@@ -55,7 +55,7 @@ struct StatementTour {
             item.origin.body = Array("{\"to\":{\"users\":[\(list)]}}".utf8)
             return item
         }
-        // The broker's are known by their content, and come twice in one batch and once more.
+        // The broker's dead letters are identified by their content; they arrive twice in one batch and again later.
         var recurring = Letters.rejected("recurring\(round)")
         recurring.identity = .content
         items += [recurring, recurring]
@@ -63,7 +63,7 @@ struct StatementTour {
         _ = try await file.file([recurring])
     }
 
-    /// A fan-out whose pages end with somebody who is erased then.
+    /// Opens a fan-out whose page ends with a user who is then erased.
     private func boundaries() async throws {
         let names: [Parameter] = [.text("bounds\(round)"), .text(users[2])]
         try await write(
@@ -122,7 +122,7 @@ struct StatementTour {
         _ = try await ledger.settle(settlements, of: claim)
         _ = try await ledger.settle(keys.map { Settlement(DeliveryKey($0, target: 1), .delivered) }, of: .fresh)
         _ = try await ledger.leaveToSweeper(keys)
-        // Nothing is owed any more, so that a second statement looks what may have been left out.
+        // Nothing is owed, so that a second statement checks whether a delivery was left out.
         _ = try await ledger.claim(keys, as: .fresh)
         let receipts = ReceiptBook(pool: pool)
         _ = try await receipts.take(atMost: 10)
@@ -135,13 +135,14 @@ struct StatementTour {
             _ = try await book.takeAgain(lost) { .now }
         }
         _ = try await ForgottenClaimBook(pool: pool, olderThan: .zero).look(from: 0, pages: 1)
-        // Not before every transaction of the server has ended that ran beside the erasure: those of other tests, too.
+        // The second pass waits until every transaction of the server that overlapped the erasure has ended, including
+        // those of other tests.
         let erasures = ErasureBook(pool: pool)
         try await eventually("it is erased once more") { try await erasures.repeatDue(after: .zero, atMost: 10) > 0 }
         _ = try await erasures.oldest()
     }
 
-    /// Writes as the owner, but by keys: what that reads would be taken for what a worker's statements read.
+    /// Writes as the owner, but by keys, because the rows read here are counted with those of a worker's statements.
     private func write(_ statement: Statement, _ parameters: [Parameter]) async throws {
         _ = try await bench.owner.transaction { (connection) throws(PostgresError) in
             try connection.execute("SET LOCAL enable_seqscan TO off")
@@ -149,7 +150,7 @@ struct StatementTour {
         }
     }
 
-    /// One of the lines waits for its outlet, and is pulled.
+    /// Puts one delivery into the backlog of an outlet and pulls it.
     private func backlogs(_ keys: [NotificationKey]) async throws {
         let book = BacklogBook(pool: pool, lease: .seconds(60))
         let key = BacklogKey(app: keys[0].recipient.app, provider: "tour\(round)")
@@ -203,7 +204,7 @@ struct StatementTour {
                 while try await walk.step() {}
             }
         }
-        // Whoever reads leaves a word for the badges.
+        // Reading a notification requests a badge update.
         try await write(
             """
             UPDATE inbox SET read_at = now()
@@ -226,7 +227,7 @@ struct StatementTour {
         let topic = try event(#"{"id":"wide\#(round)","to":{"topic":"venue:1"}"#)
         let all = try event(#"{"id":"all\#(round)","to":{"everyone":true}"#)
         _ = try await plans.keep(events + [topic, all])
-        // With other words, so that it is compared with what a scheduler publishes.
+        // The content differs, so that it is compared with the content that a scheduler publishes.
         _ = try await plans.keep([try event(#"{"id":"wide\#(round)","to":{"topic":"venue:1"},"venueId":"1""#)])
         try await fanouts(topic, all)
         _ = try await plans.cancel([EventCancellation(app: events[1].event.app, event: events[1].event.id)])
@@ -241,7 +242,7 @@ struct StatementTour {
         let open = try await reminders.open(atMost: 10)
         try await reminders.release(Array(open.prefix(1)))
         try await reminders.keep(open.dropFirst().map { ReminderPlan($0, next: later) })
-        // Of each table at least a page has been written by now.
+        // At least one page of each table has been written by now.
         let retention = RetentionBook(pool: pool, retention: .usual)
         for kind in retention.kinds {
             _ = try await retention.look(for: kind, from: 0, pages: 1)
@@ -325,7 +326,7 @@ struct StatementTour {
     }
 }
 
-/// Words of every kind about three users, in the order in which a tour says them.
+/// Messages of every kind about three users, in the order in which a tour sends them.
 private struct FeedWords {
     let users: [String]
 

@@ -1,14 +1,14 @@
 import Foundation
 import TestSupport
 
-/// The statements that stand in the sources of `Store` and that workers or schedulers run.
+/// The statements in the sources of `Store` that workers or schedulers run.
 enum WrittenStatements {
     struct Written: Sendable {
         let file: String
-        /// What stands between the interpolations.
+        /// The text between the interpolations.
         let fragments: [String]
 
-        /// Whether it is this text.
+        /// Returns whether `sql` is an instance of this statement.
         func matches(_ sql: String) -> Bool {
             var rest = sql[...]
             for fragment in fragments {
@@ -19,8 +19,10 @@ enum WrittenStatements {
         }
     }
 
-    /// What only commands of operators, benchmarks, migrations and the API run, with plans of their own; and what open pages
-    /// are told by, whose one table has a row for each process that serves any.
+    /// Files and folders whose statements are excluded.
+    ///
+    /// Only operators' commands, benchmarks, migrations and the API run them, with separate plans. `Live` notifies open
+    /// pages: its one table has a row per process that serves such pages.
     private static let forOperators: Set<String> = [
         "Readers", "Live", "Benchmarks", "Schema", "Status", "Stories", "Topology", "ReplayBook+Ledger.swift",
         "ReplayBook.swift", "ReplayCourse.swift",
@@ -44,7 +46,7 @@ enum WrittenStatements {
         return written
     }
 
-    /// The literals that begin with a verb of SQL, with what surrounds them cut off.
+    /// Returns the literals that begin with an SQL verb.
     private static func literals(in source: String) -> [Substring] {
         var found: [Substring] = []
         for (start, end) in [("\"\"\"", "\"\"\""), ("\"", "\"")] {
@@ -83,7 +85,7 @@ enum WrittenStatements {
         return fragments.filter { !$0.isEmpty }
     }
 
-    /// From its parenthesis to the one that closes it.
+    /// Skips the text from an opening parenthesis to the matching closing one.
     private static func skipInterpolation(_ rest: inout Substring) {
         var depth = 0
         while let character = rest.popFirst() {

@@ -12,7 +12,7 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct EventBookTests {
-    /// Keeps an event for a user and lets it fall due.
+    /// Stores an event for a user and makes it due.
     private static func keep(_ id: String, data: String = "{}", in bench: Bench) async throws -> Event {
         let later = Timestamp(clamping: Letters.now.microseconds + 3_600_000_000)
         let json = """
@@ -30,7 +30,7 @@ struct EventBookTests {
         return event
     }
 
-    @Test("what is published when its time has come weighs no more than what came, however its numbers are written")
+    @Test("a due event's published body is at most as large as the original, whatever its number formats")
     func body() async throws {
         try await Bench.withSchema { bench in
             let numbers = Array(repeating: "1e300", count: 2000).joined(separator: ",")
@@ -46,7 +46,7 @@ struct EventBookTests {
         }
     }
 
-    @Test("an event that an older program has kept is published as well")
+    @Test("an event that an older program stored is published as well")
     func withoutBody() async throws {
         try await Bench.withSchema { bench in
             _ = try await Self.keep("old", in: bench)
@@ -58,7 +58,7 @@ struct EventBookTests {
         }
     }
 
-    @Test("what was given back comes up at once; of what nobody is heard, after half a minute")
+    @Test("a returned event is due immediately, and a taken event without a report after 30 seconds")
     func givingBack() async throws {
         try await Bench.withSchema { bench in
             let plans = EventBook(pool: bench.pool)
@@ -78,7 +78,9 @@ struct EventBookTests {
         }
     }
 
-    /// Kept as a program keeps an event for a wider audience; due so many seconds ago, or just now.
+    /// Stores an event for a topic as a program does.
+    ///
+    /// It has been due for `ago` seconds, or it is due immediately if `ago` is `nil`.
     private static func keepWide(_ id: String, _ more: String = "", ago: Int?, in bench: Bench) async throws {
         let body = #"{"id":"\#(id)","app":"drop","eventType":"system","to":{"topic":"venue:1"},"title":"T"\#(more)}"#
         guard case .event(let event) = try bench.submission(body) else { throw BenchError("no event: \(body)") }
@@ -91,7 +93,7 @@ struct EventBookTests {
         )
     }
 
-    @Test("of what nobody has expanded the old and the expired are closed, the rest is published, the new left alone")
+    @Test("old and expired events that are not expanded are closed, other due ones published, and new ones skipped")
     func unexpanded() async throws {
         try await Bench.withSchema { bench in
             let plans = EventBook(pool: bench.pool)
@@ -110,7 +112,7 @@ struct EventBookTests {
         }
     }
 
-    @Test("what is published when its time has come is the event that was kept, and no other with its id is")
+    @Test("the published body of a due event is a duplicate of the stored event, and other content is a conflict")
     func published() async throws {
         try await Bench.withSchema { bench in
             let plans = EventBook(pool: bench.pool)
@@ -128,7 +130,7 @@ struct EventBookTests {
         }
     }
 
-    @Test("events that are expanded, and those that are far ahead, are not looked at for what is due")
+    @Test("the query for due events reads neither expanded events nor events far ahead")
     func onlyDue() async throws {
         try await Bench.withSchema { bench in
             try await Crowd.stopCounting(in: bench)
@@ -153,7 +155,7 @@ struct EventBookTests {
         }
     }
 
-    @Test("the urgent come first, then the oldest, and no more than asked for")
+    @Test("urgent events come first, then the oldest, up to the limit")
     func order() async throws {
         try await Bench.withSchema { bench in
             for id in ["a", "b", "c"] { _ = try await Self.keep(id, in: bench) }

@@ -11,7 +11,7 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct ClaimantBookTests {
-    @Test("a claimant's lock is held as long as its session lives, and its beats are counted")
+    @Test("a claimant's lock is held while its session lives, and its heartbeats are counted")
     func liveness() async throws {
         try await Bench.withSchema { bench in
             let book = ClaimantBook(pool: bench.pool)
@@ -30,7 +30,7 @@ struct ClaimantBookTests {
         }
     }
 
-    @Test("a beat brings back a row that was lost, and the dead are struck off")
+    @Test("a heartbeat restores a lost row, and dead claimants are deleted")
     func rows() async throws {
         try await Bench.withSchema { bench in
             let book = ClaimantBook(pool: bench.pool)
@@ -44,7 +44,7 @@ struct ClaimantBookTests {
         }
     }
 
-    @Test("a claim names its claimant, and stays positive")
+    @Test("a claim contains its claimant's number and stays positive")
     func claims() {
         var chance = SystemRandomNumberGenerator()
         for number in [1, 77, 0x7f_ffff, 0x80_0001] as [Int64] {

@@ -6,7 +6,7 @@ import Workbench
 
 @testable import Store
 
-/// What a page of a long inbox costs: it must not hang on how long it is.
+/// The cost of a page of a long inbox must not depend on the inbox's length.
 @Suite(
     "Long inboxes",
     .inTurn,
@@ -16,7 +16,7 @@ import Workbench
 struct LongInboxTests {
     private static let reader = RecipientKey("drop", "ada")
 
-    @Test("every statement of a signed-in user goes by a key, also on tables that nobody has counted")
+    @Test("every statement of a signed-in user uses a key, even on tables without statistics")
     func byKey() async throws {
         try await Self.withInbox(of: 0) { bench, pool in
             try await Self.tour(ReaderDesk(pool: pool))
@@ -29,7 +29,7 @@ struct LongInboxTests {
         }
     }
 
-    @Test("a page of a hundred thousand reads no more rows than a page of a hundred, but for the count of the newest")
+    @Test("a page of 100,000 notifications reads no more rows than one of 100, except the count of the newest")
     func fewRows() async throws {
         try await Self.withInbox(of: 100_000) { bench, pool in
             let desk = ReaderDesk(pool: pool)
@@ -44,7 +44,7 @@ struct LongInboxTests {
         }
     }
 
-    @Test("a search that finds little ends after so many rows, goes on from there, and leaves nothing out")
+    @Test("a search with few results stops after a limit, continues from there and omits nothing")
     func bounded() async throws {
         try await Self.withInbox(of: 25_000) { _, pool in
             let desk = ReaderDesk(pool: pool)
@@ -112,7 +112,7 @@ struct LongInboxTests {
 
     private static let reminderFields: JSONObject = ["id": "r", "localTime": "09:00", "title": "t", "body": ""]
 
-    /// Beside the crowd's, so many notifications of one user.
+    /// Runs a body with `count` notifications of one user in the inbox.
     private static func withInbox(
         of count: Int,
         _ body: (Bench, PostgresPool) async throws -> Void

@@ -23,7 +23,7 @@ struct BrowserTests {
         return Dictionary(devices.map { ($0.provider, $0) }) { first, _ in first }
     }
 
-    @Test("a browser comes with its keys, a phone without; keys that cannot be read are none")
+    @Test("a browser has its keys, a phone has none, and unreadable keys count as none")
     func keys() async throws {
         try await Bench.withSchema { bench in
             let keys = #"{"p256dh":"\#(Self.point)","auth":"BTBZMqHH6r4Tts7J_aSIgg"}"#

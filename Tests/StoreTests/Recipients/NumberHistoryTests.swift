@@ -6,9 +6,9 @@ import Workbench
 
 @testable import Store
 
-/// A user's number after the database has lost the transactions that gave it: the same number is another user's.
+/// A user's number after the database has lost the transactions that assigned it: another user has the same number.
 ///
-/// Two schemas stand for two servers: the numbers of one mean nothing in the other.
+/// Two schemas stand for two servers: the numbers of one have no meaning in the other.
 @Suite(
     "Numbers of another history",
     .inTurn,
@@ -16,7 +16,8 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct NumberHistoryTests {
-    /// Runs a body with the key of `anna` as the former database knew it, on a new one that has given her number to `bert`.
+    /// Runs a body on a new database that has assigned `anna`'s number to `bert`, with her key from the former
+    /// database.
     private static func afterFailover(_ body: (RecipientKey, Bench) async throws -> Void) async throws {
         try await Bench.withSchema { former in
             try await Bench.withSchema { new in
@@ -41,7 +42,7 @@ struct NumberHistoryTests {
             let outcomes = try await Inbox(pool: bench.pool).record(records, as: claim)
             #expect(outcomes == [.recorded])
             #expect(try await bench.column("SELECT user_id FROM notifications") == ["anna"])
-            // Whoever sent it still has the key of before.
+            // The sender still has the key from before the failover.
             let ledger = Ledger(pool: bench.pool, lease: .seconds(60))
             let delivered = Settlement(DeliveryKey(records[0].key, target: 1), .delivered)
             let settled = try await ledger.settle([delivered], of: claim)
@@ -50,7 +51,7 @@ struct NumberHistoryTests {
         }
     }
 
-    @Test("a batch with users of both histories gives each their own notification")
+    @Test("a batch with users of both histories gives each user their own notification")
     func mixed() async throws {
         try await Self.afterFailover { anna, bench in
             var records = try bench.records(id: "e1", users: ["anna", "bert", "carl"], title: "Hei")
@@ -69,7 +70,7 @@ struct NumberHistoryTests {
         }
     }
 
-    @Test("neither the unread count nor recent pushes of another user are taken for those of the user of before")
+    @Test("unread counts and recent pushes of another user are not used for a user from before the failover")
     func lookedUp() async throws {
         try await Self.afterFailover { anna, bench in
             var records = try bench.records(id: "e1", users: ["bert"], title: "Hei")
@@ -86,7 +87,7 @@ struct NumberHistoryTests {
         }
     }
 
-    @Test("sessions of one server have one history, those of another database have another")
+    @Test("sessions of one server share a history, and another database has a different one")
     func histories() async throws {
         try await Bench.withSchema { one in
             try await Bench.withSchema { other in
@@ -110,7 +111,7 @@ extension Bench {
         _ = try await owner.run("INSERT INTO people (app, user_id) VALUES ('drop', $1)", [.text(user)])
     }
 
-    /// The key as a look-up brings it.
+    /// Returns the key as the look-up produces it.
     fileprivate func person(_ user: String) async throws -> RecipientKey {
         let key = try #require(RecipientKey("drop", user))
         let found = try await RecipientBook(pool: pool).recipients(of: [key])

@@ -6,7 +6,7 @@ import Workbench
 
 @testable import Store
 
-/// The row in which a worker finds a user whole, and the number that stands for the user.
+/// The row from which a worker reads a user's data, and the number that identifies the user.
 @Suite(
     "People",
     .inTurn,
@@ -26,7 +26,7 @@ struct PeopleTests {
         return (found.keys[place], found.values[place])
     }
 
-    @Test("the row follows every word about settings, preferences and devices, whoever writes it")
+    @Test("the row follows every change of settings, preferences and devices, whatever the writer")
     func inStep() async throws {
         try await Bench.withSchema { bench in
             let (stranger, defaults) = try await Self.person(bench)
@@ -56,7 +56,7 @@ struct PeopleTests {
         }
     }
 
-    @Test("of many users each has what they said, also where others said the same")
+    @Test("each of many users has their own preferences, even if others have the same")
     func sameWords() async throws {
         try await Bench.withSchema { bench in
             let users = (1...6).map { "u\($0)" }
@@ -74,7 +74,7 @@ struct PeopleTests {
         }
     }
 
-    @Test("of two words about one user that are written side by side the row holds both")
+    @Test("a row contains both of two updates that are written concurrently")
     func sideBySide() async throws {
         try await Bench.withSchema { bench in
             try await bench.feed([#"{"app":"drop","eventType":"recipient.upserted","userId":"u1","locale":"nb"}"#])
@@ -95,7 +95,7 @@ struct PeopleTests {
         }
     }
 
-    @Test("nothing is written under a number that has ended: a user who came back has another one")
+    @Test("nothing is written under a number that has ended, and a user who returns has a new number")
     func endedNumber() async throws {
         try await Bench.withSchema { bench in
             try await bench.feed(
@@ -116,7 +116,7 @@ struct PeopleTests {
             }
             let gone = try await record("e1", "2026-01-15T00:00:00Z")
             #expect(gone == [.recipientErased])
-            // Newer than the erasure, though nobody has fed the user again.
+            // Newer than the erasure, but no feed message has restored the user.
             let unfed = try await record("e0", "2026-02-15T00:00:00Z")
             #expect(unfed == [.recorded])
             try await bench.feed(
@@ -131,7 +131,7 @@ struct PeopleTests {
         }
     }
 
-    @Test("a line is settled under the number that its user has by then")
+    @Test("a delivery is settled under its user's current number")
     func settledAnew() async throws {
         try await Bench.withSchema { bench in
             var records = try bench.records(id: "e1", users: ["u1"], title: "Hei")
@@ -150,12 +150,12 @@ struct PeopleTests {
         }
     }
 
-    @Test("a user who comes back while the second look ends the number is known whole")
+    @Test("a user who returns while the second pass ends the number is stored completely")
     func fedDuringSecondLook() async throws {
         try await Bench.withSchema { bench in
             try await bench.feed([#"{"app":"drop","eventType":"recipient.deleted","userId":"u1"}"#])
             _ = try await bench.owner.run("INSERT INTO people (app, user_id) VALUES ('drop', 'u1')")
-            // The row is being deleted, and the trigger of the feed comes to it.
+            // The row is being deleted when the feed's trigger reaches it.
             let ending = "DELETE FROM people WHERE user_id = 'u1'"
             let feeding = try await RowLock.hold(on: bench, ending) {
                 let feeding = Task {
@@ -178,7 +178,7 @@ struct PeopleTests {
         }
     }
 
-    @Test("a device that changes hands leaves its former user")
+    @Test("a device that moves to another user leaves its former user")
     func movedDevice() async throws {
         try await Bench.withSchema { bench in
             try await bench.feed([Self.device])
@@ -188,7 +188,7 @@ struct PeopleTests {
         }
     }
 
-    @Test("what was never to be sent stands with its notification, and the view tells it like a line of the ledger")
+    @Test("a suppressed delivery without a target is stored with its notification, and the view shows it as a row")
     func unsent() async throws {
         try await Bench.withSchema { bench in
             var records = try bench.records(id: "e1", users: ["u1", "u2"], title: "Hei")
@@ -208,7 +208,7 @@ struct PeopleTests {
         }
     }
 
-    @Test("what a user has not read is counted for those who have a number")
+    @Test("unread notifications are counted for users who have a number")
     func unread() async throws {
         try await Bench.withSchema { bench in
             let inbox = Inbox(pool: bench.pool)

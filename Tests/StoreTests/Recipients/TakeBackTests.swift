@@ -12,7 +12,9 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct TakeBackTests {
-    /// A device under token `t`, registered on that day of January, and why it was revoked just now; nil while it lives.
+    /// Adds a device with token `t`, registered on that day of January.
+    ///
+    /// `reason` is the cause of a revocation just now, or `nil` if the device is active.
     private static func add(_ user: String, day: Int, ended reason: String?, to bench: Bench) async throws {
         _ = try await bench.owner.run(
             """
@@ -38,7 +40,7 @@ struct TakeBackTests {
         )
     }
 
-    @Test("page by page all of them live again, and what was ended before the alarm stays ended")
+    @Test("all devices are restored page by page, except those revoked before the alarm")
     func pages() async throws {
         try await Bench.withSchema { bench in
             _ = try await bench.owner.run(
@@ -54,7 +56,7 @@ struct TakeBackTests {
         }
     }
 
-    @Test("a device that an answer has cost its owner lives again, one that its owner logged out does not")
+    @Test("a device that an answer revoked is restored, and one that its owner logged out is not")
     func owner() async throws {
         try await Bench.withSchema { bench in
             try await Self.add("u1", day: 1, ended: "UNREGISTERED", to: bench)

@@ -27,14 +27,14 @@ struct ReminderBookTests {
 
     private static let unplanned = "SELECT count(*) FROM reminders WHERE next_fire_at IS NULL"
 
-    @Test("a zone that changes while a reminder is looked at is not overwritten by a plan of the old one")
+    @Test("a plan for the old time zone does not overwrite a time zone that changes meanwhile")
     func zoneRace() async throws {
         try await Bench.withSchema { bench in
             let book = ReminderBook(pool: bench.pool)
             let later = Timestamp(clamping: 2_000_000_000_000_000)
             try await Self.move(bench, to: "Europe/Oslo", second: 1)
             try await Self.set(bench, ["r"])
-            // New, so that nothing but the hand tells its versions apart.
+            // The reminder is new: only the holder distinguishes its versions.
             let new = try await book.open(atMost: 10)
             try await Self.move(bench, to: "Asia/Tokyo", second: 2)
             try await book.keep(new.map { ReminderPlan($0, next: later) })
@@ -43,7 +43,7 @@ struct ReminderBookTests {
             #expect(moved.map(\.timezone?.text) == ["Asia/Tokyo"])
             try await book.keep(moved.map { ReminderPlan($0, next: later) })
             #expect(try await bench.count(Self.unplanned) == 0)
-            // Due, and it has rung by the old zone: that date is spent, the plan is not kept.
+            // The due reminder fires in the old time zone: the date is stored as used, and the plan is dropped.
             try await bench.pass("1 min", since: "next_fire_at", in: "reminders")
             let due = try await book.open(atMost: 10)
             try await Self.move(bench, to: "Europe/Oslo", second: 3)
@@ -54,7 +54,7 @@ struct ReminderBookTests {
         }
     }
 
-    @Test("schedulers that look at once are given different reminders, and what is released is given anew")
+    @Test("concurrent schedulers get different reminders, and released reminders are given out again")
     func hands() async throws {
         try await Bench.withSchema { bench in
             let book = ReminderBook(pool: bench.pool)

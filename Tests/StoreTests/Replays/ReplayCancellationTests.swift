@@ -14,7 +14,7 @@ import Workbench
 struct ReplayCancellationTests {
     private static let ada = DeskOperator(name: "ada", because: "a test")
 
-    /// One replay of two rejected messages, of which the first was published, in the hands of this test.
+    /// One replay of two rejected messages, which this test runs; the first message has been published.
     private struct Ground: Sendable {
         let bench: Bench
         let book: ReplayBook
@@ -48,7 +48,7 @@ struct ReplayCancellationTests {
             return id
         }
 
-        /// Returns the round in which the message went out.
+        /// Publishes one message and returns its round.
         func sendOne(of id: Int64) async throws -> Int {
             _ = try await run.take(for: .seconds(600))
             let next = try await run.next(of: id, atMost: 1)
@@ -63,7 +63,7 @@ struct ReplayCancellationTests {
         }
     }
 
-    @Test("a message that went out and of which nobody reports does not hold a cancelled replay, and is open again")
+    @Test("a published message without a report does not block a cancelled replay and is open again")
     func lost() async throws {
         try await Ground.with { ground, id, round in
             let isOver = try await ground.run.finish(id)
@@ -76,14 +76,14 @@ struct ReplayCancellationTests {
             #expect(items == ["a|open|1|1", "b|open|1|0"])
             let isOverNow = try await ground.run.finish(id)
             #expect(isOverNow)
-            // Nothing stands in the way of another replay, and what comes of the first is told from it.
+            // Another replay can start, and the results of the first can be told apart by the round.
             let again = try await ground.start()
             let next = try await ground.sendOne(of: again)
             #expect(next == round + 1)
         }
     }
 
-    @Test("should a report of it come all the same, it resolves the open item")
+    @Test("a late report resolves the open item")
     func lateReport() async throws {
         try await Ground.with { ground, id, round in
             _ = try await ground.book.control(id, .cancel, by: Self.ada)

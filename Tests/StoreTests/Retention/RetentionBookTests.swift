@@ -13,7 +13,7 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct RetentionBookTests {
-    @Test("an old notification goes with its lines, a young one stays with its own")
+    @Test("an old notification is deleted with its deliveries, and a young one stays with its own")
     func notifications() async throws {
         try await Bench.withSchema { bench in
             try await bench.record(events: ["old", "young"], state: "delivered")
@@ -27,7 +27,7 @@ struct RetentionBookTests {
         }
     }
 
-    @Test("one that sleeps is kept until it has been awake for as long as any other")
+    @Test("a snoozed notification is kept until it has been awake for the retention period")
     func snoozed() async throws {
         try await Bench.withSchema { bench in
             try await bench.record(events: ["asleep", "awake"], state: "delivered")
@@ -80,7 +80,7 @@ struct RetentionBookTests {
         }
     }
 
-    @Test("an event that comes once more after its notification has gone is a new notification")
+    @Test("an event that arrives again after its notification was deleted creates a new notification")
     func again() async throws {
         try await Bench.withSchema { bench in
             let inbox = Inbox(pool: bench.pool)
@@ -95,7 +95,7 @@ struct RetentionBookTests {
         }
     }
 
-    @Test("lines without their notification go when they are old and settled")
+    @Test("deliveries without their notification are deleted when they are old and settled")
     func lines() async throws {
         try await Bench.withSchema { bench in
             try await bench.record(events: ["kept", "gone-old", "gone-young"], state: "delivered")
@@ -116,7 +116,7 @@ struct RetentionBookTests {
         }
     }
 
-    @Test("events go when they were expanded or cancelled for so long, what is still to go out stays")
+    @Test("events are deleted after their retention, except those that are still to be expanded")
     func events() async throws {
         try await Bench.withSchema { bench in
             _ = try await bench.owner.run(
@@ -136,7 +136,7 @@ struct RetentionBookTests {
         }
     }
 
-    @Test("a tombstone goes when both its own time and that of its word are old")
+    @Test("a tombstone is deleted when both its recording and its source time are old")
     func tombstones() async throws {
         try await Bench.withSchema { bench in
             _ = try await bench.owner.run(
@@ -154,7 +154,7 @@ struct RetentionBookTests {
         }
     }
 
-    @Test("the address of a device that ended is forgotten after the grace, the device stays; later it goes, too")
+    @Test("the address of an ended device is deleted after the grace period, and the device later")
     func devices() async throws {
         try await Bench.withSchema { bench in
             try await bench.addDevices()
@@ -172,13 +172,13 @@ struct RetentionBookTests {
             let gone = try await bench.retire(.devices)
             #expect(gone == [.devices: 1])
             #expect(try await bench.count("SELECT count(*) FROM push_subscriptions") == 3)
-            // The living one is what a worker knows of the user.
+            // The active device is part of the user's row.
             let known = try await bench.column("SELECT devices FROM people")
             #expect(known.first??.contains("t1") == true)
         }
     }
 
-    @Test("a device whose address was forgotten does not live again, and registers anew as another")
+    @Test("a device whose address was deleted is not restored and registers as a new device")
     func forgotten() async throws {
         try await Bench.withSchema { bench in
             try await bench.addDevices()
@@ -204,7 +204,7 @@ struct RetentionBookTests {
         }
     }
 
-    @Test("follows and reminders go when they ended so long ago that no older word about them can come, and not before")
+    @Test("follows and reminders are deleted when they ended so long ago that no older update can arrive")
     func ended() async throws {
         try await Bench.withSchema { bench in
             _ = try await bench.owner.run(
@@ -231,7 +231,7 @@ struct RetentionBookTests {
         }
     }
 
-    @Test("how far it has gone is written down, and never set back")
+    @Test("the progress of the retention is stored and never moves back")
     func upTo() async throws {
         try await Bench.withSchema { bench in
             _ = try await bench.owner.run(
@@ -252,7 +252,7 @@ struct RetentionBookTests {
         }
     }
 
-    @Test("what never goes is not looked for")
+    @Test("kinds that are never deleted are not searched")
     func never() async throws {
         let text = "notifications=never,events=90d,tombstones=never,tokens=40d"
         let retention = try #require(Retention(text))

@@ -12,7 +12,7 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct RetentionWalkTests {
-    @Test("a walk goes through the table a few pages at a time, and ends behind the last one")
+    @Test("a walk passes through the table a few pages at a time and ends after the last one")
     func steps() async throws {
         try await Bench.withSchema { bench in
             try await bench.record(events: (0..<400).map { "e\($0)" }, state: "delivered")
@@ -34,7 +34,7 @@ struct RetentionWalkTests {
         }
     }
 
-    @Test("what another holds is passed by, and found by the next walk")
+    @Test("rows that another session has locked are skipped and found by the next walk")
     func held() async throws {
         try await Bench.withSchema { bench in
             try await bench.record(events: ["free", "held"], state: "delivered")
@@ -48,7 +48,7 @@ struct RetentionWalkTests {
         }
     }
 
-    @Test("devices of a user whom a feed has in hand are passed by")
+    @Test("devices of a user whose row a feed has locked are skipped")
     func heldPeople() async throws {
         try await Bench.withSchema { bench in
             try await bench.addDevices()
@@ -61,7 +61,7 @@ struct RetentionWalkTests {
         }
     }
 
-    @Test("two that walk at once delete each row once between them")
+    @Test("two concurrent walks together delete each row once")
     func together() async throws {
         try await Bench.withSchema { bench in
             try await bench.record(events: (0..<300).map { "e\($0)" }, state: "delivered")
@@ -76,7 +76,7 @@ struct RetentionWalkTests {
         }
     }
 
-    @Test("of a table with partitions each is walked, and only what is meant is deleted")
+    @Test("every partition of a table is walked, and only old rows are deleted")
     func partitions() async throws {
         try await Bench.withSchema { bench in
             try await bench.owner.withConnection { (connection) throws(PostgresError) in
@@ -106,12 +106,12 @@ struct RetentionWalkTests {
 }
 
 extension PostgresPool {
-    /// One that nobody asks anything.
+    /// Returns a pool that no test queries.
     static func unused() throws -> PostgresPool { try Bench.makePool(setUp: [], size: 1) }
 }
 
 extension Bench {
-    /// A notification of each event for the user u1, with one line in that state.
+    /// Records a notification of each event for the user u1, with one delivery in that state.
     func record(events: [String], state: String) async throws {
         let records = try events.flatMap { event in
             try self.records(id: event, users: ["u1"], title: "Hei").map { record in
@@ -135,7 +135,7 @@ extension Bench {
         )
     }
 
-    /// One that lives, and three of the same user that ended a day, 33 days and 400 days ago.
+    /// Adds one active device and three of the same user that ended 1 day, 33 days and 400 days ago.
     func addDevices() async throws {
         _ = try await owner.run(
             """
@@ -150,7 +150,7 @@ extension Bench {
         )
     }
 
-    /// Walks through one table; what went of which kind.
+    /// Walks through one table and returns the number of deleted rows by kind.
     func retire(_ kind: RetiredKind) async throws -> [RetiredKind: Int] {
         let book = RetentionBook(pool: pool, retention: .usual)
         var (page, retired): (Int64?, [RetiredKind: Int]) = (0, [:])

@@ -14,7 +14,7 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct MigrationTests {
-    @Test("a fresh schema lacks everything, a migrated one nothing, and a second run does nothing")
+    @Test("a fresh schema lacks every migration, a migrated one lacks none, and a second run does nothing")
     func freshThenCurrent() async throws {
         try await Self.withFreshNamespace { pool, namespace in
             let migrator = Migrator(pool: pool, namespace: namespace)
@@ -29,7 +29,7 @@ struct MigrationTests {
         }
     }
 
-    @Test("two machines that migrate at once apply each migration once")
+    @Test("two hosts that migrate concurrently apply each migration once")
     func twoAtOnce() async throws {
         try await Self.withFreshNamespace { pool, namespace in
             let migrator = Migrator(pool: pool, namespace: namespace)
@@ -41,7 +41,7 @@ struct MigrationTests {
         }
     }
 
-    @Test("a migration that was edited after it had been applied is refused")
+    @Test("a migration that was edited after it was applied is rejected")
     func editedMigration() async throws {
         try await Bench.withSchema { bench in
             _ = try await bench.owner.run("UPDATE schema_migrations SET checksum = 'other' WHERE name = '0003_inbox'")
@@ -55,7 +55,7 @@ struct MigrationTests {
         }
     }
 
-    @Test("a worker may ask whether the schema is current, and may not change it")
+    @Test("a worker can check whether the schema is current but cannot change it")
     func workersRights() async throws {
         try await Bench.withSchema { bench in
             let status = try await Migrator(pool: bench.pool, namespace: bench.namespace).check()
@@ -70,7 +70,7 @@ struct MigrationTests {
         }
     }
 
-    @Test("where nothing is pending nothing is asked of the database that only who makes schemas may do")
+    @Test("a run without pending migrations requires no right to create schemas")
     func nothingToMake() async throws {
         try await Bench.withSchema { bench in
             let outcome = try await Migrator(pool: bench.pool, namespace: bench.namespace).migrate()
@@ -78,7 +78,7 @@ struct MigrationTests {
         }
     }
 
-    @Test("what a newer program has applied lets an older one run where it admits it, and refuses it where it does not")
+    @Test("an older program runs on a newer schema that admits it and is rejected by one that does not")
     func beside() async throws {
         try await Bench.withSchema { bench in
             let expanding = Migration("9998_more", Array("-- admits 6\nALTER TABLE events ADD hue text;\n".utf8))
@@ -109,7 +109,7 @@ struct MigrationTests {
         }
     }
 
-    @Test("what running programs could not bear waits until they are gone, and what they can bear does not")
+    @Test("a migration that running programs do not support waits for their end, and a supported one does not")
     func runningPrograms() async throws {
         try await Bench.withSchema { bench in
             let book = ProcessBook(pool: bench.pool)
@@ -141,7 +141,7 @@ struct MigrationTests {
         }
     }
 
-    @Test("a migration that waits for a table gives way again and again to those who want it, and gets it in the end")
+    @Test("a migration that waits for a table repeatedly gives way to other sessions and finally gets it")
     func busyTable() async throws {
         try await Bench.withSchema { bench in
             let expanding = Migration("9998_more", Array("-- admits 6\nALTER TABLE events ADD hue text;\n".utf8))
@@ -153,7 +153,7 @@ struct MigrationTests {
                     _ = try await holder.transaction { (connection) throws(PostgresError) in
                         _ = try connection.run("SELECT count(*) FROM events", [])
                         held.continuation.finish()
-                        // Longer than the migration waits in one go.
+                        // Longer than one wait of the migration.
                         return try connection.run("SELECT pg_sleep(4)", []).count
                     }
                     return nil
@@ -169,7 +169,7 @@ struct MigrationTests {
         }
     }
 
-    @Test("an index is built without a transaction, beside whoever writes, and again where it ended half-way")
+    @Test("an index is built without a transaction during writes, and again after an incomplete build")
     func gradual() async throws {
         try await Bench.withSchema { bench in
             let text = """
@@ -196,7 +196,7 @@ struct MigrationTests {
         }
     }
 
-    /// Of a release after this one.
+    /// Returns the migrator of a later release.
     ///
     /// An index that is built concurrently waits for every transaction of the database, including those of other tests.
     private static func migrator(_ bench: Bench, _ next: [Migration]) -> Migrator {
@@ -236,7 +236,7 @@ struct MigrationListTests {
         }
     }
 
-    @Test("what is applied but unknown is of another program: a newer one, or one from before the first release")
+    @Test("an applied but unknown migration is reported as one of another program")
     func newerDatabase() {
         let status = SchemaState(applied: ["9999_future": .init(checksum: "x", admits: nil)]).status(for: Migration.all)
         guard case .diverged(let why) = status else {
@@ -246,7 +246,7 @@ struct MigrationListTests {
         #expect(why.contains("9999_future"))
     }
 
-    @Test("a file says whom it admits and whether it runs without a transaction; a silent one admits its own alone")
+    @Test("a file states the schemas that it admits, by default its own alone, and whether it uses no transaction")
     func notes() {
         let expanding = Migration("0012_more", Array("-- admits 11\n-- More.\nALTER TABLE a ADD b int;\n".utf8))
         #expect(expanding.number == 12)
@@ -264,7 +264,7 @@ struct MigrationListTests {
         #expect(gradual.statements.last == "\nCREATE INDEX a\n    ON b (c)")
     }
 
-    @Test("a program runs beside newer ones as long as every migration that it does not know admits it")
+    @Test("a program runs with newer ones as long as every migration unknown to it admits it")
     func admission() {
         let known = Self.files(["0001_a": nil, "0002_b": 1])
         func state(_ foreign: [String: Int?]) -> SchemaState {

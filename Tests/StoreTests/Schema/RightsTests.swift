@@ -11,7 +11,7 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct RightsTests {
-    @Test("a signed-in user reaches only their own rows, and nobody reaches anything without saying who they are")
+    @Test("a signed-in user reaches only their own rows, and a session without a user reaches none")
     func rowLevelSecurity() async throws {
         try await Bench.withSchema { bench in
             _ = try await Inbox(pool: bench.pool).record(
@@ -36,7 +36,7 @@ struct RightsTests {
         }
     }
 
-    @Test("the API may mark as read and may not write, rewrite or delete notifications, nor write for others")
+    @Test("the API can mark as read but cannot insert, edit or delete notifications or write for other users")
     func apiRights() async throws {
         try await Bench.withSchema { bench in
             _ = try await Inbox(pool: bench.pool).record(try bench.records(id: "e1", users: ["u1"], title: "Hei"))
@@ -61,7 +61,7 @@ struct RightsTests {
         }
     }
 
-    @Test("a signed-in user finds no line of the ledger and no row of another's, by whatever name and search path")
+    @Test("a signed-in user finds neither the ledger nor other users' rows, whatever the names and search path")
     func qualifiedNames() async throws {
         try await Bench.withSchema { bench in
             var records = try bench.records(id: "e1", users: ["u1", "u2"], title: "Hei")
@@ -86,7 +86,7 @@ struct RightsTests {
         }
     }
 
-    @Test("of what was taken back a signed-in user sees hashes of their own app alone")
+    @Test("a signed-in user sees only the tombstone hashes of their own app")
     func tombstones() async throws {
         try await Bench.withSchema { bench in
             _ = try await bench.owner.run(
@@ -107,7 +107,7 @@ struct RightsTests {
         }
     }
 
-    @Test("nobody but the schema's owner hangs its triggers on a table of their own, and no worker writes the views")
+    @Test("only the schema's owner attaches its trigger functions to a table, and no worker writes the views")
     func narrowRights() async throws {
         try await Bench.withSchema { bench in
             let api = try Bench.makePool(setUp: bench.namespace.setUp(as: .api))
@@ -129,7 +129,7 @@ struct RightsTests {
         }
     }
 
-    @Test("what runs with its owner's rights looks temporary tables up last")
+    @Test("functions with their owner's rights search temporary tables last")
     func trustedFunctions() async throws {
         try await Bench.withSchema { bench in
             let paths = try await bench.column(
@@ -144,7 +144,7 @@ struct RightsTests {
         }
     }
 
-    @Test("a temporary table of the same name takes nothing from a trigger of the owner's")
+    @Test("a temporary table of the same name intercepts nothing from a trigger of the owner")
     func temporaryTable() async throws {
         try await Bench.withSchema { bench in
             _ = try await Inbox(pool: bench.pool).record(try bench.records(id: "e1", users: ["u1"], title: "Hei"))
@@ -167,7 +167,7 @@ struct RightsTests {
         }
     }
 
-    @Test("the audit keeps the log-in beside the name that is given, and nobody writes it")
+    @Test("the audit stores the log-in next to the given name, and no role can set the log-in")
     func auditedLogIn() async throws {
         try await Bench.withSchema { bench in
             let desk = try Bench.makePool(setUp: bench.namespace.setUp(as: .admin))
@@ -189,7 +189,7 @@ struct RightsTests {
         }
     }
 
-    @Test("none of the roles escapes row-level security")
+    @Test("no role bypasses row-level security")
     func noBypass() async throws {
         try await Bench.withSchema { bench in
             let escaping = try await bench.count(
