@@ -2,11 +2,11 @@ import TestSupport
 import Testing
 
 extension Proofs {
-    @Suite("The clerk")
+    @Suite("Dead-letter filer")
     struct ClerkTests {
         private static let letters = 2_000
 
-        @Test("kill -9 of the scheduler while it files: every dead letter is filed exactly once")
+        @Test("every dead letter is stored exactly once despite kill -9 of the scheduler")
         func killedClerk() async throws {
             try await Stage.with { stage in
                 let sent = try await sendLetters(on: stage)
@@ -26,7 +26,7 @@ extension Proofs {
             }
         }
 
-        @Test("while the database is away the queue keeps the dead letters and readyz says so; then each is filed once")
+        @Test("dead letters stay queued and readyz reports it while the database is unavailable, then are stored once")
         func databaseAway() async throws {
             try await Stage.with { stage in
                 let proxy = try stage.servers.databaseProxy()

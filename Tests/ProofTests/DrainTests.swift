@@ -6,7 +6,7 @@ import Testing
 extension Proofs {
     @Suite("Draining")
     struct DrainTests {
-        @Test("SIGTERM under load: the worker ends with 0 in time, and what it held is taken in by the next one")
+        @Test("a worker that drains under load exits with 0 in time, and the next one takes its returned messages")
         func drainUnderLoad() async throws {
             var chance = Proof.chance("drain")
             try await Stage.with { stage in
@@ -27,7 +27,7 @@ extension Proofs {
             }
         }
 
-        @Test("what a provider has not answered at the end of a drain is settled, and nothing stays claimed")
+        @Test("sends without a response at the end of a drain are settled, and nothing stays claimed")
         func silentProvider() async throws {
             try await PushGround.withStage { ground in
                 let stage = ground.stage
@@ -49,7 +49,7 @@ extension Proofs {
             }
         }
 
-        @Test("while the database hangs, a drain takes no longer than its time-out, and a second SIGTERM ends at once")
+        @Test("a drain during a database hang ends within its timeout, and a second SIGTERM ends it immediately")
         func hangingDatabase() async throws {
             try await Stage.with { stage in
                 let traffic = Traffic(exchange: stage.names.events)
@@ -69,7 +69,7 @@ extension Proofs {
                 patient.child.send(SIGTERM)
                 try await patient.child.waitForLog("draining")
                 #expect(patient.child.isRunning)
-                // What comes within a second of the first signal counts as its echo.
+                // A signal within a second of the first one counts as its echo.
                 try await eventually("a second signal ends it", atMost: .proof) {
                     patient.child.send(SIGTERM)
                     return !patient.child.isRunning
@@ -77,7 +77,7 @@ extension Proofs {
                 #expect(try await patient.child.ending() == .exited(75))
 
                 brief.child.send(SIGTERM)
-                // Its own two seconds, five for the cancelled, ten for the pool to close.
+                // The drain takes its two seconds, five for the cancelled work and ten for the pool to close.
                 #expect(try await brief.child.ending() == .exited(75))
 
                 let next = try await stage.worker()

@@ -6,7 +6,7 @@ extension Proofs {
     struct FloodTests {
         private static let size = 10_000
 
-        @Test("10,000 malformed among 10,000 good ones: every good one is a row, every other a dead letter as it came")
+        @Test("10,000 good messages among 10,000 malformed ones become rows, and the others unchanged dead letters")
         func flood() async throws {
             var chance = Proof.chance("flood")
             let alone = try await drainTime { traffic in (0..<Self.size).map { traffic.good($0) } }
@@ -14,11 +14,12 @@ extension Proofs {
                 let pieces = (0..<Self.size).flatMap { [traffic.good($0), traffic.bad($0)] }
                 return pieces.shuffled(using: &chance)
             }
-            // A figure, no verdict: it depends on what else the machine does, and on how the program was built.
+            // A figure without a limit: it depends on the load of the host and on the build of the program.
             Proof.report("flood: good ones alone in \(alone.inSeconds), among as many malformed in \(among.inSeconds)")
         }
 
-        /// The time from the worker's first message until the last good one is a row; everything lies ready before.
+        /// Returns the time from the worker's start until the last good message is a row; all messages are ready
+        /// before.
         private func drainTime(_ make: (Traffic) -> [Piece]) async throws -> Duration {
             var span = Duration.zero
             try await Stage.with { stage in

@@ -4,9 +4,9 @@ import TestSupport
 import Testing
 
 extension Proofs {
-    @Suite("Lost replies of the database")
+    @Suite("Lost responses of the database")
     struct LostReplyTests {
-        @Test("a worker that never hears of its commits writes each row once")
+        @Test("a worker whose commits lose their responses writes each row once")
         func lostCommits() async throws {
             try await Stage.with { stage in
                 let traffic = Traffic(exchange: stage.names.events)
@@ -39,7 +39,7 @@ extension Proofs {
             }
         }
 
-        @Test("events that are kept for later are kept once, too")
+        @Test("events stored for later are stored once despite lost responses")
         func lostPlans() async throws {
             try await Stage.with { stage in
                 let proxy = try stage.servers.databaseProxy()

@@ -4,13 +4,13 @@ import TestSupport
 import Testing
 
 extension Proofs {
-    /// What SECURITY.md promises of a lane's memory, against the documents that take most of it.
+    /// Compares a lane's memory with the bound in SECURITY.md, for the messages that need the most.
     @Suite("Memory of a worker", .enabled(if: !Sanitizer.isOn, "a sanitizer keeps what is freed"))
     struct MemoryTests {
-        /// For one lane, on top of what an idle worker has.
+        /// The bound in KiB for one lane, in addition to an idle worker's memory.
         private static let bound = 384 << 10
 
-        @Test("one event of 240 KiB for 1,000 users, and many of 120,000 numbers each, stay within the bound of a lane")
+        @Test("an event of 240 KiB for 1,000 users and many of 120,000 numbers stay within a lane's memory bound")
         func bound() async throws {
             try await Stage.with { stage in
                 let numbers = (0..<(Proof.isFull ? 256 : 128)).map { number in
@@ -22,7 +22,7 @@ extension Proofs {
                 let wide = Self.event("wide", to: users, data: #""a":"\#(text)""#, on: stage)
                 let publisher = Publisher(PublisherOptions(broker: try stage.broker, name: "proof, publishing"))
                 publisher.start()
-                // All of them lie ready, so that batches are as large as they ever are.
+                // All messages are ready before the worker starts, so that the batches have their maximum size.
                 let outcomes = await publisher.publish(numbers)
                 let worker = try await stage.worker()
                 let idle = try await Self.idleMemory(of: stage)
@@ -46,7 +46,7 @@ extension Proofs {
             }
         }
 
-        /// What a worker has before anything comes, in KiB: another one, which takes from a stage of its own.
+        /// Returns the memory of an idle worker in KiB, measured at another worker on a separate stage.
         private static func idleMemory(of stage: Stage) async throws -> Int {
             var idle = 0
             try await Stage.with(stage.servers) { other in

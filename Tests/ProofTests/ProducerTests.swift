@@ -3,11 +3,11 @@ import TestSupport
 import Testing
 
 extension Proofs {
-    /// Producers that know nothing of Swift, as the README shows them.
+    /// Producers in other languages, as the README shows them.
     @Suite("Producers in other languages")
     struct ProducerTests {
         private static let publish = Program.find("amqp-publish")
-        /// The first Python that has the library: the user's own may not see what the distribution installs.
+        /// The first Python that has the library: the user's own may lack the packages of the distribution.
         private static let interpreter: URL? = {
             let places = [Program.find("python3"), URL(fileURLWithPath: "/usr/bin/python3")].compactMap { $0 }
             return places.first { place in
@@ -29,7 +29,7 @@ extension Proofs {
             try await Stage.with { stage in
                 let worker = try await stage.worker()
                 try await python("first_event.py", on: stage)
-                // As a repeat after a doubt would: the same id again is the same event.
+                // A repeat after an uncertain publish: the same id is the same event.
                 try await python("first_event.py", on: stage)
                 try await expect(
                     ["first-1|ada|Overføring til Mama Jasmina fullført|2 000 kr sendt til Serbia"],
@@ -82,7 +82,7 @@ extension Proofs {
             }
         }
 
-        @Test("the README shows the very code that is proven here")
+        @Test("the README shows exactly the code that is tested here")
         func readme() throws {
             let readme = try String(contentsOf: Program.checkout.appendingPathComponent("README.md"), encoding: .utf8)
             let code = try String(
@@ -111,7 +111,7 @@ extension Proofs {
             try await stage.run(program, words + headers.flatMap { ["-H", $0] })
         }
 
-        /// Waits for these rows and insists that there are no others, and no dead letters.
+        /// Waits for these rows and requires that there are no others and no dead letters.
         private func expect(_ rows: [String], on stage: Stage) async throws {
             try await eventually("\(rows.count) rows") {
                 let refused = try await stage.count("dead_letters")

@@ -3,9 +3,9 @@ import TestSupport
 import Testing
 
 extension Proofs {
-    @Suite("Reading catalogues again")
+    @Suite("Reloading catalogues")
     struct ReloadTests {
-        @Test("SIGHUP under load: the catalogues come into force between two batches, and no message is lost")
+        @Test("SIGHUP under load activates the catalogues between two batches and loses no message")
         func reloadUnderLoad() async throws {
             try await Stage.with { stage in
                 let traffic = Traffic(exchange: stage.names.events)

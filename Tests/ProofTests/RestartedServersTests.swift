@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Beside the other proofs, since these servers are nobody else's.
+/// Runs concurrently with the other proofs, since no other proof uses these servers.
 @Suite(
     "Restarted servers",
     .proofInTurn,
@@ -14,7 +14,7 @@ struct RestartedServersTests {
         let name: String
         let server: PrivateServers.Server
         let signal: Int32
-        /// How many events are published around it.
+        /// The number of events that are published around the fault.
         let size: Int
     }
 
@@ -33,11 +33,13 @@ struct RestartedServersTests {
         ),
     ]
 
-    /// Always small, and on queues of its own: RabbitMQ 3.10 cannot recover a queue that was killed within a second of a
-    /// snapshot, and takes one for every 2,048 messages.
+    /// A fault that is always small and has separate queues.
+    ///
+    /// RabbitMQ 3.10 cannot recover a queue that was killed within a second of a snapshot, and makes one for every
+    /// 2,048 messages.
     private static let kill = Fault(name: "broker killed", server: .broker, signal: SIGKILL, size: 3_000)
 
-    @Test("PostgreSQL and the broker, restarted and killed under load, cost nothing that was confirmed")
+    @Test("restarts and kills of PostgreSQL and the broker under load lose no confirmed message")
     func restarts() async throws {
         var chance = Proof.chance("restarted servers")
         try await PrivateServers.with { servers in
@@ -67,7 +69,7 @@ struct RestartedServersTests {
         var first = 0
         for fault in faults {
             if fault.signal == SIGKILL {
-                // Only of queues that are older does RabbitMQ itself keep what it has confirmed.
+                // RabbitMQ keeps confirmed messages through a crash only in queues of a minimum age.
                 try await eventually("the queues are old enough") { .now - queuesStand > .seconds(12) }
             }
             let pieces = Self.pieces(first..<first + fault.size, for: stage).shuffled(using: &chance)
@@ -94,7 +96,7 @@ struct RestartedServersTests {
         let names = faults.map(\.name).joined(separator: ", ")
         expectEven(balance, names)
         expectEven(pushes, names)
-        // Nobody died who held a claim, and no lease ended: no outcome is unknown, so nothing may go out twice.
+        // No claim holder died and no lease ended: no outcome is unknown, so no push may go out twice.
         #expect(pushes.repeats == 0 && pushes.unknown == 0 && pushes.counted == 0, "\(pushes)")
     }
 
@@ -103,7 +105,7 @@ struct RestartedServersTests {
         return numbers.map { $0 % 10 == 3 ? traffic.bad($0) : traffic.good($0) }
     }
 
-    /// In parts, so that the fault falls between them as well as into one.
+    /// Publishes the messages in parts, so that the fault hits both a part and the time between parts.
     private func send(_ pieces: [Piece], on stage: Stage) async throws -> Sent {
         try await Producer.with(try stage.broker) { producer in
             var sent = Sent()

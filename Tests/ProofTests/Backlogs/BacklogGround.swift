@@ -6,13 +6,13 @@ import ServiceRuntime
 import TestSupport
 import Workbench
 
-/// A stage with the app drop, whose providers are stand-ins, and a neighbour whose users have nothing but the app.
+/// A stage with the app drop, whose providers are emulated, and a second app whose users have only the inbox.
 struct BacklogGround: Sendable {
     let stage: Stage
     let sandbox: ProviderSandbox
     let producer: Producer
 
-    /// Runs a body beside a worker and a scheduler, and drains both.
+    /// Runs a body with a worker and a scheduler, and drains both.
     static func with(
         _ settings: [String: String] = [:],
         _ body: @escaping @Sendable (BacklogGround) async throws -> Void
@@ -37,7 +37,7 @@ struct BacklogGround: Sendable {
         }
     }
 
-    // MARK: - What is said
+    // MARK: - Input
 
     func message(_ key: String, _ body: String) -> OutgoingMessage {
         OutgoingMessage(exchange: stage.names.events, routingKey: key, body: Array(body.utf8))
@@ -52,7 +52,7 @@ struct BacklogGround: Sendable {
         message(type, #"{"id":"\#(id)","to":{"user":"\#(user)"},"title":"Hei","body":"på deg"}"#)
     }
 
-    /// Gives each of these users a device at a provider.
+    /// Registers a device at a provider for each of these users.
     func register(_ users: [String], at provider: String) async throws {
         let known = try await stage.count("push_subscriptions")
         try await publish(
@@ -67,13 +67,13 @@ struct BacklogGround: Sendable {
         }
     }
 
-    // MARK: - What has become of it
+    // MARK: - Results
 
     func wait(_ what: String, _ count: Int, _ table: String) async throws {
         try await eventually(what, atMost: .proof) { try await stage.count(table) >= count }
     }
 
-    /// Deliveries that were sent before one that was published so much earlier.
+    /// Returns the number of deliveries that were sent after one that had been published later by more than `distance`.
     func overtaken(by distance: Duration, at moment: String, where condition: String) async throws -> Int {
         let rows = try await stage.owner.run(
             Statement(
@@ -94,10 +94,9 @@ struct BacklogGround: Sendable {
         return Int(clamping: try rows.integer(0, 0))
     }
 
-    /// How long each of some events of another app's took from its publishing until it was recorded, one after the other,
-    /// in milliseconds.
+    /// Publishes events of another app in turn, and returns the times from publishing to recording in milliseconds.
     ///
-    /// Their users have nothing but the app.
+    /// Their users have only the inbox.
     func neighbours(_ name: String, _ count: Int) async throws -> Latencies {
         var published: [String: Double] = [:]
         for number in 0..<count {
@@ -118,7 +117,7 @@ struct BacklogGround: Sendable {
     }
 }
 
-/// Spans in milliseconds, as they are reported.
+/// Durations in milliseconds, as reported.
 struct Latencies: CustomStringConvertible {
     private let spans: [Double]
 

@@ -6,17 +6,18 @@ import Testing
 import Workbench
 
 extension Proofs {
-    /// What waits for its outlet costs a constant number of writes, keeps its order, and keeps nobody else waiting.
+    /// Deliveries that wait for their outlet cost a constant number of writes, keep their order and delay no other
+    /// work.
     @Suite("Backlogs")
     struct BacklogProofTests {
-        /// Of any two that were published so far apart the older goes first.
+        /// The interval beyond which the older of two messages goes first.
         ///
-        /// At the small size the whole backlog is some seconds long, so that the distance is smaller, too; but more than what
-        /// comes new may go past what has waited for a moment.
+        /// At the small size the whole backlog lasts some seconds, so the interval is smaller too. New messages may
+        /// still pass messages that have waited for a moment.
         private static let distance = Duration.seconds(Proof.isFull ? 10 : 4)
         private static let rowVersions = 4
 
-        @Test("mails at a slow relay go out in their order, each written four times at most")
+        @Test("mails at a slow relay go out in their order, each written at most four times")
         func mails() async throws {
             let count = Proof.isFull ? 3_000 : 600
             let mails = "channel = 'email' AND state = 'delivered'"
@@ -35,7 +36,7 @@ extension Proofs {
             }
         }
 
-        @Test("pushes beyond Expo's budget go out in their order, each written four times at most")
+        @Test("pushes beyond Expo's budget go out in their order, each written at most four times")
         func pushes() async throws {
             let count = Proof.isFull ? 100_000 : 12_000
             let users = Proof.isFull ? 1_000 : 100
@@ -45,7 +46,8 @@ extension Proofs {
             }
         }
 
-        /// Publishes so many events of the type that `prepare` names, some each second, and looks at what became of them.
+        /// Publishes `count` events of the type that `prepare` returns, spread over several seconds, and checks the
+        /// results.
         private static func expectOrder(
             _ name: String,
             _ count: Int,
@@ -57,7 +59,7 @@ extension Proofs {
                 let type = try await prepare(ground)
                 let idle = try await ground.neighbours("idle", 100)
                 let users = try await ground.users()
-                // Over at least three times the distance, however fast they are taken in.
+                // The steps take at least three times the interval, however fast the events are consumed.
                 let steps = Int(distance.components.seconds) * 3
                 let began = ContinuousClock.now
                 for step in 0..<steps {
@@ -82,7 +84,7 @@ extension Proofs {
             }
         }
 
-        @Test("a normal line that falls due elsewhere is pushed, however many urgent ones stand behind a breaker")
+        @Test("a due normal delivery elsewhere is pushed despite many urgent ones behind a breaker")
         func breaker() async throws {
             let count = Proof.isFull ? 200_000 : 2_000
             try await BacklogGround.with { ground in
@@ -99,7 +101,7 @@ extension Proofs {
                     )
                 }
                 let behind = "deliveries WHERE outlet = 'drop/fcm' AND urgency = 0"
-                // One of them may be trying the breaker.
+                // One of them may be the breaker's probe.
                 try await ground.wait("they stand behind the breaker", count - 1, behind)
                 _ = try await ground.stage.owner.run(
                     """
@@ -118,7 +120,7 @@ extension Proofs {
             }
         }
 
-        @Test("two outlets that do not answer for long hold up no record of another app")
+        @Test("two outlets that do not answer for a long time delay no record of another app")
         func slowOutlets() async throws {
             let (delay, count) = Proof.isFull ? (Duration.seconds(30), 3_000) : (.seconds(8), 1_200)
             try await BacklogGround.with { ground in
@@ -135,7 +137,7 @@ extension Proofs {
                 try await ground.publish(ground.events(count, "slow"))
                 let behind = try await ground.neighbours("behind", 100)
                 let beside = try await ground.neighbours("beside", 300)
-                // No answer has come by then: nothing but the room that was left to them let the records through.
+                // No response has arrived by then: only the space that is left in the lane let the records through.
                 let answered = try await ground.stage.count(ended)
                 let recorded = try await ground.stage.count("notifications WHERE app = 'drop'")
                 Proof.report("another app's records: idle \(idle); while two outlets do not answer \(beside)")
@@ -151,19 +153,20 @@ extension Proofs {
 }
 
 extension BacklogGround {
-    /// So many for each of two users.
+    /// Returns `count` events for each of two users.
     fileprivate func events(_ count: Int, _ name: String) -> [OutgoingMessage] {
         (0..<count).flatMap { number in ["a", "b"].map { event("\(name)-\($0)\(number)", to: $0) } }
     }
 
-    /// Whom events are for: those with an address or a device.
+    /// Returns the users with an address or a device.
     fileprivate func users() async throws -> [String] {
         try await stage.column("SELECT user_id FROM recipients UNION SELECT profile_id FROM push_subscriptions")
     }
 
-    /// How often lines of the ledger were written, as the server counts it; a process tells within some seconds.
+    /// Returns the number of writes to the ledger, as counted by the server, which receives the counts within some
+    /// seconds.
     fileprivate func rowVersions() async throws -> Int {
-        // A server process reports its counts within 10 s, whatever the machine does.
+        // A server process reports its counts within 10 s, whatever the load of the host is.
         let reporting = Duration.seconds(12)
         var versions = (latest: 0, since: ContinuousClock.now)
         try await eventually("the server has counted all") {

@@ -1,14 +1,14 @@
 import Foundation
 import Testing
 
-/// Secrets and personal words that are put in somewhere, each of its own, and must be seen nowhere else.
+/// Secrets and personal text that are put into separate inputs and must not appear elsewhere.
 struct Canaries {
     private var planted: [(what: String, text: String)] = []
 
-    /// Marks all of this flock; other tests cannot have it.
+    /// Marks all canaries of this test, so that other tests cannot have the same.
     let mark = String(format: "%08x", UInt32.random(in: 0 ... .max))
 
-    /// A text that says what it is, for whoever finds it.
+    /// Returns a text that names its input, so that a finding can be traced.
     mutating func make(_ what: String) -> String {
         plant(what, "kanari-\(what)-\(mark)")
     }
@@ -20,28 +20,29 @@ struct Canaries {
         return text
     }
 
-    /// Makes canaries of a key's lines: the file as a whole would be printed by nobody.
+    /// Makes canaries of a key's lines, because no output would contain the whole file.
     mutating func plant(_ what: String, pem: String) {
         let lines = pem.split(separator: "\n").filter { !$0.hasPrefix("-----") && $0.count > 20 }
         for line in lines { plant(what, String(line)) }
     }
 
-    /// Those that are about people and not about keys; whoever answers for them may look at them.
+    /// The kinds of personal data, as opposed to keys; an operator who handles a user's question may see them.
     static let personal = ["title", "body", "data", "metadata"]
 
-    /// Words where a name belongs, such as the platform: the desk shows those of a message that is at fault, and nothing
-    /// else does.
+    /// The kind for text in place of a name, such as the platform.
+    ///
+    /// Only the dead-letter commands show it, for a message with a fault.
     static let misplaced = "misplaced"
 
-    /// Which of them a text has, but for some kinds.
+    /// Returns the kinds of canaries in a text, except some.
     func found(in text: String, except kinds: [String] = []) -> [String] {
         let found = planted.filter { !kinds.contains($0.what) && text.contains($0.text) }.map(\.what)
-        // Every signed token begins like this, and so does every access token of the stand-in.
+        // Every signed token begins like this, and so does every access token of the emulator.
         let signed = ["eyJhbGci", "eyJ0eXAi", "eyJraWQi", "ya29.sandbox"].filter { text.contains($0) }
         return Set(found + signed).sorted()
     }
 
-    /// Fails the test where a text has one, and shows around which words.
+    /// Fails the test if a text contains a canary, and shows the lines around it.
     func expectNone(
         in text: String,
         of what: String,
@@ -57,7 +58,7 @@ struct Canaries {
         )
     }
 
-    /// The arguments of every process of this program on this machine; other programs that tests run are told tokens.
+    /// Returns the arguments of every process of this program on this host; other programs of the tests do get tokens.
     static func processArguments() -> String {
         let entries = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
         let lines = entries.filter { Int($0) != nil }.compactMap { entry in

@@ -5,7 +5,7 @@ import Sandbox
 import TestSupport
 import Workbench
 
-/// The app drop with canaries in everything that is secret, and a worker and a scheduler that tell all they can.
+/// The app drop with canaries in all secrets, and a worker and a scheduler with full logging.
 struct CanaryGround {
     let stage: Stage
     let sandbox: ProviderSandbox
@@ -15,7 +15,7 @@ struct CanaryGround {
     private(set) var canaries: Canaries
     private let producer: Producer
 
-    /// The ways that devices of each kind end: well, and as what their tokens say.
+    /// The outcomes for devices of each kind: success, or the failure that the token selects.
     private static let fates = ["well", "dead", "gone", "rate", "provider"]
 
     static func with(_ body: (inout CanaryGround) async throws -> Void) async throws {
@@ -63,7 +63,7 @@ struct CanaryGround {
 
     // MARK: - Inputs
 
-    /// Devices and mailboxes of every kind and fate, all with the same users.
+    /// Registers devices and mailboxes of every kind and outcome, all for the same users.
     mutating func register() async throws {
         var feeds: [(key: String, body: String)] = []
         for fate in Self.fates {
@@ -99,7 +99,7 @@ struct CanaryGround {
         return ("drop.subscription.upserted", #"{"userId":"\#(user)",\#(device)}"#)
     }
 
-    /// An event to all of them, in words that are nobody's business; waits until each line of the ledger has been tried.
+    /// Publishes an event with private text to all users, and waits until each delivery has been attempted.
     mutating func event(_ id: String) async throws {
         let content = Canaries.personal.map { (kind: $0, text: canaries.make($0)) }
         let names = Self.fates.map { "\"\($0)\"" }.joined(separator: ",")
@@ -116,7 +116,7 @@ struct CanaryGround {
         }
     }
 
-    /// Messages that are at fault in every way, in words that are nobody's business.
+    /// Publishes messages with every kind of fault and with private text.
     mutating func faults() async throws {
         let word = canaries.make("title")
         let misplaced = canaries.make(Canaries.misplaced)
@@ -147,7 +147,7 @@ struct CanaryGround {
 
     // MARK: - Outputs
 
-    /// What a command says to its end, whatever that is.
+    /// Runs a command to its end and returns its output, whatever its exit code is.
     func says(_ arguments: [String], _ changes: [String: String] = [:]) async throws -> String {
         let environment = stage.environment(settings.merging(changes) { $1 })
         let child = try stage.start(Program.bellhop, arguments, environment)
@@ -155,6 +155,6 @@ struct CanaryGround {
         return child.log
     }
 
-    /// A canary of the test's own.
+    /// Makes a canary for the test.
     mutating func make(_ what: String) -> String { canaries.make(what) }
 }

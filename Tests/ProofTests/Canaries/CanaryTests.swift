@@ -3,8 +3,9 @@ import Sandbox
 import TestSupport
 import Testing
 
-/// What is secret or personal goes where it is meant to go, and is told nowhere: each input has a canary of its own, and
-/// everything that the program says is looked through for all of them.
+/// Checks that secrets and personal data reach only their destinations.
+///
+/// Each input has a separate canary, and every output of the program is searched for all of them.
 @Suite("Canaries", .proofInTurn, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.ofProof))
 struct CanaryTests {
     private static let weather = [
@@ -13,7 +14,7 @@ struct CanaryTests {
         SandboxFault(.webpush, .answer(.init(status: 403))),
     ]
 
-    @Test("no token, key, password or word of a message is in a log, a meter, a dead letter's listing or an argument")
+    @Test("no log, metric, dead-letter listing or argument contains a token, key, password or text of a message")
     func running() async throws {
         try await CanaryGround.with { ground in
             try await ground.register()
@@ -42,7 +43,7 @@ struct CanaryTests {
             let explained = ["well-1", "storm-1", "storm-2"].flatMap { event in
                 ["well", "dead", "provider"].map { ["explain", "--app", "drop", "--user", $0, "--event", event] }
             }
-            // It is asked for one notification, and says which.
+            // The command is asked for one notification and shows its text.
             try await expectNone(ground, explained, except: Canaries.personal)
             for query in Self.listings {
                 canaries.expectNone(in: try await stage.column(query).joined(separator: "\n"), of: query)
@@ -52,7 +53,7 @@ struct CanaryTests {
                 canaries.expectNone(in: role.child.log, of: "the log of the \(name)")
             }
             #expect(ground.worker.child.log.contains(" DEBUG "), "the worker does not tell all it can")
-            // They have been where they were meant to go.
+            // The canaries have reached their destinations.
             let arrived = ground.sandbox.received().map { "\($0.token ?? "") \($0.body)" }.joined(separator: "\n")
             let found = canaries.found(in: arrived)
             for what in ["fcm-token", "expo-device", "endpoint", "address", "title", "body"] {
@@ -61,7 +62,7 @@ struct CanaryTests {
         }
     }
 
-    /// Runs commands side by side, four at a time, and looks through what they say.
+    /// Runs commands concurrently, four at a time, and searches their output.
     private func expectNone(_ ground: CanaryGround, _ commands: [[String]], except kinds: [String] = []) async throws {
         for start in stride(from: 0, to: commands.count, by: 4) {
             try await withThrowingTaskGroup(of: Void.self) { tasks in
@@ -77,13 +78,13 @@ struct CanaryTests {
         }
     }
 
-    /// A mail server that repeats to us whom we write to.
+    /// Returns a fault of a mail server that repeats the address and the subject in its response.
     private static func mailFault(_ phase: DialoguePhase, _ code: Int, _ ground: inout CanaryGround) -> SandboxFault {
         let words = "5.1.1 <\(ground.make("address"))> \(ground.make("title"))"
         return SandboxFault(.email, .answer(.init(status: code, reason: words))).inDialogue(at: phase)
     }
 
-    /// What is listed of dead letters without their bodies, and what the ledger says.
+    /// Queries for the listed columns of dead letters, without the bodies, and for the ledger.
     private static let listings = [
         """
         SELECT concat_ws('|', dead_id, fingerprint, stage, reason, pointer, error, provider, app, event_type, event_id,
@@ -94,7 +95,7 @@ struct CanaryTests {
         "SELECT concat_ws('|', id, revoke_reason) FROM push_subscriptions",
     ]
 
-    @Test("no password of a URL and no content of a key's file is in what a command says when it fails")
+    @Test("the output of a failing command contains no password of a URL and no content of a key file")
     func failing() async throws {
         try await CanaryGround.with { ground in
             let password = ground.make("url-password")
@@ -130,7 +131,7 @@ struct CanaryTests {
         }
     }
 
-    /// Files of keys that hold something else: a slip of the hand that must not be told to the log.
+    /// Checks key files with wrong content, an operator's mistake that must not reach the log.
     private func brokenFiles(_ ground: inout CanaryGround) async throws {
         let folder = ground.stage.folder
         let secret = ground.make("file")

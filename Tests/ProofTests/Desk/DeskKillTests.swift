@@ -4,12 +4,12 @@ import Sandbox
 import TestSupport
 import Testing
 
-/// Beside the other proofs: most of the time these wait for leases and confirms.
-@Suite("The desk under kill -9", .proofInTurn, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.ofProof))
+/// Runs concurrently with the other proofs: most of the time it waits for leases and confirms.
+@Suite("Dead letters under kill -9", .proofInTurn, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.ofProof))
 struct DeskKillTests {
     private static let size = Proof.isFull ? 20_000 : 800
 
-    @Test("clerk, runner, workers and the command are killed while letters are filed, replayed and fail again")
+    @Test("dead letters survive kills of scheduler, workers and command during storage, replay and failures")
     func killed() async throws {
         var chance = Proof.chance("killed desk")
         try await Stage.with { stage in
@@ -23,7 +23,7 @@ struct DeskKillTests {
     }
 }
 
-/// Beside the other proofs, since this broker is nobody else's.
+/// Runs concurrently with the other proofs, since no other proof uses this broker.
 @Suite(
     "The desk on a broker that is killed",
     .proofInTurn,
@@ -31,7 +31,7 @@ struct DeskKillTests {
     .timeLimit(.ofProof)
 )
 struct DeskBrokerTests {
-    @Test("the broker is killed in the middle of a replay, beside everybody else: every item is accounted for")
+    @Test("every item is accounted for when the broker and other processes are killed during a replay")
     func killedBroker() async throws {
         var chance = Proof.chance("killed broker under the desk")
         try await PrivateServers.with { servers in
@@ -46,7 +46,7 @@ struct DeskBrokerTests {
     }
 }
 
-/// Half of the messages are malformed for good, half are events whose pushes FCM refuses at first.
+/// Half of the messages are permanently malformed, and half are events whose pushes FCM first rejects.
 private struct DeskKills {
     private let ground: PushGround
     private let size: Int
@@ -76,7 +76,8 @@ private struct DeskKills {
         try await kill(&crew, times: kills, &chance) { try await stage.count("dead_letters") }
         let sent = try await sending
         let deliveries = sent.records.count
-        // What a kill has stranded is found when it is five minutes overdue, by a look that comes once a minute.
+        // A delivery that a kill has stranded is found when it is overdue by five minutes, by a poll that runs once a
+        // minute.
         try await eventually("every delivery is given up and filed", atMost: .proof) {
             try await stage.endLeasesOfTheDead()
             return try await stage.count("deliveries WHERE state = 'failed'") == deliveries
@@ -84,7 +85,7 @@ private struct DeskKills {
         try await eventually("every letter is filed", atMost: .proof) {
             try await stage.count("dead_letters") == deliveries + bad.count
         }
-        // A replay in which a third fails again, while everybody is killed, and the broker too.
+        // A replay in which a third of the pushes fail again, while every process is killed, and the broker too.
         ground.sandbox.setFaults([
             SandboxFault(.fcm, .answer(.init(status: 400, reason: "INVALID_ARGUMENT"))).limited(
                 toRate: 0.33,
@@ -92,7 +93,7 @@ private struct DeskKills {
             )
         ])
         if breakBroker != nil {
-            // Only of queues that are older does RabbitMQ itself keep what it has confirmed.
+            // RabbitMQ keeps confirmed messages through a crash only in queues of a minimum age.
             try await eventually("the queues are old enough") { .now - queuesStand > .seconds(20) }
         }
         let command = try startReplay()
@@ -106,7 +107,7 @@ private struct DeskKills {
         expect(
             try await stage.column("SELECT outcome || ' ' || count(*) FROM replay_items GROUP BY outcome ORDER BY 1")
         )
-        // What died again is taken now; what is malformed stays so.
+        // Pushes that failed again are now accepted; malformed messages stay malformed.
         ground.sandbox.setFaults([])
         for replay in 2...4 {
             let left = try await stage.count("dead_letters WHERE state = 'open' AND stage = 'dispatch'")
@@ -141,7 +142,7 @@ private struct DeskKills {
         #expect(!outcomes.isEmpty)
     }
 
-    /// Kills somebody each time that some more has happened.
+    /// Kills a random process each time that progress has been made.
     private func kill(
         _ crew: inout Crew,
         times: Int,
@@ -150,7 +151,7 @@ private struct DeskKills {
     ) async throws {
         for _ in 0..<times {
             let before = try await progress()
-            // Where nothing moves any more the rest of the kills hit an idle house.
+            // If there is no more progress, the remaining kills hit idle processes.
             let began = ContinuousClock.now
             try await eventually("something happens, or nothing is left to happen", atMost: .proof) {
                 let isIdle = began.duration(to: .now) > QuietSpan.duration
@@ -167,13 +168,15 @@ private struct DeskKills {
         }
     }
 
-    /// Where only failures come in a row it pauses, and somebody resumes it.
+    /// Resumes the replay if it has paused after a series of failures.
     private func resumeIfPaused(_ replay: Int) async throws {
         guard try await stage.count("replays WHERE id = \(replay) AND state = 'paused'") == 1 else { return }
         try await stage.bellhop("dead-letters", "resume", String(replay), "--because", "proof", "--json")
     }
 
-    /// What a kill strands between a commit and a publish comes due again after ten minutes: it has to be there by then.
+    /// Waits until the replay has ended.
+    ///
+    /// A delivery that a kill strands between commit and publish is due again after ten minutes, within this limit.
     private func ended(_ replay: Int) async throws {
         try await eventually("replay \(replay) has ended", atMost: .proof) {
             try await resumeIfPaused(replay)
@@ -181,7 +184,7 @@ private struct DeskKills {
         }
     }
 
-    /// Until then a replay leaves what a killed worker had claimed where it is.
+    /// Waits until nothing is owed: until then, a replay skips the deliveries that a killed worker had claimed.
     private func nothingIsOwed() async throws {
         try await eventually("nothing is owed", atMost: .proof) {
             try await stage.endLeasesOfTheDead()

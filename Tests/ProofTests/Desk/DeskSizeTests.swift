@@ -4,11 +4,11 @@ import TestSupport
 import Testing
 
 extension Proofs {
-    @Suite("The desk's size")
+    @Suite("Size of the dead-letter commands")
     struct DeskSizeTests {
         private static let items = Proof.isFull ? 100_000 : 4_000
 
-        @Test("groups, a filtered list and a replay of all: every item has an outcome; the times are printed")
+        @Test("groups, a filtered list and a replay of all items give every item an outcome, and the times are printed")
         func large() async throws {
             try await Stage.with { stage in
                 try await fill(stage)
@@ -71,7 +71,8 @@ extension Proofs {
             return answer
         }
 
-        /// Half of them messages, in fifty groups; half of them given-up deliveries to devices that are no more.
+        /// Stores dead letters: half are messages in fifty groups, half are failed deliveries to devices that no longer
+        /// exist.
         private func fill(_ stage: Stage) async throws {
             let half = Self.items / 2
             _ = try await stage.owner.run(Statement(Self.messages(half, exchange: stage.names.events)))
@@ -124,7 +125,7 @@ extension Proofs {
 }
 
 extension ProgramRun {
-    /// The most memory that it has had at once, as the kernel says.
+    /// The peak memory of the program, as reported by the kernel.
     var peakMemory: String {
         get throws {
             let status = try String(contentsOfFile: "/proc/\(processID)/status", encoding: .utf8)

@@ -1,6 +1,6 @@
-/// The rows and pushes of one fan-out as sets: who follows, who has a record, whose device was reached how often.
+/// The rows and pushes of one fan-out as sets: followers, records and the number of pushes per device.
 struct FanoutBalance: EvenBalance {
-    /// One notification with the line of its device.
+    /// One notification with its device's delivery.
     struct Line {
         let user: String
         let state: String
@@ -10,7 +10,7 @@ struct FanoutBalance: EvenBalance {
     private let rows: Int
     private let pushes: Int
     private let unknown: Int
-    /// What arrived beyond the first push of each.
+    /// The pushes that arrived beyond the first of each follower.
     private(set) var repeats = 0
     private let letters: Int
     private var lost: [String] = []
@@ -38,7 +38,7 @@ struct FanoutBalance: EvenBalance {
         unexpected += Set(arrived.keys).subtracting(users.map { "token-\($0)" }).map { "push to \($0)" }
     }
 
-    /// Each follower has one record and one push at least, and a second one only where an outcome was unknown.
+    /// Whether each follower has one record and at least one push, and a second push only after an unknown outcome.
     var isEven: Bool {
         lost.isEmpty && doubled.isEmpty && unexpected.isEmpty && unfinished.isEmpty && letters == 0
     }

@@ -4,19 +4,19 @@ import Sandbox
 import TestSupport
 import Workbench
 
-/// Followers of one venue with a device each, and a stand-in for FCM that notes which of them it was asked to reach.
+/// Followers of one venue with one device each, and an FCM emulator that records the tokens of its requests.
 ///
-/// It answers unread but for the token: of a million requests none need be kept.
+/// The emulator does not parse the requests and keeps only the tokens: a million requests would take too much memory.
 struct FanoutGround: Sendable {
     let stage: Stage
     let sandbox: ProviderSandbox
     let followers: Int
-    /// What a worker has to be told to send there.
+    /// The worker's settings for this emulator.
     let settings: [String: String]
 
     static let topic = "venue:42"
 
-    /// Runs a body beside a fresh stand-in, with all followers in the tables.
+    /// Runs a body with a new emulator and with all followers in the tables.
     static func with(
         _ stage: Stage,
         followers: Int,
@@ -87,7 +87,7 @@ struct FanoutGround: Sendable {
         }
     }
 
-    /// Waits until so large a share of the followers has a record.
+    /// Waits until `count` followers have a record.
     func awaitRecords(_ count: Int) async throws {
         try await eventually("\(count) records", atMost: .proof) {
             try await stage.count("inbox") >= count
@@ -96,7 +96,7 @@ struct FanoutGround: Sendable {
 
     /// Waits until the last page is finished and nothing is owed.
     func awaitEnd() async throws {
-        // Where something is lost this does not come about; the comparison says it better.
+        // A loss lets this time out, and the comparison then describes the loss better.
         try? await eventually("nothing is owed", atMost: .proof) {
             try await stage.endLeasesOfTheDead()
             let finished = try await stage.count("fanouts WHERE state = 'finished'")

@@ -2,8 +2,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// One event to a great many followers, while what carries it dies.
-@Suite("Fan-outs under fire", .proofInTurn, .timeLimit(.ofProof))
+/// One event for a large number of followers, while workers and servers are killed.
+@Suite("Fan-outs during failures", .proofInTurn, .timeLimit(.ofProof))
 struct FanoutProofTests {
     private static let followers = Proof.isFull ? 1_000_000 : 12_000
 
@@ -40,8 +40,8 @@ struct FanoutProofTests {
         .enabled(if: PrivateServers.areThere, "needs setpriv, RabbitMQ and PostgreSQL installed")
     )
     func crashedServers() async throws {
-        // RabbitMQ 3.10 cannot recover a queue that is killed while it is young, and holds what it strands for minutes:
-        // a crash of the broker costs time, and the small size restarts it.
+        // RabbitMQ 3.10 cannot recover a young queue that is killed and withholds its stranded messages for minutes. A
+        // broker crash therefore takes time, and the small size restarts the broker instead.
         let signal = Proof.isFull ? SIGKILL : SIGTERM
         try await PrivateServers.with { servers in
             try await Stage.with(servers.addresses) { stage in
@@ -61,7 +61,7 @@ struct FanoutProofTests {
                     try await ground.awaitEnd()
                     let balance = try await ground.balance()
                     expectEven(balance, "fan-out, both servers crashed, in \((.now - began).inSeconds)")
-                    // Nobody died who held a claim, and no lease ended: nothing may go out twice.
+                    // No claim holder died and no lease ended: no push may go out twice.
                     #expect(balance.repeats == 0, "\(balance)")
                     let isEachRunning = workers.allSatisfy { $0.child.isRunning } && scheduler.child.isRunning
                     #expect(isEachRunning)

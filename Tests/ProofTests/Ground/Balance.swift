@@ -3,7 +3,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What was sent against what is there, both as sets.
+/// The messages that were sent compared with the stored rows, both as sets.
 struct Balance: EvenBalance {
     private(set) var recorded = 0
     private(set) var kept = 0
@@ -77,13 +77,13 @@ extension Stage {
         Int(try await owner.run(Statement("SELECT count(*) FROM \(table)")).integer(0, 0))
     }
 
-    /// Waits until everything can be there, drains the processes, and compares the sets.
+    /// Waits until all rows can be stored, drains the processes, and compares the sets.
     ///
-    /// What a process held and had not settled is back in its queue once it has ended, so a message that nobody can take
-    /// any more is found as well.
+    /// Unsettled messages of a process are back in their queue after its end, so a message that no process can take is
+    /// found as well.
     func balance(_ sent: Sent, workers: [Role], scheduler: Role?) async throws -> Balance {
         let roles = workers + (scheduler.map { [$0] } ?? [])
-        // Where something is lost this does not come about; the comparison says it better.
+        // A loss lets this time out, and the comparison then describes the loss better.
         try? await eventually("all is there", atMost: .proof) {
             guard roles.allSatisfy(\.child.isRunning) else { return true }
             let rows = try await count("notifications")
@@ -116,7 +116,7 @@ extension Stage {
         return balance
     }
 
-    /// How many messages the broker says are ready in a queue; up to some seconds old.
+    /// Returns the number of ready messages in a queue, as the broker reports it; up to some seconds old.
     func depth(of queue: String) async throws -> Int {
         try await BrokerSession.with(try broker, name: "proof, looking") { session in
             guard let counts = try session.checkQueue(queue) else { throw ProofFailure("there is no queue \(queue)") }
@@ -124,7 +124,7 @@ extension Stage {
         }
     }
 
-    /// The queues out of which a message can be had at this moment; it is put back.
+    /// Returns the queues that contain a message at this moment; the message is returned to its queue.
     func waiting(in queues: [String]) async throws -> [String] {
         try await BrokerSession.with(try broker, name: "proof, looking") { session in
             try queues.filter { queue in
@@ -136,13 +136,13 @@ extension Stage {
     }
 }
 
-/// What a run came to, as sets that are compared.
+/// The result of a run, as sets that are compared.
 protocol EvenBalance: CustomStringConvertible {
-    /// Whether all is there that was to come, and nothing else.
+    /// Whether every expected row exists, and no other.
     var isEven: Bool { get }
 }
 
-/// Fails the test where the balance is not even, and prints it in any case.
+/// Fails the test if the balance is not even, and prints it in any case.
 func expectEven(_ balance: some EvenBalance, _ proof: String, sourceLocation: SourceLocation = #_sourceLocation) {
     Proof.report("\(proof): \(balance)")
     #expect(balance.isEven, "\(proof): \(balance)", sourceLocation: sourceLocation)

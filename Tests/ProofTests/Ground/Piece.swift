@@ -1,11 +1,11 @@
 import AMQP
 
-/// A message and what must become of it.
+/// A message and its expected fate.
 struct Piece: Sendable {
     enum Fate: Sendable {
         /// One row for each of its users.
         case recorded(event: String, users: [String])
-        /// One row among the events that are kept for later or for a wider audience.
+        /// One row among the events that are stored for later or for a large audience.
         case kept(event: String)
         /// A dead letter with this reason and the original bytes.
         case rejected(String)
@@ -13,7 +13,7 @@ struct Piece: Sendable {
 
     let message: OutgoingMessage
     let fate: Fate
-    /// How often the broker delivers it: a header `CC` makes it two.
+    /// The maximum number of deliveries by the broker; a header `CC` adds copies.
     var copies = 1
 
     var isGood: Bool {
@@ -21,14 +21,14 @@ struct Piece: Sendable {
     }
 }
 
-/// Events and malformed messages, each different from all others; numbers make them up.
+/// Events and malformed messages, all different, which are derived from numbers.
 struct Traffic {
     let exchange: String
 
-    /// All whom the good ones are for.
+    /// All users of the good events.
     static let users = (0..<97).map { "u\($0)" }
 
-    /// Spread over the three lanes; every tenth one is for three users.
+    /// Returns a good event, spread over the three lanes; every tenth one is for three users.
     func good(_ number: Int) -> Piece {
         let users = number % 10 == 0 ? ["u1", "u2", "u3"] : [Self.users[number % Self.users.count]]
         let names = users.map { "\"\($0)\"" }.joined(separator: ",")
@@ -40,7 +40,7 @@ struct Traffic {
         )
     }
 
-    /// One of each kind in turn.
+    /// Returns a malformed message, each kind in turn.
     func bad(_ number: Int) -> Piece {
         let (key, body, reason) =
             switch number % 6 {

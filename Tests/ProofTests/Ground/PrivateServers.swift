@@ -3,10 +3,11 @@ import Glibc
 import Synchronization
 import TestSupport
 
-/// A RabbitMQ and a PostgreSQL that a test may kill: started by `deploy/services` in a folder of their own, on ports of
-/// their own, with the same data after each restart.
+/// A RabbitMQ and a PostgreSQL that a test may kill.
 ///
-/// Thread safety: all members are constant; the scripts hold a lock of their own.
+/// `deploy/services` starts them in a separate folder and on separate ports, with the same data after each restart.
+///
+/// Thread safety: all members are constant; the scripts hold a lock.
 final class PrivateServers: Sendable {
     enum Server: String {
         case broker = "rabbitmq"
@@ -16,7 +17,7 @@ final class PrivateServers: Sendable {
     let addresses: ServerAddresses
     private let folder: URL
 
-    /// The scripts and servers that a test needs for this.
+    /// Whether the necessary scripts and servers are installed.
     static let areThere =
         Servers.mayBeStarted && Program.find("setpriv") != nil
         && FileManager.default.fileExists(atPath: "/usr/lib/rabbitmq/bin/rabbitmq-server")
@@ -34,10 +35,10 @@ final class PrivateServers: Sendable {
         addresses = ServerAddresses(amqp: try value("BELLHOP_AMQP_URL"), database: try value("BELLHOP_DATABASE_URL"))
     }
 
-    /// Runs a body beside fresh servers and removes them with their data afterwards.
+    /// Runs a body with new servers and removes them with their data afterwards.
     static func with(_ body: (PrivateServers) async throws -> Void) async throws {
         await sweep()
-        // Several tests of one process may have servers at once.
+        // Several tests of one process may have servers at the same time.
         let number = count.add(1, ordering: .relaxed).newValue
         let folder = parent.appendingPathComponent("\(prefix)\(getpid())-\(number)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -49,7 +50,7 @@ final class PrivateServers: Sendable {
 
     // MARK: - Faults
 
-    /// Ends a server with this signal, waits until it is gone, and starts it again with its data.
+    /// Ends a server with this signal, waits for its end, and starts it again with its data.
     func restart(_ server: Server, with signal: Int32) async throws {
         let pid = try pid(of: server)
         guard kill(pid, signal) == 0 else { throw ProofFailure("cannot signal \(server), pid \(pid)") }
@@ -65,7 +66,7 @@ final class PrivateServers: Sendable {
         return pid
     }
 
-    /// Gone, or waiting to be collected.
+    /// Returns whether the process has ended or is waiting to be collected.
     private static func isGone(_ pid: pid_t) -> Bool {
         guard let status = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8) else { return true }
         return status.split(separator: ")").last?.first { $0 != " " } == "Z"
@@ -79,7 +80,7 @@ final class PrivateServers: Sendable {
 
     private static func services(_ command: String..., folder: URL) async throws {
         let script = Program.checkout.appendingPathComponent("deploy/services")
-        // Without the URLs of this run, or the script would start nothing.
+        // The environment lacks the URLs of this run; otherwise the script would start nothing.
         let child = try ProgramRun(
             script,
             command + ["--data", folder.path],
@@ -97,7 +98,7 @@ final class PrivateServers: Sendable {
         try? FileManager.default.removeItem(at: folder)
     }
 
-    /// Ends the servers of runs that were killed before they could.
+    /// Ends the servers of earlier runs that were killed.
     private static func sweep() async {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: parent.path)) ?? []
         for name in names where name.hasPrefix(prefix) {

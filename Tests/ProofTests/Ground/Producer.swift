@@ -1,6 +1,6 @@
 import AMQP
 
-/// A producer as it should be: it publishes with confirms, and again what was not confirmed.
+/// A correct producer: it publishes with confirms, and publishes unconfirmed messages again.
 struct Producer: Sendable {
     let publisher: Publisher
 
@@ -13,7 +13,7 @@ struct Producer: Sendable {
         return try result.get()
     }
 
-    /// Returns when the broker has confirmed every piece.
+    /// Publishes the messages and returns when the broker has confirmed every one.
     func send(_ pieces: some Collection<Piece>) async throws -> Sent {
         var sent = Sent()
         var waiting = Array(pieces)
@@ -41,15 +41,17 @@ extension PublishOutcome {
     }
 }
 
-/// What must be found in the end.
+/// The rows that must exist at the end.
 struct Sent: Sendable {
-    /// Each as `event|user`.
+    /// The expected records as `event|user`.
     private(set) var records: Set<String> = []
-    /// The events that are kept.
+    /// The events that are stored.
     private(set) var plans: Set<String> = []
-    /// With the number of copies that may have arrived: what was not confirmed and published again may be there twice.
+    /// The dead letters with the number of copies that may have arrived.
+    ///
+    /// A message that was published again after a missing confirm may exist twice.
     private(set) var letters: [Letter: Int] = [:]
-    /// Publications that were not confirmed and made again.
+    /// The number of publications that were repeated after a missing confirm.
     var repeats = 0
 
     struct Letter: Hashable, Sendable {

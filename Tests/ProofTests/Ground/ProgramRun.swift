@@ -4,14 +4,14 @@ import Glibc
 import Synchronization
 import TestSupport
 
-/// A program that runs beside the test, its output in a file of its own.
+/// A program that runs alongside the test, with its output in a separate file.
 ///
-/// Not Foundation's `Process`: that one takes a program for running as long as anything that it started runs, and
+/// Foundation's `Process` is not suitable: it regards a program as running as long as any of its children runs, and
 /// `deploy/services` starts servers.
 ///
-/// It does not outlive the test run: where that is killed, the kernel kills the program.
+/// The program does not outlive the test run: if that is killed, the kernel kills the program.
 ///
-/// Thread safety: whether it has been waited for is behind a lock, so that its pid is never used after it was collected;
+/// Thread safety: the ending is behind a lock, so that the pid is never used after the program was collected;
 /// everything else is constant.
 final class ProgramRun: Sendable {
     enum Ending: Equatable {
@@ -24,7 +24,7 @@ final class ProgramRun: Sendable {
     private let logFile: URL
     private let state = Mutex<Ending?>(nil)
 
-    /// Starts `program` with this environment and nothing of ours.
+    /// Starts `program` with this environment, without the variables of the test process.
     init(
         _ program: URL,
         _ arguments: [String],
@@ -54,7 +54,7 @@ final class ProgramRun: Sendable {
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_APPEND, 0o600)
         posix_spawn_file_actions_adddup2(&actions, 1, 2)
-        // Sockets of the test must not live on in a child; closing a number that is not open does no harm.
+        // A child must not inherit the test's sockets; closing a number that is not open has no effect.
         for descriptor in Int32(3)..<1024 { posix_spawn_file_actions_addclose(&actions, descriptor) }
         // The threads of Swift's tasks block signals, and a child would inherit that.
         var none = sigset_t()
@@ -71,10 +71,10 @@ final class ProgramRun: Sendable {
 
     var isRunning: Bool { collected == nil }
 
-    /// As long as it runs, nobody else has this number.
+    /// The process id, which no other process has while the program runs.
     var processID: Int32 { pid }
 
-    /// How it ended; nil while it runs.
+    /// The ending of the program; `nil` while it runs.
     private var collected: Ending? {
         state.withLock { state in
             if let state { return state }
@@ -86,14 +86,14 @@ final class ProgramRun: Sendable {
         }
     }
 
-    /// A signal to the program, unless it has ended.
+    /// Sends a signal to the program, unless it has ended.
     func send(_ signal: Int32) {
         state.withLock { state in
             if state == nil { kill(pid, signal) }
         }
     }
 
-    /// Waits for its end.
+    /// Waits for the end of the program.
     @discardableResult
     func ending(atMost limit: LongestWait = .test) async throws -> Ending {
         try await eventually("\(name) ends; its log:\n\(log)", atMost: limit) { !isRunning }
@@ -101,13 +101,13 @@ final class ProgramRun: Sendable {
         return collected
     }
 
-    /// Kills it where it still runs, and waits until it is gone.
+    /// Kills the program if it still runs, and waits for its end.
     func end() async {
         send(SIGKILL)
         _ = try? await ending()
     }
 
-    /// What it has written so far.
+    /// The output so far.
     var log: String {
         (try? String(contentsOf: logFile, encoding: .utf8)) ?? ""
     }

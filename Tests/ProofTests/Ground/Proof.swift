@@ -4,17 +4,19 @@ import ServiceRuntime
 import TestSupport
 import Testing
 
-/// What all proofs share: their size, their chance, and a voice for figures.
+/// Settings that all proofs share: size, randomness and reports.
 enum Proof {
-    /// `BELLHOP_PROOF_SIZE=full` runs the sizes that are promised; smaller ones otherwise, so that the suite stays fast.
+    /// Whether the promised sizes run, set by `BELLHOP_PROOF_SIZE=full`.
+    ///
+    /// Otherwise the sizes are smaller, so that the suite stays fast.
     static let isFull = setting("BELLHOP_PROOF_SIZE") == "full"
 
-    /// Rounds of random input; `BELLHOP_FUZZ_ROUNDS` counts for the rules' own fuzz, too.
+    /// Returns the rounds of random input; `BELLHOP_FUZZ_ROUNDS` also applies to the rules' fuzz tests.
     static func rounds(_ usual: Int) -> Int {
         SeededChance.rounds(usual)
     }
 
-    /// Chance whose seed is printed; `BELLHOP_FUZZ_SEED` repeats a run.
+    /// Returns a random number generator whose seed is printed; `BELLHOP_FUZZ_SEED` repeats a run.
     static func chance(_ proof: String) -> SeededChance {
         defer { fflush(nil) }
         return SeededChance.announced("proof: \(proof)")
@@ -25,7 +27,7 @@ enum Proof {
         fflush(nil)
     }
 
-    /// The servers that proofs may load but must not break.
+    /// Whether the shared servers are available, which proofs may load but must not break.
     static let hasServers = Servers.amqpURL != nil && Servers.databaseURL != nil
     static let absence: Comment = "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"
 
@@ -35,17 +37,17 @@ enum Proof {
     }
 }
 
-/// The proofs that load the shared servers, one after the other: side by side they would measure each other.
+/// The proofs that load the shared servers, run one at a time: concurrently they would measure each other.
 @Suite("Proofs", .proofInTurn, .serialized, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.ofProof))
 enum Proofs {}
 
-/// A condition did not come about, or a program did not do its part.
+/// A condition that was not met, or a program that failed.
 struct ProofFailure: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }
 }
 
-/// Runs what blocks on a thread of its own, so that the tests beside it go on.
+/// Runs a blocking body on a separate thread, so that the other tests continue.
 func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
     try await withCheckedThrowingContinuation { answer in
         NativeThread.start(named: "proof-blocking") { answer.resume(with: Result { try body() }) }
@@ -53,7 +55,7 @@ func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) a
 }
 
 extension Duration {
-    /// Seconds with two digits behind the point.
+    /// The seconds with two decimal places.
     var inSeconds: String {
         String(format: "%.2f s", Double(components.seconds) + Double(components.attoseconds) / 1e18)
     }

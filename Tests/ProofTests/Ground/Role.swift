@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// A worker or scheduler that runs, and its endpoint for probes.
+/// A running worker or scheduler, and its endpoint for probes.
 struct Role: Sendable {
     let child: ProgramRun
     private let endpoint: String
@@ -16,17 +16,17 @@ struct Role: Sendable {
         endpoint = String(address)
     }
 
-    /// The answer of `/readyz`: its status and its words.
+    /// Returns the status and the text of `/readyz`.
     func readiness() async throws -> (status: Int, words: String) {
         try await get("readyz")
     }
 
-    /// All that it has counted.
+    /// Returns all metrics.
     func metrics() async throws -> String {
         try await get("metrics").words
     }
 
-    /// The sum of one of its meters over all labels; 0 where it has not counted yet.
+    /// Returns the sum of a metric over all labels; 0 if it is missing.
     func meter(_ name: String) async throws -> Double {
         let lines = try await metrics().split(separator: "\n")
         let samples = lines.filter { $0.hasPrefix(name + "{") || $0.hasPrefix(name + " ") }
@@ -39,13 +39,13 @@ struct Role: Sendable {
         return (answer.status, answer.text)
     }
 
-    /// A process's own worth of trouble: none of its threads gets to say anything.
+    /// Kills the process with SIGKILL, so that none of its threads can finish anything.
     func killAtOnce() async throws {
         child.send(SIGKILL)
         try await child.ending()
     }
 
-    /// Asks it to drain and insists that it does.
+    /// Drains the process and requires success.
     func drain() async throws {
         child.send(SIGTERM)
         let ending = try await child.ending(atMost: .proof)
@@ -53,7 +53,7 @@ struct Role: Sendable {
     }
 }
 
-/// What the log of a pool says of those that work in it.
+/// The workers in the log of a pool.
 extension Role {
     /// The workers that have been started and have not ended since.
     var livingWorkers: [pid_t] {

@@ -1,10 +1,12 @@
 import Foundation
 import Synchronization
 
-/// The one thread that starts programs, for as long as the test run lives: the kernel's "kill it when its parent dies"
-/// takes the thread that started it for the parent, and the threads of Swift's tasks come and go.
+/// The one thread that starts programs, for as long as the test run lasts.
 ///
-/// Thread safety: the queue is behind a lock; the semaphore counts what is in it.
+/// The kernel's "kill it when its parent dies" regards the starting thread as the parent, and the threads of Swift's
+/// tasks are temporary.
+///
+/// Thread safety: the queue is behind a lock; the semaphore counts its entries.
 final class SpawningThread: Sendable {
     static let shared = SpawningThread()
 
@@ -21,7 +23,7 @@ final class SpawningThread: Sendable {
         }
     }
 
-    /// Runs a short piece of work there and waits for it.
+    /// Runs a short piece of work on the thread and waits for it.
     func run<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) throws -> Value {
         let done = DispatchSemaphore(value: 0)
         let box = AnswerBox<Value>()
@@ -37,6 +39,8 @@ final class SpawningThread: Sendable {
     }
 }
 
+/// A result that one thread sets and another reads.
+///
 /// Thread safety: the answer is behind a lock.
 private final class AnswerBox<Value: Sendable>: Sendable {
     private let answer = Mutex<Result<Value, any Error>?>(nil)

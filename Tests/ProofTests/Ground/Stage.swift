@@ -8,13 +8,13 @@ import Synchronization
 import TestSupport
 import Workbench
 
-/// Real processes on a namespace of their own, set up with the program's own commands.
+/// Real processes in a separate namespace, set up with the program's own commands.
 ///
 /// Thread safety: the list of children is behind a lock.
 final class Stage: Sendable {
     let servers: ServerAddresses
     let namespace: Namespace
-    /// With the rights of the schema's owner, to count what became of everything.
+    /// A pool with the rights of the schema's owner, to count the results.
     let owner: PostgresPool
     let folder: URL
     private let catalogs: URL
@@ -35,7 +35,7 @@ final class Stage: Sendable {
         owner = PostgresPool(options)
     }
 
-    /// Runs a body on a fresh stage and clears the stage afterwards: every process ended, nothing left on the servers.
+    /// Runs a body on a new stage and clears the stage afterwards: every process has ended, and the servers are clean.
     static func with(
         _ servers: ServerAddresses? = nil,
         catalogs: URL = Program.catalogs,
@@ -99,13 +99,13 @@ final class Stage: Sendable {
         return Program.environment.merging(ours) { $1 }.merging(changes) { $1 }
     }
 
-    /// Runs one of the program's commands to its end and insists on success.
+    /// Runs a command of the program to its end and requires success.
     @discardableResult
     func bellhop(_ arguments: String...) async throws -> String {
         try await run(Program.bellhop, arguments)
     }
 
-    /// Runs any program to its end and insists on success.
+    /// Runs any program to its end and requires success.
     @discardableResult
     func run(_ program: URL, _ arguments: [String]) async throws -> String {
         let child = try start(program, arguments, environment())
@@ -114,19 +114,19 @@ final class Stage: Sendable {
         return child.log
     }
 
-    /// A worker that consumes.
+    /// Starts a worker and waits until it consumes.
     func worker(_ changes: [String: String] = [:]) async throws -> Role {
         try await role(["worker"], changes)
     }
 
-    /// A pool, of which at least one worker consumes.
+    /// Starts a pool and waits until at least one worker consumes.
     ///
-    /// What is asked of it is answered by that one.
+    /// That worker answers the probes of the pool.
     func pool(of workers: Int, _ changes: [String: String] = [:]) async throws -> Role {
         try await role(["pool", "--workers", String(workers)], changes)
     }
 
-    /// A scheduler whose clerk consumes.
+    /// Starts a scheduler and waits until it consumes dead letters.
     func scheduler(_ changes: [String: String] = [:]) async throws -> Role {
         try await role(["scheduler"], changes)
     }
@@ -155,7 +155,7 @@ final class Stage: Sendable {
     }
 }
 
-/// A broker and a database, by their URLs.
+/// The URLs of a broker and a database.
 struct ServerAddresses: Sendable {
     let amqp: String
     let database: String
@@ -169,7 +169,7 @@ struct ServerAddresses: Sendable {
         }
     }
 
-    /// A relay in front of the database.
+    /// Returns a proxy in front of the database.
     func databaseProxy() throws -> TCPProxy {
         guard let parts = URLComponents(string: database), let host = parts.host else {
             throw ProofFailure("the database's URL names no host")

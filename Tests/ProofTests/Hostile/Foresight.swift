@@ -4,7 +4,7 @@ import Workbench
 
 @testable import Pipeline
 
-/// What the rules, asked here, say that must become of a message; the worker, a process of its own, has to agree.
+/// Predicts the fate of a message by the rules in the test process; the worker in another process must agree.
 struct Foresight {
     private let catalogs: CatalogSet
     private let events: String
@@ -15,8 +15,10 @@ struct Foresight {
         self.events = events
     }
 
-    /// Nil where its fate depends on another message, whose id it has, or on the release of the broker: two CloudEvents
-    /// headers of one name may contradict one another, and from 3.13 on only the first of them arrives.
+    /// Returns the message with its fate.
+    ///
+    /// The result is `nil` if the fate depends on another message with the same id, or on the release of the broker:
+    /// two CloudEvents headers of one name may differ, and from 3.13 on only the first arrives.
     mutating func piece(_ message: OutgoingMessage, copies: Int = 1) -> Piece? {
         let attributes = message.properties.headers.entries.map(\.name).filter { $0.hasPrefix("cloudEvents") }
         guard Set(attributes).count == attributes.count else { return nil }

@@ -3,14 +3,14 @@ import TestSupport
 import Testing
 
 extension Proofs {
-    /// Whatever comes in, the worker lives on and every message ends where the rules say.
+    /// Checks that the worker survives any input and that every message ends as the rules require.
     @Suite("Hostile input")
     struct HostileInputTests {
         private static let keys = [
             "drop.security", "drop.system", "drop.recipient.upserted", "nosuch.x", "drop", ".", "", "#",
         ]
 
-        @Test("random bodies, properties and headers: every message is a row, kept, or a dead letter with its bytes")
+        @Test("a random message with random headers ends as a row, a stored event or a dead letter with its bytes")
         func randomMessages() async throws {
             let chance = Proof.chance("hostile input")
             try await Stage.with { stage in
@@ -27,7 +27,7 @@ extension Proofs {
                         default: Array(bodies.event(number).utf8)
                         }
                     let key = number % 4 == 3 ? "drop.security" : Self.keys.randomElement(using: &bodies.chance) ?? ""
-                    // Some go past the exchange, straight into a lane.
+                    // Some are published past the exchange, directly to a lane.
                     let isDirect = number % 50 == 7
                     let message = OutgoingMessage(
                         exchange: isDirect ? "" : stage.names.events,
@@ -41,7 +41,7 @@ extension Proofs {
             }
         }
 
-        @Test("a header CC makes two of a message: one row for both, and a dead letter for each")
+        @Test("a message copied by a CC header is one row per user, or a dead letter per copy")
         func carbonCopies() async throws {
             try await Stage.with { stage in
                 let traffic = Traffic(exchange: stage.names.events)
@@ -66,7 +66,7 @@ extension Proofs {
             }
         }
 
-        @Test("what the broker refuses stays with its producer: CC of odd types, no number where one belongs")
+        @Test("a message with a malformed CC header or property that the broker rejects stays with its producer")
         func refusals() async throws {
             try await Stage.with { stage in
                 let body = Array(#"{"id":"r","to":{"user":"u"},"title":"t","body":"b"}"#.utf8)
@@ -94,7 +94,7 @@ extension Proofs {
             }
         }
 
-        @Test("header tables of random bytes and of great depth: every message that the broker takes is accounted for")
+        @Test("every accepted message with a header table of random bytes or great depth is accounted for")
         func rawHeaders() async throws {
             let seeded = Proof.chance("raw headers")
             try await Stage.with { stage in
@@ -104,7 +104,7 @@ extension Proofs {
                     var chance = seeded
                     var sent = Sent()
                     var raw = try RawPublisher(url)
-                    // Most of them end the connection, and a new one takes its time.
+                    // Most of them close the connection, and a new one takes time.
                     for number in 0..<Proof.rounds(3_000) / 60 {
                         let piece = number % 2 == 0 ? traffic.good(number) : traffic.bad(number)
                         let entries = number % 10 == 0 ? RawHeader.nested(levels: 90) : RawHeader.random(&chance)
@@ -150,7 +150,7 @@ extension Proofs {
             }
         }
 
-        /// Sends, and insists on one worker and one scheduler that live to see it all through.
+        /// Publishes the messages and requires that one worker and one scheduler survive to the end.
         private func prove(_ pieces: [Piece], on stage: Stage, _ proof: String) async throws {
             let scheduler = try await stage.scheduler()
             let worker = try await stage.worker()
@@ -161,7 +161,7 @@ extension Proofs {
     }
 }
 
-/// Header tables byte by byte.
+/// Builds header tables byte by byte.
 private enum RawHeader {
     static func entry(_ name: String, _ kind: Character, _ payload: [UInt8]) -> [UInt8] {
         [UInt8(name.utf8.count)] + Array(name.utf8) + [kind.asciiValue ?? 0] + long(payload)

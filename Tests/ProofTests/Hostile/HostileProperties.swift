@@ -1,7 +1,7 @@
 import AMQP
 import TestSupport
 
-/// Properties and headers that mean something to the broker, to Bellhop or to JSON, with values that make no sense.
+/// Properties and headers that have a meaning for the broker, Bellhop or JSON, with meaningless values.
 struct HostileProperties {
     var chance: SeededChance
 
@@ -64,7 +64,7 @@ struct HostileProperties {
         }
     }
 
-    /// What brokers before 4.0 believe of anybody.
+    /// Returns a forged `x-death` header, which brokers before 4.0 accept from any client.
     private mutating func forgedDeath() -> FieldValue {
         let death: FieldTable = [
             "count": pick([.int64(.max), .string("x")]), "reason": pick([.string("rejected"), "expired", 7]),
@@ -73,7 +73,7 @@ struct HostileProperties {
         return pick([.array([.table(death), .table(death)]), .array([.int64(1)]), .table(death), .array([])])
     }
 
-    /// Close to what fits into a frame: with our own headers beside it, it does not.
+    /// Returns a header close to the size of a frame: with Bellhop's headers in addition, it exceeds the frame.
     private mutating func large() -> FieldValue {
         .string(String(repeating: "x", count: Int.random(in: 120_000...129_000, using: &chance)))
     }

@@ -1,11 +1,11 @@
 import BellhopRules
 import TestSupport
 
-/// Bodies that no sane producer sends; the number keeps each apart from all others.
+/// Bodies that no correct producer sends; the number makes each of them unique.
 struct RandomBody {
     var chance: SeededChance
 
-    /// Anything at all.
+    /// Returns arbitrary bytes.
     mutating func bytes(_ number: Int) -> [UInt8] {
         let alphabet = Bool.random(using: &chance) ? Array("{}[]\",:\\u0123456789abcdeftrunl-+.E \n".utf8) : []
         let body = (0..<Int.random(in: 0..<200, using: &chance)).map { _ in
@@ -14,7 +14,7 @@ struct RandomBody {
         return body + Array(" \(number)".utf8)
     }
 
-    /// Well-formed JSON in which every field of an event may hold anything.
+    /// Returns well-formed JSON in which every field of an event may have any value.
     mutating func json(_ number: Int) -> [UInt8] {
         var object = JSONObject([("number", .string("\(number)"))])
         let names = [
@@ -24,7 +24,7 @@ struct RandomBody {
         return JSONWriter.canonicalBytes(of: .object(object))
     }
 
-    /// A good event with bytes changed, lost, doubled and cut off.
+    /// Returns a good event with changed, missing, repeated or cut-off bytes.
     mutating func mutation(_ number: Int) -> [UInt8] {
         var body = Array(event(number).utf8)
         for _ in 0..<Int.random(in: 1...3, using: &chance) where !body.isEmpty {

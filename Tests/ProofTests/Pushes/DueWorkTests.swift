@@ -2,13 +2,14 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What waits for the end of quiet hours or for a digest falls due all at once, while those are killed who see to it.
+/// Deliveries deferred for quiet hours or a digest become due at the same time, while their schedulers and workers are
+/// killed.
 @Suite("Due work", .proofInTurn, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.ofProof))
 struct DueWorkTests {
     private static let size = Proof.isFull ? 10_000 : 1_000
     private static let kills = Proof.isFull ? 12 : 3
 
-    @Test("while schedulers and workers are killed, each push that falls due goes out once, and no digest twice")
+    @Test("each due push goes out once and no digest twice, while schedulers and workers are killed")
     func prove() async throws {
         try await Stage.with { stage in
             try await PushGround.with(stage) { ground in
@@ -43,8 +44,9 @@ struct DueWorkTests {
                 try await eventually("nothing waits any more", atMost: .proof) {
                     try await stage.count("deliveries WHERE state = 'deferred'") == 0
                 }
-                // What a killed scheduler had taken and not published comes up again after ten minutes: they pass. By then
-                // whatever was published is long claimed: of one that is handed over twice, two may claim a part each.
+                // Deliveries that a killed scheduler took and did not publish are due again after ten minutes, which
+                // pass here. By then every published delivery has long been claimed: of one that is released twice, two
+                // workers may each claim a part.
                 try await standStill(stage)
                 try await stage.owner.pass(minutes: 10)
                 _ = try await ground.settle(sent, workers: workers)
@@ -71,14 +73,14 @@ struct DueWorkTests {
         )
     }
 
-    /// Returns when nobody claims any more what was handed over: what is left, nobody will.
+    /// Returns when no worker claims released deliveries any longer: the rest will never be claimed.
     private func standStill(_ stage: Stage) async throws {
         _ = try await settled("the number of pending deliveries", atMost: .proof) {
             try await stage.count("deliveries WHERE state = 'pending'")
         }
     }
 
-    /// The time of all that waits has come, that of one and the same digest too.
+    /// Makes all waiting deliveries due, those of one digest at the same time.
     private func strike(_ stage: Stage) async throws {
         _ = try await stage.owner.run(
             Statement(
@@ -94,9 +96,9 @@ struct DueWorkTests {
 }
 
 extension PostgresPool {
-    /// Lets time pass for what was handed over.
+    /// Lets time pass for released deliveries.
     ///
-    /// Nobody claims meanwhile: a claim leaves out lines that are locked, and a digest would come in two parts.
+    /// No worker claims meanwhile: a claim skips locked rows and would split a digest.
     fileprivate func pass(minutes: Int) async throws {
         try await transaction { (connection) throws(PostgresError) in
             _ = try connection.run("LOCK TABLE ledger IN SHARE ROW EXCLUSIVE MODE")
@@ -108,10 +110,10 @@ extension PostgresPool {
     }
 }
 
-/// What went out of what had waited, single pushes and digests apart.
+/// The deliveries that were sent after their wait, with single pushes and digests separate.
 private struct DueBalance: CustomStringConvertible {
     private let singles: PushBalance
-    /// Users who got a digest.
+    /// The number of users with a digest.
     let digests: Int
     private let gathered: Int
     private let doubledDigests: [String]

@@ -1,13 +1,13 @@
 import TestSupport
 import Testing
 
-/// Operators hold and release while workers are killed who carry it out.
+/// Operators hold and release work while the workers are killed.
 @Suite("Held work", .proofInTurn, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.ofProof))
 struct HeldWorkTests {
     private static let size = Proof.isFull ? 10_000 : 1_000
     private static let rounds = Proof.isFull ? 8 : 3
 
-    @Test("while holds come and go and workers are killed, each push goes out once, and none while it is held")
+    @Test("each push goes out once and none during its hold, while holds change and workers are killed")
     func prove() async throws {
         try await Stage.with { stage in
             try await PushGround.with(stage) { ground in
@@ -30,7 +30,8 @@ struct HeldWorkTests {
                     let type = ["transaction_complete", "rate_update", "security"][round % 3]
                     try await stage.bellhop("hold", "add", "--app", "drop", "--type", type, "--because", "a proof")
                     try await knows(workers, type)
-                    // What a killed worker had claimed is found later, and nobody may send it once its lease is over.
+                    // A killed worker's claim is found later, and no worker may send the delivery once its lease is
+                    // over.
                     try await eventually("nothing of this type is under way", atMost: .proof) {
                         try await stage.endLeasesOfTheDead()
                         return try await stage.count("deliveries d WHERE \(Self.isUnderWay) AND \(Self.ofType(type))")
@@ -38,7 +39,7 @@ struct HeldWorkTests {
                     }
                     let before = try await arrived(type, stage, ground)
                     if round == 0 {
-                        // What is of this type has waited for the whole app, and goes on waiting for its type.
+                        // The deliveries of this type have waited for the whole app, and now wait for their type.
                         try await stage.bellhop("hold", "release", "--app", "drop", "--because", "a proof")
                     }
                     try await workers[round % 2].killAtOnce()
@@ -68,14 +69,14 @@ struct HeldWorkTests {
         """
     }
 
-    /// How many pushes of a type the provider has received.
+    /// Returns the number of pushes of a type that the provider has received.
     private func arrived(_ type: String, _ stage: Stage, _ ground: PushGround) async throws -> Int {
         let rows = try await stage.owner.run("SELECT id FROM notifications WHERE type = $1", [.text(type)])
         let ids: Set<String> = Set(try rows.indices.map { row in try rows.text(row, 0) })
         return ground.sandbox.received(.fcm).filter { $0.tag.map { ids.contains($0) } ?? false }.count
     }
 
-    /// Returns when each of these workers knows of a hold.
+    /// Returns when each of these workers has loaded the hold.
     private func knows(_ workers: [Role], _ type: String) async throws {
         for worker in workers {
             try await eventually("the worker knows of the hold") {

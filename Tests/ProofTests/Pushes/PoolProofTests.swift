@@ -2,13 +2,13 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Beside the other proofs: most of the time these wait for pauses and leases.
+/// Runs concurrently with the other proofs: most of the time it waits for pauses and leases.
 @Suite("Pools", .proofInTurn, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.ofProof))
 struct PoolProofTests {
     private static let kills = Proof.isFull ? 60 : 5
     private static let size = Proof.isFull ? 50_000 : 3_000
 
-    @Test("a pool of four loses a worker each second under load: nothing is lost or dead, repeats are accounted for")
+    @Test("a pool of four that loses a worker each second under load loses nothing and accounts for all repeats")
     func killedWorkers() async throws {
         var chance = Proof.chance("killed workers of a pool")
         try await PushGround.withStage { ground in
@@ -33,11 +33,12 @@ struct PoolProofTests {
         }
     }
 
-    @Test("two pools are replaced in turn under load: nothing is lost or dead, and nothing goes out twice")
+    @Test("two pools that are replaced in turn under load lose nothing and send nothing twice")
     func rollingRestart() async throws {
         try await PushGround.withStage { ground in
-            // Longer than the run: a repeat can only come of a pool that ended without settling what it had sent.
-            // How long a drain takes is the machine's affair: on a busy one the usual time would cut off what is under way.
+            // The lease is longer than the run: only a pool that ends without settling its sends can cause a repeat.
+            // The duration of a drain depends on the host: on a busy one the default timeout would cut off sends in
+            // flight.
             let settings = ["BELLHOP_LEASE": PushFault.longLease, "BELLHOP_DRAIN_TIMEOUT": "120s"]
             let scheduler = try await ground.stage.scheduler()
             var pools = [try await ground.pool(of: 2, settings), try await ground.pool(of: 2, settings)]
@@ -68,10 +69,10 @@ struct PoolProofTests {
         return (0..<size).map { traffic.good($0) }
     }
 
-    /// Kills one of those that live.
+    /// Kills one of the running workers.
     ///
-    /// A pool starts again ever later what keeps dying; where nobody is left, a SIGHUP brings
-    /// the next ones at once.
+    /// A pool restarts failing workers after increasing pauses; if none is left, a SIGHUP starts the next ones
+    /// immediately.
     private static func killOne(
         of pool: Role,
         notBefore due: ContinuousClock.Instant,

@@ -1,36 +1,37 @@
 import Sandbox
 
-/// The pushes of a run as sets: what was to go out, what the ledger says, and what the provider received.
+/// The pushes of a run as sets: expected pushes, the ledger, and the provider's requests.
 struct PushBalance: EvenBalance {
-    /// One notification on one device, as it travels.
+    /// One notification to one device, as sent.
     struct Push: Hashable {
         let token: String
         let tag: String
     }
 
-    /// One line of the ledger.
+    /// One row of the ledger.
     struct Line {
-        /// `event|user`, as in `Sent.records`.
+        /// The record as `event|user`, as in `Sent.records`.
         let record: String
         let push: Push
-        /// With its reason, where it has one.
+        /// The state, with its reason if there is one.
         let state: String
         let attempts: Int
         let unknownSends: Int
     }
 
-    /// The states in which somebody still has to do something, for SQL.
+    /// The states of unfinished deliveries, for SQL.
     static let owed = "'pending', 'sending', 'retrying', 'deferred'"
 
-    /// Distinct pushes that arrived.
+    /// The number of distinct pushes that arrived.
     private(set) var pushes = 0
-    /// What arrived, or may have, beyond the first of each push: no answer reached us of it, or of the one before.
+    /// The number of pushes that arrived, or may have arrived, beyond the first: the response to it or to the previous
+    /// one was lost.
     private(set) var repeats = 0
-    /// Sends whose outcome nobody learnt, by the ledger.
+    /// The number of sends with an unknown outcome, from the ledger.
     private(set) var unknown = 0
-    /// Sends after such an outcome, by the meters of the workers that lived to tell.
+    /// The number of sends after an unknown outcome, from the metrics of the surviving workers.
     let counted: Int
-    /// Requests that the provider refused for now.
+    /// The number of requests that the provider rejected temporarily.
     private(set) var refused = 0
     private var attempts = 0
     private var lost: [String] = []
@@ -44,7 +45,7 @@ struct PushBalance: EvenBalance {
         for request in received {
             let push = Push(token: request.token ?? "-", tag: request.tag ?? "-")
             if request.refused != nil { unexpected.append("malformed \(push)") }
-            // Without an answer the provider may have taken it.
+            // Without a response the provider may have accepted the push.
             if request.answer.map({ (200..<300).contains($0.status) }) ?? true {
                 arrived[push, default: 0] += 1
             } else {
@@ -71,14 +72,14 @@ struct PushBalance: EvenBalance {
         lost += expected.subtracting(records).map { "line of \($0)" }
         unexpected += records.subtracting(expected)
         if lines.count > records.count { doubled.append("\(lines.count - records.count) lines") }
-        // A repeat under another tag is a push that no line knows.
+        // A repeat with another tag is a push without a delivery.
         unexpected += Set(arrived.keys).subtracting(lines.map(\.push)).map { "\($0)" }
     }
 
-    /// Every push is delivered and arrived, none without need, and nothing else did.
+    /// Whether every push was delivered and arrived, without an unnecessary repeat or an unexpected push.
     var isEven: Bool { lost.isEmpty && doubled.isEmpty && unexpected.isEmpty && unfinished.isEmpty }
 
-    /// Every attempt that the ledger counts is a request that the provider saw and answered.
+    /// Whether every attempt in the ledger is a request that the provider received and answered.
     var hasOneRequestForEachAttempt: Bool { attempts == pushes + refused }
 
     var description: String {

@@ -1,33 +1,35 @@
 import Sandbox
 import Testing
 
-/// What goes wrong while pushes flow, and what may come of it.
+/// A fault during pushes, and its permitted effects.
 struct PushFault: Sendable, CustomTestStringConvertible {
     enum Kind: Sendable {
-        /// A worker of two is killed again and again.
+        /// One worker of two is killed repeatedly.
         case kills(Int)
-        /// The provider answers so.
+        /// The provider answers with these faults.
         case provider([SandboxFault])
         /// Every event is published twice.
         case duplicates
     }
 
-    /// How often something may be pushed twice.
+    /// The permitted number of repeated pushes.
     enum Repeats: Sendable {
         case never
-        /// After each outcome that nobody learnt; the meters of the workers say the same as the ledger.
+        /// One repeat after each unknown outcome; the workers' metrics agree with the ledger.
         case counted
-        /// The same, but workers took their meters with them: they say no more than the ledger.
+        /// The same, but the metrics of killed workers are lost: the counts are at most those of the ledger.
         case countedByTheLedger
     }
 
     let name: String
     let kind: Kind
     let repeats: Repeats
-    /// How many events.
+    /// The number of events.
     let size: Int
-    /// The lease: production's if workers are killed, whose claims the test ends; otherwise longer than any run, so that a
-    /// repeat can only be a mistake.
+    /// The lease.
+    ///
+    /// It is production's if workers are killed, since the test ends their claims. Otherwise it is longer than any run,
+    /// so that every repeat is an error.
     var lease = longLease
 
     static let usualLease = "60s"
@@ -50,7 +52,7 @@ struct PushFault: Sendable, CustomTestStringConvertible {
             ),
             PushFault(
                 name: "503 for a third",
-                // In the small size so many that the last of them is had in the first round: each round is ten seconds.
+                // At the small size, few enough that the first round has all of them: each round takes ten seconds.
                 kind: .provider([unavailable.limited(toRate: 1.0 / 3, count: Proof.isFull ? nil : size / 3)]),
                 repeats: .never,
                 size: size

@@ -5,16 +5,16 @@ import Store
 import TestSupport
 import Workbench
 
-/// A stand-in for FCM beside a stage, and a device for every user that `Traffic` writes to.
+/// An FCM emulator with a stage, and a device for every user of `Traffic`.
 ///
-/// The stand-in runs in the test process: what it received is compared request by request.
+/// The emulator runs in the test process: its requests are compared one by one.
 struct PushGround: Sendable {
     let stage: Stage
     let sandbox: ProviderSandbox
-    /// What a worker has to be told to send there.
+    /// The worker's settings for this emulator.
     let settings: [String: String]
 
-    /// Runs a body beside a fresh sandbox.
+    /// Runs a body with a new sandbox.
     static func with(_ stage: Stage, _ body: (PushGround) async throws -> Void) async throws {
         let sandbox = try await ProviderSandbox.start()
         let result: Result<Void, any Error>
@@ -36,12 +36,12 @@ struct PushGround: Sendable {
         try result.get()
     }
 
-    /// The same on a fresh stage.
+    /// Runs a body with a new sandbox on a new stage.
     static func withStage(_ body: (PushGround) async throws -> Void) async throws {
         try await Stage.with { try await with($0, body) }
     }
 
-    /// A folder with the catalogue in which nothing waits for a digest: here every event is to be pushed by itself.
+    /// Writes a folder with a catalogue without digests: here every event is pushed separately.
     private static func ungathered(in folder: URL) throws -> String {
         let file = Program.catalogs.appendingPathComponent("drop.json5")
         let catalog = try String(contentsOf: file, encoding: .utf8)
@@ -51,7 +51,7 @@ struct PushGround: Sendable {
         )
         guard changed != catalog else { throw ProofFailure("the catalogue has no type of low priority") }
         let place = folder.appendingPathComponent("ungathered")
-        // The other apps' catalogues beside it: their types are bound on the broker.
+        // The other apps' catalogues are in the same folder: their types are bound on the broker.
         try FileManager.default.copyItem(at: Program.catalogs, to: place)
         try Data(changed.utf8).write(to: place.appendingPathComponent("drop.json5"))
         return place.path
@@ -65,8 +65,9 @@ struct PushGround: Sendable {
         try await stage.pool(of: workers, settings.merging(changes) { $1 })
     }
 
-    /// Gives every user a device and turns on for all of them what is off unless one asks for it; returns when that is
-    /// stored, for which a worker has to run.
+    /// Registers a device for every user and enables the types that are off by default.
+    ///
+    /// Returns when the rows are stored, which requires a running worker.
     func registerDevices() async throws {
         let messages = Traffic.users.flatMap { user in
             [
@@ -95,14 +96,14 @@ struct PushGround: Sendable {
         OutgoingMessage(exchange: stage.names.events, routingKey: key, body: Array(body.utf8))
     }
 
-    // MARK: - The end
+    // MARK: - End
 
-    /// Waits until nothing is owed, and says what the workers have counted of repeats; before they are drained, since a
-    /// process takes its counters with it.
+    /// Waits until nothing is owed, and returns the workers' count of repeats.
     ///
-    /// Of many thousands that are refused at random, some are refused a dozen times, with ten seconds between.
+    /// The count is read before the drain, since a process's metrics end with the process. Of many thousands of
+    /// randomly rejected pushes, some are rejected a dozen times, ten seconds apart.
     func settle(_ sent: Sent, workers: [Role]) async throws -> Int {
-        // Where something is lost this does not come about; the comparison says it better.
+        // A loss lets this time out, and the comparison then describes the loss better.
         try? await eventually("nothing is owed", atMost: .proof) {
             guard workers.allSatisfy(\.child.isRunning) else { return true }
             try await stage.endLeasesOfTheDead()
@@ -117,7 +118,7 @@ struct PushGround: Sendable {
         return Int(repeats)
     }
 
-    /// What was to be pushed against what the ledger says and what FCM received.
+    /// Compares the expected pushes with the ledger and with FCM's requests.
     func balance(_ sent: Sent, counted: Int) async throws -> PushBalance {
         let rows = try await stage.owner.run(
             """

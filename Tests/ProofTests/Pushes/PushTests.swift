@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// Beside the other proofs: most of the time these wait for retries.
+/// Runs concurrently with the other proofs: most of the time it waits for retries.
 @Suite("Pushes", .proofInTurn, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.ofProof))
 struct PushTests {
     @Test(
@@ -42,7 +42,7 @@ struct PushTests {
         }
     }
 
-    /// Good events, some rejects among them, and all of them twice where that is the fault.
+    /// Returns good events and some malformed ones; the good ones are repeated if the fault is duplicates.
     private static func pieces(of fault: PushFault, for stage: Stage) -> [Piece] {
         let traffic = Traffic(exchange: stage.names.events)
         let good = (0..<fault.size).map { traffic.good($0) }

@@ -5,19 +5,19 @@ import TestSupport
 import Testing
 import Workbench
 
-/// Beside the other proofs: most of the time this one waits for the slow provider.
+/// Runs concurrently with the other proofs: most of the time it waits for the slow provider.
 @Suite("Slow providers", .proofInTurn, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.ofProof))
 struct SlowProviderTests {
     private static let steps = Proof.isFull ? 300 : 100
-    /// For each event of the quick app so many of the slow one stand before it in the same lane.
+    /// The number of events of the slow app that precede each event of the fast app in the same lane.
     private static let ahead = 10
-    /// How long the slow provider thinks.
+    /// The response time of the slow provider.
     private static let delay = Duration.seconds(15)
 
-    /// A lane, by a type that travels in it.
+    /// A lane, represented by a type in it.
     struct Road: Sendable {
         let type: String
-        /// Small for this lane, so that few messages that are held would be felt.
+        /// The prefetch of the worker, small for this lane, so that a few held messages have an effect.
         let prefetch: String
     }
 
@@ -36,18 +36,18 @@ struct SlowProviderTests {
                     let asked = apps.slow.summary.total - Self.steps * Self.ahead
                     apps.slow.setFaults([])
                     try await apps.settle()
-                    // Before and after, since other tests may come and go meanwhile.
+                    // Measured before and after, since other tests may start and end meanwhile.
                     let after = try await apps.run(2 * Self.steps..<3 * Self.steps, ahead: Self.ahead)
                     try await apps.settle()
                     let ratio = (beside / max(before, after) * 100).rounded() / 100
                     let quick = "\(before.inSeconds) and \(after.inSeconds) beside a quick provider"
                     let figures = "\(quick), \(beside.inSeconds) beside a slow one, ratio \(ratio)"
                     Proof.report("slow provider: \(Self.steps) pushes of \(road.type) in turn took \(figures)")
-                    // Where they waited for it, it was eleven.
+                    // When the fast app waited for the slow provider, the ratio was eleven.
                     #expect(ratio < 4, "\(figures)")
                     #expect(asked > 0, "the slow provider was not asked")
                     let all = 3 * Self.steps * Self.ahead
-                    // With the push that found the way.
+                    // Includes the push that opened the connection.
                     let delivered = "deliveries WHERE app = 'slow' AND state = 'delivered'"
                     #expect(try await stage.count(delivered) == all + 1)
                     #expect(try await stage.count("deliveries WHERE unknown_sends > 0") == 0)
@@ -57,7 +57,7 @@ struct SlowProviderTests {
         }
     }
 
-    /// The catalogue of drop, and the same for an app with another name.
+    /// Writes the catalogue of drop, and a copy for an app with another name.
     private func withCatalogs(_ body: (URL) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(Servers.uniqueName("catalogs"))
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -72,7 +72,7 @@ struct SlowProviderTests {
     }
 }
 
-/// Two apps in the lanes of one worker, each with a provider of its own.
+/// Two apps in the lanes of one worker, with separate providers.
 private struct Neighbours {
     let stage: Stage
     let quick: ProviderSandbox
@@ -114,8 +114,9 @@ private struct Neighbours {
         try result.get()
     }
 
-    /// Publishes one event of the quick app after the other, each behind some of the slow one, and waits for its push
-    /// before the next; returns how long all of that took.
+    /// Publishes events of the fast app in turn, each behind `ahead` of the slow app, and returns the total time.
+    ///
+    /// Each event waits for the push of the previous one.
     func run(_ numbers: Range<Int>, ahead: Int) async throws -> Duration {
         let began = ContinuousClock.now
         for number in numbers {
@@ -126,7 +127,7 @@ private struct Neighbours {
         return .now - began
     }
 
-    /// Waits until nothing is owed any more.
+    /// Waits until nothing is owed.
     func settle() async throws {
         try await eventually("nothing is owed") {
             try await stage.count("deliveries WHERE state IN (\(PushBalance.owed))") == 0

@@ -6,7 +6,7 @@ import Postgres
 import TestSupport
 import Workbench
 
-/// One app whose users are reached through all five providers, and a worker that sends to all of them.
+/// An app whose users are reached through all five providers, and a worker that sends to all of them.
 struct StormGround: Sendable {
     let stage: Stage
     let sandbox: ProviderSandbox
@@ -14,13 +14,15 @@ struct StormGround: Sendable {
     let scheduler: Role
     private let producer: Producer
 
-    /// The ways on which the weather changes, each with users of its own; `ada` has a browser and a mailbox, and is well.
+    /// The providers whose faults change, each with separate users.
+    ///
+    /// The user `ada` has a browser and a mailbox, whose providers have no faults.
     enum Way: String, CaseIterable {
         case fcm
         case expo
         case apns
 
-        /// Devices before the storm: few that die later have been heard of.
+        /// The number of users per provider who receive a push before the storm, a third of the users in the storm.
         static let few = Proof.isFull ? 400 : 40
         static let many = 3 * few
 
@@ -43,7 +45,7 @@ struct StormGround: Sendable {
         }
     }
 
-    /// Runs a body beside a fresh sandbox, a worker and a scheduler, with every device registered.
+    /// Runs a body with a new sandbox, a worker and a scheduler, with every device registered.
     static func with(_ body: (StormGround) async throws -> Void) async throws {
         let sandbox = try await ProviderSandbox.start()
         let result: Result<Void, any Error>
@@ -76,7 +78,8 @@ struct StormGround: Sendable {
         try result.get()
     }
 
-    /// The catalogue of drop with APNs among its providers, beside the other apps', whose types are bound on the broker.
+    /// Writes the catalogue of drop with APNs among its providers, and the other apps' catalogues, whose types are
+    /// bound on the broker.
     private static func catalogs(in folder: URL) throws -> String {
         let text = try Bench.changed(
             "drop",
@@ -105,7 +108,7 @@ struct StormGround: Sendable {
             let people = try await stage.count("recipients")
             return devices == Way.allCases.count * Way.many + 1 && people == 1
         }
-        // No strangers: their providers have taken pushes for them before.
+        // The devices count as reached: their providers have accepted pushes for them before.
         _ = try await stage.owner.run(Statement("UPDATE push_subscriptions SET reached_at = now()"), [])
     }
 
@@ -131,14 +134,14 @@ struct StormGround: Sendable {
         guard outcomes.allSatisfy({ $0 == .confirmed }) else { throw ProofFailure("a message was not confirmed") }
     }
 
-    // MARK: - Weather
+    // MARK: - Faults
 
-    /// One event for so many users of every way, all in the lane of what is urgent.
+    /// Publishes one event for `users` users of every provider, all in the urgent lane.
     func gust(_ id: String, users: Int) async throws {
         try await publish(Way.allCases.map { event("\(id)-\($0.rawValue)", to: $0.users(users)) })
     }
 
-    /// An event for ada after the other; how long each took until both her browser and her mailbox had it.
+    /// Publishes events for ada in turn and returns the time until both her browser and her mailbox had each.
     func measure(_ name: String, steps: Int) async throws -> [Duration] {
         var spans: [Duration] = []
         for step in 0..<steps {
@@ -168,9 +171,9 @@ struct StormGround: Sendable {
         )
     }
 
-    // MARK: - The end
+    // MARK: - End
 
-    /// Waits until nothing is owed and no receipt is open: receipts are asked for at once.
+    /// Waits until nothing is owed and no receipt is open; the receipts become due immediately.
     func settle() async throws {
         try await eventually("nothing is owed", atMost: .proof) {
             _ = try await stage.owner.run(
@@ -180,7 +183,7 @@ struct StormGround: Sendable {
         }
     }
 
-    /// What the ledger says of one provider against what that received.
+    /// Compares the ledger of one provider with the requests that the provider received.
     func balance(_ provider: ProviderName, expected: Set<String>) async throws -> PushBalance {
         let rows = try await stage.owner.run(
             Statement(
@@ -205,7 +208,7 @@ struct StormGround: Sendable {
                 unknownSends: Int(try rows.integer(row, 5))
             )
         }
-        // Questions for receipts are none of ours here.
+        // Requests for receipts do not count here.
         let received = sandbox.received(provider).filter { !$0.path.hasSuffix("getReceipts") }
         return PushBalance(expected: expected, lines: lines, received: received, counted: 0)
     }

@@ -2,7 +2,7 @@ import Sandbox
 import TestSupport
 import Testing
 
-/// Everything at once that providers can do to us, while one of them and the mail are well.
+/// All faults of providers at the same time, while Web Push and the mail relay work.
 @Suite("Fault storm", .proofInTurn, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.ofProof))
 struct StormTests {
     private static let steps = Proof.isFull ? 200 : 25
@@ -19,7 +19,7 @@ struct StormTests {
     func prove() async throws {
         try await StormGround.with { ground in
             let few = StormGround.Way.few
-            // The first messages find the ways, which is not to be measured.
+            // The first messages open the connections, which is not to be measured.
             try await ground.gust("warm", users: 1)
             _ = try await ground.measure("warm", steps: 1)
             try await ground.gust("calm", users: few)
@@ -39,7 +39,7 @@ struct StormTests {
         }
     }
 
-    /// Each fault has done what it does.
+    /// Checks that each fault has had its effect.
     private func expectTrouble(_ ground: StormGround) async throws {
         let stage = ground.stage
         try await eventually("devices are seen to die in masses") {
@@ -56,7 +56,7 @@ struct StormTests {
 
     private func expectQuick(before: [Duration], during: [Duration], after: [Duration]) {
         let (before, during, after) = (Self.median(before), Self.median(during), Self.median(after))
-        // Before and after, since other tests may come and go meanwhile.
+        // Measured before and after, since other tests may start and end meanwhile.
         let ratio = (during / max(before, after) * 100).rounded() / 100
         let figures =
             "push and mail of the healthy ones, medians: before \(Self.text(before)), during \(Self.text(during)), "
@@ -80,7 +80,7 @@ struct StormTests {
             expectEven(balance, "fault storm, \(provider.rawValue)")
             #expect(balance.hasOneRequestForEachAttempt, "\(balance)")
         }
-        // Nobody counts an answer against a delivery that called a whole provider's devices dead.
+        // A 410 for all devices of a provider does not count against any delivery.
         #expect(try await stage.count("deliveries d WHERE attempts <> 1 AND \(Self.isOfAPNs)") == 0)
         #expect(try await stage.count("push_subscriptions WHERE revoked_at IS NOT NULL") == 0)
         #expect(try await stage.count("deliveries WHERE unknown_sends > 0") == 0)

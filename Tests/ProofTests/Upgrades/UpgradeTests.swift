@@ -3,10 +3,10 @@ import Store
 import TestSupport
 import Testing
 
-/// An upgrade as `docs/operations.md` tells it: the schema first, under everything that runs, then one process after the other.
+/// An upgrade as in `docs/operations.md`: the schema first, under running processes, then each process in turn.
 @Suite("Upgrades", .proofInTurn, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.ofProof))
 struct UpgradeTests {
-    @Test("the next schema comes under load, and old processes start on it: nothing is lost, nothing is sent twice")
+    @Test("an upgrade under load, with old processes restarted on the new schema, loses and repeats nothing")
     func rolling() async throws {
         var chance = Proof.chance("upgrade")
         try await Stage.with { stage in
@@ -25,7 +25,8 @@ struct UpgradeTests {
                     }
                     let outcome = try await NextSchema.migrator(stage, steps: round).migrate()
                     #expect(outcome == .applied([NextSchema.steps[round - 1].name]))
-                    // What ends now, comes up on a schema that its program does not know, and beside one that ran before it.
+                    // The drained worker starts again on a schema that its program does not know, alongside a worker
+                    // from before the change.
                     let leaver = round % workers.count
                     try await workers[leaver].drain()
                     workers[leaver] = try await ground.worker()
@@ -43,7 +44,7 @@ struct UpgradeTests {
         }
     }
 
-    @Test("a schema that bears its own programs alone waits until the others are gone, and keeps them out from then on")
+    @Test("a schema that admits only its own programs waits for the others to end, and then rejects them")
     func contracting() async throws {
         try await Stage.with { stage in
             let worker = try await stage.worker()
@@ -75,7 +76,7 @@ struct UpgradeTests {
     private static let size = 1_200
 }
 
-/// What a release after this one may do to the schema while this one runs.
+/// Changes that a later release may make to the schema while this one runs.
 private enum NextSchema {
     static let steps = [
         step(
@@ -103,7 +104,7 @@ private enum NextSchema {
             """,
             notes: "-- without a transaction\n"
         ),
-        // A value that only later programs write, and a line that one of them has written.
+        // A value that only later programs write, and a delivery that one of them has written.
         step(
             "9903_value",
             """
@@ -115,7 +116,7 @@ private enum NextSchema {
         ),
     ]
 
-    /// It says nothing of whom it admits, and so admits its own.
+    /// Does not state what it admits, and therefore admits only its own schema.
     static let shrinking = Migration("9999_less", Array("ALTER TABLE inbox DROP hue;\n".utf8))
 
     private static func step(_ name: String, _ sql: String, notes: String = "") -> Migration {
