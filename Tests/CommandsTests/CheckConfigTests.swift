@@ -9,7 +9,7 @@ import Testing
 struct CheckConfigTests {
     private let secret = "correct-horse"
 
-    @Test("secrets are masked in both forms", arguments: [[], ["--json"]])
+    @Test("secrets are masked in text and JSON", arguments: [[], ["--json"]])
     func masking(options: [String]) async {
         let prompt = Prompt(environment: [
             "BELLHOP_AMQP_URL": "amqp://bellhop:\(secret)@mq1/prod",
@@ -22,7 +22,7 @@ struct CheckConfigTests {
         #expect(answer.output.contains("amqp://bellhop:***@mq1/prod"))
     }
 
-    @Test("it says where traces go, and every fault in what is said of them")
+    @Test("check-config shows the traces' destination and every fault of their settings")
     func traces() async {
         let none = await Prompt().run("check-config")
         #expect(none.output.contains("traces:     none"))
@@ -35,7 +35,7 @@ struct CheckConfigTests {
         #expect(wrong.complaints.contains("OTEL_TRACES_SAMPLER (environment)"))
     }
 
-    @Test("a secret may come from a file, named in the environment or on the command line")
+    @Test("a secret can come from a file that the environment or the command line names")
     func secretFile() async throws {
         try await Workplace.with { folder in
             let file = folder.appendingPathComponent("amqp-url")
@@ -49,7 +49,7 @@ struct CheckConfigTests {
         }
     }
 
-    @Test("a file with a secret that everybody may read gets a warning", arguments: [0o644, 0o602, 0o640, 0o400])
+    @Test("a secret file that every user can read gets a warning", arguments: [0o644, 0o602, 0o640, 0o400])
     func openSecret(rights: Int) async throws {
         try await Workplace.with { folder in
             let file = folder.appendingPathComponent("amqp-url")
@@ -77,7 +77,7 @@ struct CheckConfigTests {
         #expect(answer.output.contains("write verify-full") == warns)
     }
 
-    @Test("the apps whose users may follow every topic are named")
+    @Test("the apps whose users may follow every topic are listed")
     func anyTopic() async throws {
         let prompt = Prompt().with("BELLHOP_CATALOGS", Checkout.file("deploy/catalogs").path)
         let answer = await prompt.run("check-config")
@@ -118,7 +118,7 @@ struct CheckConfigTests {
         }
     }
 
-    @Test("every fault is told at once")
+    @Test("every fault is reported together")
     func faults() async {
         let prompt = Prompt(environment: ["BELLHOP_BACTH": "3", "BELLHOP_RETRY_LIMIT": "0"])
         let answer = await prompt.run("check-config", "--retry-delays", "2m,1m")
@@ -128,7 +128,7 @@ struct CheckConfigTests {
         }
     }
 
-    @Test("faults of catalogues and providers are told together")
+    @Test("faults of catalogues and providers are reported together")
     func fileFaults() async throws {
         try await Workplace.withPrompt { prompt, folder in
             let catalog = folder.appendingPathComponent("catalogs/broken.json5")
@@ -142,7 +142,7 @@ struct CheckConfigTests {
         }
     }
 
-    @Test("a fault of the settings hides none of the catalogues and of the providers")
+    @Test("a fault of the settings hides no fault of catalogues and providers")
     func allFaults() async throws {
         try await Workplace.withPrompt { prompt, folder in
             let catalog = folder.appendingPathComponent("catalogs/broken.json5")
@@ -158,7 +158,7 @@ struct CheckConfigTests {
         }
     }
 
-    @Test("a catalogue that cannot be read hides no fault of another")
+    @Test("an unreadable catalogue hides no fault of another")
     func unreadable() async throws {
         try await Workplace.withPrompt { prompt, folder in
             let catalogs = folder.appendingPathComponent("catalogs")
@@ -176,7 +176,7 @@ struct CheckConfigTests {
         }
     }
 
-    @Test("a zone of an app that is none in the machine's tz database is a fault")
+    @Test("an app's time zone that is missing in the tz database is a fault")
     func misspeltZone() async throws {
         try await Workplace.withPrompt { prompt, folder in
             let catalog = folder.appendingPathComponent("catalogs/drop.json5")
@@ -188,12 +188,12 @@ struct CheckConfigTests {
         }
     }
 
-    @Test("every provider of an app is named, the mail relay too")
+    @Test("every provider of an app is listed, including the mail relay")
     func namesProviders() async throws {
         try await Workplace.withPrompt { prompt, folder in
             let example = Checkout.file("deploy/providers.example.json5")
             let text = try String(contentsOf: example, encoding: .utf8)
-            // Of the example the one section whose key anybody can make up on the spot.
+            // Uses the only section of the example whose key can be made up.
             let section = try #require(text.firstMatch(of: /\n    (email: \{(?:.|\n)*?\n    \},)\n/))
             let providers = folder.appendingPathComponent("providers.json5")
             try Data("{drop: {expo: {}, \(section.output.1)}}".utf8).write(to: providers)
@@ -208,7 +208,7 @@ struct CheckConfigTests {
         }
     }
 
-    @Test("what is not configured is said, with what follows from it")
+    @Test("missing settings are reported with their consequences")
     func nothing() async throws {
         let answer = await Prompt().run("check-config")
         #expect(answer.code == .done)

@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The check that folders of a room point one way, on a room made up for it.
+/// The check that the folders of a target depend on each other in one direction, on a target made for it.
 @Suite("deploy/check-folders", .inTurn, .timeLimit(.ofTest))
 struct CheckFoldersTests {
-    /// A checkout with the script and one room of these files; what the script says, and its exit code.
+    /// Returns the script's output and exit code for a checkout with the script and one target of these files.
     private static func check(_ files: [String: String]) throws -> (output: String, code: Int32) {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(Servers.uniqueName("folders"))
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -31,7 +31,7 @@ struct CheckFoldersTests {
     private static let below = "struct Stone {}\n"
     private static let above = "struct House {\n    let stones: [Stone]\n}\n"
 
-    @Test("folders that point one way pass, whatever comments, texts and nested types are called")
+    @Test("folders that depend in one direction pass, whatever the names in comments, texts and nested types are")
     func oneWay() throws {
         let talkative = Self.below + "// of a House\nlet text = \"House\"\nenum Part { struct House {} }\n"
         let result = try Self.check(["Below/Stone.swift": talkative, "Above/House.swift": Self.above])
@@ -39,7 +39,7 @@ struct CheckFoldersTests {
         #expect(result.output.isEmpty)
     }
 
-    @Test("a circle fails, and is named with the types that make it", arguments: ["Below/Stone.swift", "Stone.swift"])
+    @Test("a cycle fails and is named with its types", arguments: ["Below/Stone.swift", "Stone.swift"])
     func circle(place: String) throws {
         let circular = Self.below + "extension House {}\n"
         let result = try Self.check([place: circular, "Above/House.swift": Self.above])

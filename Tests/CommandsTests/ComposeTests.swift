@@ -5,10 +5,10 @@ import Testing
 
 @testable import Commands
 
-/// What starts Bellhop in containers must speak the language of this release.
+/// The files that start Bellhop in containers must match this release.
 @Suite("docker-compose.yml and deploy/Dockerfile")
 struct ComposeTests {
-    /// Names that may stand in an environment: every setting, and for secrets the file that holds one.
+    /// The permitted names in an environment: every setting and, for secrets, the variable of their file.
     private static let known = Set(
         Setting.all.flatMap { setting in
             setting.isSecret ? [setting.environmentName, setting.environmentName + "_FILE"] : [setting.environmentName]
@@ -23,7 +23,7 @@ struct ComposeTests {
         Set(text.matches(of: /BELLHOP_[A-Z0-9_]+/).map { String($0.output) })
     }
 
-    @Test("every setting they name is known", arguments: ["docker-compose.yml", "deploy/Dockerfile"])
+    @Test("every setting in the file is known", arguments: ["docker-compose.yml", "deploy/Dockerfile"])
     func namesKnownSettings(path: String) throws {
         let named = names(in: try text(path))
         #expect(named.contains(Setting.metricsListen.environmentName))
@@ -57,7 +57,7 @@ struct ComposeTests {
         #expect(named.subtracting(known).isEmpty)
     }
 
-    @Test("the containers of workers ask the sandbox that the providers' file names")
+    @Test("the worker containers use the sandbox that the providers' file names")
     func reachesTheSandbox() throws {
         let providers = try text("deploy/container/providers.json5")
         let compose = try text("docker-compose.yml")
@@ -69,13 +69,13 @@ struct ComposeTests {
         let written = files.filter { $0.contains("/sandbox/") }
         #expect(written.count == 3)
         for file in written { #expect(compose.contains("=\(file)\n")) }
-        // The others are Bellhop's own, which the service setup makes.
+        // The other files are Bellhop's and are made by the service setup.
         let made = files.subtracting(written).compactMap { $0.split(separator: "/").last }
         #expect(made.count == 3)
         for name in made { #expect(compose.contains(name)) }
     }
 
-    @Test("the sandbox of the composition stands in for every provider that an app has")
+    @Test("the composition's sandbox emulates every provider of an app")
     func everyProvider() throws {
         let providers = try text("deploy/container/providers.json5")
         for name in ["apns", "fcm", "expo", "webpush", "email"] { #expect(providers.contains("    \(name): {")) }

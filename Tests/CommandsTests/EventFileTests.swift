@@ -14,7 +14,7 @@ struct EventFileTests {
         + #""data": {"device": "iPhone", "place": "Oslo"}}"#
     private let bad = #"{"id": "b", "app": "drop", "eventType": "security"}"#
 
-    @Test("validate says of each line whether it would be taken")
+    @Test("validate reports for each line whether it would be accepted")
     func validate() async throws {
         try await Workplace.withPrompt { prompt, _ in
             var prompt = prompt
@@ -30,7 +30,7 @@ struct EventFileTests {
         }
     }
 
-    @Test("validate knows what only the clock can tell, as a worker does")
+    @Test("validate checks instants against the clock, as a worker does")
     func tooFarAhead() async throws {
         try await Workplace.withPrompt { prompt, _ in
             let days = { (count: Double) in
@@ -47,7 +47,7 @@ struct EventFileTests {
         }
     }
 
-    @Test("a file that is empty or not there is bad input")
+    @Test("an empty or missing file is bad input")
     func nothing() async throws {
         try await Workplace.withPrompt { prompt, folder in
             #expect(await prompt.run("validate", "-").code == .badInput)
@@ -57,7 +57,7 @@ struct EventFileTests {
         }
     }
 
-    @Test("a file with one bad event publishes nothing at all", .enabled(if: Ground.isThere, Ground.absence))
+    @Test("a file with one invalid event publishes nothing", .enabled(if: Ground.isThere, Ground.absence))
     func refusal() async throws {
         try await Bench.withTopology { bench in
             try await Workplace.withPrompt(on: bench) { prompt, _ in
@@ -78,7 +78,7 @@ struct EventFileTests {
         }
     }
 
-    @Test("publishing without a broker says that it waits for it, and ends with 69")
+    @Test("publish without a broker reports that it waits, and exits with 69")
     func noBroker() async throws {
         try await Workplace.withPrompt { prompt, _ in
             var prompt = prompt.with("BELLHOP_AMQP_URL", "amqp://127.0.0.1:1")
@@ -117,7 +117,7 @@ struct EventFileTests {
         }
     }
 
-    @Test("validate shows what stands at the place of a fault, and answers with an object for programs")
+    @Test("validate shows the value at the place of a fault, and returns an object as JSON")
     func shown() async throws {
         try await Workplace.withPrompt { prompt, _ in
             var prompt = prompt

@@ -11,7 +11,7 @@ import Workbench
 
 @Suite("bellhop migrate and topology", .inTurn, .enabled(if: Ground.isThere, Ground.absence), .timeLimit(.ofTest))
 struct GroundTests {
-    @Test("migrate --check tells a current schema from a missing one and changes nothing")
+    @Test("migrate --check distinguishes a current schema from a missing one and changes nothing")
     func migrateCheck() async throws {
         try await Bench.withSchema { bench in
             try await Workplace.withPrompt(on: bench) { prompt, _ in
@@ -26,7 +26,7 @@ struct GroundTests {
         }
     }
 
-    @Test("migrate says what many partitions require of the server's lock table, and nothing of it without partitions")
+    @Test("migrate reports the lock table's requirement for many partitions, and nothing without partitions")
     func locks() async throws {
         try await Bench.withSchema(partitions: 64) { bench in
             try await Workplace.withPrompt(on: bench) { prompt, _ in
@@ -43,7 +43,7 @@ struct GroundTests {
         }
     }
 
-    @Test("a lock table lacks room only below four entries for each partition")
+    @Test("a lock table is too small only below four entries per partition")
     func lockTable() {
         #expect(LockTable(partitions: 64, entries: 64).lacking == 256)
         #expect(LockTable(partitions: 64, entries: 256).lacking == nil)
@@ -51,7 +51,7 @@ struct GroundTests {
         #expect(LockTable(partitions: 0, entries: 10).lacking == nil)
     }
 
-    @Test("topology check is content after apply, and names what has gone since")
+    @Test("topology check succeeds after apply and names objects that have disappeared since")
     func topologyCheck() async throws {
         try await Bench.withTopology { bench in
             try await Workplace.withPrompt(on: bench) { prompt, _ in
@@ -69,7 +69,7 @@ struct GroundTests {
         }
     }
 
-    @Test("a log-in without the role ends with 78 and is told to have it granted")
+    @Test("a log-in without the role exits with 78 and the advice to grant it")
     func noRole() async throws {
         let name = Servers.uniqueName("bellhop_test")
         var url = try #require(URLComponents(string: Servers.databaseURL ?? ""))
@@ -91,7 +91,7 @@ struct GroundTests {
         }
     }
 
-    @Test("a database that is not there ends with 69, one that refuses the log-in with 78")
+    @Test("a missing database exits with 69, and a rejected log-in with 78")
     func noDatabase() async throws {
         let prompt = Prompt().with("BELLHOP_DATABASE_URL", "postgres://127.0.0.1:1/none")
         #expect(await prompt.run("migrate", "--check").code == .unavailable)

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("bellhop keys")
 struct KeysCommandTests {
-    /// The path of a file in a folder that goes when `body` is over.
+    /// Runs a body with the path of a file in a temporary folder.
     private func withFile(_ body: (String) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("bellhop-keys-" + UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -20,7 +20,7 @@ struct KeysCommandTests {
         Base64URL.encode(try PrivateKey(pem: Array(pem)).p256Point())
     }
 
-    @Test("the file holds the key whose public half is printed, for its owner alone")
+    @Test("the file contains the private key of the printed public key, readable only by its owner")
     func writes() async throws {
         try await withFile { file in
             let answer = await Prompt().run("keys", "vapid", "--out", file)
@@ -34,7 +34,7 @@ struct KeysCommandTests {
         }
     }
 
-    @Test("a file that is there stays as it is, also one that a link leads to nowhere")
+    @Test("an existing file is not overwritten, nor is the missing target of a link created")
     func neverOverwrites() async throws {
         try await withFile { file in
             try Data("mine".utf8).write(to: URL(fileURLWithPath: file))
@@ -50,7 +50,7 @@ struct KeysCommandTests {
         }
     }
 
-    @Test("without a file the pair is printed, another one each time")
+    @Test("without a file, the command prints a new key pair each time")
     func prints() async throws {
         let (first, second) = (await Prompt().run("keys", "vapid"), await Prompt().run("keys", "vapid"))
         #expect(first.code == .done && first.output != second.output)
@@ -59,7 +59,7 @@ struct KeysCommandTests {
         #expect(first.output[end.upperBound...] == expected)
     }
 
-    @Test("--json prints one object and nothing else")
+    @Test("--json prints only one object")
     func json() async throws {
         let printed = try JSONParser().parse(Array(await Prompt().run("keys", "vapid", "--json").output.utf8)).get()
         let pem = try #require(printed["privateKey"]?.string)
@@ -72,7 +72,7 @@ struct KeysCommandTests {
         }
     }
 
-    @Test("anything but vapid is a usage error", arguments: [[], ["rsa"], ["vapid", "x"], ["vapid", "--out", ""]])
+    @Test("anything except vapid is a usage error", arguments: [[], ["rsa"], ["vapid", "x"], ["vapid", "--out", ""]])
     func usage(_ words: [String]) async {
         let answer = await Prompt().run(["keys"] + words)
         #expect(answer.code == .usage)

@@ -8,7 +8,7 @@ import Workbench
 
 @testable import Commands
 
-/// The script that gives containers their log-ins, on a database of its own; the log-ins belong to the whole server.
+/// The script that creates the containers' log-ins, on a separate database; the log-ins belong to the whole server.
 @Suite(
     "Log-ins of containers",
     .inTurn,
@@ -22,7 +22,9 @@ struct LogInsTests {
         "console": "bellhop_c1",
     ]
 
-    /// A database comes and goes with a checkpoint, which takes as long as the disk is busy with others' work.
+    /// Runs statements, some of which create or drop a database.
+    ///
+    /// These take a checkpoint, whose duration depends on the load of the disk.
     private static func execute(_ statements: [String]) async throws {
         var options = PoolOptions(url: try DatabaseURL(try #require(Servers.databaseURL)))
         options.statementTimeout = LongestWait.duration
@@ -62,7 +64,7 @@ struct LogInsTests {
         return "postgres://\(logIns[role] ?? ""):password-of-\(role)@\(place)"
     }
 
-    /// What a log-in is told that tries these statements.
+    /// Returns the errors of these statements for a log-in.
     private static func attempt(_ statements: [String], at url: String) async throws -> [SQLState?] {
         let pool = PostgresPool(PoolOptions(url: try DatabaseURL(url)))
         var answers: [SQLState?] = []
@@ -79,7 +81,7 @@ struct LogInsTests {
         return answers
     }
 
-    @Test("the owner migrates, worker and scheduler have their role, and RESET ROLE gains nobody anything")
+    @Test("the owner migrates, worker and scheduler have their role, and RESET ROLE gives no further rights")
     func rights() async throws {
         let server = try DatabaseURL(try #require(Servers.databaseURL))
         let database = Servers.uniqueName("logins")
@@ -102,7 +104,7 @@ struct LogInsTests {
                 let allowed = [
                     "SET ROLE bellhop_worker", "SELECT count(*) FROM \(namespace).notifications",
                     "INSERT INTO \(namespace).recipients (app, user_id, source_time) VALUES ('drop', '\(role)', now())",
-                    // What triggers have done with the owner's rights, which row-level security binds.
+                    // Checks the work of triggers with the owner's rights, to which row-level security applies.
                     "SELECT 1 / count(*) FROM \(namespace).people WHERE user_id = '\(role)'",
                 ]
                 #expect(try await Self.attempt(allowed, at: url).allSatisfy { $0 == nil })
@@ -132,7 +134,7 @@ struct LogInsTests {
         try await Self.execute(clearing)
     }
 
-    @Test("docker-compose.yml gives each service its own log-in, and the superuser's to none")
+    @Test("docker-compose.yml gives each service a separate log-in, and the superuser's to none")
     func compose() throws {
         let file = Checkout.file("docker-compose.yml")
         let text = try String(contentsOf: file, encoding: .utf8)

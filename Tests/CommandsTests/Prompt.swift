@@ -7,9 +7,9 @@ import Workbench
 
 @testable import Commands
 
-/// A command line inside the test process: an environment of its own, and what came out of it.
+/// A command line in the test process, with a separate environment, and its result.
 struct Prompt: Sendable {
-    /// What one command did.
+    /// The result of one command.
     struct Answer: Sendable {
         let code: ExitCode
         let output: String
@@ -45,7 +45,7 @@ struct Prompt: Sendable {
     }
 }
 
-/// What a command says, kept as it would reach a terminal or a pipe.
+/// The captured output of a command, as it would reach a terminal or a pipe.
 final class CapturedOutput: Sendable {
     private let bytes = Mutex<[UInt8]>([])
 
@@ -56,7 +56,7 @@ final class CapturedOutput: Sendable {
         }
     }
 
-    /// A terminal that shows colours.
+    /// Returns the output of a terminal with colours.
     func screen(width: Int) -> PrintedOutput {
         PrintedOutput(width: width) { [self] piece in
             bytes.withLock { $0 += piece }
@@ -64,14 +64,14 @@ final class CapturedOutput: Sendable {
         }
     }
 
-    /// Without the newline at its end.
+    /// The text without the final newline.
     var text: String {
         let text = String(decoding: bytes.withLock { $0 }, as: UTF8.self)
         return text.hasSuffix("\n") ? String(text.dropLast()) : text
     }
 }
 
-/// A folder of a test's own, with the catalogue of the app drop in `catalogs`.
+/// A separate folder for a test, with the catalogue of the app drop in `catalogs`.
 enum Workplace {
     static func with<Value>(_ body: (URL) async throws -> Value) async throws -> Value {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(Servers.uniqueName("bellhop"))
@@ -82,14 +82,14 @@ enum Workplace {
         return try await body(folder)
     }
 
-    /// A folder, and a prompt that knows its catalogues.
+    /// Runs a body with a folder and a prompt that uses its catalogues.
     static func withPrompt<Value>(_ body: (Prompt, URL) async throws -> Value) async throws -> Value {
         try await with { folder in
             try await body(Prompt().with("BELLHOP_CATALOGS", folder.appendingPathComponent("catalogs").path), folder)
         }
     }
 
-    /// A prompt on a bench's servers, namespace and retry tiers.
+    /// Runs a body with a prompt that uses the servers, namespace and retry tiers of a bench.
     static func withPrompt<Value>(on bench: Bench, _ body: (Prompt, URL) async throws -> Value) async throws -> Value {
         try await withPrompt { prompt, folder in
             var prompt = prompt
@@ -107,7 +107,7 @@ enum Workplace {
     }
 }
 
-/// Whether both servers of this run are there.
+/// The condition of tests that need both servers of this run.
 enum Ground {
     static let isThere = Servers.amqpURL != nil && Servers.databaseURL != nil
     static let absence: Comment = "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"

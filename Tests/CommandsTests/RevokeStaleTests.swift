@@ -8,7 +8,7 @@ import Workbench
 
 @Suite("bellhop revoke-stale", .inTurn, .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"))
 struct RevokeStaleTests {
-    @Test("devices that were silent for so long are ended with their reason, the others are not, and twice is once")
+    @Test("devices unseen for the given days are ended with the reason, others stay, and a repeat ends none")
     func revokes() async throws {
         try await Bench.withSchema { bench in
             try await bench.owner.withConnection { (connection) throws(PostgresError) in
@@ -36,7 +36,7 @@ struct RevokeStaleTests {
         }
     }
 
-    @Test("a dry run says whose devices it would end and ends none; an app's alone are ended where one is named")
+    @Test("a dry run shows the devices that it would end and ends none, and --app limits the command to an app")
     func rehearsal() async throws {
         try await Bench.withSchema { bench in
             _ = try await bench.pool.run(
@@ -78,14 +78,14 @@ struct RevokeStaleTests {
         }
     }
 
-    @Test("an app that can be none is a misuse")
+    @Test("an invalid app is a usage error")
     func noApp() async {
         let answer = await Prompt().run("revoke-stale", "--days", "90", "--app", "Not An App")
         #expect(answer.code == .usage)
         #expect(answer.complaints.contains("--app"))
     }
 
-    @Test("page by page every device is looked at, and how far it has come is told")
+    @Test("every device is examined page by page, with the progress reported")
     func pages() async throws {
         try await Bench.withSchema { bench in
             _ = try await bench.pool.run(

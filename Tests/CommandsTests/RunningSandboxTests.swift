@@ -19,7 +19,7 @@ struct RunningSandboxTests {
         let address: String?
     }
 
-    /// The addresses in the log of `bellhop sandbox` by service, once it has told where its control port is.
+    /// Returns the addresses in the log of `bellhop sandbox` by service, once the control port is logged.
     private func addresses(_ words: [String], in folder: URL) async throws -> [String: Set<String>] {
         let log = folder.appendingPathComponent("log").path
         let listens = ["listen", "apns", "apns-sandbox", "smtp", "smtps", "control"].map { "--\($0) 127.0.0.1:0" }
@@ -43,7 +43,7 @@ struct RunningSandboxTests {
         }
     }
 
-    /// The whole lines of a log so far.
+    /// Returns the complete lines of a log so far.
     private func read(_ file: String) throws -> [Line] {
         let text = (try? String(contentsOfFile: file, encoding: .utf8)) ?? ""
         return try text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map {
@@ -58,7 +58,7 @@ struct RunningSandboxTests {
         try await body(folder)
     }
 
-    @Test("its log names every endpoint, and its files hold what a sender to each needs")
+    @Test("the log names every endpoint, and the files contain the data that a sender to each needs")
     func namesEndpoints() async throws {
         try await inFolder { folder in
             func file(_ name: String) -> String { folder.appendingPathComponent(name).path }
@@ -84,7 +84,7 @@ struct RunningSandboxTests {
         }
     }
 
-    @Test("unchecked, it names neither Expo nor browsers, which it could not answer")
+    @Test("an unchecked sandbox names neither Expo nor browsers, which it cannot answer")
     func namesLessUnchecked() async throws {
         try await inFolder { folder in
             let found = try await addresses(["--unchecked"], in: folder)

@@ -16,7 +16,7 @@ struct SandboxCommandTests {
         return (answer.code, answer.complaints)
     }
 
-    @Test("a port that is taken ends it with what to do")
+    @Test("a port in use ends the sandbox with advice")
     func refusesTakenPorts() async throws {
         let other = try await ProviderSandbox.start()
         let (code, said) = await run("--listen", "\(other.address)", "--control", "127.0.0.1:0")
@@ -41,7 +41,7 @@ struct SandboxCommandTests {
         #expect(said.contains(option))
     }
 
-    @Test("a browser's key without a place for its subscription is a usage error")
+    @Test("a browser's key without a file for its subscription is a usage error")
     func refusesLoneKey() async throws {
         let key = try VAPIDKey(id: "k", key: .generateP256()).publicKey
         let (code, said) = await run("--vapid-public-key", key)
@@ -59,7 +59,7 @@ struct SandboxCommandTests {
         #expect(said.contains("FCM alone"))
     }
 
-    @Test("the options become the sandbox: apps of APNs, the browser's key, the addresses, the delay of receipts")
+    @Test("the options set the sandbox's APNs apps, browser key, addresses and receipt delay")
     func readsOptions() async throws {
         let key = try VAPIDKey(id: "k", key: .generateP256()).publicKey
         let options = try SandboxCommand.order(

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("What the scripts of deploy/ share")
+@Suite("Shared functions of the scripts in deploy/")
 struct ScriptTests {
-    @Test("a script that is to outlive its reader goes on without one, and its servers are not deaf to a lost pipe")
+    @Test("a script that outlives its reader continues without it, and its servers keep the default SIGPIPE handling")
     func lostReader() async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(Servers.uniqueName("script"))
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -24,7 +24,7 @@ struct ScriptTests {
         let pipe = Pipe()
         try pipe.fileHandleForReading.close()
         let process = Process()
-        // A shell cannot take back what its parent ignores, and this process may ignore a lost pipe.
+        // A shell cannot restore a signal that its parent ignores, and this process may ignore SIGPIPE.
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments = [
             "--default-signal=PIPE", "/bin/bash", "-c", words, Checkout.file("deploy/lib").path, folder.path,

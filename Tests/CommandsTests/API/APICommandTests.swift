@@ -8,9 +8,9 @@ import Workbench
 
 @testable import Commands
 
-@Suite("bellhop token, and keys for it")
+@Suite("bellhop token and its keys")
 struct TokenCommandTests {
-    @Test("a token of a key that was made is accepted by the set beside it, with the audience and issuer configured")
+    @Test("a token of a new key is accepted by its key set, with the configured audience and issuer")
     func accepted() async throws {
         try await Workplace.with { folder in
             let (key, set) = (
@@ -34,7 +34,7 @@ struct TokenCommandTests {
         }
     }
 
-    @Test("files that are there stay, and a key that is none is said to be")
+    @Test("existing files are kept, and an invalid key is reported")
     func refused() async throws {
         try await Workplace.with { folder in
             let file = folder.appendingPathComponent("mine").path
@@ -51,7 +51,7 @@ struct TokenCommandTests {
         }
     }
 
-    @Test("a second key is added to the set, so that tokens of both are taken while one is exchanged for the other")
+    @Test("a second key is added to the set, so that tokens of both are accepted during a change")
     func second() async throws {
         try await Workplace.with { folder in
             let set = folder.appendingPathComponent("set.json").path
@@ -64,7 +64,7 @@ struct TokenCommandTests {
         }
     }
 
-    @Test("check-config says how many token keys there are, and what is wrong with the set")
+    @Test("check-config shows the number of token keys and the faults of the set")
     func checked() async throws {
         try await Workplace.with { folder in
             let (key, set) = (

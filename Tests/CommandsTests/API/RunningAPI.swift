@@ -6,17 +6,17 @@ import Workbench
 
 @testable import Commands
 
-/// `bellhop api` as a process of its own, on a bench's schema and with a key set of its own.
+/// `bellhop api` as a separate process, on a bench's schema and with a separate key set.
 struct RunningAPI {
-    /// Where clients call.
+    /// The address for clients.
     let address: String
-    /// Where probes call.
+    /// The address for probes.
     let probe: String
     let child: ChildProcess
     private let prompt: Prompt
     private let files: (key: String, set: String)
 
-    /// In a folder that is there for it alone.
+    /// Starts the API in a folder that only it uses.
     init(on bench: Bench, in folder: URL, with settings: [String: String] = [:]) async throws {
         files = (folder.appendingPathComponent("key").path, folder.appendingPathComponent("set").path)
         let log = folder.appendingPathComponent("log").path
@@ -36,13 +36,13 @@ struct RunningAPI {
         probe = try #require(Self.address("operations endpoint", in: log))
     }
 
-    /// A token by the newest key.
+    /// Returns a token signed with the newest key.
     func token(_ user: String = "ada", app: String = "drop") async -> String {
         await prompt.run("token", "--key", files.key, "--app", app, "--user", user).output
             .trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    /// Another key in place of the first: its tokens end with it.
+    /// Replaces the key by another, which ends the tokens of the first.
     func changeKeys() async {
         unlink(files.key)
         unlink(files.set)
@@ -55,13 +55,13 @@ struct RunningAPI {
         return await child.ending()
     }
 
-    /// The status that a GET comes back with.
+    /// Returns the status of a GET request.
     static func get(_ url: String, _ token: String?) async throws -> Int {
         let call = PlainCall(url, headers: token.map { ["Authorization: Bearer \($0)"] } ?? [])
         return try await #require(call).answer().status
     }
 
-    /// Where a service says that it listens.
+    /// Returns the address in a service's log line about listening.
     private static func address(_ service: String, in log: String) -> String? {
         let lines = (try? String(contentsOfFile: log, encoding: .utf8))?.split(separator: "\n") ?? []
         let line = lines.first { $0.contains("\"listening\"") && $0.contains("\"\(service)\"") }

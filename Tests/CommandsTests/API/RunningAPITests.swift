@@ -8,7 +8,7 @@ import Workbench
 
 @testable import Commands
 
-/// The real program on real servers: what no call inside the process can show.
+/// Tests of the real program on real servers, for behaviour that no call inside the process can show.
 @Suite(
     "bellhop api",
     .inTurn,
@@ -18,7 +18,7 @@ import Workbench
 struct RunningAPITests {
     private static let schemathesis = ProcessInfo.processInfo.environment["BELLHOP_SCHEMATHESIS"]
 
-    @Test("it serves signed-in users with the rights of bellhop_api, takes new keys, and drains at SIGTERM")
+    @Test("the API serves signed-in users with the rights of bellhop_api, loads new keys and drains at SIGTERM")
     func lifetime() async throws {
         try await Bench.withSchema(catalogs: try Bench.shipped()) { bench in
             try await Workplace.with { folder in
@@ -28,7 +28,7 @@ struct RunningAPITests {
                 #expect(first == 200)
                 let unsigned = try await RunningAPI.get("\(api.address)/api/settings", nil)
                 #expect(unsigned == 401)
-                // As long as a token may be: it is read, and refused for what it is.
+                // As long as a token may be: it is read and rejected as invalid.
                 let long = String(repeating: "x", count: 8 * 1_024)
                 #expect(try await RunningAPI.get("\(api.address)/api/settings", long) == 401)
                 #expect(try await RunningAPI.get("\(api.address)/api/settings", long + long) == 431)
@@ -46,7 +46,7 @@ struct RunningAPITests {
         }
     }
 
-    @Test("what another process announces is in an open stream, which ends when the process drains")
+    @Test("an open stream shows another process's announcement and ends when the process drains")
     func live() async throws {
         try await Bench.withSchema(catalogs: try Bench.shipped()) { bench in
             try await Workplace.with { folder in
@@ -100,7 +100,7 @@ struct RunningAPITests {
                     "run", Checkout.file("docs/openapi.yaml").path, "--url", api.address,
                     "--header", "Authorization: Bearer \(token)", "--checks", Self.checks,
                     "--phases", "examples,coverage,fuzzing", "--max-examples", "20", "--workers", "2",
-                    // The same calls every time.
+                    // The same calls in every run.
                     "--seed", "1", "--generation-deterministic", "--no-color",
                     "--exclude-path", "/api/notifications/stream", "--request-timeout", "10", "--suppress-health-check",
                     "all", "--warnings", "off",

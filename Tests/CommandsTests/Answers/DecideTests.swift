@@ -17,7 +17,7 @@ struct DecideTests {
                      {"platform": "android", "provider": "expo", "permission": "denied"}]}
         """
 
-    /// Runs it on files of a folder of its own; no environment, so no server could be asked.
+    /// Runs the command on files of a separate folder, without an environment, so that no server can be used.
     private func decide(
         event: String = Self.event,
         recipient: String = Self.recipient,
@@ -70,7 +70,7 @@ struct DecideTests {
         return try JSONDecoder().decode(Report.self, from: Data(answer.output.utf8))
     }
 
-    @Test("it tells people where, when, in which words, and why")
+    @Test("the text shows the channels, times, texts and reasons")
     func text() async throws {
         let answer = try await decide("--at", "2026-03-29T00:30:00Z")
         #expect(answer.code == .done)
@@ -85,7 +85,7 @@ struct DecideTests {
         #expect(answer.output.split(separator: "\n").allSatisfy { $0.count <= 80 })
     }
 
-    @Test("the same for programs, the same at every run")
+    @Test("the JSON has the same content and is the same at every run")
     func json() async throws {
         let event = Self.event.replacing("security", with: "qr_payment")
             .replacing("data", with: "title\":\"T\",\"body\":\"B\",\"data")
@@ -105,7 +105,7 @@ struct DecideTests {
         #expect(report.rules.first?.outcome == "pass")
     }
 
-    @Test("what holds for all devices is said once, and for each of them")
+    @Test("a rule for all devices is shown once and for each device")
     func all() async throws {
         let recipient = Self.recipient.replacing(#""quietHours""#, with: #""enabled": false, "quietHours""#)
         let report = try report(try await decide(recipient: recipient, "--json"))
@@ -114,7 +114,7 @@ struct DecideTests {
         #expect(report.email?.reason == "muted")
     }
 
-    @Test("an event for later is decided when its time has come")
+    @Test("an event with deliverAt is decided for that time")
     func later() async throws {
         let event = Self.event.replacing(#""id""#, with: #""deliverAt":"2026-03-29T12:00:00Z","id""#)
         let report = try report(try await decide(event: event, "--at", "2026-03-29T00:30:00Z", "--json"))
@@ -123,7 +123,7 @@ struct DecideTests {
         #expect(try self.report(past).decidedAt == "2026-04-01T00:00:00.000Z")
     }
 
-    @Test("an event that names no app is one of the catalogue's")
+    @Test("an event without an app is for the catalogue's app")
     func withoutApp() async throws {
         let event = Self.event.replacing(#""app":"drop","#, with: "")
         let named = try await decide("--at", "2026-03-29T00:30:00Z")
@@ -132,7 +132,7 @@ struct DecideTests {
         #expect(unnamed.output == named.output)
     }
 
-    @Test("how the user follows counts for an event to a topic, or to nobody named")
+    @Test("the user's follow counts for an event to a topic or without an audience")
     func follow() async throws {
         let muted = Self.recipient.replacing(#""userId""#, with: #""follow": {"muted": true}, "userId""#)
         let topic = Self.event.replacing(#""id""#, with: #""to":{"topic":"venue:42"},"id""#)
@@ -143,7 +143,7 @@ struct DecideTests {
         #expect(try report(try await decide(event: topic, "--json")).push == nil)
     }
 
-    @Test("what the user has read is not sent, and who has no clock that anybody knows gets the app's")
+    @Test("a read notification is not sent, and an unknown time zone is replaced by the app's")
     func otherFacts() async throws {
         let read = Self.recipient.replacing(#""userId""#, with: #""read": true, "userId""#)
         #expect(try report(try await decide(recipient: read, "--json")).push?.reason == "already-read")
@@ -196,7 +196,7 @@ struct DecideTests {
         #expect(answer.complaints.contains(says), "\(answer.complaints)")
     }
 
-    @Test("a file that is not there is bad input")
+    @Test("a missing file is bad input")
     func absent() async {
         let answer = await Prompt().run(["decide", "--catalog", "/none", "--event", "/none", "--recipient", "/none"])
         #expect(answer.code == .badInput)

@@ -114,7 +114,7 @@ struct ExplainEventTests {
         """
     }
 
-    @Test("an event that was refused is found in the dead letters, with stage, reason, place and error")
+    @Test("a rejected event is found in the dead letters, with stage, reason, place and error")
     func refused() async throws {
         try await ask(after: Self.letter(user: "NULL")) { answer, text in
             #expect(answer.code == .done)
@@ -129,7 +129,7 @@ struct ExplainEventTests {
         }
     }
 
-    @Test("the dead letter of another user of the same event is not this user's")
+    @Test("the dead letter of another user of the same event is not shown for this user")
     func anothersLetter() async throws {
         try await ask(after: Self.letter(user: "'bo'")) { answer, _ in #expect(answer.code == .answerIsNo) }
         try await ask(after: Self.letter(user: "'ada'") + Self.letter(user: "NULL")) { answer, text in
@@ -137,7 +137,7 @@ struct ExplainEventTests {
         }
     }
 
-    @Test("of what nobody has heard, it says so in one line and ends with 1")
+    @Test("an unknown event or notification is reported in one line with exit code 1")
     func unknown() async throws {
         try await ask { answer, _ in
             #expect(answer.code == .answerIsNo)
@@ -159,7 +159,7 @@ struct ExplainEventTests {
         }
     }
 
-    @Test("a user who was erased is told as such, whatever is asked for")
+    @Test("an erased user is reported as such, whatever the question is")
     func erased() async throws {
         try await Bench.withSchema { bench in
             guard
@@ -182,7 +182,7 @@ struct ExplainEventTests {
         }
     }
 
-    @Test("the names that scripts rely on")
+    @Test("the JSON members on which scripts rely are present")
     func json() async throws {
         let sql = Self.event(deliverAt: "2099-12-24T16:00:00.000Z") + ";" + Self.letter(user: "'ada'")
         try await ask(["--event", "e1", "--json"], after: sql) { answer, _ in
@@ -226,7 +226,7 @@ struct ExplainEventTests {
         #expect(await Prompt().run(["explain", "--user", "ada"] + words).code == .usage)
     }
 
-    @Test("a database that is away ends with 69")
+    @Test("an unavailable database exits with 69")
     func noDatabase() async throws {
         try await Workplace.withPrompt { prompt, _ in
             let prompt = prompt.with("BELLHOP_DATABASE_URL", "postgres://127.0.0.1:1/none")

@@ -16,7 +16,7 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct ExplainTests {
-    /// Asks on a schema that holds ada, and what a test adds.
+    /// Runs the command on a schema that contains ada and the test's rows.
     private func ask(
         _ words: String...,
         after sql: String = "",
@@ -71,7 +71,7 @@ struct ExplainTests {
         """
     }
 
-    @Test("a delivery that waits for its outlet is told with the backlog, since when, and why")
+    @Test("a delivery in a backlog is shown with the backlog, its time and the reason")
     func backlog() async throws {
         let columns = "state, reason, outlet, queued_at"
         let values = "'deferred', 'window-full', 'drop/expo', '2026-03-01T10:00:00Z'"
@@ -85,7 +85,7 @@ struct ExplainTests {
         }
     }
 
-    @Test("of what came of a topic it tells how the user follows it: as what, muted or not, or not any more")
+    @Test("a topic's notification shows the user's follow: role, mute, or its end")
     func follow() async throws {
         let row = Self.notification(1, extras: #"{"topic": "venue:1"}"#)
         func follow(_ columns: String, _ values: String) -> String {
@@ -114,14 +114,14 @@ struct ExplainTests {
 
     private func expect(_ answer: Prompt.Answer, _ parts: String..., place: SourceLocation = #_sourceLocation) {
         #expect(answer.code == .done, "\(answer.complaints)", sourceLocation: place)
-        // Words may stand on two lines.
+        // Words may be on separate lines.
         let text = answer.output.split(whereSeparator: \.isWhitespace).joined(separator: " ")
         for part in parts { #expect(text.contains(part), "\(part)\n\(answer.output)", sourceLocation: place) }
         #expect(!answer.output.contains("secret") && !answer.output.contains("@example"), sourceLocation: place)
         #expect(answer.output.split(separator: "\n").allSatisfy { $0.count <= 80 }, sourceLocation: place)
     }
 
-    @Test("what was delivered is told with its device, its attempts and what the provider called it")
+    @Test("a delivered push shows its device, its attempts and the provider's message id")
     func delivered() async throws {
         let line = Self.line(
             1,
@@ -143,7 +143,7 @@ struct ExplainTests {
         }
     }
 
-    @Test("what waits for quiet hours says until when, in UTC and by the user's clock, and what comes of it today")
+    @Test("a delivery deferred for quiet hours shows its end in UTC and local time, and today's decision")
     func waiting() async throws {
         let line = Self.line(
             1,
@@ -163,7 +163,7 @@ struct ExplainTests {
         }
     }
 
-    @Test("what would have been too late by the end of its wait says so, and not that it came too late")
+    @Test("a delivery that would expire during its wait is distinguished from one that arrived too late")
     func wouldBeTooLate() async throws {
         let row = Self.notification(1, extras: #"{"expiresAt": "2026-03-01T12:00:00.000Z"}"#)
         let line = Self.line(1, "state, reason", "'expired', 'expired-before-sending'")
@@ -180,7 +180,7 @@ struct ExplainTests {
         }
     }
 
-    @Test("expiry is no news of what was delivered, and is of what still waits")
+    @Test("a future expiry is shown for a waiting delivery and not for a delivered one")
     func expiryAhead() async throws {
         let row = Self.notification(1, extras: #"{"expiresAt": "2099-03-01T12:00:00.000Z"}"#)
         let delivered = Self.line(1, "state", "'delivered'")
@@ -193,7 +193,7 @@ struct ExplainTests {
         }
     }
 
-    @Test("the record comes before its lines, though the database wrote them within the same millisecond")
+    @Test("the record precedes its deliveries, even if both were written within the same millisecond")
     func recordFirst() async throws {
         let row = Self.notification(1, createdAt: "2026-03-01T10:00:01.000002Z")
         try await ask("noti_0000000000000001", after: row + Self.line(1, "state", "'delivered'")) { answer in
@@ -201,7 +201,7 @@ struct ExplainTests {
         }
     }
 
-    @Test("what was left out of a digest is not counted among its others")
+    @Test("deliveries that were left out of a digest are not counted among its others")
     func leftOutOfDigest() async throws {
         let digest = #"'{"until": "2026-03-02T16:00:00.000Z", "digest": "2026-03-02T16:00:00.000Z"}'"#
         let rows =
@@ -215,7 +215,7 @@ struct ExplainTests {
         }
     }
 
-    @Test("a line that is part of a digest says so, with how many others; one that was replaced says by which")
+    @Test("a delivery in a digest shows the number of others, and a superseded one shows its successor")
     func digestAndSuccessor() async throws {
         let digest = #"'{"until": "2099-03-02T16:00:00.000Z", "digest": "2099-03-02T16:00:00.000Z"}'"#
         let waits = "'deferred', 'digest', '2099-03-02T16:00:00Z', \(digest)"
@@ -245,7 +245,7 @@ struct ExplainTests {
             ("attempts-exhausted", "failed"), ("payload-refused", "failed"),
         ]
 
-    @Test("every reason that keeps a push back is told in words", arguments: withheld)
+    @Test("every reason to withhold a push is explained in words", arguments: withheld)
     func reasons(reason: String, state: String) async throws {
         let line = Self.line(1, "state, reason", "'\(state)', '\(reason)'", target: "-")
         try await ask("noti_0000000000000001", after: Self.notification(1) + line) { answer in
@@ -254,7 +254,7 @@ struct ExplainTests {
         }
     }
 
-    @Test("every state of a delivery is told", arguments: DeliveryState.allCases)
+    @Test("every state of a delivery is explained", arguments: DeliveryState.allCases)
     func states(state: DeliveryState) async throws {
         let line = Self.line(1, "state, reason, due_at", "'\(state.rawValue)', 'UNAVAILABLE', '2099-01-01T00:00:00Z'")
         try await ask("noti_0000000000000001", after: Self.notification(1) + line) { answer in
@@ -267,7 +267,7 @@ struct ExplainTests {
         }
     }
 
-    @Test("settings that were changed after the notification stand out, since they were not asked then")
+    @Test("settings changed after the notification are marked, since they did not apply then")
     func changedSince() async throws {
         let later = "UPDATE notification_preferences SET updated_at = '2026-03-01T12:00:00Z'"
         try await ask("noti_0000000000000001", after: Self.notification(1, "qr_payment") + later) { answer in
@@ -282,7 +282,7 @@ struct ExplainTests {
         }
     }
 
-    @Test("a title cannot command the terminal")
+    @Test("a title cannot control the terminal")
     func controls() async throws {
         let title = "UPDATE notifications SET title = E'one\\ntwo \\033[31mred'"
         try await ask("noti_0000000000000001", after: Self.notification(1) + title) { answer in
@@ -291,7 +291,7 @@ struct ExplainTests {
         }
     }
 
-    @Test("without catalogues the ledger still answers, and so it does for a type that went away")
+    @Test("the ledger is explained without catalogues, and for a type that no longer exists")
     func noCatalogue() async throws {
         try await ask("noti_0000000000000001", after: Self.notification(1, "gone_type")) { answer in
             expect(answer, "The rules are not asked: the catalogue does not know gone_type")

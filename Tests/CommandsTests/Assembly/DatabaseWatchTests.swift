@@ -5,7 +5,7 @@ import Testing
 @testable import Commands
 @testable import Postgres
 
-@Suite("What is said of the database")
+@Suite("Log messages about the database")
 struct DatabaseWatchTests {
     private let log = CapturedLog()
     private let time = ManualTime(Instant(seconds: 1_800_000_000))
@@ -16,7 +16,7 @@ struct DatabaseWatchTests {
         DatabaseWatch(Logger(label: "database", sink: log), time: time, metrics: metrics)
     }
 
-    @Test("its going and its coming back are said once each")
+    @Test("an outage and its end are logged once each")
     func away() {
         let watch = watch
         watch.see(.connected)
@@ -26,7 +26,7 @@ struct DatabaseWatchTests {
         #expect(log.messages == ["database unavailable", "database available"])
     }
 
-    @Test("a server that takes no writes is not said to be away, nor to be back")
+    @Test("a read-only server is logged neither as unavailable nor as available again")
     func readOnly() {
         let watch = watch
         let error = PostgresError(.server(.readOnlyTransaction), "read-only", sqlState: .readOnlyTransaction)
@@ -40,7 +40,7 @@ struct DatabaseWatchTests {
         #expect(log.messages.count == 2)
     }
 
-    @Test("what a server refuses for the state it is in is counted by its reason, and said where one can help it")
+    @Test("a server's rejections are counted by reason, and logged if an operator can help")
     func reasons() {
         let watch = watch
         watch.see(.failed(PostgresError(.server(.diskFull), "no space left on device", sqlState: .diskFull)))

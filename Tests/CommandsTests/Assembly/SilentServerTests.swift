@@ -13,7 +13,7 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct SilentServerTests {
-    @Test("without an answer of the database a person is told what was asked, how long it waited and what to do")
+    @Test("a silent database is reported with the question, the wait and advice")
     func database() async throws {
         try await Bench.withTopology { bench in
             try await Workplace.withPrompt(on: bench) { prompt, _ in
@@ -42,7 +42,7 @@ struct SilentServerTests {
         }
     }
 
-    @Test("without an answer of the broker a status shows what the database tells")
+    @Test("a silent broker leaves a status with the database's figures")
     func broker() async throws {
         try await Bench.withSchema { bench in
             try await Workplace.withPrompt(on: bench) { prompt, _ in
@@ -50,7 +50,7 @@ struct SilentServerTests {
                 let proxy = try TCPProxy(to: parts?.host ?? "127.0.0.1", parts?.port ?? 5672)
                 defer { proxy.stop() }
                 proxy.blackHole(true)
-                // Who may wait for a connection for minutes does not make a person wait.
+                // A URL that permits minutes for a connection does not make an operator wait.
                 let url = proxy.url(replacingHostOf: Servers.amqpURL ?? "") + "?connection_timeout=600000"
                 let seen = await prompt.with("BELLHOP_AMQP_URL", url).run("status", "--json")
                 #expect(seen.code == .unavailable)

@@ -83,7 +83,7 @@ struct BenchTests {
         #expect(routes.compactMap { $0["route"] as? String } == ["list", "unread", "read"])
         for route in routes {
             for figure in ["requestsPerSecond", "cpuMicrosecondsPerRequest", "p99AtHalfLoad"] {
-                // A turn is short, and may find no time at all on a machine that is busy.
+                // A turn is short and may measure no time on a busy host.
                 #expect((route[figure] as? Double ?? -1) >= 0, "\(figure) of \(route)")
             }
         }
@@ -105,7 +105,7 @@ struct BenchTests {
         #expect(answer.complaints.contains(words[0]))
     }
 
-    @Test("a run that lost, doubled or misdirected something says so")
+    @Test("a run with lost, repeated or misdirected notifications reports them")
     func verifies() {
         let good = Verification(
             expectedEvents: 2,
@@ -131,7 +131,7 @@ struct BenchTests {
         #expect(bad.faults.count == 6)
     }
 
-    @Test("quantiles are values that were measured")
+    @Test("quantiles are measured values")
     func quantiles() async throws {
         let values = (1...100).map(Double.init)
         #expect(Quantile.of(values, 0.5) == 50)
@@ -140,9 +140,9 @@ struct BenchTests {
         #expect(Quantile.of([], 0.5) == 0)
     }
 
-    // MARK: - The program
+    // MARK: - Program
 
-    /// What a run answers with, where it is right.
+    /// Runs the benchmark, requires success and returns its report.
     private static func report(_ words: [String]) async throws -> [String: Any] {
         let program = try #require(BuiltProgram.path, "the program bellhop is not built beside the tests")
         let said = try await run(program, ["bench"] + words + ["--json"])

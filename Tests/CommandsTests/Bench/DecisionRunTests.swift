@@ -5,7 +5,7 @@ import Testing
 
 @Suite("bellhop bench decision")
 struct DecisionRunTests {
-    @Test("it needs no servers, and decides what the workload's own count says")
+    @Test("the run needs no servers, and its decisions match the workload's own count")
     func measures() async throws {
         try await Workplace.withPrompt { prompt, _ in
             let answer = await prompt.run("bench", "decision", "--events", "1500", "--users", "400", "--json")
@@ -20,7 +20,7 @@ struct DecisionRunTests {
         }
     }
 
-    @Test("a count that is not the expected one is told, and is no success")
+    @Test("a count that differs from the expected one is reported as a failure")
     func wrong() {
         let run = DecisionRun(workload: Workload(seed: 1, events: 0, users: 5, utcHour: 0), pairs: 10)
         let report = run.report(users: 5, sends: 7, of: 8, seconds: 0.00002, load: nil)
@@ -29,7 +29,7 @@ struct DecisionRunTests {
         #expect(report.text.contains("2.00 µs"))
     }
 
-    @Test("without catalogues there is nothing to decide by")
+    @Test("the run without catalogues is a configuration error")
     func noCatalogues() async {
         #expect(await Prompt().run("bench", "decision").code == .configuration)
         #expect(await Prompt().run("bench", "decisions").code == .usage)

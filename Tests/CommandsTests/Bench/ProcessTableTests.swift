@@ -4,11 +4,11 @@ import Testing
 
 @testable import Commands
 
-@Suite("What the kernel tells of processes")
+@Suite("Process figures of the kernel")
 struct ProcessTableTests {
     private let own = Int(getpid())
 
-    @Test("our own processor time grows with work, and our memory is known")
+    @Test("the processor time of the test process grows with work, and its memory is known")
     func readsOurselves() throws {
         let before = try #require(ProcessTable.processorTime(of: own))
         var after = before
@@ -23,7 +23,7 @@ struct ProcessTableTests {
         #expect(ProcessTable.parent(of: own) == Int(getppid()))
     }
 
-    @Test("the process that listens on a port is found, and none where nobody does")
+    @Test("the process that listens on a port is found, and none if no process listens")
     func findsListeners() throws {
         let socket = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
         defer { close(socket) }
@@ -53,7 +53,7 @@ struct ProcessTableTests {
         #expect(ProcessTable.listener(onPort: port) == own, "also while a child holds the socket")
     }
 
-    @Test("a process that is not there has neither time nor memory")
+    @Test("a missing process has neither time nor memory")
     func knowsNothingOfNobody() {
         #expect(ProcessTable.processorTime(of: 1 << 30) == nil)
         #expect(ProcessTable.memory(of: 1 << 30) == nil)

@@ -8,11 +8,11 @@ import Testing
 
 @testable import Commands
 
-@Suite("The benchmark's workload")
+@Suite("Workload of the benchmark")
 struct WorkloadTests {
     private static let workload = Workload(seed: 7, events: 20_000, users: 10_000, utcHour: 13)
 
-    @Test("the same seed gives the same users and events, another seed others")
+    @Test("the same seed gives the same users and events, and another seed gives others")
     func repeats() {
         let same = Workload(seed: 7, events: 20_000, users: 10_000, utcHour: 13)
         let other = Workload(seed: 8, events: 20_000, users: 10_000, utcHour: 13)
@@ -30,7 +30,7 @@ struct WorkloadTests {
         #expect((11_850...12_150).contains(traits.reduce(0) { $0 + $1.devices }))
     }
 
-    @Test("every event is valid, about 300 bytes long, and gets its words from the template")
+    @Test("every event is valid, about 300 bytes long, and gets its text from the template")
     func eventsAreValid() throws {
         let catalogs = try Self.catalogs()
         try Workload.verify(catalogs)
@@ -46,7 +46,7 @@ struct WorkloadTests {
         }
     }
 
-    @Test("the rules agree with the expectation that is counted without them, user by user")
+    @Test("the rules agree for every user with an expectation that is computed without them")
     func rulesAgree() throws {
         let catalogs = try Self.catalogs()
         let zones = ZoneLibrary(environment: [:])
@@ -67,7 +67,7 @@ struct WorkloadTests {
         #expect(pushes == Workload(seed: 7, events: 2_000, users: 10_000, utcHour: 13).expectation().pushes)
     }
 
-    @Test("every event has an ending in the expectation")
+    @Test("every event has an outcome in the expectation")
     func expectationIsWhole() {
         let expected = Self.workload.expectation()
         #expect(expected.endings[.init(state: "delivered")] == expected.pushes)
@@ -79,7 +79,7 @@ struct WorkloadTests {
         #expect(suppressed + pushed == 20_000)
     }
 
-    @Test("catalogues without the app are refused with what to do")
+    @Test("catalogues without the app are rejected with advice")
     func refusesOtherCatalogs() throws {
         let empty = try CatalogSet.load(files: []).get()
         #expect(throws: CommandFailure.self) { try Workload.verify(empty) }

@@ -3,7 +3,7 @@ import TestSupport
 
 @testable import Commands
 
-@Suite("bellhop quiet and bellhop next-run against another calculation")
+@Suite("bellhop quiet and bellhop next-run compared with Python")
 struct ClockCaseTests {
     @Test(
         "thousands of random questions have the answers that Python's zoneinfo gives",

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("bellhop quiet and bellhop next-run")
 struct ClockCommandTests {
-    @Test("a quiet instant: what the clock shows, when it is over, and that the clocks change in between")
+    @Test("a quiet instant shows the local time, its end and a clock change in between")
     func quiet() async {
         let answer = await Prompt().run(Line.quiet("22", "7", "Europe/Oslo", "2026-03-28T23:30:00Z"))
         #expect(answer.code == .done)
@@ -32,7 +32,7 @@ struct ClockCommandTests {
         #expect(await Prompt().run(words + ["--json"]).output == #"{"quiet":false,"until":null}"#)
     }
 
-    @Test("runs in local time and UTC, with a word where the clocks moved one")
+    @Test("runs are shown in local time and UTC, with a note if a clock change moved one")
     func nextRun() async {
         let spring = await Prompt().run(Line.nextRun("02:30", "Europe/Oslo", "2026-03-28T12:00:00Z", "--count", "2"))
         #expect(spring.code == .done)
@@ -52,7 +52,7 @@ struct ClockCommandTests {
         )
     }
 
-    @Test("docs/reference.md shows what they print")
+    @Test("docs/reference.md shows the output of the commands")
     func page() async throws {
         let path = Checkout.file("docs/reference.md")
         let page = try String(contentsOf: path, encoding: .utf8)
@@ -65,7 +65,7 @@ struct ClockCommandTests {
         }
     }
 
-    @Test("a time that never comes again is a no")
+    @Test("a time that never occurs again gives the answer no")
     func never() async {
         let words = Line.nextRun("12:00", "Etc/UTC", "9999-12-31T13:00:00Z")
         let answer = await Prompt().run(words)
@@ -110,7 +110,7 @@ struct ClockCommandTests {
         #expect(!answer.complaints.contains("\n"))
     }
 
-    @Test("a machine without the tz database is a matter of its configuration")
+    @Test("a host without the tz database is a configuration error")
     func noDatabase() async {
         let prompt = Prompt().with("TZDIR", "/nonexistent")
         let answer = await prompt.run(Line.quiet("22", "7", "Europe/Oslo", "2026-01-01T00:00:00Z"))
@@ -119,7 +119,7 @@ struct ClockCommandTests {
     }
 }
 
-/// Command lines with everything that they need.
+/// Command lines with all required options.
 private enum Line {
     static func quiet(_ start: String, _ end: String, _ zone: String, _ instant: String) -> [String] {
         ["quiet", "--start", start, "--end", end, "--timezone", zone, "--at", instant]

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Commands
 
-@Suite("The command line")
+@Suite("Command line")
 struct CommandLineTests {
     @Test(
         "without a word, and when asked for help, it lists every command",
@@ -20,7 +20,7 @@ struct CommandLineTests {
         }
     }
 
-    @Test("every command explains itself and all its options")
+    @Test("every command's help names it and all its options")
     func help() async {
         for command in Tool.commands {
             let answer = await Prompt().run(command.name, "--help")
@@ -30,7 +30,7 @@ struct CommandLineTests {
         }
     }
 
-    @Test("no command's help is wider than 100 characters, the list of all no wider than 120; no bracket is torn")
+    @Test("help is at most 100 characters wide, the list of commands at most 120, and no bracket is split")
     func widths() async {
         let overview = await Prompt().run("help").output
         #expect(overview.split(separator: "\n").allSatisfy { $0.count <= 120 })
@@ -56,7 +56,7 @@ struct CommandLineTests {
         #expect("".split(separator: " ").lines(of: 8, behind: "-> ") == ["-> "])
     }
 
-    @Test("it says its version, and what it works on: the schema, and the form of messages")
+    @Test("version shows the version, the schema and the form of messages")
     func version() async {
         let answer = await Prompt().run("version")
         let (schema, form) = (Migration.all.schemaNumber, MessageVersion.newest)
@@ -104,7 +104,7 @@ struct CommandLineTests {
         #expect(!answer.complaints.contains("\n"))
     }
 
-    @Test("a command without a setting that it needs ends with 78 and names it")
+    @Test("a command without a required setting exits with 78 and names it")
     func missingSetting() async {
         let answer = await Prompt().run("status")
         #expect(answer.code == .configuration)

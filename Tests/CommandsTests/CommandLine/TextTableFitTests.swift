@@ -13,7 +13,7 @@ struct TextTableFitTests {
         rows: [["a", "somebody@example.com", "extra", String(repeating: "x", count: 90)]]
     )
 
-    @Test("a table fits its terminal: what is optional goes first, then what is long is cut", arguments: [50, 80, 140])
+    @Test("a table too wide for its terminal loses optional columns, then long cells are cut", arguments: [50, 80, 140])
     func fits(width: Int) {
         let lines = table.lines(fitting: width)
         #expect(lines.allSatisfy { $0.count <= width })
@@ -21,12 +21,12 @@ struct TextTableFitTests {
         #expect(lines[1].hasSuffix("…") == (width < 140))
     }
 
-    @Test("where nobody knows how wide a line is, long cells have their usual width")
+    @Test("long cells have their usual width if the width of a line is unknown")
     func unknown() {
         #expect(table.lines()[1].count == 4 + 2 + 20 + 2 + 5 + 2 + 60)
     }
 
-    @Test("colours are for terminals alone")
+    @Test("colours appear only on terminals")
     func colours() {
         let (paper, screen) = (CapturedOutput(), CapturedOutput())
         paper.output.print(line: "bad", .bad)

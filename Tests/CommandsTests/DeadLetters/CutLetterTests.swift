@@ -18,7 +18,7 @@ import Workbench
 struct CutLetterTests {
     private static let whole = #"{"id":"g1","to":{"user":"u1"},"title":"t","body":"b"}"#
 
-    /// A letter whose beginning alone is a sound event, and one that is whole.
+    /// Stores a dead letter whose remaining beginning is a valid event, and a complete one.
     private static func file(on rig: Rig) async throws {
         try await DeskRig.file([("whole", whole), ("cut", whole.replacing("g1", with: "g2"))], on: rig)
         _ = try await rig.bench.owner.run(
@@ -29,7 +29,7 @@ struct CutLetterTests {
         )
     }
 
-    @Test("a replay refuses it with a clear word and takes the others; show says what is missing")
+    @Test("a replay rejects a truncated item, sends the others, and show reports the missing part")
     func replay() async throws {
         try await DeskRig.with { prompt, rig in
             try await Self.file(on: rig)
@@ -50,7 +50,7 @@ struct CutLetterTests {
         }
     }
 
-    @Test("an edit wants a whole body, and what it hands in goes out")
+    @Test("an edit of a truncated item requires a whole body and sends it")
     func edit() async throws {
         try await DeskRig.with { prompt, rig in
             try await Self.file(on: rig)
@@ -68,7 +68,7 @@ struct CutLetterTests {
         }
     }
 
-    @Test("without the database too: what was cut stays in the queue, and the operator is told")
+    @Test("without the database, a truncated item stays in the queue and the command reports it")
     func fromQueue() async throws {
         try await Bench.withTopology { bench in
             var properties = MessageProperties()
@@ -93,7 +93,7 @@ struct CutLetterTests {
                 #expect(answer.code == .answerIsNo, "\(answer.complaints)")
                 #expect(answer.output.contains("1 item cannot be replayed"))
             }
-            // What the command held goes back when its connection has ended.
+            // The message that the command held returns to the queue when its connection has ended.
             try await eventually("it is in the queue") {
                 try await BrokerSession.with(try bench.broker, name: "test") { [names = bench.names] session in
                     try session.checkQueue(names.dead)?.messages == 1

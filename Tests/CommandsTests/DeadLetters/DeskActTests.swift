@@ -8,7 +8,7 @@ import Workbench
 
 @testable import Commands
 
-@Suite("The desk's acts", .inTurn, .enabled(if: Ground.isThere, "needs both servers"), .timeLimit(.ofTest))
+@Suite("Dead-letter actions", .inTurn, .enabled(if: Ground.isThere, "needs both servers"), .timeLimit(.ofTest))
 struct DeskActTests {
     private static let why = ["--yes", "--by", "ada", "--because", "why not"]
 
@@ -43,7 +43,7 @@ struct DeskActTests {
         }
     }
 
-    @Test("undo takes back what one act did, and nothing that somebody has touched since")
+    @Test("undo reverts one action, except for items changed since")
     func undo() async throws {
         try await DeskPrompt.with(Self.letters) { prompt, bench in
             let discard = ["dead-letters", "discard"] + Self.why
@@ -67,7 +67,7 @@ struct DeskActTests {
         }
     }
 
-    @Test("a word that nothing ever had is no empty answer, and an option that is given twice is none either")
+    @Test("an unknown filter value and a repeated option are rejected instead of giving an empty answer")
     func words() async throws {
         try await DeskPrompt.with(Self.letters + [Letters.rejected("d-letter", reason: "homemade")]) { prompt, _ in
             let wrong: [([String], String)] = [
@@ -81,7 +81,7 @@ struct DeskActTests {
                 #expect(answer.code == .usage)
                 #expect(answer.complaints.contains(why), "\(answer.complaints)")
             }
-            // Somebody else has put it there: it is a reason all the same.
+            // The reason comes from another program: it is still a reason.
             let known = await prompt.run("dead-letters", "list", "--reason", "homemade")
             #expect(known.code == .done)
             let none = await prompt.run("dead-letters", "list", "--reason", "too-large")
@@ -89,7 +89,7 @@ struct DeskActTests {
         }
     }
 
-    @Test("a list is sorted and searched, and a group is known by the beginning of its fingerprint")
+    @Test("a list is sorted and searched, and a group is found by the beginning of its fingerprint")
     func list() async throws {
         try await DeskPrompt.with(Self.letters) { prompt, bench in
             let oldest = await prompt.run("dead-letters", "list", "--sort", "oldest")
@@ -111,7 +111,7 @@ struct DeskActTests {
         }
     }
 
-    @Test("a list on a narrow terminal gives each error a line of its own, on a wide one and in a pipe a column")
+    @Test("a list puts errors on separate lines on a narrow terminal, and in a column on a wide one and in a pipe")
     func narrow() async throws {
         let error = "the text ends inside a value (line 1, column 50, byte 49)"
         let letters = (1...2).map { Letters.rejected("letter-\($0)", user: "u\($0)", error: error) }
@@ -130,7 +130,7 @@ struct DeskActTests {
         }
     }
 
-    @Test("the audit of an act that named items says the first and how many more there were")
+    @Test("the audit of an action on named items shows the first and the number of others")
     func manyNamed() async throws {
         try await DeskPrompt.with(Self.letters) { prompt, _ in
             _ = await prompt.run(["dead-letters", "discard", "a-letter", "b-letter", "c-letter"] + Self.why)
@@ -139,7 +139,7 @@ struct DeskActTests {
         }
     }
 
-    @Test("each verb has help of its own, with an example that it understands", arguments: DeskVerb.allCases)
+    @Test("each verb has separate help with an example that it accepts", arguments: DeskVerb.allCases)
     func help(verb: DeskVerb) async throws {
         let answer = await Prompt().run("dead-letters", verb.rawValue, "--help")
         #expect(answer.code == .done)
@@ -152,7 +152,7 @@ struct DeskActTests {
         #expect(parsed.given.isSubset(of: verb.options(parsed)))
     }
 
-    @Test("a replay can begin at a time of day, and nothing goes out before")
+    @Test("a replay can start at a given time and sends nothing before")
     func later() async throws {
         try await DeskRig.with { prompt, rig in
             try await DeskRig.file([("good", #"{"id":"g1","to":{"user":"u1"},"title":"t","body":"b"}"#)], on: rig)
@@ -168,7 +168,7 @@ struct DeskActTests {
         }
     }
 
-    @Test("what failed in a replay is named, with its error")
+    @Test("a failed item of a replay is named with its error")
     func failures() async throws {
         try await DeskRig.with { prompt, rig in
             try await DeskRig.file([("bad-letter", "{")], on: rig)
@@ -186,7 +186,7 @@ struct DeskActTests {
         }
     }
 
-    @Test("of a replay in which something failed it is shown when")
+    @Test("a replay with failures shows when they happened")
     func course() async throws {
         try await DeskRig.with { prompt, rig in
             try await DeskRig.file([("bad-one", "{"), ("bad-two", "[")], on: rig)
@@ -204,7 +204,7 @@ struct DeskActTests {
         }
     }
 
-    @Test("a dry run says how long a budget makes it, for what is known to go through it")
+    @Test("a dry run shows the minimum time under a budget, for pushes known to use it")
     func budgets() async throws {
         try await Workplace.with { folder in
             let file = folder.appendingPathComponent("providers.json5")
@@ -222,7 +222,7 @@ struct DeskActTests {
         }
     }
 
-    @Test("a dry run tells of what would wait behind a breaker, and for an operator")
+    @Test("a dry run reports items that a breaker or an operator's hold would defer")
     func held() async throws {
         try await DeskRig.with { prompt, rig in
             try await rig.publish([
@@ -288,7 +288,7 @@ struct DeskActTests {
         }
     }
 
-    @Test("many that lack an id get one each, made of the item's, and never one for all of them")
+    @Test("items without an id each get one derived from the item, never one id for all")
     func ids() async throws {
         try await DeskRig.with { prompt, rig in
             let body = #"{"to":{"user":"u1"},"title":"t","body":"b"}"#
@@ -308,7 +308,7 @@ struct DeskActTests {
         }
     }
 
-    @Test("what is too large for an event is edited as the JSON that it is")
+    @Test("a body too large for an event is edited as JSON")
     func large() async throws {
         try await DeskRig.with { prompt, rig in
             let words = String(repeating: "y", count: 300_000)
@@ -321,7 +321,7 @@ struct DeskActTests {
         }
     }
 
-    @Test("what somebody has written in their editor is kept where the copy is refused")
+    @Test("the text from an operator's editor is kept if the copy is rejected")
     func draft() async throws {
         try await DeskRig.with { prompt, rig in
             try await DeskRig.file(
@@ -340,7 +340,7 @@ struct DeskActTests {
         }
     }
 
-    @Test("an id that was used before is shown beside what is stored under it")
+    @Test("a reused id is shown together with the content stored under it")
     func conflict() async throws {
         try await DeskRig.with { prompt, rig in
             let first = #"{"id":"t1","to":{"user":"u1"},"title":"one","body":"b"}"#

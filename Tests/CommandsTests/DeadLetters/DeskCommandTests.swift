@@ -7,9 +7,9 @@ import Workbench
 
 @testable import Commands
 
-@Suite("The desk's commands", .inTurn, .enabled(if: Ground.isThere, "needs both servers"), .timeLimit(.ofTest))
+@Suite("Dead-letter commands", .inTurn, .enabled(if: Ground.isThere, "needs both servers"), .timeLimit(.ofTest))
 struct DeskCommandTests {
-    @Test("groups and list show what is open, for people and for programs; 1 where nothing matches")
+    @Test("groups and list show open items as text and JSON, and exit with 1 if nothing matches")
     func reading() async throws {
         try await DeskPrompt.with(Self.letters) { prompt, _ in
             let groups = await prompt.run("dead-letters", "groups")
@@ -37,7 +37,7 @@ struct DeskCommandTests {
         }
     }
 
-    @Test("show masks personal data; --reveal shows it, asks why, and is in the audit")
+    @Test("show masks personal data, and --reveal shows it, requires a reason and is audited")
     func masking() async throws {
         try await DeskPrompt.with([Letters.rejected("a-letter", body: Self.personal)]) { prompt, _ in
             let masked = await prompt.run("dead-letters", "show", "a-let")
@@ -71,7 +71,7 @@ struct DeskCommandTests {
         }
     }
 
-    @Test("an act wants its exact count typed; anything else changes nothing")
+    @Test("an action requires its exact count to be typed, and any other answer changes nothing")
     func typedCount() async throws {
         try await DeskPrompt.with(Self.letters) { prompt, bench in
             for answers in [["2", "because"], ["", "because"], ["yes", "because"]] {
@@ -89,7 +89,7 @@ struct DeskCommandTests {
         }
     }
 
-    @Test("without a terminal an act needs --yes and --because, and options that it would ignore are refused")
+    @Test("an action without a terminal requires --yes and --because, and unused options are rejected")
     func withoutTerminal() async throws {
         try await DeskPrompt.with(Self.letters) { prompt, bench in
             let bare = await prompt.run("dead-letters", "discard", "--all", "--because", "x")
@@ -111,7 +111,7 @@ struct DeskCommandTests {
         }
     }
 
-    @Test("discard, restore and note act on the whole filter, or on the items that are named")
+    @Test("discard, restore and note apply to the whole filter or to the named items")
     func acts() async throws {
         try await DeskPrompt.with(Self.letters) { prompt, bench in
             let words = ["--yes", "--by", "ada", "--because", "why not", "--json"]
@@ -147,7 +147,7 @@ private struct ListAnswer: Decodable {
     let items: [Item]
 }
 
-/// A prompt at a desk with some items on it.
+/// A prompt with some stored dead letters.
 enum DeskPrompt {
     static func with(
         _ letters: [DeadLetterItem],
@@ -161,7 +161,7 @@ enum DeskPrompt {
 }
 
 extension Prompt {
-    /// With somebody at the keyboard, who types these lines.
+    /// Returns a prompt at whose terminal these lines are typed.
     func typing(_ lines: [String]) -> Prompt {
         var other = self
         let rest = Lines(lines)

@@ -7,9 +7,9 @@ import Testing
 @testable import Commands
 @testable import Pipeline
 
-@Suite("The desk's words")
+@Suite("Text of the dead-letter commands")
 struct DeskTextTests {
-    @Test("a sparkline shows the smallest figure, fills at the largest, and leaves nothing a point")
+    @Test("a sparkline shows the smallest figure, fills at the largest, and shows zero as a point")
     func sparkline() {
         #expect(DeskText.sparkline([0, 1, 50, 100]) == "·▁▄█")
         #expect(DeskText.sparkline([0, 0]) == "··")
@@ -17,7 +17,7 @@ struct DeskTextTests {
         #expect(DeskText.sparkline([1, 1_000_000]) == "▁█")
     }
 
-    @Test("figures are grouped by thousands, and agree with their noun")
+    @Test("figures are grouped by thousands and agree with their noun")
     func figures() {
         #expect(
             [0, 7, 999, 1000, 1_234_567, -1000].map(\.grouped) == ["0", "7", "999", "1,000", "1,234,567", "-1,000"]
@@ -26,7 +26,7 @@ struct DeskTextTests {
         #expect(2000.of("item") == "2,000 items")
     }
 
-    @Test("a replay that a scheduler takes up and lets go of, over and over, stands still; one that settles does not")
+    @Test("a replay that schedulers repeatedly take and release is stalled, and one that settles items is not")
     func standstill() {
         var still = ReplayStandstill()
         for look in 1...2_000 { still.note(settled: 0, isCarried: look % 200 < 150) }
@@ -48,7 +48,7 @@ struct DeskTextTests {
         #expect(left.isOver)
     }
 
-    @Test("ids are cut no shorter than they are told apart")
+    @Test("ids are shortened only while they stay distinct")
     func shortened() {
         let near = ["0123456789abcdef", "0123456789abcXYZ"]
         #expect(DeskText.shortened(near) == near)
@@ -56,13 +56,13 @@ struct DeskTextTests {
         #expect(DeskText.shortened(["a", "a"]) == ["a", "a"])
     }
 
-    @Test("a text from outside cannot move the cursor")
+    @Test("external text cannot move the cursor")
     func cut() {
         #expect(DeskText.cut("a\u{1B}[2Jb\nc", to: 20) == "a\\u001b[2Jb c")
         #expect(DeskText.cut("abcdef", to: 4) == "abc…")
     }
 
-    @Test("masking keeps names of things and structure, and nothing that somebody wrote or did")
+    @Test("masking keeps names and structure and hides user content")
     func masking() throws {
         let body: JSONValue = [
             "id": "e1", "to": ["users": ["u1", "u2"]], "title": "Hei", "data": ["amount": 12, "list": ["x"]],
@@ -99,7 +99,7 @@ struct DeskTextTests {
         #expect(differences.map(\.place.text) == ["/user-7", "/user-39999"])
     }
 
-    @Test("a name that tells at its own place tells nothing inside data, metadata or another extension of CloudEvents")
+    @Test("a known member name is masked inside data, metadata and CloudEvents extensions")
     func maskingInside() throws {
         let inside: JSONValue = ["id": "p1", "to": "ada", "user": "u1", "source": "home", "target": ["userId": "u1"]]
         let hidden: JSONValue = [
@@ -125,7 +125,7 @@ struct DeskTextTests {
         #expect(headers == maskedHeaders)
     }
 
-    @Test("every reason that can be given has its line, in the runbook too")
+    @Test("every possible reason has its advice, and a row in the runbook")
     func advice() throws {
         let page = try String(contentsOf: Self.repository("docs/runbooks/dead-letters.md"), encoding: .utf8)
         let runbook = page.replacing("`", with: "")
@@ -149,14 +149,14 @@ struct DeskTextTests {
         #expect(String(decoding: bytes, as: UTF8.self) == expected)
     }
 
-    @Test("where nothing can be, nothing is put")
+    @Test("a value without a possible place is not set")
     func settingNowhere() {
         #expect(JSONEdits.setting(7, at: ["a", "b"], in: ["a": 1]) == nil)
         #expect(JSONEdits.setting(7, at: ["a", "5"], in: ["a": [1]]) == nil)
         #expect(JSONEdits.setting(7, at: ["a", "-"], in: ["a": [1]]) == ["a": [1, 7]])
     }
 
-    @Test("the difference names the places, and no more of them than differ")
+    @Test("a difference names exactly the places that differ")
     func differences() {
         let before: JSONValue = ["same": 1, "gone": 2, "deep": ["x": [1, 2]]]
         let after: JSONValue = ["same": 1, "deep": ["x": [1, 3]], "new": [1]]

@@ -8,9 +8,9 @@ import Workbench
 
 @testable import Commands
 
-@Suite("The desk's exports", .inTurn, .enabled(if: Ground.isThere, "needs both servers"), .timeLimit(.ofTest))
+@Suite("Dead-letter exports", .inTurn, .enabled(if: Ground.isThere, "needs both servers"), .timeLimit(.ofTest))
 struct ExportTests {
-    @Test("what an export has written, an import brings back byte for byte, into another database too")
+    @Test("an import restores exported dead letters byte for byte, even in another database")
     func roundTrip() async throws {
         let body = String(decoding: [0x7B, 0x22, 0xC3, 0xA6, 0x01], as: UTF8.self)
         let letters = [
@@ -41,7 +41,7 @@ struct ExportTests {
         }
     }
 
-    @Test("what failed too long ago does not come back: nobody may know any more whom of it was erased")
+    @Test("dead letters that failed too long ago are not imported, since the erasures of their users may be unknown")
     func tooOld() async throws {
         let old = Letters.rejected("old", failedAt: Letters.ago(40 * 86_400))
         try await DeskPrompt.with([old, Letters.rejected("young")]) { prompt, bench in
@@ -63,7 +63,7 @@ struct ExportTests {
         }
     }
 
-    @Test("a file that is no export is refused whole, with the line")
+    @Test("a file that is not an export is rejected completely, with the line")
     func foreign() async throws {
         try await DeskPrompt.with([Letters.rejected("a")]) { prompt, bench in
             let line = await prompt.run("dead-letters", "export", "--because", "x")
@@ -127,7 +127,7 @@ struct ExportTests {
                 let audit = await prompt.run("dead-letters", "audit", "--from-queue")
                 #expect(audit.code == .usage)
             }
-            // The database is back: the message is taken in, and the other one is filed.
+            // With the database available again, the one message is consumed and the other is stored as a dead letter.
             try await Rig.on(bench) { rig in
                 try await rig.wait(for: 1, "SELECT count(*) FROM notifications")
                 try await rig.wait(for: 1, "SELECT count(*) FROM dead_letters WHERE dead_id = 'two'")

@@ -3,9 +3,9 @@ import Testing
 @testable import Commands
 @testable import Pipeline
 
-@Suite("What a dry run has foreseen")
+@Suite("Counts of a dry run")
 struct ForecastTallyTests {
-    @Test("every item is counted, and no more are named than somebody reads")
+    @Test("every item is counted, and only a limited number is named")
     func many() {
         var tally = ForecastTally()
         for number in 0..<2_500 {
@@ -20,7 +20,7 @@ struct ForecastTallyTests {
         #expect(tally.named.first?.description.contains("item-0") == true)
     }
 
-    @Test("details of endless variety are counted together beyond a bound, and none is lost")
+    @Test("details are counted together beyond a limit, and none is lost")
     func details() {
         var tally = ForecastTally()
         for number in 0..<300 { tally.add(ReplayPrediction(.stillInvalid, "reason-\(number)"), of: "i") }

@@ -7,9 +7,9 @@ import Workbench
 
 @testable import Commands
 
-@Suite("The desk without the database", .inTurn, .enabled(if: Ground.isThere, Ground.absence), .timeLimit(.ofTest))
+@Suite("Dead letters without the database", .inTurn, .enabled(if: Ground.isThere, Ground.absence), .timeLimit(.ofTest))
 struct QueueDeskTests {
-    @Test("groups, show and a dry run work on the queue alone, by the names in the bodies, and change nothing")
+    @Test("groups, show and a dry run read the queue alone, use the names in the bodies and change nothing")
     func looks() async throws {
         try await Self.with(Self.byHand + Self.refused) { prompt, bench in
             let groups = await prompt.run("dead-letters", "groups", "--from-queue")
@@ -47,7 +47,7 @@ struct QueueDeskTests {
         }
     }
 
-    @Test("a broker that takes its time is waited for: silence is not taken for an empty queue")
+    @Test("a slow broker is waited for and its silence does not count as an empty queue")
     func slowBroker() async throws {
         try await Self.with(Self.byHand + Self.refused) { _, bench in
             var bounds = DeadLetterScan.Bounds()
@@ -64,7 +64,7 @@ struct QueueDeskTests {
         }
     }
 
-    @Test("a slip of the pen is told from an empty queue, and what was meant is guessed")
+    @Test("a misspelt filter is distinguished from an empty queue, with a suggestion")
     func slips() async throws {
         try await Self.with(Self.refused) { prompt, _ in
             let slip = await prompt.run("dead-letters", "list", "--from-queue", "--reason", "unknown-tipe")
@@ -76,7 +76,7 @@ struct QueueDeskTests {
         }
     }
 
-    @Test("why something was moved past the database stands in its headers")
+    @Test("the reason for a move past the database is stored in the message's headers")
     func reason() async throws {
         try await Self.with(Self.refused) { prompt, bench in
             let options = ["--reason", "unknown-type", "--yes", "--by", "ada", "--because", "the disk is full"]
@@ -92,7 +92,7 @@ struct QueueDeskTests {
         }
     }
 
-    @Test("what somebody put into the queue by hand is filed under the names in its body, and explain finds its event")
+    @Test("a message put into the queue by hand is stored under the names in its body, and explain finds its event")
     func filed() async throws {
         try await Self.with(Self.byHand) { prompt, bench in
             try await Rig.on(bench) { rig in
@@ -121,7 +121,8 @@ struct QueueDeskTests {
         return (body("g0", "u0"), properties)
     }
 
-    /// As somebody puts them there who has never read of it: the key of the queue, and a number for an id.
+    /// Messages as put into the queue by an operator without knowledge of the format: the queue's key, and a number as
+    /// id.
     private static let byHand = [1, 2].map { number in
         var properties = MessageProperties(contentType: "application/json")
         properties.messageID = "\(number)"

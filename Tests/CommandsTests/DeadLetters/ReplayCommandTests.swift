@@ -11,9 +11,9 @@ import Workbench
 
 @testable import Commands
 
-@Suite("The desk's replays", .inTurn, .enabled(if: Ground.isThere, "needs both servers"), .timeLimit(.ofTest))
+@Suite("Replay commands", .inTurn, .enabled(if: Ground.isThere, "needs both servers"), .timeLimit(.ofTest))
 struct ReplayCommandTests {
-    @Test("a dry run says what each item would come to, and changes nothing")
+    @Test("a dry run predicts the outcome of each item and changes nothing")
     func dryRun() async throws {
         try await DeskRig.with { prompt, rig in
             let good = #"{"id":"g1","to":{"user":"u1"},"title":"t","body":"b"}"#
@@ -47,7 +47,7 @@ struct ReplayCommandTests {
         }
     }
 
-    @Test("a replay wants its count typed, shows its way, and ends with what became of each; 1 where something failed")
+    @Test("a replay requires its typed count, shows progress and outcomes, and exits with 1 if an item failed")
     func replay() async throws {
         try await DeskRig.with { prompt, rig in
             let good = #"{"id":"g1","to":{"user":"u1"},"title":"t","body":"b"}"#
@@ -94,7 +94,7 @@ struct ReplayCommandTests {
         }
     }
 
-    @Test("what failed longer ago than the guard remembers is left out, and said so")
+    @Test("items that failed before the duplicate protection's horizon are left out and reported")
     func tooOld() async throws {
         try await DeskRig.with { prompt, rig in
             try await DeskRig.file([("old", "{")], on: rig, failedAt: Letters.ago(40 * 86_400))
@@ -107,7 +107,7 @@ struct ReplayCommandTests {
         }
     }
 
-    @Test("where a scheduler has let go of more than the desk's own settings say, its word holds")
+    @Test("the scheduler's recorded retention applies if it exceeds the command's settings")
     func letGo() async throws {
         try await DeskRig.with { prompt, rig in
             try await DeskRig.file([("old", "{")], on: rig, failedAt: Letters.ago(20 * 86_400))
@@ -122,7 +122,7 @@ struct ReplayCommandTests {
         }
     }
 
-    @Test("what is too old to be replayed is too old for a corrected copy as well")
+    @Test("an item too old for a replay is too old for a corrected copy as well")
     func editTooOld() async throws {
         try await DeskRig.with { prompt, rig in
             let body = #"{"to":{"user":"u1"},"title":"t","body":"b"}"#
@@ -136,7 +136,7 @@ struct ReplayCommandTests {
         }
     }
 
-    @Test("an edited copy goes out in place of its original, in one act; the original is resolved by it")
+    @Test("an edited copy is sent in place of its original in one action, and the original is resolved")
     func edit() async throws {
         try await DeskRig.with { prompt, rig in
             try await DeskRig.file(
@@ -167,7 +167,7 @@ struct ReplayCommandTests {
         }
     }
 
-    @Test("what is recorded already cannot be edited, and the word says why not")
+    @Test("a recorded event cannot be edited, and the message states why")
     func editRecorded() async throws {
         try await DeskRig.with { prompt, rig in
             let body = #"{"id":"e1","to":{"user":"u1"},"title":"t","body":"b"}"#
@@ -184,7 +184,7 @@ struct ReplayCommandTests {
         }
     }
 
-    @Test("the operator's own editor changes a copy, and looking at it is in the audit")
+    @Test("the operator's editor changes a copy, and the reveal is audited")
     func editor() async throws {
         try await DeskRig.with { prompt, rig in
             try await DeskRig.file(
@@ -192,7 +192,7 @@ struct ReplayCommandTests {
                 on: rig,
                 reason: "missing-id"
             )
-            // The first brace alone: the body is shown over several lines.
+            // Replaces the first brace only: the body is shown over several lines.
             let answer = await prompt.with("EDITOR", #"sed -i '1s/{/{"id":"evt-1",/'"#).typing(["they forgot it", "1"])
                 .run("dead-letters", "edit", "lost")
             #expect(answer.code == .done, "\(answer.complaints)\(answer.output)")
@@ -214,7 +214,7 @@ private struct Forecast: Decodable {
     let items: [Item]
 }
 
-/// A prompt at a desk whose scheduler and workers run.
+/// A prompt with running workers and a scheduler.
 enum DeskRig {
     static func with(_ body: @escaping @Sendable (Prompt, Rig) async throws -> Void) async throws {
         try await Bench.withTopology { bench in
@@ -224,7 +224,7 @@ enum DeskRig {
         }
     }
 
-    /// Items whose messages came through the events exchange.
+    /// Stores items whose messages came through the events exchange.
     static func file(
         _ letters: [(id: String, body: String)],
         on rig: Rig,

@@ -6,9 +6,9 @@ import Workbench
 
 @testable import Commands
 
-@Suite("A replay that stands still", .inTurn, .enabled(if: Ground.isThere, Ground.absence), .timeLimit(.ofTest))
+@Suite("Stalled replays", .inTurn, .enabled(if: Ground.isThere, Ground.absence), .timeLimit(.ofTest))
 struct StillReplayTests {
-    /// What is said of it under an address of the broker.
+    /// Returns the explanation of the replay for an address of the broker.
     private static func words(on bench: Bench, broker: String?) async throws -> String {
         try await Workplace.withPrompt(on: bench) { prompt, _ in
             var environment = prompt.environment
@@ -26,7 +26,7 @@ struct StillReplayTests {
         }
     }
 
-    @Test("without the broker nobody is told to start what may be running")
+    @Test("the explanation without the broker does not advise starting a scheduler that may be running")
     func noBroker() async throws {
         try await Bench.withSchema { bench in
             let away = try await Self.words(on: bench, broker: "amqp://127.0.0.1:1")
@@ -38,7 +38,7 @@ struct StillReplayTests {
         }
     }
 
-    @Test("with the broker it is said whether a scheduler is at work")
+    @Test("the explanation with the broker states whether a scheduler is running")
     func broker() async throws {
         try await Bench.withTopology { bench in
             let url = Servers.amqpURL

@@ -8,7 +8,7 @@ import Workbench
 
 @Suite("bellhop fanouts", .inTurn, .enabled(if: Ground.isThere, Ground.absence), .timeLimit(.ofTest))
 struct FanoutsCommandTests {
-    @Test("list shows what goes on before what has ended, with progress, rate and time left; 1 where nothing matches")
+    @Test("list shows active fan-outs first, with progress, rate and time left, and exits with 1 without a match")
     func list() async throws {
         try await Self.with { prompt, bench in
             #expect(await prompt.run("fanouts").code == .answerIsNo)
@@ -39,7 +39,7 @@ struct FanoutsCommandTests {
         }
     }
 
-    @Test("show tells of one: its figures, its pages in hand, who paused it and why")
+    @Test("show displays a fan-out's figures, its taken pages, and the operator and reason of a pause")
     func show() async throws {
         try await Self.with { prompt, bench in
             let number = try await bench.addFanout("e1", plannedTo: "u00010", planned: [true])
@@ -62,7 +62,7 @@ struct FanoutsCommandTests {
         }
     }
 
-    @Test("what a hold keeps of one is told with its number, in the list too; afterwards what was discarded")
+    @Test("a fan-out's held deliveries are shown with the hold's number, in the list too, and later the discarded ones")
     func held() async throws {
         try await Self.with { prompt, bench in
             let number = try await bench.addFanout("e1", state: .finished, users: 3)
@@ -86,7 +86,7 @@ struct FanoutsCommandTests {
         }
     }
 
-    @Test("show says why one that runs does not get on: its lane, its scheduler, its provider")
+    @Test("show explains why a running fan-out is stalled: its lane, its scheduler or its provider")
     func obstacles() async throws {
         try await Bench.withTopology { bench in
             try await Workplace.withPrompt(on: bench) { prompt, _ in
@@ -120,7 +120,7 @@ struct FanoutsCommandTests {
         }
     }
 
-    @Test("pause, resume and cancel want a selection, a count and a reason; a dry run changes nothing")
+    @Test("pause, resume and cancel require a selection, a count and a reason, and a dry run changes nothing")
     func acts() async throws {
         try await Self.with { prompt, bench in
             let first = try await bench.addFanout("e1")
@@ -155,7 +155,7 @@ struct FanoutsCommandTests {
         }
     }
 
-    @Test("what nobody can mean is a wrong use: verbs, numbers and options that it does not know")
+    @Test("unknown verbs, numbers and options are usage errors")
     func misuse() async throws {
         try await Self.with { prompt, _ in
             let help = await prompt.run("fanouts", "pause", "--help")
@@ -172,7 +172,7 @@ struct FanoutsCommandTests {
         }
     }
 
-    @Test("status tells how many run and are paused, and how far the latest are")
+    @Test("status shows the number of running and paused fan-outs and the progress of the latest")
     func status() async throws {
         try await Bench.withTopology { bench in
             try await bench.addFollowers(100)
@@ -198,7 +198,7 @@ struct FanoutsCommandTests {
     }
 }
 
-/// The names that scripts rely on.
+/// The member names on which scripts rely.
 private struct FanoutAnswers: Decodable {
     let count: Int
     let fanouts: [FanoutAnswer]

@@ -16,7 +16,7 @@ struct HoldCommandTests {
         }
     }
 
-    /// Lines that wait, one for each user, of one type.
+    /// Puts a delivery of one type into a backlog for each user.
     private static func fill(_ bench: Bench, _ type: String, _ users: [String], _ outlet: String) async throws {
         for user in users {
             _ = try await bench.owner.run(
@@ -37,7 +37,7 @@ struct HoldCommandTests {
         }
     }
 
-    @Test("add holds, list shows what waits for it, release lets go, each with an exit code for scripts")
+    @Test("add places a hold, list shows its deliveries, and release ends it, each with an exit code for scripts")
     func life() async throws {
         try await Self.with { prompt, bench in
             let nothing = await prompt.run("hold")
@@ -69,7 +69,7 @@ struct HoldCommandTests {
         }
     }
 
-    @Test("a name that nobody knows is refused, since it would hold nothing")
+    @Test("a hold with an unknown name is rejected, since it would hold nothing")
     func names() async throws {
         try await Self.with { prompt, _ in
             let wrong: [([String], String)] = [
@@ -89,7 +89,7 @@ struct HoldCommandTests {
         }
     }
 
-    @Test("a release says what other holds keep, and a type's count what stands among others")
+    @Test("a release reports deliveries that other holds keep, and a new hold reports the shared backlog")
     func overlaps() async throws {
         try await Self.with { prompt, bench in
             try await Self.fill(bench, "system", ["u1", "u2"], "drop/expo")
@@ -111,7 +111,7 @@ struct HoldCommandTests {
         }
     }
 
-    @Test("discard wants a hold, tells how much by --dry-run, and wants the count typed or --yes")
+    @Test("discard requires a hold, --dry-run shows the count, and the count must be typed without --yes")
     func discard() async throws {
         try await Self.with { prompt, bench in
             try await Self.fill(bench, "system", ["u1", "u2", "u3"], "drop/fcm")

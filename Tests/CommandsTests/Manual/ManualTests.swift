@@ -5,14 +5,14 @@ import Testing
 
 @testable import Commands
 
-@Suite("The manual and completions")
+@Suite("Manual and completions")
 struct ManualTests {
-    /// A page without the escapes of its language.
+    /// Returns a page without the escapes of its language.
     private func plain(_ page: String) -> String {
         page.replacing("\\-", with: "-").replacing("\\(aq", with: "'").replacing("\\e", with: "\\")
     }
 
-    @Test("every command has a page that says what it does, all ways to call it and all its options")
+    @Test("every command has a page with its summary, its synopsis and all its options")
     func pages() async {
         for command in Tool.commands {
             let answer = await Prompt().run("manual", command.name)
@@ -28,7 +28,7 @@ struct ManualTests {
         }
     }
 
-    @Test("the page of bellhop itself names every command, setting and exit code")
+    @Test("the page of bellhop names every command, setting and exit code")
     func overview() async {
         let page = plain(await Prompt().run("manual").output)
         for command in Tool.commands { #expect(page.contains("bellhop-\(command.name)(1)")) }
@@ -36,7 +36,7 @@ struct ManualTests {
         for code in ExitCode.allCases { #expect(page.contains("\\fB\(code.rawValue)\\fR\n\(code.meaning)")) }
     }
 
-    @Test("no line of a page begins like an order that it is not")
+    @Test("no line of a page begins with an unintended roff request")
     func orders() async {
         let known: Set<Substring> = [".TH", ".SH", ".TP", ".PP", ".B", ".BR", ".I"]
         for name in Tool.commands.map({ $0.name }) {
@@ -47,7 +47,7 @@ struct ManualTests {
         }
     }
 
-    @Test("the list of pages is the list of commands, and one that is none is refused with the nearest")
+    @Test("the list of pages matches the list of commands, and an unknown page is rejected with the nearest")
     func names() async {
         let listed = await Prompt().run("manual", "--list").output.split(separator: "\n").map { String($0) }
         let expected = Tool.commands.map { $0.name }
@@ -82,7 +82,7 @@ struct ManualTests {
         #expect(found == expected)
     }
 
-    @Test("bash completes files where one is wanted")
+    @Test("bash completes files where an argument is a file")
     func files() async throws {
         let script = await Prompt().run("completions", "bash").output
         for typed in ["publish", "sandbox --ca-out", "worker --catalogs", "dead-letters list --output"] {
@@ -94,7 +94,7 @@ struct ManualTests {
         }
     }
 
-    @Test("zsh and fish know every command and option", arguments: ["zsh", "fish"])
+    @Test("zsh and fish complete every command and option", arguments: ["zsh", "fish"])
     func others(shell: String) async {
         let script = await Prompt().run("completions", shell).output
         for command in Tool.commands {

@@ -29,7 +29,7 @@ struct FailedWriteTests {
         }
     }
 
-    @Test("a full disk is one line on stderr and 75", .enabled(if: FileManager.default.fileExists(atPath: "/dev/full")))
+    @Test("a full disk gives one line and exits 75", .enabled(if: FileManager.default.fileExists(atPath: "/dev/full")))
     func full() async throws {
         try await Self.withProgram { program, _ in
             for words in Self.reading {
@@ -43,11 +43,11 @@ struct FailedWriteTests {
         }
     }
 
-    @Test("a reader that has had enough, or none at all, is a quiet end")
+    @Test("a reader that closes the pipe, or a closed stdout, ends the program without a message")
     func unheard() async throws {
         try await Self.withProgram { program, _ in
             for words in Self.reading {
-                // A pipe whose reader has come and gone.
+                // A pipe whose reader has opened and closed it.
                 let pipe = "p=$(mktemp -u); mkfifo $p; { : <$p; } & exec 3>$p; wait; rm $p; "
                 for line in [pipe + "bellhop \(words) >&3", "bellhop \(words) >&-"] {
                     let (ending, complaints) = try await program.run(line)
@@ -60,7 +60,7 @@ struct FailedWriteTests {
         }
     }
 
-    @Test("an act whose words do not arrive is done all the same")
+    @Test("an action whose output cannot be written is still completed")
     func act() async throws {
         try await Self.withProgram { program, bench in
             let words = "dead-letters discard a-letter --yes --by ada --because x"
@@ -94,7 +94,7 @@ struct FailedWriteTests {
         }
     }
 
-    @Test("an editor has the terminal: it reads there, Ctrl-C is its own, and the text is kept for its writer alone")
+    @Test("an editor reads from the terminal, handles Ctrl-C, and its text is kept readable only by its owner")
     func editor() async throws {
         try await Bench.withTopology { bench in
             let body = #"{"id":"e1","app":"drop","eventType":"system","title":"wrong","body":"b"}"#
@@ -135,7 +135,7 @@ struct FailedWriteTests {
         }
     }
 
-    @Test("a terminal gets no order that a letter brought, and is asked in plain words")
+    @Test("a terminal gets no control sequence from a dead letter, and the prompt is plain text")
     func terminal() async throws {
         try await Bench.withTopology { bench in
             let hostile = "\u{1B}]52;c;aGk=\u{7}\u{9B}2J\u{202E}"

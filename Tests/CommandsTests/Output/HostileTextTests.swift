@@ -15,7 +15,7 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct HostileTextTests {
-    /// Sets the clipboard, clears the screen in both spellings, turns the direction, hides, begins a line.
+    /// Sets the clipboard, clears the screen in both notations, changes the direction, hides text and begins a line.
     private static let hostile =
         "x\u{1B}]52;c;aGk=\u{7}\u{1B}[2J\u{9B}2J\u{7F}\u{202E}\u{2066}\u{200F}\u{61C}\u{200B}\u{2028}\r\nAll is well."
 
@@ -34,7 +34,7 @@ struct HostileTextTests {
         ["discard", "hostile-1"], ["restore", "hostile-1"], ["replay", "hostile-2", "--detach"],
     ]
 
-    @Test("no command prints a mark that a dead letter brought, for people or for programs")
+    @Test("no command prints a control character from a dead letter, as text or JSON")
     func desk() async throws {
         try await DeskPrompt.with([try Self.letter("hostile-1"), try Self.letter("hostile-2")]) { prompt, bench in
             for words in Self.looks { Self.check(await prompt.run(["dead-letters"] + words), words) }
@@ -52,13 +52,13 @@ struct HostileTextTests {
                 Self.check(await prompt.run(words), words)
                 Self.check(await prompt.run(words + ["--json"]), words)
             }
-            // What was told above is what was there.
+            // The output above was escaped, and the stored text is unchanged.
             let kept = try await bench.column("SELECT reason FROM dead_letters WHERE dead_id = 'hostile-2'")
             #expect(kept == ["r" + Self.hostile])
         }
     }
 
-    @Test("a letter in the broker's queue prints no mark either")
+    @Test("a dead letter in the broker's queue prints no control character either")
     func queue() async throws {
         try await Bench.withTopology { bench in
             let publisher = Publisher(PublisherOptions(broker: try bench.broker, name: "test"))
@@ -84,7 +84,7 @@ struct HostileTextTests {
         }
     }
 
-    @Test("an export that is printed holds the same values as one in a file")
+    @Test("a printed export contains the same values as one in a file")
     func export() async throws {
         try await DeskPrompt.with([try Self.letter("hostile-1")]) { prompt, _ in
             let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
@@ -103,7 +103,7 @@ struct HostileTextTests {
         }
     }
 
-    /// Nothing of it is a mark, and no line of it was begun by the letter.
+    /// Checks that the output contains no control character and no line that begins with the dead letter's text.
     private static func check(_ answer: Prompt.Answer, _ words: [String]) {
         let text = answer.output + "\n" + answer.complaints
         let marks = text.unicodeScalars.filter { scalar in

@@ -2,16 +2,16 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Whatever is printed goes through `PrintedOutput`, which escapes it; the log has its own sink, which does so too.
-@Suite("Who writes to stdout and stderr")
+/// All output goes through `PrintedOutput`, which escapes it; the log has a separate sink, which escapes it too.
+@Suite("Writers to stdout and stderr")
 struct PrintingTests {
-    /// Where the two descriptors may be named.
+    /// The files that may name the two descriptors.
     private static let owners = [
         "ServiceRuntime/Output/PrintedOutput.swift", "ServiceRuntime/Output/StandardDescriptor.swift",
         "ServiceRuntime/Logging/StandardErrorSink.swift",
     ]
 
-    @Test("no other file names them, or calls what prints by itself")
+    @Test("no other file names the descriptors or calls a function that prints to them")
     func sources() throws {
         let folder = Checkout.file("Sources")
         let files = try FileManager.default.subpathsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".swift") }
@@ -19,7 +19,8 @@ struct PrintingTests {
         let named = try Regex(
             #"FileHandle\.standard(Output|Error)|STD(OUT|ERR)_FILENO|\b(stdout|stderr)\)|\b(fputs|fprintf|vprintf|perror)\("#
         )
-        // In an extension of the desk's session this is the session's own, which says one line to its output.
+        // In an extension of the dead-letter session, the call is the session's method, which prints one line to its
+        // output.
         let bare = try Regex(#"(^|[^.\w])(print|debugPrint|dump)\(|Swift\.print|forEach\(print\)"#)
         for file in files where !Self.owners.contains(file) {
             let isSession = file.contains("DeadLetters/DeskSession")

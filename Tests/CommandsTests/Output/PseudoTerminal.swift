@@ -2,12 +2,12 @@ import Foundation
 import Synchronization
 import TestSupport
 
-/// A terminal of 80 columns with nobody behind it but a test.
+/// A terminal of 80 columns that a test controls.
 final class PseudoTerminal: Sendable {
-    /// What a program opens as its terminal.
+    /// The path that a program opens as its terminal.
     let path: String
     private let master: Int32
-    /// Held, so that what was shown can be read after the program's end.
+    /// The program's side, kept open so that its output can be read after the program's end.
     private let slave: Int32
     private let shown = Mutex<[UInt8]>([])
     private let isHungUp = Mutex(false)
@@ -25,7 +25,7 @@ final class PseudoTerminal: Sendable {
         _ = ioctl(master, UInt(TIOCSWINSZ), &size)
     }
 
-    /// `TIOCSPTLCK` and `TIOCGPTN`, which C makes by macros that Swift does not read.
+    /// `TIOCSPTLCK` and `TIOCGPTN`, which C defines by macros that Swift cannot import.
     private static let (setLock, getNumber): (UInt, UInt) = (0x4004_5431, 0x8004_5430)
 
     deinit {
@@ -33,7 +33,7 @@ final class PseudoTerminal: Sendable {
         hangUp()
     }
 
-    /// Everything that it has shown so far.
+    /// The output so far.
     var text: String {
         isHungUp.withLock { isHungUp in
             var piece = [UInt8](repeating: 0, count: 65_536)
@@ -56,7 +56,7 @@ final class PseudoTerminal: Sendable {
         _ = write(master, &code, 1)
     }
 
-    /// As when a connection breaks: from here on every read and write of the program fails.
+    /// Closes the terminal, as a broken connection does: every later read and write of the program fails.
     func hangUp() {
         isHungUp.withLock { isHungUp in
             if !isHungUp { close(master) }

@@ -4,7 +4,7 @@ import TestSupport
 
 @testable import Commands
 
-/// The real program behind a shell's redirections, with an environment of its own.
+/// The real program behind a shell's redirections, with a separate environment.
 struct RealProgram {
     let environment: [String: String]
 
@@ -13,7 +13,7 @@ struct RealProgram {
         environment = prompt.environment.merging(usual) { given, _ in given }
     }
 
-    /// Starts a line of shell in which `bellhop` stands for the program.
+    /// Starts a line of shell in which `bellhop` is the program.
     func start(_ line: String) throws -> ChildProcess {
         let script = "bellhop() { '\(RunningPool.executable)' \"$@\"; }; \(line)"
         return try ChildProcess(
@@ -22,7 +22,7 @@ struct RealProgram {
         )
     }
 
-    /// Runs it to its end; what it says on stderr comes back.
+    /// Runs the line to its end and returns its stderr.
     func run(_ line: String) async throws -> (ending: ChildEnding, complaints: String) {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent(Servers.uniqueName("stderr")).path
         defer { unlink(file) }
@@ -30,10 +30,10 @@ struct RealProgram {
         return (ending, (try? String(contentsOfFile: file, encoding: .utf8)) ?? "")
     }
 
-    /// Runs it at a terminal of its own.
+    /// Runs the program at a terminal.
     func run(_ words: String, at terminal: PseudoTerminal) async throws -> ChildEnding {
         let child = try start("bellhop \(words) <'\(terminal.path)' >'\(terminal.path)' 2>&1")
-        // A terminal holds a few thousand bytes, so somebody has to read while it writes.
+        // A terminal holds a few thousand bytes, so the test must read while the program writes.
         async let ending = child.ending()
         let reader = Task {
             while !Task.isCancelled {

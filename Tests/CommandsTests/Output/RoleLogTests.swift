@@ -18,7 +18,7 @@ struct RoleLogTests {
         "worker", "worker --number 3 --until-stdin-ends", "scheduler", "pool --workers 2", "up",
     ]
 
-    /// What each of these breaks, and a word of the fault that a person must find.
+    /// The broken setting, its value, and a word of the fault that the log must contain.
     private static let faults: [(String, String, String)] = [
         ("BELLHOP_AMQP_URL", "amqp://127.0.0.1:1", "127.0.0.1"), ("BELLHOP_BATCH", "many", "BELLHOP_BATCH"),
         ("BELLHOP_DATABASE_URL", "postgres://127.0.0.1:1/none", "127.0.0.1"),
@@ -34,7 +34,7 @@ struct RoleLogTests {
         }
     }
 
-    /// Each line as JSON; a line that is none is a failure.
+    /// Parses each line as JSON; any other line is a failure.
     private static func lines(_ text: String) -> [[String: Any]] {
         text.split(separator: "\n").compactMap { line in
             let value = try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
@@ -43,11 +43,11 @@ struct RoleLogTests {
         }
     }
 
-    @Test("every line is JSON where JSON was asked for, whatever is wrong", arguments: faults)
+    @Test("every log line is JSON if JSON is configured, whatever the fault is", arguments: faults)
     func json(name: String, value: String, word: String) async throws {
         try await Self.withProgram { prompt, _ in
             let program = RealProgram(prompt.with(name, value))
-            // The workers of a pool wait for servers that are away.
+            // The workers of a pool wait for unavailable servers.
             for role in Self.roles where !(role.hasPrefix("pool") && value.contains(":1")) {
                 let (ending, text) = try await program.run("bellhop \(role)")
                 let lines = Self.lines(text)
@@ -58,7 +58,7 @@ struct RoleLogTests {
         }
     }
 
-    @Test("a pool whose servers are away says so in JSON, with the number of each worker")
+    @Test("a pool with unavailable servers reports it as JSON, with the number of each worker")
     func away() async throws {
         try await Self.withProgram { prompt, folder in
             let lost = prompt.with("BELLHOP_DATABASE_URL", "postgres://127.0.0.1:1/none")
@@ -68,7 +68,7 @@ struct RoleLogTests {
                     return Set(said.map(\.worker)) == [0, 1]
                 }
                 pool.terminate()
-                // It may fall on a worker that was just ending by itself.
+                // The signal may reach a worker that is just ending.
                 _ = await pool.ending()
                 let count = Self.lines(pool.text).count
                 #expect(count == pool.lines.count)
@@ -76,7 +76,7 @@ struct RoleLogTests {
         }
     }
 
-    @Test("each fault of a catalogue is a line of JSON, with the worker that found it")
+    @Test("each fault of a catalogue is a line of JSON with the number of its worker")
     func catalogue() async throws {
         try await Self.withProgram { prompt, folder in
             let file = folder.appendingPathComponent("catalogs/broken.json5")
@@ -94,7 +94,7 @@ struct RoleLogTests {
         }
     }
 
-    @Test("a topology that is missing is said once by a pool, and with its number by a worker of one")
+    @Test("a missing topology is reported once by a pool, and with its number by a single worker")
     func topology() async throws {
         try await Bench.withSchema { bench in
             try await Workplace.withPrompt(on: bench) { prompt, _ in

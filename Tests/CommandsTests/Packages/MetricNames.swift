@@ -1,22 +1,22 @@
 import Foundation
 import TestSupport
 
-/// Every metric that the sources register: what a dashboard may ask for.
+/// Every metric that the sources register, and thus every metric that a dashboard can use.
 struct MetricNames {
     struct Metric: Hashable {
         let name: String
-        /// `counter`, `gauge` or `histogram`.
+        /// The kind: `counter`, `gauge` or `histogram`.
         let kind: String
         let help: String
     }
 
     let metrics: [Metric]
 
-    /// Reads all of `Sources`: a metric is registered where a literal name follows the word of its kind.
+    /// Reads all of `Sources`: a metric is registered where a literal name follows its kind.
     init() throws {
         let pattern =
             /[.\s](counter|gauge|histogram|callback)\(\s*"(bellhop_[a-z_]+)",\s*(?:\.(counter|gauge),\s*)?help:\s*"([^"]*)"/
-        // The registry counts by itself what the metrics in it cut off.
+        // The registry itself counts the label values that its metrics cut off.
         var found: Set = [
             Metric(name: "bellhop_metric_label_overflows_total", kind: "counter", help: "Cut off by a metric's cap.")
         ]
@@ -32,7 +32,7 @@ struct MetricNames {
         metrics = found.sorted { $0.name < $1.name }
     }
 
-    /// The names under which Prometheus stores them: a histogram has three.
+    /// The names under which Prometheus stores the metrics: a histogram has three.
     var series: Set<String> {
         metrics.reduce(into: []) { series, metric in
             series.insert(metric.name)
@@ -41,7 +41,9 @@ struct MetricNames {
         }
     }
 
-    /// All names of metrics in a text, schemas' roles and file names aside.
+    /// Returns all names of metrics in a text.
+    ///
+    /// The result also contains names of roles and files of the same form.
     static func names(in text: String) -> Set<String> {
         Set(text.matches(of: /\bbellhop_[a-z_]+/).map { String($0.output) })
     }

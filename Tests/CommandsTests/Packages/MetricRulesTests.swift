@@ -6,10 +6,10 @@ import Workbench
 
 @testable import Commands
 
-/// Prometheus's rules for names, on everything that is counted.
-@Suite("The names of metrics")
+/// Prometheus's rules for names, applied to every metric.
+@Suite("Names of metrics")
 struct MetricRulesTests {
-    @Test("counters end in _total and nothing else does, units are Prometheus's own, each has a help text")
+    @Test("only counters end in _total, units are Prometheus's, and each metric has a help text")
     func names() throws {
         let metrics = try MetricNames().metrics
         #expect(metrics.count > 40)
@@ -22,7 +22,7 @@ struct MetricRulesTests {
         }
     }
 
-    @Test("docs/metrics.md has a line for each of them, and for no other")
+    @Test("docs/metrics.md has a row for each metric and for no other")
     func documented() throws {
         let table = try Checkout.text("docs/metrics.md").split(separator: "\n").filter { $0.hasPrefix("| `bellhop_") }
         let said = table.reduce(into: Set<String>()) { $0.formUnion(MetricNames.names(in: String($1))) }
@@ -31,7 +31,7 @@ struct MetricRulesTests {
         #expect(said.subtracting(registered).sorted() == [])
     }
 
-    @Test("promtool finds nothing to say of any", .enabled(if: Promtool.isThere, Promtool.absence))
+    @Test("promtool has no complaint about any metric", .enabled(if: Promtool.isThere, Promtool.absence))
     func promtool() throws {
         let text = try MetricNames().metrics.map { metric in
             let (lead, name) = (
@@ -45,7 +45,7 @@ struct MetricRulesTests {
     }
 }
 
-/// Real roles on real servers, asked as Prometheus asks.
+/// Real roles on real servers, queried as Prometheus does.
 @Suite(
     "What roles show to Prometheus",
     .inTurn,
@@ -102,7 +102,7 @@ struct RoleMetricsTests {
     }
 }
 
-/// Prometheus's own tool, where it is installed (Debian's package prometheus).
+/// Prometheus's tool, if it is installed (Debian's package prometheus).
 enum Promtool {
     private static let path = ["/usr/bin/promtool", "/usr/local/bin/promtool"].first(
         where: FileManager.default.isExecutableFile
@@ -110,7 +110,7 @@ enum Promtool {
     static let isThere = path != nil
     static let absence: Comment = "promtool is not installed"
 
-    /// What it complains of; nothing where it ended with 0.
+    /// Returns the tool's complaints; empty if it exits with 0.
     static func run(_ words: [String], input: String = "") throws -> String {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent(Servers.uniqueName("promtool"))
         defer { try? FileManager.default.removeItem(at: file) }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Commands
 
-/// What is delivered beside the program must speak of this release.
+/// The files that are delivered with the program must match this release.
 @Suite("deploy/prometheus, grafana, systemd and kubernetes")
 struct PackagingTests {
     private static let known = Set(
@@ -25,7 +25,7 @@ struct PackagingTests {
         #expect(named.subtracting(try MetricNames().series).sorted() == [])
     }
 
-    @Test("every alert has a page of the runbooks that speaks of it, and is tested")
+    @Test("every alert has a runbook that names it, and a test")
     func runbooks() throws {
         let rules = try Checkout.text("deploy/prometheus/alerts.yml")
         let tests = try Checkout.text("deploy/prometheus/alerts.test.yml")
@@ -52,7 +52,7 @@ struct PackagingTests {
         #expect(checked == "")
     }
 
-    @Test("the dashboard is JSON in which every panel asks something, and says what it shows")
+    @Test("every panel of the dashboard has a query and a description")
     func dashboard() throws {
         let bytes = [UInt8](try Checkout.text("deploy/grafana/bellhop.json").utf8)
         let panels = try #require(try JSONParser().parse(bytes).get()["panels"]?.array)
@@ -65,7 +65,7 @@ struct PackagingTests {
         }
     }
 
-    /// The files of a folder and of those in it.
+    /// Returns the files of a folder and its subfolders.
     private func files(_ folder: String, _ kinds: Set<String>) throws -> [(name: String, text: String)] {
         let found = FileManager.default.enumerator(at: Checkout.file(folder), includingPropertiesForKeys: nil)
         var files: [(name: String, text: String)] = []
@@ -94,7 +94,9 @@ struct PackagingTests {
         }
     }
 
-    /// A pool and `up` are how roles run on one machine, and the sandbox is no part of a delivery.
+    /// The roles with a package.
+    ///
+    /// A pool and `up` run roles on one host, and the sandbox is not delivered.
     private static let roles = Tool.commands.filter { $0.isRole }.map { $0.name }
         .filter { ![PoolCommand.name, UpCommand.name, SandboxCommand.name].contains($0) }
 
@@ -121,7 +123,7 @@ struct PackagingTests {
         }
     }
 
-    @Test("every service of systemd keeps the limits that all have")
+    @Test("every systemd service has the limits that all share")
     func limits() throws {
         let units = try files("deploy/systemd", ["service"])
         let limits = units.map { $0.text.split(separator: "# The limits of the process").last ?? "" }

@@ -2,9 +2,9 @@ import Testing
 
 @testable import Commands
 
-@Suite("What a crew hands to its processes")
+@Suite("Settings for the pool's processes")
 struct CrewTests {
-    @Test("a secret of the command line reaches a child by its environment and precedes a file that is named there")
+    @Test("a secret on the command line reaches a child through its environment and precedes a named file")
     func secrets() {
         let settings = ["database-url": "postgres://b:secret@db/x", "amqp-url-file": "/run/amqp", "batch": "7"]
         let environment = [

@@ -16,14 +16,14 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct PoolTests {
-    @Test("a worker that was killed is replaced, and SIGTERM drains them all")
+    @Test("a killed worker is replaced, and SIGTERM drains all workers")
     func restart() async throws {
         try await Self.withPool(workers: 2) { pool in
             try await pool.wait(for: "two consuming workers") { $0.isManned(2) }
             let (victim, other) = (pool.crew[0], pool.crew[1])
             kill(victim.process, SIGKILL)
             try await pool.wait(for: "another worker in its place") { pool in
-                // In this order, since its log grows between two looks: the victim manned it, too.
+                // The order matters, since the log grows between two reads: the killed worker was consuming, too.
                 pool.crew[0].process != victim.process && pool.isManned(2)
             }
             #expect(pool.crew[1].process == other.process)
@@ -32,7 +32,7 @@ struct PoolTests {
             #expect(said?.because?.contains("SIGKILL") == true)
             let started = pool.workers.count
             pool.terminate()
-            // A repeat at once is an echo.
+            // An immediate repeat counts as an echo.
             pool.terminate()
             #expect(await pool.ending() == .exited(0))
             #expect(pool.workers.count == started)
@@ -42,7 +42,7 @@ struct PoolTests {
         }
     }
 
-    @Test("with --api it keeps an inbox API beside the workers, and drains it with them")
+    @Test("a pool with --api keeps an inbox API alongside the workers and drains it with them")
     func api() async throws {
         try await Workplace.with { folder in
             let (key, set) = (folder.appendingPathComponent("key").path, folder.appendingPathComponent("set").path)
@@ -66,7 +66,7 @@ struct PoolTests {
         }
     }
 
-    @Test("SIGHUP reaches every worker: each reads the catalogues again and goes on")
+    @Test("SIGHUP reaches every worker, which reloads the catalogues and continues")
     func hangUp() async throws {
         try await Self.withPool(workers: 2) { pool in
             try await pool.wait(for: "two consuming workers") { $0.isManned(2) }
@@ -82,7 +82,7 @@ struct PoolTests {
         }
     }
 
-    @Test("a broken catalogue and a killed worker: the others live, and the dead one is back once it is mended")
+    @Test("a broken catalogue stops no running worker, and a killed worker returns after its correction")
     func brokenCatalogue() async throws {
         try await Bench.withTopology { bench in
             try await Workplace.withPrompt(on: bench) { prompt, folder in
@@ -104,7 +104,7 @@ struct PoolTests {
                     let others = first.dropFirst().filter { pool.isRunning($0.process) }
                     #expect(others.count == 2)
                     try sound.write(to: catalog)
-                    // Nobody waits for the end of a pause when told to look again.
+                    // A SIGHUP ends the pause between restarts.
                     pool.hangUp()
                     try await pool.wait(for: "the worker's return") { pool in
                         pool.workers.last.map { $0.number == first[0].number && pool.isConsuming($0.process) } ?? false
@@ -118,7 +118,7 @@ struct PoolTests {
         }
     }
 
-    @Test("a pool that is killed leaves no worker behind: each drains by itself")
+    @Test("a killed pool leaves no worker behind, since each drains on its own")
     func orphans() async throws {
         try await Self.withPool(workers: 2) { pool in
             try await pool.wait(for: "two consuming workers") { $0.isManned(2) }
@@ -131,7 +131,7 @@ struct PoolTests {
         }
     }
 
-    @Test("a second signal ends workers that do not move")
+    @Test("a second signal ends workers that do not respond")
     func secondSignal() async throws {
         try await Self.withPool(workers: 1) { pool in
             try await pool.wait(for: "a consuming worker") { $0.isManned(1) }
@@ -146,7 +146,7 @@ struct PoolTests {
         }
     }
 
-    @Test("a worker that does not drain in time is killed, and the pool says so")
+    @Test("a worker that does not drain in time is killed, and the pool reports it")
     func drainTimeout() async throws {
         try await Self.withPool(workers: 1, ["BELLHOP_DRAIN_TIMEOUT": "5s"]) { pool in
             try await pool.wait(for: "a consuming worker") { $0.isManned(1) }
@@ -160,10 +160,10 @@ struct PoolTests {
         }
     }
 
-    @Test("a fault that no restart can mend ends the pool with its code")
+    @Test("a fault that no restart can correct ends the pool with its exit code")
     func hopeless() async throws {
         try await Bench.withSchema { bench in
-            // No topology was applied, so each worker ends with 78.
+            // No topology was applied, so each worker exits with 78.
             try await Workplace.withPrompt(on: bench) { prompt, folder in
                 try await RunningPool.with(workers: 2, prompt, in: folder) { pool in
                     #expect(await pool.ending() == .exited(ExitCode.configuration.rawValue))
@@ -173,7 +173,7 @@ struct PoolTests {
         }
     }
 
-    @Test("no worker starts on a machine without a tz database, where nothing would ever be quiet")
+    @Test("no worker starts on a host without a tz database, where quiet hours would never apply")
     func withoutZones() async throws {
         try await Bench.withTopology { bench in
             try await Workplace.withPrompt(on: bench) { prompt, folder in
@@ -185,7 +185,7 @@ struct PoolTests {
         }
     }
 
-    @Test("what is wrong for all workers is said before there is one")
+    @Test("a fault that affects all workers is reported before one starts")
     func configuration() async throws {
         try await Workplace.withPrompt { prompt, _ in
             var prompt = prompt
@@ -216,9 +216,9 @@ struct PoolTests {
     }
 }
 
-@Suite("What a seat has come to")
+@Suite("Records of a seat")
 struct SeatRecordTests {
-    @Test("only a worker that has taken up its work makes a wrong configuration worth another try")
+    @Test("only a worker that has started its work makes a retry of a wrong configuration worthwhile")
     func soundness() {
         let wrong = ChildEnding.exited(ExitCode.configuration.rawValue)
         let unavailable = ChildEnding.exited(ExitCode.unavailable.rawValue)
@@ -236,7 +236,7 @@ struct SeatRecordTests {
 
 @Suite("Pauses between restarts")
 struct RestartPausesTests {
-    @Test("they grow to half a minute, and begin anew behind a worker that ran for a minute")
+    @Test("pauses grow to 30 seconds and start again after a worker that ran for a minute")
     func growth() {
         var chance = SeededChance(1)
         var pauses = RestartPauses()

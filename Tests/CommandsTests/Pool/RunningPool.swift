@@ -5,9 +5,9 @@ import TestSupport
 
 @testable import Commands
 
-/// A real `bellhop pool`, or `bellhop up`, with real workers, its log in a file.
+/// A real `bellhop pool` or `bellhop up` with real workers and its log in a file.
 final class RunningPool: Sendable {
-    /// The program, built beside the tests.
+    /// The program that was built together with the tests.
     static let executable = URL(fileURLWithPath: ChildProgram.own()).deletingLastPathComponent()
         .appendingPathComponent("bellhop").path
     static let isBuilt = FileManager.default.isExecutableFile(atPath: executable)
@@ -16,7 +16,7 @@ final class RunningPool: Sendable {
     private let child: ChildProcess
     private let log: String
 
-    /// A shell sends the log to a file and becomes the pool.
+    /// Starts a shell that redirects the log to a file and becomes the pool.
     init(_ command: String, workers: Int, options: String, _ prompt: Prompt, in folder: URL) throws {
         self.command = command
         log = folder.appendingPathComponent("log").path
@@ -33,7 +33,7 @@ final class RunningPool: Sendable {
     func kill() { child.kill() }
     func ending() async -> ChildEnding { await child.ending() }
 
-    /// Runs a body beside a pool and leaves nothing behind.
+    /// Runs a body with a pool and leaves no process behind.
     static func with(
         _ command: String = "pool",
         workers: Int,
@@ -53,7 +53,7 @@ final class RunningPool: Sendable {
         pool.kill()
     }
 
-    // MARK: - What its log says
+    // MARK: - Log
 
     struct Line: Decodable {
         let label: String
@@ -71,7 +71,7 @@ final class RunningPool: Sendable {
         text.split(separator: "\n").compactMap { try? JSONDecoder().decode(Line.self, from: Data($0.utf8)) }
     }
 
-    /// Every worker that was started, the earliest first.
+    /// The started workers, the earliest first.
     var workers: [(number: Int, process: Int32)] {
         starts(of: "worker").compactMap { line in
             guard let number = line.worker, let process = line.child else { return nil }
@@ -79,38 +79,42 @@ final class RunningPool: Sendable {
         }
     }
 
-    /// Every process of another kind that was started, the earliest first.
+    /// Returns the started processes of another kind, the earliest first.
     func processes(_ kind: String) -> [Int32] { starts(of: kind).compactMap(\.child) }
 
     private func starts(of kind: String) -> [Line] {
         lines.filter { $0.label == command && $0.message == "\(kind) started" }
     }
 
-    /// The latest worker of each seat; a server that is too busy for one costs a seat its first.
+    /// The latest worker of each seat.
+    ///
+    /// If a server is too busy, a seat may lose its first worker.
     var crew: [(number: Int, process: Int32)] {
         Dictionary(workers.map { ($0.number, $0) }, uniquingKeysWith: { $1 }).values.sorted { $0.number < $1.number }
     }
 
-    /// Whether so many workers take messages.
+    /// Returns whether this number of workers consumes messages.
     func isManned(_ workers: Int) -> Bool {
         let crew = crew
         return crew.count == workers && crew.allSatisfy { isConsuming($0.process) }
     }
 
-    /// Whether the latest process of this kind listens with this service.
+    /// Returns whether the latest process of this kind listens with this service.
     func isServing(_ kind: String, _ service: String) -> Bool {
         let process = processes(kind).last
         return lines.contains { $0.pid == process && $0.message == "listening" && $0.service == service }
     }
 
-    /// Whether this worker takes messages of all three lanes, their resumes, receipts and replays.
+    /// Returns whether the worker consumes all three lanes, their resumes, receipts and replays.
     ///
-    /// A connection that was lost on a busy machine says so again.
+    /// A connection that was lost on a busy host logs its consumers again.
     func isConsuming(_ process: Int32) -> Bool {
         Set(lines.filter { $0.pid == process && $0.message.hasPrefix("consuming ") }.map(\.message)).count == 8
     }
 
-    /// Whether it runs: once it has ended, its number may be that of any other program.
+    /// Returns whether the process runs.
+    ///
+    /// After its end, its number may belong to any other program.
     func isRunning(_ process: Int32) -> Bool {
         let words = try? String(contentsOfFile: "/proc/\(process)/cmdline", encoding: .utf8)
         return words?.contains("bellhop") ?? false

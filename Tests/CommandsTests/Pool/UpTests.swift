@@ -14,7 +14,7 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct UpTests {
-    @Test("from an empty database and an empty broker it brings every role, keeps it, and takes all of them along")
+    @Test("up starts every role on an empty database and broker, keeps them running and ends them all")
     func everything() async throws {
         try await Self.onEmptyServers { bench, prompt, up in
             try await up.wait(for: "every role") { up in
@@ -40,7 +40,7 @@ struct UpTests {
         }
     }
 
-    @Test("without keys and operators there is no API and no console, and the log says which setting is missing")
+    @Test("up without keys and operators starts no API and no console, and the log names the missing setting")
     func bare() async throws {
         try await Self.onEmptyServers(hasKeys: false) { _, _, up in
             try await up.wait(for: "workers and scheduler") { up in
@@ -53,7 +53,7 @@ struct UpTests {
         }
     }
 
-    @Test("it leaves nobody behind when it is killed")
+    @Test("a killed up leaves no process behind")
     func orphans() async throws {
         try await Self.onEmptyServers { _, _, up in
             try await up.wait(for: "every role") { up in
@@ -68,7 +68,7 @@ struct UpTests {
         }
     }
 
-    @Test("where the schema cannot be brought up to date, its line and its exit code are those of the migration")
+    @Test("up that cannot migrate the schema has the message and exit code of the migration")
     func refused() async throws {
         try await Workplace.withPrompt { prompt, _ in
             var prompt = prompt
@@ -84,7 +84,7 @@ struct UpTests {
     private static let event =
         #"{"id":"e1","app":"drop","eventType":"qr_payment","to":{"user":"ada"},"data":{"merchant":"Tim","amount":"62 kr"}}"#
 
-    /// A namespace in which there is neither schema nor topology yet; with the catalogue of drop.
+    /// Runs a body in a namespace without schema and topology, with the catalogue of drop.
     private static func onEmptyServers(
         hasKeys: Bool = true,
         _ body: (Bench, Prompt, RunningPool) async throws -> Void

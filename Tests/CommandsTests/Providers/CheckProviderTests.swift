@@ -8,7 +8,7 @@ import Testing
 
 @Suite("bellhop check-provider", .inTurn, .timeLimit(.ofTest))
 struct CheckProviderTests {
-    /// A prompt that knows the sandbox as every provider of drop.
+    /// Runs a body with a prompt for which the sandbox is every provider of drop.
     private static func with(_ body: (Prompt, ProviderSandbox, URL) async throws -> Void) async throws {
         let sandbox = try await ProviderSandbox.start()
         do {
@@ -35,7 +35,7 @@ struct CheckProviderTests {
         await sandbox.stop()
     }
 
-    @Test("right keys are told as right, and FCM is asked without showing anybody anything")
+    @Test("correct credentials are reported as such, and FCM is asked without showing a push")
     func right() async throws {
         try await Self.with { prompt, sandbox, _ in
             let answer = await prompt.run("check-provider", "--app", "drop", "--provider", "fcm", "--token", "t1")
@@ -52,7 +52,7 @@ struct CheckProviderTests {
         }
     }
 
-    @Test("a refusal is told with its reason and with what to do")
+    @Test("a rejection is reported with its reason and with advice")
     func refused() async throws {
         try await Self.with { prompt, sandbox, _ in
             sandbox.setFaults([SandboxFault(.fcm, .answer(.init(status: 403, reason: "PERMISSION_DENIED")))])
@@ -74,14 +74,14 @@ struct CheckProviderTests {
             sandbox.setFaults([SandboxFault(.fcm, .answer(.init(status: 503)))])
             let away = await prompt.run("check-provider", "--app", "drop", "--provider", "fcm")
             #expect(away.code == .tryAgain)
-            // The stand-in knows no such bundle id.
+            // The emulator has no such bundle id.
             let apple = await prompt.run("check-provider", "--app", "drop", "--provider", "apns")
             #expect(apple.code == .answerIsNo)
             #expect(apple.output.hasPrefix("apns for drop: it refuses us ("))
         }
     }
 
-    @Test("what cannot be tried says what is missing")
+    @Test("a check that cannot run reports the missing part")
     func missing() async throws {
         try await Self.with { prompt, _, folder in
             let mail = await prompt.run("check-provider", "--app", "drop", "--provider", "email")

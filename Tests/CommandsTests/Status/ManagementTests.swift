@@ -5,9 +5,11 @@ import Testing
 
 @testable import Commands
 
-@Suite("What RabbitMQ's management API adds", .inTurn, .timeLimit(.ofTest))
+@Suite("RabbitMQ's management API", .inTurn, .timeLimit(.ofTest))
 struct ManagementTests {
-    /// As RabbitMQ 3.10 and 4 write it: a classic queue without a time stamp has an empty text, a quorum queue nothing.
+    /// A page in the format of RabbitMQ 3.10 and 4.
+    ///
+    /// A classic queue without a timestamp has an empty text, a quorum queue no value.
     private let page = """
         {"filtered_count":3,"item_count":3,"items":[
         {"head_message_timestamp":1767225600,"messages_unacknowledged":4,"name":"t.urgent"},
@@ -15,7 +17,7 @@ struct ManagementTests {
         {"name":"t.bulk"}],"page":1,"page_count":1,"page_size":500,"total_count":3}
         """
 
-    @Test("unsettled messages and the age of the oldest are read where they are there")
+    @Test("unsettled messages and the age of the oldest are read if the API has them")
     func queues() async throws {
         let api = try await ask("http://ops:pa%40ss@HOST/rabbit/") { [page] request in
             let expected = "Basic b3BzOnBhQHNz"
@@ -43,7 +45,7 @@ struct ManagementTests {
         }
     }
 
-    @Test("an answer that is something else is told as that")
+    @Test("an answer in another format is reported as such")
     func nonsense() async throws {
         let result = try await ask("http://HOST") { _ in .text("<html>") }
         guard case .failure(let failure) = result else {
@@ -53,14 +55,14 @@ struct ManagementTests {
         #expect(failure.cameBack.contains("not a list of queues"))
     }
 
-    @Test("nobody there is told as that")
+    @Test("a missing server is reported as such")
     func nobody() async throws {
         let api = try ManagementAPI(Secret("http://127.0.0.1:1"))
         let namespace = try #require(Namespace("t"))
         await #expect(throws: CommandFailure.self) { try await api.queues(of: namespace, virtualHost: "/") }
     }
 
-    /// Serves one request at the place of `HOST`.
+    /// Serves one request at the address that replaces `HOST`.
     private func ask(
         _ url: String,
         _ handler: @escaping HTTPHandler

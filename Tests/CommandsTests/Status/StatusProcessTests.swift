@@ -7,14 +7,14 @@ import Workbench
 
 @testable import Commands
 
-@Suite("Processes in a status", .inTurn, .enabled(if: Ground.isThere, Ground.absence), .timeLimit(.ofTest))
+@Suite("Processes in the status", .inTurn, .enabled(if: Ground.isThere, Ground.absence), .timeLimit(.ofTest))
 struct StatusProcessTests {
     private static func report(_ id: String, _ catalogs: String, role: String = "worker") -> ProcessReport {
         let identity = ProcessReport.Identity(id: id, role: role, version: "0.1.0", host: "h-\(id)", process: 7)
         return ProcessReport(identity, catalogs: catalogs)
     }
 
-    /// Seen in an hour's time, so that it counts however long the test takes.
+    /// Announces the process with a heartbeat an hour ahead, so that it counts however long the test takes.
     private static func announce(_ report: ProcessReport, _ bench: Bench) async throws {
         try await ProcessBook(pool: bench.pool).announce(report)
         _ = try await bench.owner.run("UPDATE processes SET seen_at = now() + interval '1 hour'")
@@ -29,12 +29,12 @@ struct StatusProcessTests {
         let problems: [String]
     }
 
-    @Test("a shell with other catalogues than the workers' is told so, and not to apply its topology")
+    @Test("a shell with catalogues other than the workers' is told so and not advised to apply its topology")
     func catalogs() async throws {
         try await Bench.withTopology { bench in
             try await Workplace.withPrompt(on: bench) { prompt, folder in
                 let book = ProcessBook(pool: bench.pool)
-                // A type that nothing is bound for: the topology differs from these files.
+                // A type without a binding: the topology differs from these files.
                 _ = try await bench.owner.run("DELETE FROM topology_bindings WHERE routing_key = 'drop.system'")
                 let alone = try await Self.problems(prompt)
                 #expect(alone.contains { $0.contains("run bellhop topology apply") }, "\(alone)")
@@ -59,7 +59,7 @@ struct StatusProcessTests {
         }
     }
 
-    @Test("a worker that drains is shown as one, and is no trouble: neither its version nor its canary")
+    @Test("a draining worker is shown as such, and neither its version nor its canary is a problem")
     func draining() async throws {
         try await Bench.withTopology { bench in
             try await Workplace.withPrompt(on: bench) { prompt, _ in
@@ -78,7 +78,7 @@ struct StatusProcessTests {
         }
     }
 
-    @Test("a refused reload, a provider that takes nothing and a paused replay are problems, and say what to do")
+    @Test("a rejected reload, a failing provider and a paused replay are problems with advice")
     func troubles() async throws {
         try await Bench.withTopology { bench in
             try await Workplace.withPrompt(on: bench) { prompt, _ in
@@ -143,7 +143,7 @@ struct StatusProcessTests {
         )
     }
 
-    @Test("what one worker got through since, or what nobody asked for since, is no provider that is away")
+    @Test("a provider that another worker has reached since, or that was not used since, is not failing")
     func refuted() async throws {
         try await Bench.withTopology { bench in
             try await Workplace.withPrompt(on: bench) { prompt, _ in
@@ -175,7 +175,7 @@ struct StatusProcessTests {
         }
     }
 
-    @Test("a catalogue with a fault hides nothing of the rest, and stands among the problems")
+    @Test("a faulty catalogue hides nothing else and is listed among the problems")
     func faultyCatalogs() async throws {
         try await Bench.withTopology { bench in
             try await Workplace.withPrompt(on: bench) { prompt, folder in
@@ -190,7 +190,7 @@ struct StatusProcessTests {
         }
     }
 
-    @Test("nobody is told to start a scheduler that runs, or that may not have said so yet")
+    @Test("no advice to start a scheduler is given if one runs or may not have reported yet")
     func absentClerk() async throws {
         try await Bench.withTopology { bench in
             try await Workplace.withPrompt(on: bench) { prompt, _ in

@@ -12,12 +12,12 @@ import Workbench
 
 @Suite("bellhop status", .inTurn, .enabled(if: Ground.isThere, Ground.absence), .timeLimit(.ofTest))
 struct StatusTests {
-    @Test("it tells what waits in the queues, in the ledger and on file")
+    @Test("status shows the waiting messages, deliveries, planned events and dead letters")
     func status() async throws {
         try await Bench.withTopology { bench in
             try await Self.fill(bench)
             try await Workplace.withPrompt(on: bench) { prompt, _ in
-                // Counts of queues lag.
+                // The broker's counts are delayed.
                 let seen = try await answer(to: prompt) { $0.lanes[0].ready == 2 }
                 #expect(seen.schema == "current")
                 #expect(seen.topology == "current")
@@ -42,7 +42,7 @@ struct StatusTests {
         }
     }
 
-    @Test("events whose time came more than a minute ago and that nobody has published are told as a problem")
+    @Test("planned events overdue by more than a minute are reported as a problem")
     func overdueEvents() async throws {
         try await Bench.withTopology { bench in
             try await Self.fill(bench, events: false)
@@ -54,7 +54,7 @@ struct StatusTests {
         }
     }
 
-    @Test("consumers are told as workers, and an idle house with all its people is well")
+    @Test("consumers are reported as workers, and an idle system with all its roles is healthy")
     func workers() async throws {
         try await Bench.withTopology { bench in
             try await Workplace.withPrompt(on: bench) { prompt, _ in
@@ -68,7 +68,7 @@ struct StatusTests {
         }
     }
 
-    @Test("a provider that refuses us is told with its reason, in both forms")
+    @Test("a provider that rejects credentials is reported with its reason, as text and JSON")
     func breakers() async throws {
         try await Bench.withTopology { bench in
             let app = try #require(AppID(validating: "drop"))
@@ -88,7 +88,7 @@ struct StatusTests {
         }
     }
 
-    @Test("what waits for an outlet to have room is told by outlet with its age, in both forms, and is not overdue")
+    @Test("a backlog is reported by outlet with its age, as text and JSON, and is not overdue")
     func backlogs() async throws {
         try await Bench.withTopology { bench in
             _ = try await bench.owner.run(
@@ -114,7 +114,7 @@ struct StatusTests {
         }
     }
 
-    @Test("without the broker it shows what the database tells, and ends with 69")
+    @Test("without the broker, status shows the database's figures and exits with 69")
     func noBroker() async throws {
         try await Bench.withSchema { bench in
             try await Self.fill(bench, events: false)
@@ -132,7 +132,7 @@ struct StatusTests {
         }
     }
 
-    @Test("without the database it shows what the broker tells, and ends with 69")
+    @Test("without the database, status shows the broker's figures and exits with 69")
     func noDatabase() async throws {
         try await Bench.withTopology { bench in
             try await Workplace.withPrompt(on: bench) { prompt, _ in
@@ -148,7 +148,7 @@ struct StatusTests {
         }
     }
 
-    @Test("a namespace that nobody has set up is told with what to run")
+    @Test("a namespace without schema and topology is reported with the commands to run")
     func nothingThere() async throws {
         try await Bench.withSchema { bench in
             try await Workplace.withPrompt(on: bench) { prompt, _ in
@@ -193,7 +193,7 @@ struct StatusTests {
         #expect(outcomes == [.confirmed, .confirmed])
     }
 
-    /// Asks until the answer fits.
+    /// Repeats the command until the answer fits.
     private func answer(to prompt: Prompt, _ fits: (StatusAnswer) -> Bool) async throws -> StatusAnswer {
         var output = ""
         var answer: StatusAnswer?
@@ -206,7 +206,7 @@ struct StatusTests {
     }
 }
 
-/// The names that scripts rely on.
+/// The member names on which scripts rely.
 private struct StatusAnswer: Decodable {
     struct Queue: Decodable {
         let lane: String?

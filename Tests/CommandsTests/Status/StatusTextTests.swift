@@ -6,7 +6,7 @@ import Testing
 
 @testable import Commands
 
-@Suite("How a status is told")
+@Suite("Text of the status")
 struct StatusTextTests {
     private let time = Instant(seconds: 1_767_225_600)
 
@@ -42,7 +42,7 @@ struct StatusTextTests {
         )
     }
 
-    @Test("numbers line up to the right, and what is well says so")
+    @Test("numbers are right-aligned, and a healthy status is reported as such")
     func table() throws {
         let lines = try status(ready: [.normal: 120_000]).text.split(separator: "\n").map(String.init)
         #expect(lines.contains("All is well."))
@@ -62,7 +62,7 @@ struct StatusTextTests {
         #expect(problems.first == "\(offset): correct the wrong one, see docs/runbooks/clocks.md")
     }
 
-    @Test("queues that stand empty for most of their lives are shown only when they do not")
+    @Test("usually empty queues are shown only if they are not empty")
     func quiet() throws {
         let text = try status().text
         #expect(!text.contains("retry in"))
@@ -70,7 +70,7 @@ struct StatusTextTests {
         #expect(text.contains("dead letters"))
     }
 
-    @Test("what is wrong comes first, in sentences")
+    @Test("problems come first, in sentences")
     func problems() throws {
         let idle = try status(ready: [.urgent: 1], consumers: 0)
         #expect(idle.problems == ["no worker runs, 1 message waits: start one", "no scheduler runs: start one"])
@@ -81,7 +81,7 @@ struct StatusTextTests {
         #expect(other.text.split(separator: "\n")[1].hasPrefix("!  the topology differs"))
     }
 
-    @Test("without the database nobody is said to be missing who cannot be seen")
+    @Test("without the database, no process that cannot be seen is reported as missing")
     func blind() throws {
         let names = TopologyNames(try #require(Namespace("t")))
         let queues = QueueStatus.all(names: names, tiers: []).map { queue in
@@ -117,7 +117,7 @@ struct StatusTextTests {
         #expect(idle.problems.contains("no worker runs, 3 messages wait: none can start without the database"))
     }
 
-    @Test("a time in the future of our clock is no negative age")
+    @Test("a time ahead of the local clock has no negative age")
     func skew() throws {
         let status = try status()
         var queue = try #require(status.queue(.lane(.urgent)))
