@@ -63,7 +63,7 @@ struct CheckConfigTests {
     }
 
     @Test(
-        "a database on another machine without proof of which it is gets a warning",
+        "a remote database without server verification gets a warning",
         arguments: [
             ("postgres://b@db1/bellhop", true), ("postgres://b@db1/bellhop?sslmode=require", true),
             ("postgres://b@localhost,db2/bellhop", true), ("postgres://b@db1/bellhop?sslmode=verify-full", false),

@@ -31,7 +31,7 @@ struct ComposeTests {
     }
 
     @Test(
-        "whatever puts a proxy before the API and the console names it",
+        "a file with a proxy in front of the API and the console names the proxy",
         arguments: [
             "docker-compose.yml", "deploy/kubernetes/overlays/development/kustomization.yaml",
             "deploy/kubernetes/overlays/production/kustomization.yaml", "deploy/systemd/bellhop.env",

@@ -91,7 +91,7 @@ struct EventFileTests {
     }
 
     @Test(
-        "a broker that does not let us in, and a namespace without an exchange, are said at once",
+        "a rejected log-in and a namespace without an exchange are reported without a wait",
         .enabled(if: Ground.isThere, Ground.absence)
     )
     func refusedLogIn() async throws {

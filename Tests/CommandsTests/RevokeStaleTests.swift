@@ -106,7 +106,7 @@ struct RevokeStaleTests {
     }
 
     @Test(
-        "without days, or with ones that are none, it says what it wants",
+        "missing or invalid days are a usage error that names the option",
         arguments: [[], ["--days", "0"], ["--days", "x"]]
     )
     func usage(words: [String]) async {

@@ -7,7 +7,7 @@ import TestSupport
 @testable import Commands
 
 @Suite(
-    "A sandbox that runs",
+    "Running sandbox",
     .inTurn,
     .enabled(if: RunningPool.isBuilt, "needs the program bellhop beside the tests: swift build"),
     .timeLimit(.ofTest)

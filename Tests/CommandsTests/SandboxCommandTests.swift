@@ -27,7 +27,7 @@ struct SandboxCommandTests {
     }
 
     @Test(
-        "an option that cannot be is a usage error with its name",
+        "an invalid option is a usage error that names it",
         arguments: [
             ("--listen", "8443"), ("--control", "localhost"), ("--project", "My Project"), ("--host", "a,DNS:b"),
             ("--seed", "-1"), ("--listn", "127.0.0.1:0"), ("--apns", "2197"), ("--apns-sandbox", "localhost"),
@@ -50,7 +50,7 @@ struct SandboxCommandTests {
     }
 
     @Test(
-        "unchecked is for FCM alone: what concerns others is refused beside it",
+        "the unchecked mode is only for FCM, and options for others are rejected",
         arguments: [["--receipt-delay", "0"], ["--subscription-out", "/nonexistent/browser.json"]]
     )
     func refusesOthersUnchecked(option: [String]) async {

@@ -22,7 +22,7 @@ extension Proofs {
         }()
 
         @Test(
-            "the README's Python example ends as a row in the words of the catalogue",
+            "the README's Python example creates a row with the catalogue's text",
             .enabled(if: interpreter != nil, "needs python3 with pika (Debian: python3-pika)")
         )
         func firstEvent() async throws {
@@ -40,7 +40,7 @@ extension Proofs {
         }
 
         @Test(
-            "CloudEvents from Python, structured and binary, end as rows",
+            "structured and binary CloudEvents from Python create rows",
             .enabled(if: interpreter != nil, "needs python3 with pika (Debian: python3-pika)")
         )
         func cloudEventsFromPython() async throws {
@@ -54,7 +54,7 @@ extension Proofs {
         }
 
         @Test(
-            "amqp-publish: all three forms of an event end as rows",
+            "amqp-publish with each of the three event forms creates a row",
             .enabled(if: publish != nil, "needs amqp-publish (amqp-tools)")
         )
         func amqpPublish() async throws {

@@ -86,7 +86,7 @@ struct RunningAPITests {
     }
 
     @Test(
-        "whatever is sent to it, it answers as docs/openapi.yaml says, and never with a 5xx",
+        "the API answers any request as documented in docs/openapi.yaml, and never with a 5xx",
         .enabled(if: schemathesis != nil, "needs BELLHOP_SCHEMATHESIS, which deploy/test sets where it can")
     )
     func documented() async throws {

@@ -153,7 +153,7 @@ struct DecideTests {
     }
 
     @Test(
-        "what is wrong with a file is said in one line, and ends with 65",
+        "a fault of a file is reported in one line and exits with 65",
         arguments: [
             ("{", nil, nil, "refused, malformed-json"),
             (#"{"id":"e1","app":"drop","eventType":"security","data":{}}"#, nil, nil, "/data/device"),
@@ -182,7 +182,7 @@ struct DecideTests {
     }
 
     @Test(
-        "a command line that lacks something ends with 64",
+        "an incomplete command line exits with 64",
         arguments: [
             (["--event", "-", "--recipient", "r"], "--catalog is missing"),
             (["--catalog", "c", "--event", "-", "--recipient", "-"], "only one of the files"),

@@ -10,7 +10,7 @@ import Workbench
 @testable import Commands
 
 @Suite(
-    "bellhop explain, of what is not in the app",
+    "bellhop explain for events without a notification",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
@@ -56,7 +56,7 @@ struct ExplainEventTests {
     }
 
     @Test(
-        "an event that is kept says for whom, for when, and what it waits for",
+        "a stored event shows its audience, its time and its next step",
         arguments: [
             (
                 event(deliverAt: "2099-12-24T16:00:00.000Z"),
@@ -214,7 +214,7 @@ struct ExplainEventTests {
     }
 
     @Test(
-        "a command line that names nothing, or too much, ends with 64",
+        "a command line without a subject, or with two, exits with 64",
         arguments: [
             [], ["noti_1"], ["--event", "e1", "noti_00000000000000ff"], ["--event", ""],
             ["noti_00000000000000ff", "noti_00000000000000ff"],

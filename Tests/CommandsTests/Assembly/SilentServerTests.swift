@@ -7,7 +7,7 @@ import Workbench
 @testable import Commands
 
 @Suite(
-    "Servers that answer nothing",
+    "Servers that do not answer",
     .inTurn,
     .enabled(if: Ground.isThere, Ground.absence),
     .timeLimit(.ofTest)

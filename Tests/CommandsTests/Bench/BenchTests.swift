@@ -11,7 +11,7 @@ struct BenchTests {
     private static let hasServers = Servers.amqpURL != nil && Servers.databaseURL != nil
 
     @Test(
-        "a small run finds nothing lost and nothing doubled, and leaves nothing behind",
+        "a small run finds no lost and no repeated notification and leaves no data behind",
         .enabled(if: hasServers, "BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL are not set")
     )
     func measures() async throws {
@@ -28,7 +28,7 @@ struct BenchTests {
     }
 
     @Test(
-        "a small fan-out reaches each follower once, and is held against the same rows of one statement",
+        "a small fan-out reaches each follower once and is compared with one statement that inserts the same rows",
         .enabled(if: hasServers, "BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL are not set"),
         arguments: ["off", "on"]
     )
@@ -48,7 +48,7 @@ struct BenchTests {
     }
 
     @Test(
-        "urgent events are timed on an idle system and beside a fan-out, each push of theirs once",
+        "urgent events are timed on an idle system and during a fan-out, each with one push",
         .enabled(if: hasServers, "BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL are not set")
     )
     func urgent() async throws {
@@ -67,7 +67,7 @@ struct BenchTests {
     }
 
     @Test(
-        "the inbox API is called by signed-in users, route by route, and marks as read what it says",
+        "the inbox API is called by signed-in users, one route after another, and marks notifications as read",
         .enabled(if: hasServers, "BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL are not set")
     )
     func inboxAPI() async throws {
@@ -92,7 +92,7 @@ struct BenchTests {
     }
 
     @Test(
-        "an option that cannot be is a usage error with its name",
+        "an invalid option is a usage error that names it",
         arguments: [
             ["--events", "0"], ["--workers", "many"], ["--rate", "-1/s"], ["--stub", "http://127.0.0.1"],
             ["--stub", "https://127.0.0.1"], ["--pushes", "some"], ["--followers", "0"], ["--connections", "0"],

@@ -6,7 +6,7 @@ import TestSupport
 @Suite("bellhop quiet and bellhop next-run compared with Python")
 struct ClockCaseTests {
     @Test(
-        "thousands of random questions have the answers that Python's zoneinfo gives",
+        "thousands of random questions have the answers of Python's zoneinfo",
         .enabled(if: PythonScript.isThere, "needs python3")
     )
     func cases() async throws {

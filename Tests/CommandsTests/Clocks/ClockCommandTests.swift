@@ -21,7 +21,7 @@ struct ClockCommandTests {
     }
 
     @Test(
-        "an instant that is not quiet is no failure",
+        "an instant that is not quiet is not a failure",
         arguments: [("22", "by the hours from 21 to 22"), ("21", "since the hours from 21 to 21 are none")]
     )
     func notQuiet(end: String, why: String) async {
@@ -75,7 +75,7 @@ struct ClockCommandTests {
     }
 
     @Test(
-        "what is wrong is said in one line, with 64",
+        "a fault is reported in one line and exits with 64",
         arguments: [
             (
                 Line.quiet("24", "7", "Etc/UTC", "2026-01-01T00:00:00Z"),

@@ -8,7 +8,7 @@ import Testing
 @Suite("Command line")
 struct CommandLineTests {
     @Test(
-        "without a word, and when asked for help, it lists every command",
+        "a call without arguments, or for help, lists every command",
         arguments: [[], ["help"], ["--help"], ["-h"]]
     )
     func overview(words: [String]) async {
@@ -44,7 +44,7 @@ struct CommandLineTests {
     }
 
     @Test(
-        "words are set in lines, the later ones below the first word or as far in as is asked; none is cut",
+        "words are wrapped with the given indent, or below the first word, and none is cut",
         arguments: [
             (nil, ["-> aa bb", "   cc", "   ddddddddd", "   e"]),
             (1, ["-> aa bb", " cc", " ddddddddd", " e"]),
@@ -65,7 +65,7 @@ struct CommandLineTests {
     }
 
     @Test(
-        "a command that does not exist is refused with the nearest one",
+        "an unknown command is rejected with the nearest one",
         arguments: [("statsu", "status"), ("pol", "pool")]
     )
     func unknownCommand(typed: String, meant: String) async {
@@ -76,7 +76,7 @@ struct CommandLineTests {
     }
 
     @Test(
-        "what a command line gets wrong ends it with 64 and one line that says what",
+        "a wrong command line exits with 64 and one line that names the fault",
         arguments: [
             (["worker", "--lane", "urgent"], "did you mean --lanes?"),
             (["worker", "--lanes", "urgent,fast"], "found urgent,fast"),

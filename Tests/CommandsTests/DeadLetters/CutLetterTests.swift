@@ -10,7 +10,7 @@ import Workbench
 @testable import Commands
 
 @Suite(
-    "Letters of which only the beginning is left",
+    "Truncated dead letters",
     .inTurn,
     .enabled(if: Ground.isThere, "needs both servers"),
     .timeLimit(.ofTest)

@@ -23,7 +23,7 @@ struct DeskActTests {
     }
 
     @Test(
-        "no act is done to everything by forgetting a word",
+        "an action without a selection is rejected instead of applying to everything",
         arguments: ["discard", "restore", "note", "replay", "edit"]
     )
     func everything(verb: String) async throws {
@@ -256,7 +256,7 @@ struct DeskActTests {
     }
 
     @Test(
-        "one change corrects many: the first is shown, those that would be refused stay, and the rest goes out at once"
+        "one edit corrects many items: the first is shown, items still invalid stay, and the others are sent"
     )
     func many() async throws {
         try await DeskRig.with { prompt, rig in

@@ -137,7 +137,7 @@ struct DeskTextTests {
     }
 
     @Test(
-        "a value is put where it belongs",
+        "a value is set at its place",
         arguments: [
             ("/id", #"{"a":1,"id":7}"#), ("/a", #"{"a":7}"#), ("/to/user", #"{"a":1,"to":{"user":7}}"#),
         ]

@@ -80,7 +80,7 @@ struct ExportTests {
     }
 
     @Test(
-        "without the database: list, export and replay work on the broker's queue alone, and what does not match stays"
+        "without the database, list, export and replay use the broker's queue, and messages that do not match stay"
     )
     func fromQueue() async throws {
         try await Bench.withTopology { bench in

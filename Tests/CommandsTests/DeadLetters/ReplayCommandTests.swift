@@ -69,7 +69,7 @@ struct ReplayCommandTests {
     }
 
     @Test(
-        "items that another replay holds are refused with a clear word about it; pause, cancel and resume work from here"
+        "items of another replay are rejected with its number, and pause, cancel and resume work"
     )
     func overlap() async throws {
         try await DeskRig.with { prompt, rig in

@@ -60,7 +60,7 @@ struct ManualTests {
     }
 
     @Test(
-        "bash completes commands, verbs, options, settings and the values that are known",
+        "bash completes commands, verbs, options, settings and known values",
         arguments: [
             (["sche"], ["scheduler"]),
             (["topology", ""], ["apply", "check"]),

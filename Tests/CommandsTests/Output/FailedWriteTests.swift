@@ -8,7 +8,7 @@ import Workbench
 @testable import Commands
 
 @Suite(
-    "Words that do not arrive",
+    "Output that cannot be written",
     .inTurn,
     .enabled(if: Ground.isThere, Ground.absence),
     .enabled(if: RunningPool.isBuilt, "needs the program bellhop beside the tests: swift build"),

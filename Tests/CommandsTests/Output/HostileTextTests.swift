@@ -9,7 +9,7 @@ import Workbench
 @testable import Commands
 
 @Suite(
-    "What strangers wrote, on a terminal",
+    "Untrusted text on a terminal",
     .inTurn,
     .enabled(if: Ground.isThere, Ground.absence),
     .timeLimit(.ofTest)

@@ -7,7 +7,7 @@ import Workbench
 @testable import Commands
 
 @Suite(
-    "A role that cannot go on",
+    "Roles that cannot continue",
     .inTurn,
     .enabled(if: Ground.isThere, Ground.absence),
     .enabled(if: RunningPool.isBuilt, "needs the program bellhop beside the tests: swift build"),

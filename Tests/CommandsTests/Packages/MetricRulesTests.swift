@@ -47,7 +47,7 @@ struct MetricRulesTests {
 
 /// Real roles on real servers, queried as Prometheus does.
 @Suite(
-    "What roles show to Prometheus",
+    "Metrics of roles",
     .inTurn,
     .enabled(if: Ground.isThere && RunningPool.isBuilt, Ground.absence),
     .enabled(if: Promtool.isThere, Promtool.absence),
@@ -55,7 +55,7 @@ struct MetricRulesTests {
 )
 struct RoleMetricsTests {
     @Test(
-        "promtool finds nothing to say of the metrics of any role",
+        "promtool has no complaint about the metrics of any role",
         arguments: ["worker", "scheduler", "api", "console"]
     )
     func scraped(role: String) async throws {

@@ -16,7 +16,7 @@ struct PackagingTests {
     )
 
     @Test(
-        "every metric that they ask for is counted somewhere",
+        "every metric in the file is registered",
         arguments: ["deploy/grafana/bellhop.json", "deploy/prometheus/alerts.yml", "deploy/prometheus/alerts.test.yml"]
     )
     func metrics(path: String) throws {
@@ -77,7 +77,7 @@ struct PackagingTests {
     }
 
     @Test(
-        "units and manifests name settings and commands that this release knows",
+        "units and manifests name only settings and commands of this release",
         arguments: [("deploy/systemd", ["service", "env"]), ("deploy/kubernetes", ["yaml"])] as [(String, Set<String>)]
     )
     func names(folder: String, kinds: Set<String>) throws {
@@ -101,7 +101,7 @@ struct PackagingTests {
         .filter { ![PoolCommand.name, UpCommand.name, SandboxCommand.name].contains($0) }
 
     @Test(
-        "every role has a unit that the package knows, a service, a deployment, and a job of Prometheus",
+        "every role has a packaged unit, a service, a deployment and a Prometheus job",
         arguments: PackagingTests.roles
     )
     func role(name: String) throws {

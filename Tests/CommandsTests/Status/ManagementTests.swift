@@ -33,7 +33,7 @@ struct ManagementTests {
     }
 
     @Test(
-        "a refusal says what it was about, and never the password",
+        "a rejection states its subject and never the password",
         arguments: [(401, "refuses the log-in"), (404, "no such virtual host"), (500, "status 500")]
     )
     func refusals(status: Int, says: String) async throws {

@@ -126,7 +126,7 @@ struct StatusTextTests {
     }
 
     @Test(
-        "spans are told in the largest unit that fits",
+        "durations are shown in the largest unit that fits",
         arguments: [(59, "59 s"), (60, "1 min"), (7_199, "1 h"), (86_400, "1 d"), (864_000, "10 d")]
     )
     func spans(seconds: Int, text: String) {

@@ -25,7 +25,7 @@ struct DeskKillTests {
 
 /// Runs concurrently with the other proofs, since no other proof uses this broker.
 @Suite(
-    "The desk on a broker that is killed",
+    "Dead letters on a broker that is killed",
     .proofInTurn,
     .enabled(if: PrivateServers.areThere, "needs setpriv, RabbitMQ and PostgreSQL installed"),
     .timeLimit(.ofProof)

@@ -8,7 +8,7 @@ struct FanoutProofTests {
     private static let followers = Proof.isFull ? 1_000_000 : 12_000
 
     @Test(
-        "three workers of which one is killed again and again reach each follower with one record and one push",
+        "a fan-out with repeated kills of one of three workers creates one record and one push per follower",
         .enabled(if: Proof.hasServers, Proof.absence)
     )
     func killedWorkers() async throws {
@@ -36,7 +36,7 @@ struct FanoutProofTests {
     }
 
     @Test(
-        "PostgreSQL and the broker crash in the middle, and each follower has one record and one push",
+        "a fan-out during crashes of PostgreSQL and the broker creates one record and one push per follower",
         .enabled(if: PrivateServers.areThere, "needs setpriv, RabbitMQ and PostgreSQL installed")
     )
     func crashedServers() async throws {

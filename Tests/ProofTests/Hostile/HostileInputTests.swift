@@ -125,7 +125,7 @@ extension Proofs {
         }
 
         @Test(
-            "messages that expire before a worker takes them are dead letters of the broker's, filed with their bytes"
+            "messages that expire before a worker takes them are the broker's dead letters, stored with their bytes"
         )
         func expired() async throws {
             try await Stage.with { stage in

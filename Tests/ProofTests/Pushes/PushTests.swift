@@ -5,7 +5,7 @@ import Testing
 @Suite("Pushes", .proofInTurn, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.ofProof))
 struct PushTests {
     @Test(
-        "nothing is lost, nothing owed is left, and a push is repeated only where its outcome was unknown",
+        "a fault loses no push, leaves nothing owed, and repeats a push only after an unknown outcome",
         arguments: PushFault.all
     )
     func prove(_ fault: PushFault) async throws {

@@ -14,7 +14,7 @@ struct StormTests {
     ]
 
     @Test(
-        "503 here, 429 there, every token dead at a third: the others are as quick as before, and in the end all is told"
+        "503, 429 and 410 from three providers leave the others as fast as before, and finally all is delivered"
     )
     func prove() async throws {
         try await StormGround.with { ground in

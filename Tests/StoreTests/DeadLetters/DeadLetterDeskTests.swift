@@ -6,7 +6,7 @@ import Testing
 import Workbench
 
 @Suite(
-    "Dead-letter desk",
+    "Operator actions on dead letters",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)

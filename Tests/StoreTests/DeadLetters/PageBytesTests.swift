@@ -6,7 +6,7 @@ import Testing
 import Workbench
 
 @Suite(
-    "Pages of large letters",
+    "Pages of large dead letters",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)

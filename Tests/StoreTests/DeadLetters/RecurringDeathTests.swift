@@ -5,7 +5,7 @@ import Testing
 import Workbench
 
 @Suite(
-    "Recurring deaths",
+    "Recurring dead letters",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)

@@ -6,7 +6,7 @@ import Testing
 import Workbench
 
 @Suite(
-    "Repeated deaths",
+    "Repeated dead letters",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)

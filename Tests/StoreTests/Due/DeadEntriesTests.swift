@@ -7,7 +7,7 @@ import Workbench
 
 /// The cost of polling due rows while the server cannot remove entries of rows that were taken.
 @Suite(
-    "Due things beside a long transaction",
+    "Due rows during a long transaction",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
@@ -127,7 +127,7 @@ struct DeadEntriesTests {
     }
 
     @Test(
-        "a look costs the same however much was taken before it, and one from the beginning finds all",
+        "a poll costs the same however many rows were taken before, and a poll from the beginning finds all",
         arguments: queues
     )
     func cost(queue: Queue) async throws {

@@ -130,7 +130,7 @@ struct FarInstantTests {
     ]
 
     @Test(
-        "what waits for an instant two years ahead has come due, and what waits for a usual one still waits",
+        "rows that wait for an instant two years ahead become due, and rows with a usual instant still wait",
         arguments: cases
     )
     func setBack(_ given: Case) async throws {
@@ -189,7 +189,7 @@ struct FarInstantTests {
     }
 
     @Test(
-        "a first attempt that was claimed at an instant ahead is found, and handed over after its lease like any other"
+        "a first attempt claimed at an instant ahead is found and released after its lease like any other"
     )
     func forgotten() async throws {
         try await Bench.withSchema { bench in

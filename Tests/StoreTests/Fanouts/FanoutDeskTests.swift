@@ -7,7 +7,7 @@ import Workbench
 @testable import Store
 
 @Suite(
-    "The desk of fan-outs",
+    "Operator actions on fan-outs",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)

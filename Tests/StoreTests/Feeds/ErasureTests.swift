@@ -151,7 +151,7 @@ struct ErasureTests {
     }
 
     @Test(
-        "whatever the user's client says before the deletion is processed, no row of the user outlives the second look"
+        "no row of a user outlives the second pass, whatever the user's client sends before the deletion is processed"
     )
     func clientMeanwhile() async throws {
         try await Self.withClient { bench, client in

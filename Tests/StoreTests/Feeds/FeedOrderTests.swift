@@ -6,7 +6,7 @@ import Testing
 import Workbench
 
 @Suite(
-    "Feeds beside one another",
+    "Concurrent feeds",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)

@@ -56,7 +56,7 @@ struct FeedTests {
     }
 
     @Test(
-        "of more devices than a person has, those that were seen least lately give way, and one that is back lives again"
+        "the least recently seen devices above the limit end, and a device that registers again is active again"
     )
     func deviceCap() async throws {
         try await Bench.withSchema { bench in

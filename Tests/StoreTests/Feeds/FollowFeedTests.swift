@@ -7,7 +7,7 @@ import Workbench
 @testable import Store
 
 @Suite(
-    "Follows that are fed",
+    "Follow messages",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)

@@ -7,7 +7,7 @@ import Workbench
 @testable import Store
 
 @Suite(
-    "The desk of holds",
+    "Operator actions on holds",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)

@@ -7,7 +7,7 @@ import Workbench
 @testable import Store
 
 @Suite(
-    "What devices got lately",
+    "Recent pushes of devices",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)

@@ -43,7 +43,7 @@ struct SupersededTests {
     }
 
     @Test(
-        "only a later one of the same user with the same key takes its place, the higher id if both are of one instant"
+        "only a later notification of the same user and key supersedes one; of the same instant, the higher id"
     )
     func places() async throws {
         try await Bench.withSchema { bench in

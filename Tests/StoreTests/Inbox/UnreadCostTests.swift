@@ -7,7 +7,7 @@ import Workbench
 @testable import Store
 
 @Suite(
-    "What the number on an icon costs",
+    "Cost of unread counts",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)

@@ -7,7 +7,7 @@ import Testing
 import Workbench
 
 @Suite(
-    "The book of receipts",
+    "Receipts in the ledger",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)

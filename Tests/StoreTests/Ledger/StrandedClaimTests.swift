@@ -7,7 +7,7 @@ import Workbench
 @testable import Store
 
 @Suite(
-    "Claims whose claimer is gone",
+    "Claims of dead processes",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)

@@ -130,7 +130,7 @@ struct InboxDifferenceTests {
     }
 
     @Test(
-        "what is no cursor is none",
+        "text that is not a cursor is rejected",
         arguments: ["", "x", String(repeating: "A", count: 42), "noti_0000000000000001"]
     )
     func foreign(text: String) {

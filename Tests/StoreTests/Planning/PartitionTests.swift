@@ -69,7 +69,7 @@ struct PartitionTests {
     }
 
     @Test(
-        "the layout is chosen when the tables are made: another one is refused later, and none asked for is none changed"
+        "the number of partitions is set when the tables are made, and a migration with another number is refused"
     )
     func chosenOnce() async throws {
         try await Bench.withSchema(partitions: 8) { bench in

@@ -6,7 +6,7 @@ import Testing
 import Workbench
 
 @Suite(
-    "Events that are kept",
+    "Stored events",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)

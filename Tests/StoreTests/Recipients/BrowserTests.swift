@@ -5,7 +5,7 @@ import Testing
 import Workbench
 
 @Suite(
-    "Browsers in the directory",
+    "Browsers among recipients",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)

@@ -8,7 +8,7 @@ import Workbench
 
 /// The row from which a worker reads a user's data, and the number that identifies the user.
 @Suite(
-    "People",
+    "Rows of users",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
@@ -231,7 +231,7 @@ struct PeopleTests {
     }
 
     @Test(
-        "a target is eight bytes, and what is none is no line's",
+        "a target is stored in eight bytes and read back unchanged",
         arguments: [
             ("email", 0), ("-", -1), ("sub_0000000000000001", 1), ("sub_fedcba9876543210", -81_985_529_216_486_896),
         ]
@@ -242,7 +242,7 @@ struct PeopleTests {
     }
 
     @Test(
-        "what no program of ours names a target is none",
+        "text that no program of Bellhop writes is not a target",
         arguments: [
             "", "sub_1", "sub_000000000000000G", "sub_+000000000000001", "SUB_0000000000000001",
             "sub_00000000000000011",

@@ -6,7 +6,7 @@ import Testing
 import Workbench
 
 @Suite(
-    "Taking revocations back",
+    "Restoring revoked devices",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
@@ -69,7 +69,7 @@ struct TakeBackTests {
     }
 
     @Test(
-        "a former owner never gets it back, whatever became of the later one's",
+        "a former owner never gets the device back, whatever happened to the later owner's",
         arguments: [nil, RevokeReason.unsubscribed.rawValue, "UNREGISTERED"]
     )
     func formerOwner(_ ended: String?) async throws {

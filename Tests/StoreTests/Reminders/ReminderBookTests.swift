@@ -5,7 +5,7 @@ import Testing
 import Workbench
 
 @Suite(
-    "Reminders in hand",
+    "Reminders taken by schedulers",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)

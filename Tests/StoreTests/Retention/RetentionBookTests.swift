@@ -44,7 +44,7 @@ struct RetentionBookTests {
     }
 
     @Test(
-        "however old it is, a notification stays while a line of it is owed or waits for a receipt",
+        "an old notification stays while a delivery of it is owed or waits for a receipt",
         arguments: [
             ("pending", false), ("sending", false), ("retrying", false), ("deferred", false), ("accepted", false),
             ("delivered", true), ("suppressed", true), ("expired", true), ("failed", true), ("unknown", true),
@@ -66,7 +66,7 @@ struct RetentionBookTests {
     }
 
     @Test(
-        "a notification that an open or a replaying dead letter names stays, one of a closed letter goes",
+        "a notification of an open or replaying dead letter stays, and one of a closed dead letter is deleted",
         arguments: [("open", 1), ("replaying", 1), ("resolved", 0), ("discarded", 0)]
     )
     func named(state: String, left: Int) async throws {

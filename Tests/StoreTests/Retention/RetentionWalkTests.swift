@@ -6,7 +6,7 @@ import Testing
 import Workbench
 
 @Suite(
-    "Walks of the retention",
+    "Retention walks",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
