@@ -239,7 +239,7 @@ struct BacklogBookTests {
         }
     }
 
-    @Test("one statement returns the first delivery of each backlog, from a turn or from the beginning")
+    @Test("one statement returns the oldest turn of each backlog, from a turn or from the beginning")
     func heads() async throws {
         try await Bench.withSchema { bench in
             try await Self.fill(bench, [("u1", 3_600, 1), ("u2", 60, 1)])

@@ -116,7 +116,7 @@ struct RetentionBookTests {
         }
     }
 
-    @Test("events are deleted after their retention, except those that are still to be expanded")
+    @Test("events are deleted after their retention, unless they are still to be expanded")
     func events() async throws {
         try await Bench.withSchema { bench in
             _ = try await bench.owner.run(

@@ -86,7 +86,7 @@ struct RightsTests {
         }
     }
 
-    @Test("a signed-in user sees only the tombstone hashes of their own app")
+    @Test("a signed-in user sees only their app's tombstone hashes")
     func tombstones() async throws {
         try await Bench.withSchema { bench in
             _ = try await bench.owner.run(
