@@ -13,7 +13,7 @@ struct TextTableFitTests {
         rows: [["a", "somebody@example.com", "extra", String(repeating: "x", count: 90)]]
     )
 
-    @Test("a table too wide for its terminal loses optional columns, then long cells are cut", arguments: [50, 80, 140])
+    @Test("a table wider than its terminal loses optional columns, then long cells are cut", arguments: [50, 80, 140])
     func fits(width: Int) {
         let lines = table.lines(fitting: width)
         #expect(lines.allSatisfy { $0.count <= width })
