@@ -1,38 +1,41 @@
-/// Why something between Bellhop and the broker did not work.
+/// An error between Bellhop and the broker.
 ///
-/// The text says what was attempted, what came back and what to do; it never holds a password, a header or a body.
+/// The text names the attempted operation, the response and, if possible, a remedy. It never contains a password, a
+/// header or a body.
 package struct AMQPError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// What kind of failure it was, for code that has to decide.
+    /// The kind of failure, for code that has to decide.
     package enum Code: String, Sendable {
-        /// The broker's address cannot be read.
+        /// The broker's address cannot be parsed.
         case invalidAddress
-        /// A name, a table or a message that the protocol cannot carry; nothing was sent.
+        /// The protocol cannot carry a name, a table or a message.
+        ///
+        /// Nothing was sent.
         case invalidArgument
-        /// No host answered: resolution, connection or its time limit.
+        /// No host answered: name resolution, the connection or its time limit failed.
         case unreachable
-        /// TLS failed: an unknown authority, another host's certificate, no common version, an unreadable key file.
+        /// TLS failed: an unknown authority, another host's certificate, no common version or an unreadable key file.
         case tls
-        /// Wrong user or password, no right to the virtual host, or 403 on an operation.
+        /// The user or password is wrong, the user may not use the virtual host, or an operation returned 403.
         case accessRefused
-        /// 404: the queue or exchange does not exist.
+        /// 404: The queue or exchange does not exist.
         case notFound
-        /// 406: it exists with other properties, or a property of a message is wrong.
+        /// 406: The queue or exchange exists with other properties, or a property of a message is invalid.
         case preconditionFailed
-        /// The broker closed the channel for another reason; `replyCode` says which.
+        /// The broker closed the channel for another reason, which `replyCode` gives.
         case channelClosed
-        /// The broker closed the connection; `replyCode` says why.
+        /// The broker closed the connection for the reason in `replyCode`.
         case connectionClosed
-        /// The connection broke, or its peer fell silent.
+        /// The connection broke, or the peer stopped sending heartbeats.
         case connectionLost
-        /// No answer within the time limit.
+        /// The broker did not answer within the time limit.
         case timedOut
-        /// The broker or the library did what the protocol does not allow.
+        /// The broker or the library violated the protocol.
         case protocolViolation
     }
 
     package let code: Code
 
-    /// The broker's own number (404, 406, 320, …) where it gave one.
+    /// The broker's reply code (404, 406, 320, …), or `nil` if the broker sent none.
     package let replyCode: UInt16?
 
     package let description: String
@@ -45,7 +48,7 @@ package struct AMQPError: Error, Sendable, Equatable, CustomStringConvertible {
 }
 
 extension AMQPError {
-    /// Whether only a channel ended, and its connection goes on.
+    /// Whether the error ended only a channel and its connection still works.
     var isAboutChannel: Bool {
         switch code {
         case .notFound, .preconditionFailed, .channelClosed: true

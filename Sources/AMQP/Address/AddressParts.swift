@@ -1,6 +1,6 @@
 import ServiceRuntime
 
-/// A broker URL cut at its separators, before anything is decoded.
+/// A broker URL that is split at its separators, before percent-decoding.
 struct AddressParts {
     let isTLS: Bool
     let query: Substring?
@@ -79,7 +79,9 @@ struct AddressParts {
         AMQPError(.invalidAddress, "cannot read the broker's address: \(what)")
     }
 
-    /// Percent-decodes; a NUL is refused, since these strings end up as C strings and would be cut there.
+    /// Percent-decodes one part of the URL.
+    ///
+    /// A NUL is rejected: these strings become C strings, and a NUL would truncate them.
     static func decoded(_ text: Substring, part: String) throws(AMQPError) -> String {
         guard let decoded = PercentEncoding.decode(text.utf8) else {
             throw fault("its \(part) holds a % without two hexadecimal digits, a NUL or no UTF-8; write % as %25")

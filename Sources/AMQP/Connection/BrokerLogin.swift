@@ -1,14 +1,14 @@
 import CRabbitMQ
 import Glibc
 
-/// The steps from a fresh handle to a connection that has logged in.
+/// The steps from a new handle to a logged-in connection.
 struct BrokerLogin {
     let state: amqp_connection_state_t
     let address: BrokerAddress
     let host: BrokerAddress.Host
     let arena: WireArena
 
-    /// How long the broker may take to answer a call.
+    /// The time limit for the broker's answer to a call.
     private static let callTimeoutMilliseconds = 15_000
 
     func openSocket() throws(AMQPError) {
@@ -21,7 +21,9 @@ struct BrokerLogin {
         amqp_set_rpc_timeout(state, &callTimeout)
     }
 
-    /// Logs in; `name` is what operators see in the list of connections.
+    /// Logs in.
+    ///
+    /// Operators see `name` in the list of connections.
     func authenticate(as name: String) throws(AMQPError) {
         var writer = FieldWriter(arena)
         var properties = try writer.table(Self.clientProperties(name))
@@ -44,19 +46,21 @@ struct BrokerLogin {
         }
     }
 
-    /// A broker adds headers to a message on its way (`x-death`, `x-delivery-count`), and sends them in one frame even
-    /// where that exceeds the agreed size.
+    /// Allows received frames of twice the agreed size.
     ///
-    /// Taking such a frame is harmless, since this side sends none that are big; refusing it would end every connection
-    /// that meets the message.
+    /// A broker adds headers to a message in transit (`x-death`, `x-delivery-count`) and sends all of them in one
+    /// frame, even if that exceeds the agreed size. Such a frame is harmless, because this side sends no large frames.
+    /// If it were rejected, each connection that receives the message would end.
     func acceptGrownHeaders() throws(AMQPError) {
         let size = max(amqp_get_frame_max(state), Connection.frameSize) * 2
         let status = amqp_tune_connection(state, amqp_get_channel_max(state), size, amqp_get_heartbeat(state))
         guard status == AMQP_STATUS_OK.rawValue else { throw Self.failure(status, "cannot make room", host) }
     }
 
-    /// librabbitmq announces only two capabilities by itself; without the others the broker never tells of an alarm or
-    /// of a deleted queue.
+    /// The capabilities and names that the client announces.
+    ///
+    /// By default, librabbitmq announces only two capabilities; without the others, the broker never reports an alarm
+    /// or a deleted queue.
     private static func clientProperties(_ name: String) -> FieldTable {
         let capabilities: FieldTable = [
             "connection.blocked": true,
@@ -112,7 +116,7 @@ struct BrokerLogin {
         timeval(tv_sec: milliseconds / 1000, tv_usec: (milliseconds % 1000) * 1000)
     }
 
-    /// The error for a status of the library.
+    /// Returns the error for a status of the library.
     static func failure(_ status: Int32, _ attempt: String, _ host: BrokerAddress.Host) -> AMQPError {
         let text = String(cString: amqp_error_string2(status))
         switch amqp_status_enum(rawValue: status) {

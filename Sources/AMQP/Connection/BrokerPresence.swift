@@ -1,12 +1,12 @@
 import ServiceRuntime
 import Synchronization
 
-/// What the connections of one process tell one another of their broker: when it is there again.
+/// Shares the broker's return among the connections of one process.
 ///
-/// Each of them pauses by itself between its attempts, for longer and longer. Without a word from the others, one would be
-/// back at once and the next a quarter of a minute later.
+/// Each connection pauses separately between its attempts, and the pauses grow. Without this exchange, one connection
+/// could return immediately and the next a quarter of a minute later.
 ///
-/// Thread safety: all state is behind one lock; threads are woken outside of it.
+/// Thread safety: one lock protects all state; threads are woken outside the lock.
 package final class BrokerPresence: Sendable {
     private struct State {
         var returns: UInt64 = 0
@@ -17,10 +17,10 @@ package final class BrokerPresence: Sendable {
 
     package init() {}
 
-    /// How often a connection has come up.
+    /// The number of times that a connection has come up.
     var returns: UInt64 { state.withLock { $0.returns } }
 
-    /// One is up and ready for messages: those that rest try again.
+    /// Reports that a connection is up and ready for messages, and wakes the waiting ones to try again.
     func returned() {
         let resting = state.withLock { state in
             state.returns += 1
@@ -29,7 +29,7 @@ package final class BrokerPresence: Sendable {
         for waker in resting { waker.wake() }
     }
 
-    /// Wakes this thread when another returns, until ``leave(_:)``.
+    /// Wakes this thread when another connection returns, until ``leave(_:)``.
     func rest(_ waker: Waker) {
         state.withLock { $0.resting[ObjectIdentifier(waker)] = waker }
     }
@@ -39,10 +39,11 @@ package final class BrokerPresence: Sendable {
     }
 }
 
-/// A pause that ends early when another connection returns, but not at once: connections that come up and break again must
-/// not call one another without end.
+/// A pause that ends early, but not immediately, if another connection returns.
+///
+/// Otherwise, connections that come up and break again could wake each other endlessly.
 struct Rest {
-    /// However soon another is back.
+    /// The minimum pause, even if another connection returns sooner.
     static let shortest = Duration.milliseconds(500)
 
     private let start: ContinuousClock.Instant
@@ -57,7 +58,7 @@ struct Rest {
         returns = presence.returns
     }
 
-    /// How much of it is left.
+    /// Returns the remaining part of the pause.
     func left(at now: ContinuousClock.Instant) -> Duration {
         let whole = presence.returns == returns ? duration : min(duration, Self.shortest)
         return max(.zero, now.duration(to: start + whole))

@@ -1,6 +1,6 @@
 import CRabbitMQ
 
-/// What the broker says when it closes a channel or a connection.
+/// The broker's reason for closing a channel or a connection.
 struct BrokerRefusal {
     let closesConnection: Bool
     let replyCode: UInt16
@@ -22,8 +22,9 @@ struct BrokerRefusal {
         }
     }
 
-    /// The largest body that the broker takes, where it closed the channel over a larger one: "message size 9 is larger
-    /// than configured max size 8".
+    /// The size limit for bodies, if the broker closed the channel because of a larger body, else `nil`.
+    ///
+    /// Example of the text: "message size 9 is larger than configured max size 8".
     var bodyLimit: Int? {
         guard code == .preconditionFailed, text.contains("message size"), text.contains("max size") else { return nil }
         return text.split(separator: " ").last.flatMap { Int($0) }

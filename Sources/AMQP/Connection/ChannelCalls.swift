@@ -1,7 +1,8 @@
 import CRabbitMQ
 
-/// Calls that wait for the broker's answer. An answer that closes the channel is acknowledged and thrown; the channel's
-/// number may then be opened again.
+/// Calls that wait for the broker's answer.
+///
+/// If an answer closes the channel, it is acknowledged and thrown. The channel's number can then be opened again.
 extension Connection {
     func openChannel(_ channel: UInt16) throws(AMQPError) {
         try answered(amqp_channel_open(state, channel), channel, "open a channel")
@@ -15,7 +16,7 @@ extension Connection {
         try answered(amqp_confirm_select(state, channel), channel, "switch confirms on")
     }
 
-    /// How many unacknowledged messages the next consumers of this channel may hold each.
+    /// Sets the number of unacknowledged messages for each later consumer of this channel.
     func setPrefetch(_ count: UInt16, channel: UInt16) throws(AMQPError) {
         try answered(amqp_basic_qos(state, channel, 0, count, 0), channel, "set a prefetch of \(count)")
     }
@@ -28,7 +29,9 @@ extension Connection {
         try answered(answer, channel, "consume from \(queue)")
     }
 
-    /// The counts of a queue that exists; throws `notFound` else, which costs the channel.
+    /// Returns the counts of an existing queue.
+    ///
+    /// Otherwise it throws `notFound`, and the broker closes the channel.
     func checkQueue(_ queue: String, channel: UInt16) throws(AMQPError) -> QueueCounts {
         let name = try arena.short(queue, "the name of a queue")
         let arguments = amqp_table_t(num_entries: 0, entries: nil)
@@ -36,9 +39,9 @@ extension Connection {
         return QueueCounts(try answered(answer, channel, "look at queue \(queue)"))
     }
 
-    /// Makes a queue that ends with this connection; doing so twice is doing it once.
+    /// Declares a queue that ends with this connection; repeating the call has no effect.
     ///
-    /// It keeps few messages, and none for longer than a minute.
+    /// It holds at most 16 messages, each for at most one minute.
     func makeOwnQueue(_ name: String, channel: UInt16) throws(AMQPError) {
         let queue = try arena.short(name, "the name of a queue")
         var writer = FieldWriter(arena)
@@ -48,13 +51,13 @@ extension Connection {
         try answered(amqp_queue_declare(state, channel, queue, 0, 0, 1, 0, arguments), channel, "make queue \(name)")
     }
 
-    /// Throws away what waits in a queue, which takes the same right as to consume from it.
+    /// Deletes the ready messages of a queue, which requires the same permission as consuming from it.
     func purge(_ name: String, channel: UInt16) throws(AMQPError) {
         let queue = try arena.short(name, "the name of a queue")
         try answered(amqp_queue_purge(state, channel, queue), channel, "read from queue \(name)")
     }
 
-    /// Has an exchange hand what is published under a key to a queue; doing so twice is doing it once.
+    /// Binds a queue to an exchange for a routing key; repeating the call has no effect.
     func bind(_ name: String, for key: String, of exchange: String, channel: UInt16) throws(AMQPError) {
         let target = try arena.short(name, "the name of a queue")
         let source = try arena.short(exchange, "the name of an exchange")
@@ -64,7 +67,9 @@ extension Connection {
         try answered(bound, channel, "bind queue \(name) to \(exchange)")
     }
 
-    /// Turns the usual answer of librabbitmq, a pointer or `NULL` with the reason kept aside, into a value or an error.
+    /// Converts the usual result of librabbitmq into a value or an error.
+    ///
+    /// The result is a pointer, or `NULL` with a separate reason.
     @discardableResult
     func answered<Answer>(
         _ answer: UnsafeMutablePointer<Answer>?,
@@ -88,7 +93,9 @@ extension Connection {
         }
     }
 
-    /// Answers `channel.close` or `connection.close`, without which the channel's number stays unusable.
+    /// Answers `channel.close` or `connection.close`.
+    ///
+    /// Without this answer, the channel's number stays unusable.
     func acknowledge(_ method: amqp_method_t, _ channel: UInt16) throws(AMQPError) -> BrokerRefusal {
         let refusal = BrokerRefusal(method)
         if refusal.closesConnection {
@@ -100,9 +107,9 @@ extension Connection {
     }
 }
 
-/// How many messages wait in a queue and how many consumers it has.
+/// The numbers of ready messages and of consumers of a queue.
 ///
-/// The broker updates the first only every few seconds.
+/// The broker updates the first number only every few seconds.
 package struct QueueCounts: Sendable, Equatable {
     package let messages: Int
     package let consumers: Int

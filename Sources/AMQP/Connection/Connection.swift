@@ -1,40 +1,41 @@
 import CRabbitMQ
 import Glibc
 
-/// One connection to one node: librabbitmq's handle, logged in, with a socket of its own.
+/// One connection to one node: a logged-in handle of librabbitmq with its socket.
 ///
-/// Confined to the thread that made it: librabbitmq has no locks, and aborts the process when two threads meet in its
-/// heartbeats. After an error other than a closed channel it is good for nothing but being released.
+/// Confined to the thread that created it: librabbitmq has no locks, and aborts the process if two threads meet in its
+/// heartbeats. After any error except a closed channel, the connection can only be released.
 final class Connection {
-    /// What it is made for; the broker's interface shows the name.
+    /// The use of the connection.
     enum Purpose {
-        /// Sends nothing bigger than a declaration, and must take what others sent.
+        /// Sends nothing larger than a declaration, but must accept large frames of other senders.
         case receiving
         case publishing
     }
 
-    /// The size of frames that both sides agree on at most.
+    /// The maximum frame size that both sides agree on.
     ///
-    /// RabbitMQ 4.1 and later refuses clients that ask for little.
+    /// RabbitMQ 4.1 and later rejects clients that request small frames.
     static let frameSize: Int32 = 131_072
 
-    /// Large on purpose: librabbitmq decodes nested tables by recursion, as deep as the sender likes (a header of 128 KiB
-    /// holds 26,000 levels), before anybody can look at them.
+    /// The stack size of a thread that reads from the broker.
     ///
-    /// Only pages that are touched take memory.
+    /// It is deliberately large, because librabbitmq decodes nested tables by recursion to any depth that the sender
+    /// chose, before Bellhop can check them. A header of 128 KiB can contain 26,000 levels. Only pages that are touched
+    /// take memory.
     static let stackSize = 64 << 20
 
     let host: BrokerAddress.Host
     let state: amqp_connection_state_t
     let arena = WireArena()
 
-    /// The socket, for `poll` alone.
+    /// The socket, only for use with `poll`.
     var descriptor: Int32 { amqp_get_sockfd(state) }
 
     /// The agreed heartbeat in seconds.
     var heartbeat: Int32 { amqp_get_heartbeat(state) }
 
-    /// The agreed frame size: what one header must fit in.
+    /// The agreed frame size in bytes, which limits the size of one header.
     let agreedFrameSize: Int
 
     private let frame = UnsafeMutablePointer<amqp_frame_t>.allocate(capacity: 1)
@@ -68,12 +69,10 @@ final class Connection {
         frame.deallocate()
     }
 
-    /// The next frame, or `nil` if none is there now; `milliseconds` waits for one.
+    /// Returns the next frame, or `nil` if none is available within `milliseconds`.
     ///
-    /// Serves heartbeats on the way.
-    ///
-    /// The frame is valid until the next call into the connection. A `nil` without waiting means that neither the
-    /// socket nor TLS holds anything more, so that polling the socket is exact.
+    /// The call also serves heartbeats. The frame is valid until the next call into the connection. A `nil` without
+    /// waiting means that neither the socket nor TLS holds further data, so that polling the socket is exact.
     func nextFrame(waiting milliseconds: Int = 0) throws(AMQPError) -> UnsafePointer<amqp_frame_t>? {
         var timeout = timeval(tv_sec: milliseconds / 1000, tv_usec: (milliseconds % 1000) * 1000)
         let status = amqp_simple_wait_frame_noblock(state, frame, &timeout)
@@ -82,13 +81,15 @@ final class Connection {
         throw failure(status, "read from the broker")
     }
 
-    /// Whether the library keeps frames that came while a call waited for its answer; `nextFrame` gives those first.
+    /// Whether the library keeps frames that arrived while a call waited for its answer.
+    ///
+    /// `nextFrame` returns those frames first.
     var holdsFrames: Bool { amqp_frames_enqueued(state) != 0 }
 
-    /// Gives back the memory of frames that have been dealt with.
+    /// Releases the memory of processed frames.
     ///
-    /// Nothing read before is valid afterwards. Where the library has read part of a frame, or keeps some for later, it
-    /// gives back nothing.
+    /// No earlier frame is valid afterwards. If the library has read part of a frame or keeps some frames for later, it
+    /// releases nothing.
     func releaseFrames() {
         amqp_maybe_release_buffers(state)
     }
@@ -105,20 +106,22 @@ final class Connection {
         guard status == AMQP_STATUS_OK.rawValue else { throw failure(status, what()) }
     }
 
-    /// The error for a status of the library.
+    /// Returns the error for a status of the library.
     func failure(_ status: Int32, _ what: String) -> AMQPError {
         BrokerLogin.failure(status, "cannot \(what)", host)
     }
 
-    /// Says goodbye and waits up to `milliseconds` for the answer, which also tells that the broker has taken in all
-    /// that was sent before.
+    /// Closes the connection in order and waits up to `milliseconds` for the answer.
+    ///
+    /// The answer also confirms that the broker has processed everything that was sent before.
     func close(waiting milliseconds: Int) {
         setCallTimeout(milliseconds)
         _ = amqp_connection_close(state, AMQP_REPLY_SUCCESS)
     }
 
-    /// Ends the sending side and throws away what still comes in, for a second at most: closing a socket with unread
-    /// bytes would make the other side forget what it was sent last.
+    /// Ends the sending side and discards further input for at most one second.
+    ///
+    /// If a socket with unread bytes were closed, the other side would lose the data that it received last.
     func hangUp() {
         shutdown(descriptor, Int32(SHUT_WR))
         var room = [UInt8](repeating: 0, count: 1 << 16)
@@ -132,7 +135,9 @@ final class Connection {
         }
     }
 
-    /// How long a call that waits for its answer may take; the connection is lost when it takes longer.
+    /// Sets the time limit for a call that waits for its answer.
+    ///
+    /// The connection is lost if the call takes longer.
     func setCallTimeout(_ milliseconds: Int) {
         var timeout = timeval(tv_sec: milliseconds / 1000, tv_usec: (milliseconds % 1000) * 1000)
         amqp_set_rpc_timeout(state, &timeout)

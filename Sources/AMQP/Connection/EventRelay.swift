@@ -1,6 +1,6 @@
 import Dispatch
 
-/// Carries events to their observer in order, off the connection's thread, which must never wait for anybody.
+/// Passes events to their observer in order, outside the connection's thread, which must never wait.
 struct EventRelay: Sendable {
     private let queue = DispatchQueue(label: "bellhop.amqp.events")
     private let observer: @Sendable (ConnectionEvent) -> Void

@@ -1,8 +1,8 @@
 import CRabbitMQ
 
-/// Sees to it that heartbeats are served on time: librabbitmq does it only inside its calls.
+/// Ensures that heartbeats are served on time, because librabbitmq serves them only inside its calls.
 struct Pulse {
-    /// The longest sleep between two looks at the connection.
+    /// The longest sleep between two checks of the connection.
     let interval: Duration
 
     private var latestService = ContinuousClock.now
@@ -11,15 +11,15 @@ struct Pulse {
         interval = min(.seconds(5), max(.milliseconds(100), .milliseconds(Int(heartbeat) * 250)))
     }
 
-    /// Whether the library should be called although nothing has come in.
+    /// Whether the library must be called although nothing has arrived.
     var isDue: Bool { latestService.duration(to: .now) >= interval }
 
-    /// Notes that the library has been called.
+    /// Records that the library has been called.
     mutating func served() {
         latestService = .now
     }
 
-    /// Sends a heartbeat by hand while nothing may be read: the library would read first.
+    /// Sends a heartbeat directly while nothing may be read, because the library would read first.
     mutating func beat(_ connection: Connection) throws(AMQPError) {
         guard isDue else { return }
         served()

@@ -1,17 +1,17 @@
 import ServiceRuntime
 
 extension Backoff {
-    /// Between attempts at a connection or a subscription.
+    /// The pauses between attempts at a connection or a subscription.
     static var ofBroker: Backoff { Backoff(base: .milliseconds(200), cap: .seconds(15)) }
 }
 
-/// Which host is tried next, and when.
+/// Chooses the host and the time of the next attempt.
 ///
-/// The pauses grow for as long as attempts fail. A connection that got as far as its work starts them over where it lasted;
-/// one that broke soon after makes them short, and not shortest: a broker that takes connections and drops them is not to be
-/// stormed.
+/// The pauses grow while attempts fail. After a connection that did its work for some time, they start again at the
+/// minimum. After one that broke soon, they become short but not minimal, so that a broker which accepts and drops
+/// connections is not flooded.
 struct Reconnection {
-    /// A connection that lasted this long was a sound one.
+    /// The duration after which a connection counts as stable.
     private static let soundAfter = Duration.seconds(10)
 
     private let hosts: [BrokerAddress.Host]
@@ -23,18 +23,18 @@ struct Reconnection {
         hosts = address.hosts
     }
 
-    /// The host of the next attempt, each in its turn.
+    /// Returns the host of the next attempt; the hosts take turns.
     mutating func nextHost() -> BrokerAddress.Host {
         defer { attempts = (attempts + 1) % hosts.count }
         return hosts[attempts]
     }
 
-    /// The connection does what it is for: it consumes, or can publish.
+    /// Records that the connection consumes or can publish.
     mutating func ready(at now: ContinuousClock.Instant) {
         readySince = now
     }
 
-    /// The pause after a failure.
+    /// Returns the pause after a failure.
     mutating func pause(at now: ContinuousClock.Instant, chance: Double) -> Duration {
         if let readySince {
             let wasSound = readySince.duration(to: now) >= Self.soundAfter

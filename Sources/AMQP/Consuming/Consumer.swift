@@ -1,13 +1,13 @@
 import ServiceRuntime
 import Synchronization
 
-/// Takes messages from one or several queues over one connection with one channel, on a thread of its own.
+/// Consumes messages from one or several queues over one connection with one channel, on a dedicated thread.
 ///
-/// It connects, reconnects and subscribes by itself, for ever, until it is closed. Messages arrive in batches that grow
-/// with the load: `next` returns what has come in meanwhile. None of the methods block.
+/// It connects, reconnects and subscribes automatically until it is closed. Messages arrive in batches that grow with
+/// the load: `next` returns the messages that have arrived since the previous call. None of the methods block.
 ///
-/// Life: `start`, then `next` and `acknowledge` in turns, `stop` when no more is wanted, `close` when all that was
-/// taken is settled. Messages that are neither acknowledged nor released at `close` go back to their queues.
+/// Lifecycle: `start`, then `next` and `acknowledge` repeatedly, then `stop`, and `close` after all taken messages are
+/// settled. Messages that are neither acknowledged nor released at `close` return to their queues.
 package final class Consumer: Sendable {
     private let options: ConsumerOptions
     private let inbox: ConsumerInbox
@@ -22,7 +22,7 @@ package final class Consumer: Sendable {
         inbox.close()
     }
 
-    /// Starts the thread; a second call does nothing.
+    /// Starts the thread; a second call has no effect.
     package func start() {
         guard !isStarted.exchange(true, ordering: .relaxed) else { return }
         NativeThread.start(named: "amqp-consume", stackSize: Connection.stackSize) { [options, inbox] in
@@ -30,49 +30,55 @@ package final class Consumer: Sendable {
         }
     }
 
-    /// Waits until at least one message is there and returns what there is, oldest first: `limit` at most, and no more
-    /// than `bytes` of headers and bodies unless a single message has more.
+    /// Waits for at least one message and returns the available messages, oldest first.
     ///
-    /// `nil` once the consumer is stopped, and when the calling task is cancelled; nothing is lost by the latter.
-    /// Several tasks may wait; each message goes to one of them.
+    /// The result has at most `limit` messages and at most `bytes` of headers and bodies, unless a single message is
+    /// larger.
+    ///
+    /// Returns `nil` after the consumer was stopped, and if the calling task is cancelled. A cancellation loses no
+    /// message. Several tasks may wait; each message goes to one of them.
     package func next(atMost limit: Int, bytes: Int = .max) async -> [IncomingMessage]? {
         await inbox.next(atMost: max(1, limit), bytes: bytes)
     }
 
-    /// The messages are done with; their queues forget them.
+    /// Acknowledges messages, so that their queues delete them.
     ///
-    /// Returns at once, the connection's thread tells the broker.
+    /// Returns immediately; the connection's thread informs the broker.
     package func acknowledge(_ tags: [DeliveryTag]) {
         inbox.settle(tags, .acknowledged)
     }
 
-    /// Gives the messages back to their queues, which deliver them again and count it towards the delivery limit.
+    /// Returns messages to their queues.
+    ///
+    /// The queues deliver them again and count this towards the delivery limit.
     package func release(_ tags: [DeliveryTag]) {
         inbox.settle(tags, .released)
     }
 
     /// Ends the subscriptions.
     ///
-    /// What has arrived and was not taken is released; `next` returns `nil` from now on. What was taken can still be
-    /// settled, as long as the connection lasts.
+    /// Messages that have arrived and were not taken are released, and `next` returns `nil` from now on. Messages that
+    /// were taken can still be settled while the connection lasts.
     package func stop() {
         inbox.stop()
     }
 
-    /// Tells the broker what is settled, closes the connection and ends the thread; returns after five seconds at most,
-    /// in which case the thread ends later by itself.
+    /// Sends the settlements to the broker, closes the connection and ends the thread.
+    ///
+    /// Returns after at most five seconds; if more time is needed, the thread ends later.
     package func close() async {
         inbox.close()
         guard isStarted.load(ordering: .relaxed) else { return }
         await inbox.finished(within: .seconds(5))
     }
 
-    /// Whether every subscription is in place right now.
+    /// Whether every subscription is active at this moment.
     package var isConsuming: Bool { inbox.isConsuming }
 
-    /// What the broker has against a queue of the connection's own, which the consumer does without; nil where nothing.
+    /// The broker's reason for rejecting a private queue of the connection, which the consumer does without; `nil` if
+    /// there is none.
     package var ownQueueRefusal: String? { inbox.ownRefusal }
 
-    /// Bytes of messages that have arrived and that nobody has taken.
+    /// The bytes of messages that have arrived and were not taken.
     package var bufferedBytes: Int { inbox.bufferedBytes }
 }

@@ -1,17 +1,17 @@
 import ServiceRuntime
 import Synchronization
 
-/// What a consumer's users and its thread share.
+/// The state that a consumer's callers share with its thread.
 ///
-/// Thread safety: all state is behind one lock, held for a few assignments at a time; continuations are resumed outside
-/// of it.
+/// Thread safety: one lock protects all state and is held for a few assignments at a time. Continuations are resumed
+/// outside the lock.
 final class ConsumerInbox: Sendable {
-    /// What the users want.
+    /// The state that the callers request.
     enum Phase {
         case open, stopped, closing
     }
 
-    /// What the thread has to do next.
+    /// The pending work of the thread.
     struct Work {
         var acknowledged: [DeliveryTag] = []
         var released: [DeliveryTag] = []
@@ -86,7 +86,7 @@ final class ConsumerInbox: Sendable {
     private func wait(_ waiter: Waiter) {
         enum Now { case wait, answer([IncomingMessage]?), answerAndWake([IncomingMessage]) }
         let now = state.withLock { state -> Now in
-            // Asked under the lock: a cancellation that comes later finds the waiter in the list.
+            // Checked under the lock, so that a later cancellation finds the waiter in the list.
             guard state.work.phase == .open, !Task.isCancelled else { return .answer(nil) }
             guard !state.buffer.isEmpty else {
                 state.waiters.append(waiter)
@@ -125,7 +125,7 @@ final class ConsumerInbox: Sendable {
         for waiter in waiters { waiter.answer.resume(returning: nil) }
     }
 
-    /// Changes what the thread has to do, and wakes it if it sleeps.
+    /// Changes the thread's pending work, and wakes the thread if it sleeps.
     private func change<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
         let (result, wakes) = state.withLock { state -> (Result, Bool) in
             let result = body(&state)
@@ -141,7 +141,7 @@ final class ConsumerInbox: Sendable {
 
     var phase: Phase { state.withLock { $0.work.phase } }
 
-    /// Whether more may be read; `incoming` bytes have been read and not delivered yet.
+    /// Whether more may be read, if `incoming` bytes have been read and not delivered yet.
     func hasRoom(beside incoming: Int = 0) -> Bool {
         state.withLock { $0.buffer.bytes + incoming < byteLimit }
     }
@@ -174,7 +174,9 @@ final class ConsumerInbox: Sendable {
         for (answer, taken) in answers { answer.resume(returning: taken) }
     }
 
-    /// Drops what nobody has taken: its channel is gone, and the broker delivers it again.
+    /// Drops the messages that were not taken.
+    ///
+    /// Their channel is closed, and the broker delivers them again.
     func forget() {
         state.withLock { state in
             _ = state.buffer.takeAll()
@@ -190,7 +192,9 @@ final class ConsumerInbox: Sendable {
         state.withLock { ($0.isConsuming, $0.ownRefusal) = (isConsuming, ownRefusal) }
     }
 
-    /// Whether the thread may sleep: from now on whoever brings work, or makes room where there was none, wakes it.
+    /// Whether the thread may sleep.
+    ///
+    /// From now on, new work wakes it, and so does new room if there was none.
     func fallAsleep(hadRoom: Bool = true) -> Bool {
         state.withLock { state in
             let hasGainedRoom = !hadRoom && state.buffer.bytes < byteLimit

@@ -1,4 +1,5 @@
-/// The life of a consumer's thread: connect, consume until the connection fails, pause, again; until it is closed.
+/// The loop of a consumer's thread: it connects, consumes until the connection fails, pauses and repeats, until the
+/// consumer is closed.
 ///
 /// Confined to that thread.
 struct ConsumerLoop {
@@ -15,7 +16,7 @@ struct ConsumerLoop {
     consuming func run() {
         var phase = inbox.phase
         while phase != .closing {
-            // A stopped consumer has nothing to come back for: what it held is with the broker again.
+            // A stopped consumer has no reason to connect again: the broker has its unsettled messages again.
             if phase == .open { connectOnce() } else { rest(.seconds(60)) }
             phase = inbox.phase
         }
@@ -41,9 +42,11 @@ struct ConsumerLoop {
         }
     }
 
-    /// Waits; ends early for a stop or a close, and when another connection of the process is back.
+    /// Waits.
     ///
-    /// Settlements of the lost connection are thrown away.
+    /// The pause ends early for a stop or a close, and if another connection of the process returns.
+    ///
+    /// Settlements of the lost connection are discarded.
     private func rest(_ duration: Duration) {
         let rest = Rest(duration, options.presence, at: .now)
         options.presence.rest(inbox.waker)

@@ -1,24 +1,28 @@
-/// What a consumer is to do.
+/// The settings of a consumer.
 package struct ConsumerOptions: Sendable {
-    /// A queue to take from, and how many of its messages may be unsettled at a time.
+    /// A queue to consume from, with its limit of unsettled messages.
     package struct Subscription: Sendable, Equatable {
         package let queue: String
         package let prefetch: UInt16
-        /// Where its own queue is bound, under its name; nil for a queue that stands without this consumer.
+        /// The exchange to which a private queue is bound under its name; `nil` for a queue that exists without this
+        /// consumer.
         package let exchange: String?
 
-        /// `prefetch` is brought into 1…65,535: the protocol's 0 would mean no limit at all.
+        /// Subscribes to an existing queue.
+        ///
+        /// `prefetch` is clamped to 1…65,535, because the protocol's 0 would mean no limit.
         package init(queue: String, prefetch: Int) {
             self.queue = queue
             self.prefetch = UInt16(clamping: max(1, prefetch))
             exchange = nil
         }
 
-        /// A queue of the connection's own, which comes and goes with it: what is published to the exchange under this key
-        /// arrives here, as long as somebody is here.
+        /// Subscribes to a private queue of the connection.
         ///
-        /// It takes the rights to make queues of names that begin with the key, to bind and to read them. A consumer that
-        /// lacks one consumes all the same.
+        /// It receives the messages that are published to the exchange under this key while the connection lasts.
+        ///
+        /// The user needs permissions to declare queues with names that begin with the key, to bind them and to read
+        /// them. A consumer without these permissions consumes from its other queues.
         package init(ownQueueFor key: String, boundTo exchange: String, prefetch: Int) {
             queue = key
             self.prefetch = UInt16(clamping: max(1, prefetch))
@@ -27,26 +31,32 @@ package struct ConsumerOptions: Sendable {
     }
 
     package let broker: BrokerAddress
-    /// What operators see in the broker's list of connections.
+    /// The name that operators see in the broker's list of connections.
     package let name: String
     package let subscriptions: [Subscription]
-    /// Bytes of messages that have arrived and that nobody has taken; while there are more, nothing is read from the
-    /// socket.
+    /// The limit for bytes of messages that have arrived and were not taken.
+    ///
+    /// While it is reached, nothing is read from the socket.
     ///
     /// A single message may exceed it.
     package let bufferedBytes: Int
-    /// Larger bodies arrive cut: of one that nobody may publish again, the beginning, the size and the digest suffice.
+    /// The size above which bodies arrive cut.
+    ///
+    /// A message with a larger body cannot be published again, so that the beginning, the size and the digest of the
+    /// body suffice.
     package var wholeBody = BodyLimits.whole
-    /// After so long without a message, and with none unsettled, the subscriptions are taken up anew.
+    /// The time without a message and without unsettled messages after which the subscriptions are renewed.
     package var silence = Duration.seconds(60)
-    /// What the connections of the process know of the broker.
+    /// The process-wide knowledge of the broker's return.
     let presence: BrokerPresence
     let events: EventRelay
     let chance: @Sendable () -> Double
 
-    /// `presence` is shared by the connections that call one another when the broker is back.
+    /// Creates the settings.
     ///
-    /// `observer` is called on a queue of its own, in order; `chance` gives numbers from 0 up to 1.
+    /// Connections that share a `presence` notify each other when the broker is back.
+    ///
+    /// `observer` is called on a separate queue, in order. `chance` returns numbers from 0 up to, but not including, 1.
     package init(
         broker: BrokerAddress,
         name: String,

@@ -1,13 +1,13 @@
 import CRabbitMQ
 import ServiceRuntime
 
-/// Consuming over one connection, from its first subscription to its end.
+/// Consumes over one connection, from its first subscription to its end.
 ///
-/// Each turn sends what was settled, reads what has come in, hands it over in one piece, and sleeps when there is
-/// nothing of either. Confined to the connection's thread.
+/// Each turn sends the settlements, reads the messages that have arrived, delivers them together, and sleeps if there
+/// is nothing to send or read. Confined to the connection's thread.
 struct ConsumerSession {
     static let channel: UInt16 = 1
-    /// So many messages are read before settlements get their turn.
+    /// The number of messages that are read before settlements are sent.
     private static let turn = 512
 
     private let connection: Connection
@@ -19,7 +19,7 @@ struct ConsumerSession {
     private var arrived: [IncomingMessage] = []
     private var arrivedBytes = 0
     private var pulse: Pulse
-    /// When the broker last gave a sign of these subscriptions: a message, or that they are in place.
+    /// The time of the broker's last sign of these subscriptions: a message, or their confirmation.
     private var latestSign = ContinuousClock.now
 
     init(_ connection: Connection, _ options: ConsumerOptions, _ inbox: ConsumerInbox) {
@@ -32,9 +32,9 @@ struct ConsumerSession {
         pulse = Pulse(heartbeat: connection.heartbeat)
     }
 
-    /// Returns when the consumer is closed; throws when the connection is lost.
+    /// Returns when the consumer is closed, and throws if the connection is lost.
     ///
-    /// Calls `ready` once, when the first subscription is in place.
+    /// Calls `ready` once, when the first subscription is active.
     consuming func run(_ ready: () -> Void) throws(AMQPError) {
         try connection.openChannel(Self.channel)
         var mayHoldMore = true
@@ -72,8 +72,10 @@ struct ConsumerSession {
         }
     }
 
-    /// Reads; where the header of a delivery cannot be read, which no further attempt will change, rejects the message
-    /// before the connection is given up: the way out still works.
+    /// Reads, and rejects a message whose header cannot be read.
+    ///
+    /// A further attempt would fail too, so the message is rejected before the connection is closed; sending still
+    /// works at that point.
     private mutating func readOrReject() throws(AMQPError) -> Bool {
         do throws(AMQPError) {
             return try read()
@@ -88,14 +90,17 @@ struct ConsumerSession {
         }
     }
 
-    /// Reads for one turn and hands over what came; `true` if there may be more without the socket being readable.
+    /// Reads for one turn and delivers the messages.
+    ///
+    /// Returns `true` if there may be more data although the socket is not readable.
     private mutating func read() throws(AMQPError) -> Bool {
         defer { handOver() }
         pulse.served()
         while arrived.count < Self.turn, inbox.hasRoom(beside: arrivedBytes) {
             guard let frame = try connection.nextFrame() else { return false }
             try take(frame.pointee)
-            // What a body frame brought has been copied: a body of many must not lie in the library as well.
+            // The data of a body frame has been copied. A body of many frames must not occupy the library's memory as
+            // well.
             if !assembler.isExpectingFrames || Int32(frame.pointee.frame_type) == AMQP_FRAME_BODY {
                 connection.releaseFrames()
             }
@@ -152,7 +157,7 @@ struct ConsumerSession {
         guard desk.deliver(deliver.delivery_tag), let index = subscriptions.index(ofTag: deliver.consumer_tag) else {
             throw AMQPError(.protocolViolation, "the broker delivered out of order or to an unknown consumer")
         }
-        // What somebody sends to a queue of this connection's own says nothing of the others.
+        // A message in a private queue of this connection proves nothing about the other queues.
         if !subscriptions.isOwn(index) { latestSign = .now }
         assembler.begin(
             .delivery(
@@ -172,7 +177,7 @@ struct ConsumerSession {
         options.events.post(.consumerCancelled(queue: subscriptions.queue(index)))
     }
 
-    /// Tries every subscription whose time has come; `true` if there was one.
+    /// Tries every subscription that is due; returns `true` if there was one.
     private mutating func subscribe(renewing: Bool = false) throws(AMQPError) -> Bool {
         var tried = false
         while let index = subscriptions.nextDue() {
@@ -190,7 +195,8 @@ struct ConsumerSession {
                 if subscriptions.isNews(index, error) {
                     options.events.post(.subscriptionFailed(queue: queue, error, retryIn: pause))
                 }
-                // The check has a channel of its own; consuming itself costs the one with the deliveries.
+                // The check uses a separate channel. A failure of consuming itself closes the channel with the
+                // deliveries.
                 if subscriptions.lostChannel { try replaceChannel(after: error) }
             }
         }
@@ -198,10 +204,10 @@ struct ConsumerSession {
         return tried
     }
 
-    /// Takes the subscriptions up anew, on a fresh channel, where nothing has come for long and nothing is unsettled.
+    /// Renews the subscriptions on a new channel after a long time without messages, if nothing is unsettled.
     ///
-    /// A queue that ends and comes back while it hands out messages may count as delivered what it never sent. It takes
-    /// that back with the channel, and nothing else would make it as long as no other message comes.
+    /// If a queue ends and returns while it delivers messages, it may count messages as delivered that it never sent.
+    /// Closing the channel makes it take them back; nothing else does as long as no other message arrives.
     private mutating func renewAfterSilence() throws(AMQPError) -> Bool {
         let isIdle = subscriptions.isComplete && desk.isEmpty && arrived.isEmpty
         guard isIdle, latestSign.duration(to: .now) >= options.silence else { return false }
@@ -211,7 +217,9 @@ struct ConsumerSession {
         return try subscribe(renewing: true)
     }
 
-    /// Everything that was delivered on the old channel is back in its queue: forget it, and subscribe anew.
+    /// Replaces the channel and subscribes again.
+    ///
+    /// All messages of the old channel are back in their queues, so that they are forgotten here.
     private mutating func replaceChannel(after error: AMQPError) throws(AMQPError) {
         options.events.post(.channelClosed(error))
         inbox.forget()
@@ -219,7 +227,7 @@ struct ConsumerSession {
         try startOver()
     }
 
-    /// Opens the channel again with nothing left of the old one.
+    /// Opens the channel again without any state of the old channel.
     private mutating func startOver() throws(AMQPError) {
         arrived.removeAll()
         arrivedBytes = 0
@@ -229,8 +237,10 @@ struct ConsumerSession {
         try connection.openChannel(Self.channel)
     }
 
-    /// What a call read while it waited for its answer and the library still keeps came on the old channel; the new one
-    /// has the same number, so nothing would tell the two apart later.
+    /// Drops the frames of the old channel that the library still keeps because a call read them while it waited for
+    /// its answer.
+    ///
+    /// The new channel has the same number, so that the two could not be distinguished later.
     private mutating func dropLeftovers() throws(AMQPError) {
         while connection.holdsFrames, let frame = try connection.nextFrame() {
             if frame.pointee.channel == 0 { try take(frame.pointee) }

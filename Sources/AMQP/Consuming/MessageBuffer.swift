@@ -1,6 +1,6 @@
 import ServiceRuntime
 
-/// Messages that have arrived and wait to be taken, with the memory they take.
+/// A buffer of messages that wait to be taken, with their size in memory.
 struct MessageBuffer {
     private(set) var bytes = 0
     private var messages = Queue<IncomingMessage>()
@@ -12,9 +12,9 @@ struct MessageBuffer {
         messages.append(contentsOf: arrived)
     }
 
-    /// The oldest, `limit` at most, and no more `bytes` than asked for unless the first alone has more.
+    /// Returns the oldest messages: at most `limit`, and at most `most` bytes unless the first message alone is larger.
     ///
-    /// Taking all there is copies nothing.
+    /// Taking all messages copies nothing.
     mutating func take(_ limit: Int, bytes most: Int = .max) -> [IncomingMessage] {
         guard messages.count > limit || bytes > most else { return takeAll() }
         let last = min(messages.count, limit)

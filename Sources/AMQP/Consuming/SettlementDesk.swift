@@ -1,21 +1,23 @@
 import CRabbitMQ
 import ServiceRuntime
 
-/// Tells the broker what is settled on one channel: at once where one frame speaks for many, a moment later where each
-/// message needs a frame of its own.
+/// Sends the settlements of one channel to the broker.
 ///
-/// The moment pays: while several batches are being worked on they end in any order, and a quorum queue takes single
+/// A frame that settles many messages is sent immediately; a message that needs a separate frame waits for a moment.
+///
+/// The wait reduces the number of frames: concurrent batches end in any order, and a quorum queue processes single
 /// settlements slowly, 32 at a time.
 struct SettlementDesk {
-    /// How long a settlement beyond the frontier waits for the frontier to reach it.
+    /// The time for which a settlement beyond the frontier waits for the frontier to reach it.
     private static let patience = Duration.milliseconds(50)
-    /// So many frames shortly before the end need a pause.
+    /// The number of recent frames above which the end needs a pause.
     private static let burst = 16
     private static let settlingTime = Duration.milliseconds(250)
 
     let epoch = DeliveryTag.nextEpoch()
     private let channel: UInt16
-    /// Singles do not wait when they hold so much of a prefetch that deliveries could stop.
+    /// The number of waiting singles above which they are sent without delay, because they occupy half of a prefetch
+    /// and could stop deliveries.
     private let waitingLimit: Int
     private var ledger = SettlementLedger()
     private var waitingSince: ContinuousClock.Instant?
@@ -27,18 +29,18 @@ struct SettlementDesk {
         waitingLimit = prefetch / 2
     }
 
-    /// How long until settlements that wait must go out.
+    /// The time until waiting settlements must be sent.
     var untilDue: Duration {
         waitingSince.map { max(.zero, ContinuousClock.now.duration(to: $0 + Self.patience)) } ?? .seconds(60)
     }
 
-    /// Whether nothing is unsettled.
+    /// Whether every delivery is settled.
     var isEmpty: Bool { ledger.isEmpty }
 
-    /// Notes a delivery; `false` if its number is not the next one.
+    /// Records a delivery; returns `false` if its number is not the next one.
     mutating func deliver(_ number: UInt64) -> Bool { ledger.deliver(number) }
 
-    /// Takes in what users have settled, as far as it belongs to this channel, and sends what is due.
+    /// Accepts settlements that belong to this channel, and sends the due ones.
     mutating func settle(_ work: ConsumerInbox.Work, on connection: Connection) throws(AMQPError) {
         for tag in work.acknowledged where tag.epoch == epoch { ledger.settle(tag.number, .acknowledged) }
         for tag in work.released where tag.epoch == epoch { ledger.settle(tag.number, .released) }
@@ -51,10 +53,12 @@ struct SettlementDesk {
         waitingSince = nil
     }
 
-    /// Sends what waits, and releases what nobody settled, which newer brokers count less than a lost connection.
+    /// Sends waiting settlements and releases all unsettled messages.
     ///
-    /// A quorum queue's client inside the broker keeps settlements back while 32 are under way, and forgets them with
-    /// the channel; after a burst the queue gets time to take them in.
+    /// Newer brokers count a release less than a lost connection.
+    ///
+    /// A quorum queue's client inside the broker delays settlements while 32 are in flight, and drops them with the
+    /// channel. After a burst, the queue therefore gets time to process them.
     mutating func farewell(on connection: Connection, _ waker: Waker) throws(AMQPError) {
         ledger.releaseHeld()
         try send(ledger.takeRuns(), on: connection)

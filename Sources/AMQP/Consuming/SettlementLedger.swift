@@ -1,17 +1,17 @@
 import ServiceRuntime
 
-/// Which deliveries of one channel are settled, and the fewest frames that tell the broker.
+/// Tracks the settled deliveries of one channel and computes the fewest frames that report them to the broker.
 ///
-/// Delivery numbers start at 1 and grow by one. Up to the frontier, the highest number below which all is settled, one
-/// frame speaks for a whole run (`multiple`); what is settled beyond the frontier needs a frame each, so those may wait
-/// a little for the frontier to reach them. A number is settled once: the broker closes a channel that settles one
-/// twice.
+/// Delivery numbers start at 1 and grow by one. The frontier is the highest number below which all deliveries are
+/// settled. Up to the frontier, one frame settles a whole run (`multiple`). Each settlement beyond the frontier needs a
+/// separate frame, so that these may wait briefly for the frontier to reach them. A number is settled once, because the
+/// broker closes a channel that settles a number twice.
 struct SettlementLedger {
     enum Verdict: Equatable {
         case acknowledged, released
     }
 
-    /// One frame to send: `verdict` on `number`, or on all that is still open up to it.
+    /// One frame to send: `verdict` on `number`, or on all open deliveries up to it.
     struct Order: Equatable {
         var verdict: Verdict
         var number: UInt64
@@ -23,39 +23,39 @@ struct SettlementLedger {
         case settled(Verdict)
     }
 
-    /// The number that the first of `states` belongs to: the first one not behind the frontier.
+    /// The number of the first entry of `states`, which is the first number not behind the frontier.
     private var frontier: UInt64 = 1
     private var states = Queue<State>()
     private var settledSinceLastOrders: [UInt64] = []
 
-    /// Notes a delivery; `false` if its number is not the next one, which no sound broker does.
+    /// Records a delivery; returns `false` if its number is not the next one, which violates the protocol.
     mutating func deliver(_ number: UInt64) -> Bool {
         guard number == frontier + UInt64(states.count) else { return false }
         states.append(.held)
         return true
     }
 
-    /// Settles a delivery; one that is unknown or already settled is left alone.
+    /// Settles a delivery; an unknown or already settled one is ignored.
     mutating func settle(_ number: UInt64, _ verdict: Verdict) {
         guard let index = index(of: number), states[index] == .held else { return }
         states[index] = .settled(verdict)
         settledSinceLastOrders.append(number)
     }
 
-    /// Whether all that was delivered is settled, and the broker has been told.
+    /// Whether all deliveries are settled and the settlements were sent.
     var isEmpty: Bool { states.isEmpty }
 
-    /// How many are settled beyond the frontier, and the broker has not been told.
+    /// The number of settlements beyond the frontier that were not sent.
     var waiting: Int { settledSinceLastOrders.count }
 
-    /// Releases everything that is not settled.
+    /// Releases all unsettled deliveries.
     mutating func releaseHeld() {
         for index in states.indices where states[index] == .held {
             settle(frontier + UInt64(index), .released)
         }
     }
 
-    /// The frames for what is settled up to the frontier, which moves as far as it can.
+    /// Returns the frames for settlements up to the frontier, which advances as far as possible.
     mutating func takeRuns() -> [Order] {
         guard !settledSinceLastOrders.isEmpty else { return [] }
         let runs = advanceFrontier()
@@ -63,7 +63,7 @@ struct SettlementLedger {
         return runs
     }
 
-    /// The frames for what is settled beyond the frontier, after those that `takeRuns` gave.
+    /// Returns the frames for settlements beyond the frontier, to be sent after those of `takeRuns`.
     mutating func takeSingles() -> [Order] {
         var orders: [Order] = []
         for number in settledSinceLastOrders {
@@ -75,7 +75,7 @@ struct SettlementLedger {
         return orders
     }
 
-    /// Moves past everything settled at the front; one order for each run of equal verdicts.
+    /// Advances past all settled deliveries at the front, and returns one order for each run of equal verdicts.
     private mutating func advanceFrontier() -> [Order] {
         var runs: [Order] = []
         var passed = 0

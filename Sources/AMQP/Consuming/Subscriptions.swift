@@ -1,43 +1,44 @@
 import CRabbitMQ
 import ServiceRuntime
 
-/// The subscriptions of one connection: which are in place, and when the others are tried again.
+/// The subscriptions of one connection, with the retry times of the inactive ones.
 struct Subscriptions {
-    /// A subscription that failed for another reason than an absent queue cost the others their channel, so it is tried
-    /// again rarely.
-    private static let pauseAfterRefusal = Duration.seconds(60)
-    /// A subscription that lasted this long starts over with short pauses.
-    private static let soundAfter = Duration.seconds(10)
-    /// A queue that was absent or deleted a moment ago may have a name and no leader yet (or still); RabbitMQ 3.10
-    /// answers a consumer with 541 then, which ends the connection.
+    /// The minimum pause after a failure for another reason than a missing queue.
     ///
-    /// So it is left alone for this long after it is seen.
+    /// Such a failure closes the channel of the other subscriptions, so that retries must be rare.
+    private static let pauseAfterRefusal = Duration.seconds(60)
+    /// The duration after which a subscription starts again with short pauses.
+    private static let soundAfter = Duration.seconds(10)
+    /// The time for which a queue is left alone after it is seen again.
+    ///
+    /// A queue that was missing or deleted a moment ago may have a name and no leader. RabbitMQ 3.10 then answers a
+    /// consumer with 541, which ends the connection.
     private static let ripeAfter = Duration.seconds(1)
-    /// For looking whether a queue exists, which costs the channel when it does not.
+    /// The channel for checking whether a queue exists; the broker closes it if the queue is missing.
     private static let probeChannel: UInt16 = 2
 
     private struct Entry {
-        /// What its messages are told to come from.
+        /// The queue's name in received messages and events.
         let queue: String
-        /// What the broker calls it.
+        /// The queue's name at the broker.
         let name: String
-        /// Where a queue of the connection's own is bound; nil for one that stands.
+        /// The exchange to which a private queue of the connection is bound; `nil` for a permanent queue.
         let exchange: String?
         let prefetch: UInt16
         var isActive = false
-        /// When it became active, or when it is tried again.
+        /// The time at which it became active, or the time of the next attempt.
         var due = ContinuousClock.now
         var backoff = Backoff.ofBroker
-        /// Whether it has been absent, and is to be watched before it is consumed from.
+        /// Whether the queue was missing and must be observed before it is consumed from.
         var isSuspect = false
-        /// Since when a suspect is there.
+        /// The time since which a suspect queue exists.
         var seenSince: ContinuousClock.Instant?
 
-        /// Whether a queue of the connection's own has been made and may be read from, as this connection has seen.
+        /// Whether this connection has declared the private queue and may read from it.
         var isProven = false
-        /// Whether it is left alone for as long as this connection lasts.
+        /// Whether no further attempt is made as long as this connection lasts.
         var isGivenUp = false
-        /// What the broker had against it last.
+        /// The broker's most recent reason for rejecting the queue.
         var refusal: String?
 
         var isOwn: Bool { exchange != nil }
@@ -45,13 +46,14 @@ struct Subscriptions {
     }
 
     private var entries: [Entry]
-    /// Whether all were ended on purpose: none is tried again.
+    /// Whether all subscriptions were ended on purpose, so that none is tried again.
     private var isOver = false
-    /// Whether the last failure closed the channel that the deliveries come on.
+    /// Whether the last failure closed the channel with the deliveries.
     private(set) var lostChannel = false
 
     init(_ options: ConsumerOptions) {
-        // A connection that is gone may have left its own behind for as long as the broker does not know.
+        // A lost connection may leave its private queues behind until the broker detects the loss, so each session
+        // needs different names.
         let session = String(UInt64(options.chance() * 0x1p53), radix: 36)
         entries = options.subscriptions.map { one in
             let name = one.exchange == nil ? one.queue : "\(one.queue).\(session)"
@@ -59,23 +61,25 @@ struct Subscriptions {
         }
     }
 
-    /// The smallest number of unsettled messages that stops a subscription to a queue that stands.
+    /// The smallest prefetch among subscriptions to permanent queues.
     var smallestPrefetch: Int { entries.filter { !$0.isOwn }.map { Int($0.prefetch) }.min() ?? 1 }
 
-    /// Whether all that stand are consumed from: nothing waits for good in a queue of the connection's own.
+    /// Whether all permanent queues are consumed from.
+    ///
+    /// Private queues do not count, because no message stays in them permanently.
     var isComplete: Bool { entries.allSatisfy { $0.isActive || $0.isOwn } }
 
     var hasActive: Bool { entries.contains(where: \.isActive) }
 
-    /// What the broker has against a queue of the connection's own; nil where it has nothing, or there is none.
+    /// The broker's reason for rejecting a private queue; `nil` if there is none.
     var ownRefusal: String? { entries.lazy.filter { $0.isOwn && !$0.isActive }.compactMap(\.refusal).first }
 
     func queue(_ index: Int) -> String { entries[index].queue }
 
-    /// Whether the queue is the connection's own.
+    /// Whether the queue is private to the connection.
     func isOwn(_ index: Int) -> Bool { entries[index].isOwn }
 
-    /// The first that is not in place and whose time has come.
+    /// Returns the first inactive subscription that is due.
     func nextDue() -> Int? {
         guard !isOver, !entries.allSatisfy(\.isActive) else { return nil }
         let now = ContinuousClock.now
@@ -88,8 +92,9 @@ struct Subscriptions {
         return due.map { max(.zero, ContinuousClock.now.duration(to: $0)) } ?? .seconds(60)
     }
 
-    /// Looks whether the queue exists, on a channel of its own, and consumes from it; `false` if it is to be watched
-    /// for a moment longer.
+    /// Checks on a separate channel whether the queue exists, and consumes from it.
+    ///
+    /// Returns `false` if the queue must be observed for a moment longer.
     mutating func subscribe(_ index: Int, on connection: Connection) throws(AMQPError) -> Bool {
         let entry = entries[index]
         lostChannel = false
@@ -110,10 +115,10 @@ struct Subscriptions {
         return true
     }
 
-    /// Whatever the broker may have against the queue is to cost the channel for looking.
+    /// Prepares a queue on the probe channel, so that a refusal closes only that channel.
     ///
-    /// Every right that an own queue takes is tried out here, to read from it as well: refused at consuming, it would cost
-    /// the deliveries of all the others their channel.
+    /// Every permission that a private queue needs is tested here, including the one to read from it. A refusal when
+    /// consuming would close the channel of all other deliveries.
     private mutating func prepare(_ index: Int, on connection: Connection) throws(AMQPError) {
         let entry = entries[index]
         guard let exchange = entry.exchange else {
@@ -121,13 +126,13 @@ struct Subscriptions {
             return
         }
         try connection.makeOwnQueue(entry.name, channel: Self.probeChannel)
-        // Once: later on something may wait in it.
+        // Only once: later, messages may wait in the queue.
         if !entry.isProven { try connection.purge(entry.name, channel: Self.probeChannel) }
         try connection.bind(entry.name, for: entry.queue, of: exchange, channel: Self.probeChannel)
         entries[index].isProven = true
     }
 
-    /// Whether a queue that is there has been there long enough; if not, it is looked at again later.
+    /// Whether an existing queue has existed for long enough; if not, a later check is scheduled.
     private mutating func isRipe(_ index: Int) -> Bool {
         guard entries[index].isSuspect else { return true }
         let since = entries[index].seenSince ?? .now
@@ -137,7 +142,9 @@ struct Subscriptions {
         return false
     }
 
-    /// Asks the broker to end all that are in place, without waiting for its answer; they are over for good.
+    /// Requests the end of all active subscriptions without waiting for the broker's answer.
+    ///
+    /// They are not started again.
     mutating func cancelAll(on connection: Connection) throws(AMQPError) {
         isOver = true
         for index in entries.indices where entries[index].isActive {
@@ -154,30 +161,32 @@ struct Subscriptions {
         }
     }
 
-    /// The broker ended this one; it is tried again after a pause.
+    /// Records that the broker ended a subscription, which is tried again after a pause.
     mutating func ended(_ index: Int, chance: Double) {
         if entries[index].due.duration(to: .now) >= Self.soundAfter { entries[index].backoff.reset() }
         postpone(index, entries[index].backoff.next(chance: chance))
     }
 
-    /// An attempt failed; returns the pause before the next one.
+    /// Records a failed attempt and returns the pause before the next one.
     mutating func failed(_ index: Int, _ error: AMQPError, chance: Double) -> Duration {
         let pause = entries[index].backoff.next(chance: chance)
         let longer = error.code == .notFound ? pause : max(pause, Self.pauseAfterRefusal)
         postpone(index, longer)
-        // The others are not to lose their channel to it again.
+        // The other subscriptions must not lose their channel to it again.
         entries[index].isGivenUp = entries[index].isOwn && lostChannel && error.code == .accessRefused
         return longer
     }
 
-    /// Whether this is to be told: what is refused to a queue of the connection's own stays refused, and is told once.
+    /// Whether an outcome must be reported.
+    ///
+    /// A refusal of a private queue is permanent and reported once.
     mutating func isNews(_ index: Int, _ error: AMQPError?) -> Bool {
         let isNew = error?.description != entries[index].refusal
         entries[index].refusal = error?.description
         return isNew || !entries[index].isOwn
     }
 
-    /// All are to be taken up again at once: their channel was closed by ourselves.
+    /// Schedules all subscriptions immediately, after this side closed their channel.
     mutating func restart() {
         for index in entries.indices {
             entries[index].isActive = false
@@ -185,7 +194,7 @@ struct Subscriptions {
         }
     }
 
-    /// All subscriptions ended with their channel.
+    /// Records that all subscriptions ended with their channel.
     mutating func channelClosed(chance: Double) {
         for index in entries.indices where entries[index].isActive { ended(index, chance: chance) }
     }
@@ -199,12 +208,12 @@ struct Subscriptions {
 
     // MARK: Tags
 
-    /// "0:bellhop.urgent": the index for us, the queue for operators.
+    /// Returns a tag such as "0:bellhop.urgent": the index for Bellhop, and the queue for operators.
     private func tag(_ index: Int) -> String {
         "\(index):" + String(decoding: entries[index].queue.utf8.prefix(200), as: UTF8.self)
     }
 
-    /// The index that a tag starts with.
+    /// Returns the index at the start of a tag.
     func index(ofTag tag: amqp_bytes_t) -> Int? {
         var index = 0
         for byte in UnsafeRawBufferPointer(start: tag.bytes, count: tag.len) {

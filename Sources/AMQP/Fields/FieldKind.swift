@@ -1,4 +1,4 @@
-/// The letter that names a value's type on the wire, in RabbitMQ's reading of the protocol.
+/// The letter that identifies a value's type on the wire, as RabbitMQ interprets the protocol.
 enum FieldKind: UInt8 {
     case boolean = 0x74  // t
     case int8 = 0x62  // b

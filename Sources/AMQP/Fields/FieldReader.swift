@@ -1,14 +1,16 @@
 import CRabbitMQ
 
-/// Turns librabbitmq's tables into values, with a bound on depth and number: a header of 128 KiB can hold a hundred
-/// thousand values or twenty thousand levels, and every consumer of the queue would have to pay for them.
+/// Converts librabbitmq's tables into values, with limits on depth and number.
 ///
-/// What the broker writes is read whatever else there is, with a bound of its own: it sorts a table when it adds to it, so
-/// that a producer could otherwise put as many values in front of it as are read at all.
+/// Without the limits, a header of 128 KiB could contain a hundred thousand values or twenty thousand levels, at the
+/// cost of every consumer of the queue.
+///
+/// The broker's headers are always read and have a separate limit. The broker sorts a table when it adds to it, so that
+/// a producer could otherwise place enough values before these headers to exhaust the limit.
 struct FieldReader {
     static let depthLimit = 16
     static let valueLimit = 4096
-    /// How many values of one header of the broker are read.
+    /// The number of values that are read of one header of the broker.
     static let brokerValueLimit = 256
 
     private var remaining: Int
@@ -34,7 +36,9 @@ struct FieldReader {
         return FieldTable(read)
     }
 
-    /// Of several headers of one such name the first is the broker's.
+    /// The names of the broker's headers.
+    ///
+    /// If a name occurs several times, the first header is the broker's.
     private static let brokerHeaders = ["x-death", "x-delivery-count", "x-acquired-count"]
 
     private mutating func read(_ table: amqp_table_t, depth: Int) -> FieldTable {
@@ -65,7 +69,7 @@ struct FieldReader {
         return read
     }
 
-    /// `nil` once the message has used up its values.
+    /// Returns the next value, or `nil` after the message's limit of values is reached.
     private mutating func next(_ field: amqp_field_value_t, depth: Int) -> FieldValue? {
         guard remaining > 0 else { return nil }
         remaining -= 1
@@ -102,7 +106,7 @@ struct FieldReader {
 }
 
 extension String {
-    /// Whether these are the bytes of its UTF-8.
+    /// Whether `bytes` are the UTF-8 of this string.
     fileprivate func names(_ bytes: amqp_bytes_t) -> Bool {
         utf8.count == bytes.len && UnsafeRawBufferPointer(start: bytes.bytes, count: bytes.len).elementsEqual(utf8)
     }

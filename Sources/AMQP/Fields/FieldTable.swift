@@ -1,6 +1,6 @@
-/// A table of named values in the order in which they travel: the headers of a message, the arguments of a queue.
+/// A table of named values in wire order: the headers of a message, or the arguments of a queue.
 ///
-/// A name may occur twice (the protocol lets it); the subscript sees the first.
+/// A name may occur twice, as the protocol allows; the subscript uses the first entry.
 package struct FieldTable: Sendable, Equatable {
     package struct Entry: Sendable, Equatable {
         package let name: String
@@ -20,17 +20,17 @@ package struct FieldTable: Sendable, Equatable {
 
     package var isEmpty: Bool { entries.isEmpty }
 
-    /// Whether reading gave up at one of its own values: then there may be names that do not stand here.
+    /// Whether reading stopped at one of the table's values, so that names may be missing.
     package var isCut: Bool {
         entries.contains { entry in
             if case .omitted = entry.value { true } else { false }
         }
     }
 
-    /// How many values of one message's headers are read, nested ones included.
+    /// The number of values that are read of one message's headers, including nested ones.
     package static let readableValues = FieldReader.valueLimit
 
-    /// The table without the entries with which it would hold more values than these, nested ones included.
+    /// Returns the table without the entries that would exceed `limit` values, including nested ones.
     package func prefix(ofValues limit: Int) -> FieldTable {
         var room = limit
         return FieldTable(
@@ -45,7 +45,7 @@ package struct FieldTable: Sendable, Equatable {
 
     /// The first value of that name.
     ///
-    /// Setting replaces it at its place, or appends; setting `nil` removes all of the name.
+    /// Setting replaces the entry in its position or appends one; setting `nil` removes all entries of the name.
     package subscript(name: String) -> FieldValue? {
         get { entries.first { $0.name == name }?.value }
         set {
@@ -56,7 +56,7 @@ package struct FieldTable: Sendable, Equatable {
         }
     }
 
-    /// The table without the names that `isUnwanted` picks.
+    /// Returns the table without the names that match `isUnwanted`.
     package func removing(where isUnwanted: (String) -> Bool) -> FieldTable {
         FieldTable(entries.filter { !isUnwanted($0.name) })
     }

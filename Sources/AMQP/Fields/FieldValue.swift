@@ -1,4 +1,4 @@
-/// A value in a header table, with the type that travels: reading and writing again gives the same bytes.
+/// A value in a header table with its wire type, so that reading and writing again gives the same bytes.
 package indirect enum FieldValue: Sendable, Equatable {
     case boolean(Bool)
     case int8(Int8)
@@ -13,7 +13,9 @@ package indirect enum FieldValue: Sendable, Equatable {
     case double(Double)
     /// `value` times ten to the power of minus `scale`.
     case decimal(scale: UInt8, value: UInt32)
-    /// Text; bytes that are not UTF-8 survive as described at `String.init(wire:)`.
+    /// Text.
+    ///
+    /// Bytes that are not UTF-8 are preserved as described at `String.init(wire:)`.
     case string(String)
     case bytes([UInt8])
     /// Seconds since 1970.
@@ -21,10 +23,12 @@ package indirect enum FieldValue: Sendable, Equatable {
     case array([FieldValue])
     case table(FieldTable)
     case void
-    /// Stands where reading gave up: nested deeper than 16, or beyond 4,096 values in one message. Written as void.
+    /// A value that was not read, because it is nested deeper than 16 levels or follows 4,096 values of the message.
+    ///
+    /// It is written as void.
     case omitted
 
-    /// As reading counts them: the value, and all that are inside it.
+    /// The number of values as reading counts them: the value itself and all nested ones.
     var valueCount: Int {
         switch self {
         case .array(let values): values.reduce(1) { $0 + $1.valueCount }
@@ -39,7 +43,7 @@ package indirect enum FieldValue: Sendable, Equatable {
         return text
     }
 
-    /// The value of any integer type, clamped to what `Int` holds; `nil` for everything else.
+    /// The value of any integer type, clamped to the range of `Int`; `nil` for other types.
     package var integer: Int? {
         switch self {
         case .int8(let value): Int(value)

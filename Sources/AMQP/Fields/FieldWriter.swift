@@ -1,17 +1,19 @@
 import CRabbitMQ
 
-/// Turns values into librabbitmq's tables, inside an arena.
+/// Converts values into librabbitmq's tables, inside an arena.
 struct FieldWriter {
     let arena: WireArena
 
-    /// How many bytes what has been written so far takes on the wire.
+    /// The wire size in bytes of everything written so far.
     private(set) var size = 0
 
     init(_ arena: WireArena) {
         self.arena = arena
     }
 
-    /// Throws where a name is longer than 255 bytes, or the nesting deeper than what reading would take back.
+    /// Writes a table.
+    ///
+    /// Throws if a name is longer than 255 bytes, or if the nesting is deeper than reading allows.
     mutating func table(_ table: FieldTable) throws(AMQPError) -> amqp_table_t {
         try write(table, depth: 1)
     }
@@ -71,7 +73,7 @@ extension amqp_field_value_t {
         value.bytes = bytes
     }
 
-    /// Sets a value without parts and returns its size on the wire, the letter of its kind not counted.
+    /// Sets a value without parts and returns its wire size, excluding the letter of its kind.
     fileprivate mutating func set(scalar: FieldValue) -> Int {
         let (kind, size) = scalar.scalarLayout
         self.kind = kind.rawValue
@@ -95,7 +97,7 @@ extension amqp_field_value_t {
 }
 
 extension FieldValue {
-    /// The kind of a value without parts, and its size on the wire.
+    /// The kind and the wire size of a value without parts.
     fileprivate var scalarLayout: (FieldKind, size: Int) {
         switch self {
         case .boolean: (.boolean, 1)

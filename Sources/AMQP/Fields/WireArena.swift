@@ -1,9 +1,11 @@
 import CRabbitMQ
 
-/// Memory for what one call hands to librabbitmq: strings and tables are copied in, and all of it is recycled at once.
+/// Memory for the arguments of one call to librabbitmq.
 ///
-/// What it hands out is valid until `recycle()`. Confined to one thread, like the connection it serves. It also keeps
-/// the protocol's limits, since librabbitmq writes a length modulo 256 and then all of the bytes.
+/// Strings and tables are copied into it, and all of it is recycled together.
+///
+/// Its pointers are valid until `recycle()`. Confined to one thread, like the connection that it serves. It also
+/// enforces the protocol's limits, because librabbitmq writes a length modulo 256 and then all of the bytes.
 final class WireArena {
     private let pool: UnsafeMutablePointer<amqp_pool_t>
 
@@ -21,7 +23,7 @@ final class WireArena {
         recycle_amqp_pool(pool)
     }
 
-    /// Text of at most 255 bytes: names, keys and the properties of a message.
+    /// Copies text of at most 255 bytes: names, keys and the properties of a message.
     func short(_ text: String, _ what: @autoclosure () -> String) throws(AMQPError) -> amqp_bytes_t {
         let bytes = try long(text)
         guard bytes.len <= 255 else {
@@ -40,7 +42,7 @@ final class WireArena {
         return copy
     }
 
-    /// Room for `count` elements, or `nil` for none.
+    /// Allocates memory for `count` elements, or returns `nil` if `count` is 0.
     func array<Element>(of _: Element.Type, count: Int) throws(AMQPError) -> UnsafeMutablePointer<Element>? {
         guard count > 0 else { return nil }
         guard let room = amqp_pool_alloc(pool, count * MemoryLayout<Element>.stride) else { throw Self.outOfMemory }

@@ -1,11 +1,13 @@
-/// Text as it travels: AMQP says UTF-8, but nobody checks, and what a producer sent must come out of a dead letter as
-/// it went in.
+/// Conversion between text and its bytes on the wire.
 ///
-/// So a byte `b` that is not part of valid UTF-8 becomes the private code point U+10FF00 + b, and that code point is
-/// written back as the one byte. Valid UTF-8 that spells one of those 128 code points is treated as invalid, byte for
-/// byte, which keeps the mapping exact in both directions.
+/// AMQP requires UTF-8, but the broker does not check it, and a dead letter must preserve the bytes that a producer
+/// sent.
+///
+/// A byte `b` that is not part of valid UTF-8 becomes the private code point U+10FF00 + b, and that code point is
+/// written back as the one byte. Valid UTF-8 of one of those 128 code points is treated as invalid, byte for byte,
+/// which keeps the mapping exact in both directions.
 extension String {
-    /// Reads any bytes; valid UTF-8 is taken as it is.
+    /// Reads any bytes; valid UTF-8 is read unchanged.
     init(wire bytes: UnsafeRawBufferPointer) {
         if bytes.allSatisfy({ $0 < 0x80 }) {
             self = String(decoding: bytes, as: UTF8.self)
@@ -16,7 +18,7 @@ extension String {
         }
     }
 
-    /// Calls `body` with the bytes that travel.
+    /// Calls `body` with the bytes for the wire.
     func withWireBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         if utf8.contains(WireEscape.lead) {
             return WireEscape.unescaped(self).withUnsafeBytes(body)
@@ -27,7 +29,7 @@ extension String {
 }
 
 private enum WireEscape {
-    /// The first byte of every code point from U+100000 on, hence of all that need a closer look.
+    /// The first byte of every code point from U+100000 on, and therefore of all code points that may need conversion.
     static let lead: UInt8 = 0xf4
     static let base: UInt32 = 0x10ff00
     static let range: ClosedRange<UInt32> = 0x10ff80...0x10ffff

@@ -1,15 +1,16 @@
 package import Cryptography
 
-/// How large a body may be to travel whole.
+/// Size limits for bodies.
 package enum BodyLimits {
-    /// What RabbitMQ 4 takes unless it is told otherwise (3.x takes 128 MiB): a larger one could not be published again.
+    /// The default limit of RabbitMQ 4 (3.x: 128 MiB), above which a body could not be published again.
     package static let whole = 16 << 20
-    /// What is kept of one that is larger.
+    /// The number of bytes that are kept of a larger body.
     package static let kept = 256 << 10
 }
 
-/// What is known of a body of which only the beginning is left: its size, and the digest of all of it, by which whoever
-/// has the original can tell that it is this one.
+/// Facts about a body of which only the beginning was kept: its size and the digest of the whole body.
+///
+/// The digest identifies the original.
 package struct BodyCut: Sendable, Equatable {
     package let bytes: Int
     package let sha256: Digest
@@ -19,13 +20,13 @@ package struct BodyCut: Sendable, Equatable {
         self.sha256 = sha256
     }
 
-    /// Of a body that is at hand.
+    /// Describes a complete body.
     package init(of body: [UInt8]) {
         self.init(bytes: body.count, sha256: SHA256.digest(of: body))
     }
 }
 
-/// Reads past a body that is too large to be kept: its beginning stays, the rest is counted and hashed as it goes by.
+/// Reads a body that is too large to be kept: it keeps the beginning, and counts and hashes the rest.
 struct BodySkim {
     private let digest = SHA256Stream()
     private let kept: Int

@@ -1,30 +1,36 @@
-/// What happens to a connection over its life, for logs and metrics; its work goes on by itself.
+/// An event in the lifecycle of a connection, for logs and metrics.
+///
+/// No reaction is required.
 package enum ConnectionEvent: Sendable, Equatable {
     case connected(host: String)
-    /// The connection is lost or could not be made; the next attempt starts after `retryIn`, or never (`nil`) where the
-    /// owner is being closed.
+    /// The connection is lost or could not be made.
+    ///
+    /// The next attempt starts after `retryIn`, or never (`nil`) if the owner is being closed.
     case disconnected(AMQPError, retryIn: Duration?)
-    /// The broker has an alarm (memory, disk) and takes no messages; published ones wait.
+    /// The broker has an alarm (memory or disk) and accepts no messages; published messages wait.
     case blocked(reason: String)
     case unblocked
-    /// Messages of this queue are coming in.
+    /// Messages of this queue are being received.
     case subscribed(queue: String)
-    /// The subscription was taken up anew, since nothing had come for long.
+    /// The subscription was renewed after a long time without messages.
     case renewed(queue: String)
-    /// The broker ended a subscription, for a deleted queue mostly; it is tried again with growing pauses.
+    /// The broker ended a subscription, usually because the queue was deleted.
+    ///
+    /// It is tried again with growing pauses.
     case consumerCancelled(queue: String)
     /// A queue cannot be subscribed to; it is tried again after `retryIn`.
     case subscriptionFailed(queue: String, AMQPError, retryIn: Duration)
-    /// A message of this queue has headers that librabbitmq cannot read (nested deeper than 100 from 0.14 on). It was
-    /// rejected, to the queue's dead-letter exchange if there is one, since it would end every connection that meets
-    /// it; this connection ends, too.
+    /// A message of this queue has headers that librabbitmq cannot read (nested deeper than 100 levels, from 0.14 on).
+    ///
+    /// It would end each connection that receives it, so it was rejected, to the queue's dead-letter exchange if there
+    /// is one. This connection ends, too.
     case unreadable(queue: String)
-    /// The broker closed the channel; a new one takes its place on the same connection.
+    /// The broker closed the channel; a new one replaces it on the same connection.
     case channelClosed(AMQPError)
 }
 
 extension ConnectionEvent: CustomStringConvertible {
-    /// In words, for the log.
+    /// The text for the log.
     package var description: String {
         switch self {
         case .connected(let host): "connected to \(host)"
@@ -44,7 +50,7 @@ extension ConnectionEvent: CustomStringConvertible {
 }
 
 extension Duration {
-    /// `350 ms`, `1.4 s`.
+    /// The duration as `350 ms` or `1.4 s`.
     fileprivate var inWords: String {
         let milliseconds = components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
         guard milliseconds >= 1000 else { return "\(milliseconds) ms" }

@@ -1,20 +1,22 @@
 import Synchronization
 
-/// Names one delivery, for settling it.
+/// Identifies one delivery, for its settlement.
 ///
-/// It remembers the channel it belongs to: numbers start again at 1 on every channel, so a tag that outlived its
-/// connection would settle somebody else's message. Such a tag is silently dropped; the broker redelivers the message.
+/// It contains the channel's epoch, because numbers start again at 1 on every channel. Without it, a tag of a lost
+/// connection would settle another message. Such a tag is ignored silently, and the broker redelivers the message.
 package struct DeliveryTag: Sendable, Hashable {
-    /// Unique in the process, so that another consumer's tag is foreign too.
+    /// A number that is unique in the process, so that another consumer's tags are rejected too.
     let epoch: UInt64
     let number: UInt64
 
     private static let latestEpoch = Atomic<UInt64>(0)
 
-    /// Whether nothing came between the two: what was delivered before a connection was lost is delivered again after.
+    /// Whether both deliveries came on the same channel.
+    ///
+    /// Messages that were delivered before a connection was lost are delivered again afterwards.
     package func isOfSameConnection(as other: DeliveryTag) -> Bool { epoch == other.epoch }
 
-    /// Whether the connection of this one was lost before that of the other one was opened.
+    /// Whether this delivery's connection was lost before the other one's was opened.
     package func isOfEarlierConnection(than other: DeliveryTag) -> Bool { epoch < other.epoch }
 
     static func nextEpoch() -> UInt64 {

@@ -1,11 +1,11 @@
-/// A message as it came from a queue, to be settled by its tag.
+/// A message as received from a queue, to be settled by its tag.
 ///
-/// Copies share one immutable object, so that passing a batch along costs one reference count a message.
+/// Copies share one immutable object, so that passing a batch costs one reference count per message.
 package struct IncomingMessage: Sendable {
-    /// The queue it was taken from.
+    /// The queue from which it was taken.
     package let queue: String
     package let tag: DeliveryTag
-    /// Whether it has been handed out before; it may then have been processed already.
+    /// Whether the broker has delivered it before, so that it may have been processed already.
     package let redelivered: Bool
     private let content: Content
 
@@ -41,7 +41,7 @@ package struct IncomingMessage: Sendable {
         content = message.content
     }
 
-    /// The same message, as if the broker had delivered it once more: a part of it may have been processed.
+    /// The same message, marked as redelivered, because a part of it may have been processed.
     package var deliveredAgain: IncomingMessage { IncomingMessage(handingOutAgain: self) }
 
     private init(_ message: IncomingMessage, saying other: ReceivedMessage) {
@@ -51,7 +51,7 @@ package struct IncomingMessage: Sendable {
         content = Content(other, cost: other.body.count)
     }
 
-    /// What part of this message would be, had it come alone: of the same delivery, with another body.
+    /// Returns a part of this message as a separate message: the same delivery with another body.
     package func part(_ body: [UInt8], by exchange: String, _ routingKey: String) -> IncomingMessage {
         let properties = MessageProperties(contentType: "application/json")
         let other = ReceivedMessage(exchange: exchange, routingKey: routingKey, properties: properties, body: body)
@@ -61,23 +61,23 @@ package struct IncomingMessage: Sendable {
     package var exchange: String { content.exchange }
     package var routingKey: String { content.routingKey }
     package var properties: MessageProperties { content.properties }
-    /// When it was published, in seconds since 1970, as far as its publisher says.
+    /// The time of publication in seconds since 1970, if the publisher set it.
     package var publishedAt: UInt64? { content.properties.timestamp }
-    /// Only its beginning where it was `cut`.
+    /// The body, or only its beginning if it was `cut`.
     package var body: [UInt8] { content.body }
-    /// What the body was before it was cut; nil for one that is whole.
+    /// The size and digest of the body before it was cut; `nil` for a complete body.
     package var cut: BodyCut? { content.cut }
 
-    /// The bytes of its header and body, for what counts towards a limit of memory.
+    /// The bytes of its header and body, which count towards memory limits.
     package var cost: Int { content.cost }
 
-    /// How often it was returned to its queue, by the broker's own count.
+    /// The number of times that it was returned to its queue, as counted by the broker.
     ///
-    /// The header alone says nothing, since a producer can write it too; where a quorum queue says that a message is
-    /// redelivered, it has put its own count in the place of whatever was there.
+    /// The header alone is not reliable, since a producer can write it too. If a quorum queue marks a message as
+    /// redelivered, it has replaced any such header with its count.
     package var deliveryCount: Int { redelivered ? claimedDeliveryCount : 0 }
 
-    /// What `x-delivery-count` says, whoever wrote it; 0 where that is nothing sensible.
+    /// The value of `x-delivery-count`, from the broker or a producer; 0 if it is missing, negative or not an integer.
     private var claimedDeliveryCount: Int {
         max(0, properties.headers["x-delivery-count"]?.integer ?? 0)
     }

@@ -1,32 +1,32 @@
 import CRabbitMQ
 
-/// A message with its header and all of its body.
+/// A message with its header and its whole body.
 struct ReceivedMessage {
     var exchange: String
     var routingKey: String
     var properties: MessageProperties
     var body: [UInt8]
-    /// What the body was, where only its beginning was kept.
+    /// The original size and digest, if only the beginning of the body was kept.
     var cut: BodyCut?
 }
 
-/// A message that came to a consumer, or was fetched.
+/// A message that was delivered to a consumer or fetched.
 struct Delivery {
-    /// Which subscription it came for; 0 for a fetched message.
+    /// The index of its subscription; 0 for a fetched message.
     var subscription: Int
     var number: UInt64
     var redelivered: Bool
     var message: ReceivedMessage
-    /// What it takes of memory, roughly: the bytes of its header and its body.
+    /// Its approximate size in memory: the bytes of its header and body.
     var cost: Int
 }
 
-/// Puts together the frames of one content: a method that announces it, a header, and as many body frames as it takes.
+/// Assembles the frames of one content: a method that announces it, a header and any number of body frames.
 ///
-/// librabbitmq's own `amqp_read_message` is not used: it waits without limit, drops frames of other channels, fails on
-/// an empty header name, and copies everything twice.
+/// librabbitmq's `amqp_read_message` is not used: it waits without limit, drops frames of other channels, fails on an
+/// empty header name and copies everything twice.
 struct MessageAssembler {
-    /// What the content belongs to.
+    /// The method that announced the content.
     enum Purpose {
         case delivery(subscription: Int, number: UInt64, redelivered: Bool)
         case returned(reason: String)
@@ -43,11 +43,11 @@ struct MessageAssembler {
     private var headerSize = 0
     private var missing: UInt64 = 0
     private var texts = RepeatedTexts()
-    /// Larger bodies are skimmed.
+    /// The size above which only the beginning of a body is kept.
     private let whole: Int
     private var skim: BodySkim?
 
-    /// Of bodies larger than `whole` only the beginning is kept.
+    /// Creates an assembler that keeps only the beginning of bodies larger than `whole`.
     init(whole: Int = .max) {
         self.whole = whole
     }
@@ -55,7 +55,7 @@ struct MessageAssembler {
     /// Whether a content has begun and is not complete.
     var isExpectingFrames: Bool { purpose != nil }
 
-    /// The delivery whose header is the next thing to come.
+    /// The delivery whose header is expected next.
     var deliveryWithoutHeader: (subscription: Int, number: UInt64)? {
         guard !hasHeader, case .delivery(let subscription, let number, _) = purpose else { return nil }
         return (subscription, number)
@@ -71,7 +71,7 @@ struct MessageAssembler {
         skim = nil
     }
 
-    /// Takes a header frame; the content is complete if it has no body.
+    /// Processes a header frame; the content is complete if it has no body.
     mutating func header(_ frame: amqp_frame_t) throws(AMQPError) -> Content? {
         let properties = frame.payload.properties
         guard purpose != nil, !hasHeader, Int32(properties.class_id) == AMQP_BASIC_CLASS,
@@ -86,12 +86,12 @@ struct MessageAssembler {
         missing = properties.body_size
         guard missing > 0 else { return finish() }
         if missing > UInt64(clamping: whole) { skim = BodySkim(keeping: min(BodyLimits.kept, whole)) }
-        // A size is a claim: room for more than this is made as the bytes arrive.
+        // The size is only the sender's claim: memory beyond this is allocated as the bytes arrive.
         message.body.reserveCapacity(Int(min(missing, 1 << 20)))
         return nil
     }
 
-    /// Takes a body frame; the content is complete with the last one.
+    /// Processes a body frame; the content is complete with the last one.
     mutating func body(_ fragment: amqp_bytes_t) throws(AMQPError) -> Content? {
         guard purpose != nil, hasHeader, UInt64(fragment.len) <= missing else { throw Self.outOfPlace("a body frame") }
         let bytes = UnsafeRawBufferPointer(start: fragment.bytes, count: fragment.len)

@@ -1,6 +1,8 @@
 /// A message to publish.
 package struct OutgoingMessage: Sendable, Equatable {
-    /// The empty name is the default exchange, where a routing key is the name of a queue.
+    /// The exchange.
+    ///
+    /// The empty name is the default exchange, for which a routing key is the name of a queue.
     package let exchange: String
     package let routingKey: String
     package let properties: MessageProperties

@@ -1,7 +1,9 @@
 import CRabbitMQ
 
 extension MessageProperties {
-    /// Reads what librabbitmq decoded; `texts` saves the copies of values that repeat from message to message.
+    /// Reads the decoded properties of librabbitmq.
+    ///
+    /// `texts` avoids copies of values that repeat from message to message.
     init(_ raw: amqp_basic_properties_t, _ texts: inout RepeatedTexts) {
         let flags = raw._flags
         func has(_ flag: Int32) -> Bool { flags & amqp_flags_t(flag) != 0 }
@@ -22,10 +24,10 @@ extension MessageProperties {
         clusterID = has(AMQP_BASIC_CLUSTER_ID_FLAG) ? String(raw.cluster_id) : nil
     }
 
-    /// Writes into `arena`, and says how many bytes of a header frame the result takes (at most).
+    /// Writes the properties into `arena`, and returns their maximum size in a header frame in bytes.
     func written(in arena: WireArena) throws(AMQPError) -> (raw: amqp_basic_properties_t, size: Int) {
         var raw = amqp_basic_properties_t()
-        // Flags, one byte each of delivery mode and priority, eight of the timestamp.
+        // Flags, one byte each for delivery mode and priority, eight for the timestamp.
         var size = 12
         func set(_ flag: Int32) { raw._flags |= amqp_flags_t(flag) }
         func text(_ value: String?, _ flag: Int32, _ name: String) throws(AMQPError) -> amqp_bytes_t {
@@ -64,7 +66,8 @@ extension MessageProperties {
         return (raw, size + writer.size)
     }
 
-    /// The broker closes the channel (406) over an expiration that is not a number of milliseconds.
+    /// Returns the expiration if it is a number of milliseconds; for any other text, the broker closes the channel
+    /// (406).
     private func checkedExpiration() throws(AMQPError) -> String? {
         guard let expiration else { return nil }
         let isNumber = !expiration.isEmpty && expiration.utf8.allSatisfy { (0x30...0x39).contains($0) }
@@ -75,8 +78,9 @@ extension MessageProperties {
     }
 }
 
-/// The last text seen at each place where messages of one queue tend to say the same: comparing bytes is cheaper than
-/// allocating the string again.
+/// The latest text of each field that tends to repeat among the messages of one queue.
+///
+/// Comparing bytes is cheaper than allocating the string again.
 struct RepeatedTexts {
     struct Place {
         private var latest = ""

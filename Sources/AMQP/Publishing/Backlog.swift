@@ -1,11 +1,11 @@
 import ServiceRuntime
 
-/// What has been submitted and not been sent, oldest first.
+/// The messages that were submitted and not sent, oldest first.
 ///
 /// Confined to the publisher's thread.
 struct Backlog {
     private var batches = Queue<PublishBatch>()
-    /// The next message of the first batch.
+    /// The index of the next message of the first batch.
     private var next = 0
     private var latestProgress = ContinuousClock.now
 
@@ -24,12 +24,12 @@ struct Backlog {
         return ticket
     }
 
-    /// Notes that messages are moving: what waits its turn behind them is not overdue.
+    /// Records that messages are being sent or confirmed, so that those waiting behind them are not overdue.
     mutating func progressed() {
         latestProgress = .now
     }
 
-    /// Gives up what has waited longer than `timeout` while nothing moved.
+    /// Gives up messages that waited longer than `timeout` without progress.
     mutating func expire(_ timeout: Duration, at now: ContinuousClock.Instant, _ reason: String) {
         guard latestProgress.duration(to: now) > timeout else { return }
         while let batch = batches.first, batch.since.duration(to: now) > timeout { refuseFirst(batch, reason) }

@@ -1,8 +1,8 @@
 import ServiceRuntime
 
-/// The messages of one channel that have been sent and not been confirmed, by their numbers.
+/// The messages of one channel that were sent and not confirmed, by their numbers.
 ///
-/// The broker numbers what it receives on a channel 1, 2, 3, … after confirms were switched on, and answers each number
+/// After confirms are switched on, the broker numbers the messages of a channel 1, 2, 3, …. It answers each number
 /// once, alone or together with all before it.
 struct ConfirmWindow<Item> {
     private struct Entry {
@@ -14,11 +14,11 @@ struct ConfirmWindow<Item> {
     /// An answered message, with the broker's reason if it had been returned before.
     typealias Answered = (item: Item, returned: String?)
 
-    /// The number that the first of `entries` belongs to.
+    /// The number of the first entry of `entries`.
     private var first: UInt64 = 1
     private var entries = Queue<Entry>()
 
-    /// How many are open.
+    /// The number of open messages.
     private(set) var count = 0
 
     mutating func add(_ item: Item, at now: ContinuousClock.Instant) {
@@ -26,9 +26,11 @@ struct ConfirmWindow<Item> {
         count += 1
     }
 
-    /// What an answer for `number` closes; with `multiple` all open ones up to it, where 0 means all.
+    /// Closes and returns the messages of an answer for `number`.
     ///
-    /// `nil` for a number that was never given.
+    /// With `multiple` these are all open ones up to it, and 0 means all.
+    ///
+    /// Returns `nil` for a number that was never assigned.
     mutating func answer(_ number: UInt64, multiple: Bool) -> [Answered]? {
         let end = first + UInt64(entries.count)
         guard number < end else { return nil }
@@ -42,20 +44,20 @@ struct ConfirmWindow<Item> {
         return take(index...index)
     }
 
-    /// Notes that the broker returned the oldest open message that `matches` and had not been returned.
+    /// Records that the broker returned the oldest open message that `matches` and was not returned before.
     mutating func markReturned(_ reason: String, where matches: (Item) -> Bool) {
         let index = entries.indices.first { entries[$0].returned == nil && entries[$0].item.map(matches) == true }
         if let index { entries[index].returned = reason }
     }
 
-    /// Closes and returns what was sent more than `timeout` ago; a late answer for it is ignored.
+    /// Closes and returns the messages that were sent more than `timeout` ago; a late answer for them is ignored.
     mutating func expire(_ timeout: Duration, at now: ContinuousClock.Instant) -> [Answered] {
         var expired: [Answered] = []
         while let oldest = entries.first, oldest.sent.duration(to: now) > timeout { expired += take(0...0) }
         return expired
     }
 
-    /// Closes and returns all that are open.
+    /// Closes and returns all open messages.
     mutating func takeAll() -> [Answered] {
         entries.isEmpty ? [] : take(0...entries.count - 1)
     }

@@ -15,7 +15,9 @@ final class PublishBatch {
         outcomes.begin(submission.answer)
     }
 
-    /// Notes an outcome; the first one counts, and the last missing one answers the call.
+    /// Records an outcome.
+    ///
+    /// The first one counts; the last missing one answers the call.
     func resolve(_ index: Int, _ outcome: PublishOutcome) {
         outcomes.settle(index, outcome)
     }

@@ -1,11 +1,10 @@
 import ServiceRuntime
 import Synchronization
 
-/// Publishes messages and tells for each what became of it, over one connection with one channel, on a thread of its
-/// own.
+/// Publishes messages and returns the outcome of each, over one connection with one channel, on a dedicated thread.
 ///
-/// Every message is sent mandatory and with confirms, in the order of the calls. It connects and reconnects by itself
-/// until it is closed; it never sends a message twice.
+/// Every message is sent mandatory and with confirms, in the order of the calls. The publisher connects and reconnects
+/// automatically until it is closed. It never sends a message twice.
 package final class Publisher: Sendable {
     private let options: PublisherOptions
     private let outbox: PublisherOutbox
@@ -20,7 +19,7 @@ package final class Publisher: Sendable {
         outbox.close()
     }
 
-    /// Starts the thread; a second call does nothing.
+    /// Starts the thread; a second call has no effect.
     package func start() {
         guard !isStarted.exchange(true, ordering: .relaxed), outbox.open() else { return }
         let watchdog = Watchdog(limit: max(options.timeout, .seconds(20)))
@@ -31,8 +30,8 @@ package final class Publisher: Sendable {
 
     /// Publishes the messages and returns one outcome for each, in their order, when the last one is known.
     ///
-    /// Every message has its outcome within about twice `timeout`, counted from when others before it stopped moving.
-    /// Cancelling the task changes nothing: what has been sent cannot be called back.
+    /// Every message has its outcome within about twice `timeout`, counted from the last progress of earlier messages.
+    /// Cancelling the task has no effect, because sent messages cannot be recalled.
     package func publish(_ messages: [OutgoingMessage]) async -> [PublishOutcome] {
         guard !messages.isEmpty else { return [] }
         return await withCheckedContinuation { answer in
@@ -40,7 +39,7 @@ package final class Publisher: Sendable {
         }
     }
 
-    /// Publishes the messages for a caller that waits no longer than `patience`, or until its task is cancelled.
+    /// Publishes the messages for a caller that waits at most `patience`, or until its task is cancelled.
     ///
     /// A message without an outcome by then is `unknown`: it may still be sent and confirmed.
     package func publish(_ messages: [OutgoingMessage], within patience: Duration) async -> [PublishOutcome] {
@@ -55,10 +54,11 @@ package final class Publisher: Sendable {
         return messages.map { _ in .unknown("not confirmed within \(patience)") }
     }
 
-    /// Waits a moment for outstanding confirms, closes the connection and ends the thread; returns after eight seconds
-    /// at most.
+    /// Waits briefly for outstanding confirms, closes the connection and ends the thread.
     ///
-    /// What has not been sent by then is not sent.
+    /// Returns after at most eight seconds.
+    ///
+    /// Messages that were not sent by then are not sent.
     package func close() async {
         outbox.close()
         guard isStarted.load(ordering: .relaxed) else { return }
@@ -68,6 +68,6 @@ package final class Publisher: Sendable {
     /// Whether a connection is up and ready for messages.
     package var isConnected: Bool { outbox.isConnected }
 
-    /// Whether the broker has an alarm and takes no messages at the moment.
+    /// Whether the broker currently has an alarm and accepts no messages.
     package var isBlocked: Bool { outbox.isBlocked }
 }

@@ -1,4 +1,5 @@
-/// The life of a publisher's thread: connect, publish until the connection fails, pause, again; until it is closed.
+/// The loop of a publisher's thread: it connects, publishes until the connection fails, pauses and repeats, until the
+/// publisher is closed.
 ///
 /// Confined to that thread.
 struct PublisherLoop {
@@ -31,7 +32,7 @@ struct PublisherLoop {
             let connection = try Connection(to: options.broker, host, name: options.name, .publishing)
             options.events.post(.connected(host: host.description))
             var session = PublisherSession(connection, options, outbox, backlog)
-            // The session's work is put back whether it ends well or not.
+            // The session's remaining work is kept, whether the session ends normally or with an error.
             defer { backlog = session.backlog }
             try watchdog.guarding(connection.descriptor) { () throws(AMQPError) in
                 try session.run(watchdog) {
@@ -48,8 +49,9 @@ struct PublisherLoop {
         outbox.setConnected(false)
     }
 
-    /// Waits, while messages that find no connection in time are given up; ends early for a close, and when another
-    /// connection of the process is back.
+    /// Waits, and gives up messages that find no connection in time.
+    ///
+    /// The pause ends early for a close, and if another connection of the process returns.
     private mutating func rest(_ duration: Duration, _ error: AMQPError) {
         let rest = Rest(duration, options.presence, at: .now)
         options.presence.rest(outbox.waker)

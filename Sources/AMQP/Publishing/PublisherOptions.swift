@@ -1,22 +1,26 @@
-/// How a publisher works.
+/// The settings of a publisher.
 package struct PublisherOptions: Sendable {
     package let broker: BrokerAddress
-    /// What operators see in the broker's list of connections.
+    /// The name that operators see in the broker's list of connections.
     package let name: String
-    /// How many messages may be sent and not yet confirmed.
+    /// The maximum number of messages that are sent and not confirmed.
     package let window: Int
-    /// How long a message may wait to be sent while nothing moves, and again how long for its confirm.
+    /// The time for which a message may wait to be sent without progress, and again the time limit for its confirm.
     package let timeout: Duration
-    /// Larger bodies are not sent: the broker would close the channel.
+    /// The maximum size of a body in bytes.
+    ///
+    /// Larger bodies are not sent, because the broker would close the channel.
     package let bodyLimit: Int
-    /// What the connections of the process know of the broker.
+    /// The process-wide knowledge of the broker's return.
     let presence: BrokerPresence
     let events: EventRelay
     let chance: @Sendable () -> Double
 
-    /// `presence` is shared by the connections that call one another when the broker is back.
+    /// Creates the settings.
     ///
-    /// `observer` is called on a queue of its own, in order; `chance` gives numbers from 0 up to 1.
+    /// Connections that share a `presence` notify each other when the broker is back.
+    ///
+    /// `observer` is called on a separate queue, in order. `chance` returns numbers from 0 up to, but not including, 1.
     package init(
         broker: BrokerAddress,
         name: String,

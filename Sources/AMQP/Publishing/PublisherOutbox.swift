@@ -1,9 +1,9 @@
 import ServiceRuntime
 import Synchronization
 
-/// What a publisher's users and its thread share.
+/// The state that a publisher's callers share with its thread.
 ///
-/// Thread safety: all state is behind one lock; continuations are resumed outside of it.
+/// Thread safety: one lock protects all state; continuations are resumed outside the lock.
 final class PublisherOutbox: Sendable {
     /// The messages of one call.
     struct Submission: Sendable {
@@ -39,7 +39,7 @@ final class PublisherOutbox: Sendable {
 
     var isBlocked: Bool { state.withLock { $0.isBlocked } }
 
-    /// `false` if it has been closed before.
+    /// Opens the outbox; returns `false` if it was opened or closed before.
     func open() -> Bool {
         state.withLock { state in
             guard state.phase == .notStarted else { return false }
@@ -66,7 +66,7 @@ final class PublisherOutbox: Sendable {
 
     func finished(within limit: Duration) async { await completion.wait(within: limit) }
 
-    /// Changes what the thread has to do, and wakes it if it sleeps.
+    /// Changes the thread's pending work, and wakes the thread if it sleeps.
     private func change<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
         let (result, wakes) = state.withLock { state -> (Result, Bool) in
             let result = body(&state)
@@ -90,7 +90,7 @@ final class PublisherOutbox: Sendable {
         }
     }
 
-    /// Whether the thread may sleep: from now on whoever brings work wakes it.
+    /// Whether the thread may sleep; from now on, new work wakes it.
     func fallAsleep() -> Bool {
         state.withLock { state in
             state.isAsleep = !state.hasNews

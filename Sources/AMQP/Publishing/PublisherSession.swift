@@ -2,17 +2,17 @@ import CRabbitMQ
 import Glibc
 import ServiceRuntime
 
-/// Publishing over one connection, from its first message to its end.
+/// Publishes over one connection, from its first message to its end.
 ///
-/// Each turn sends what fits the window, reads the broker's answers, and sleeps when there is nothing of either.
-/// Confined to the connection's thread.
+/// Each turn sends the messages that fit the window, reads the broker's answers, and sleeps if there is nothing to send
+/// or read. Confined to the connection's thread.
 struct PublisherSession {
     private static let channel: UInt16 = 1
-    /// So many messages are sent before answers get their turn.
+    /// The number of messages that are sent before answers are read.
     private static let turn = 128
-    /// So many bytes are sent before asking again whether the socket takes more, so that a send hardly ever waits.
+    /// The number of bytes that are sent before the socket is checked again for room, so that a send rarely blocks.
     private static let stride = 16 << 10
-    /// How long a closing publisher waits for confirms.
+    /// The time for which a closing publisher waits for confirms.
     private static let farewell = Duration.seconds(4)
 
     private(set) var backlog: Backlog
@@ -24,7 +24,7 @@ struct PublisherSession {
     private var pulse: Pulse
     private var isBlocked = false
     private var closingSince: ContinuousClock.Instant?
-    /// Ours, or the broker's own once it has named it.
+    /// Bellhop's limit, or the broker's after it has named a smaller one.
     private var bodyLimit: Int
 
     init(_ connection: Connection, _ options: PublisherOptions, _ outbox: PublisherOutbox, _ backlog: Backlog) {
@@ -36,9 +36,9 @@ struct PublisherSession {
         pulse = Pulse(heartbeat: connection.heartbeat)
     }
 
-    /// Returns when the publisher is closed; throws when the connection is lost.
+    /// Returns when the publisher is closed, and throws if the connection is lost.
     ///
-    /// Either way nothing is left open. Calls `ready` when messages can be sent.
+    /// In both cases, no message is left open. Calls `ready` when messages can be sent.
     mutating func run(_ watchdog: Watchdog, _ ready: () -> Void) throws(AMQPError) {
         do throws(AMQPError) {
             try openChannel()
@@ -53,7 +53,7 @@ struct PublisherSession {
         }
     }
 
-    /// What the sending part of a turn ended with.
+    /// The result of the sending part of a turn.
     private enum Sent {
         case all, windowIsFull, socketIsFull, more
     }
@@ -82,7 +82,7 @@ struct PublisherSession {
         }
     }
 
-    /// `true` when the publisher is being closed and nothing is open any more, or has been for too long.
+    /// Returns `true` if the publisher is being closed and no message is open, or the wait for confirms was too long.
     private mutating func takeSubmissions() -> Bool {
         let (submissions, isClosing) = outbox.takeSubmissions()
         backlog.add(submissions)
@@ -131,7 +131,9 @@ struct PublisherSession {
         return .more
     }
 
-    /// Sends one message and returns its size; one that cannot be written has its outcome at once.
+    /// Sends one message and returns its size.
+    ///
+    /// A message that cannot be written gets its outcome immediately.
     private mutating func send(_ ticket: Ticket, at now: ContinuousClock.Instant) throws(AMQPError) -> Int {
         let message = ticket.message
         defer { connection.arena.recycle() }
@@ -146,7 +148,7 @@ struct PublisherSession {
             ticket.resolve(.unwritable(error.description))
             return 0
         }
-        // Open before it is sent: a send that fails half-way may have been taken in.
+        // Added before it is sent, because the broker may have accepted a message whose send failed halfway.
         window.add(ticket, at: now)
         backlog.progressed()
         let status = message.body.withUnsafeBytes { body in
@@ -165,7 +167,7 @@ struct PublisherSession {
         return message.body.count + 64
     }
 
-    /// The message in the library's terms, within the limits that the broker would punish with the channel.
+    /// Converts the message for the library, within the limits whose violation would make the broker close the channel.
     private func written(
         _ message: OutgoingMessage
     ) throws(AMQPError) -> (exchange: amqp_bytes_t, key: amqp_bytes_t, properties: amqp_basic_properties_t) {
@@ -185,7 +187,7 @@ struct PublisherSession {
         return poll(&polled, 1, 0) == 1
     }
 
-    /// Between the two calls the kernel joins small sends into full packets.
+    /// Makes the kernel join small sends into full packets between the two calls.
     private func cork(_ on: Bool) {
         var value: Int32 = on ? 1 : 0
         setsockopt(connection.descriptor, Int32(IPPROTO_TCP), TCP_CORK, &value, socklen_t(MemoryLayout<Int32>.size))
@@ -193,13 +195,16 @@ struct PublisherSession {
 
     // MARK: Reading
 
-    /// Reads what is there; `true` if there may be more without the socket being readable.
+    /// Reads the available frames.
+    ///
+    /// Returns `true` if there may be more data although the socket is not readable.
     private mutating func read() throws(AMQPError) -> Bool {
         pulse.served()
         for _ in 0..<Self.turn {
             guard let frame = try connection.nextFrame() else { return false }
             try take(frame.pointee)
-            // What a body frame brought has been copied: a body of many must not lie in the library as well.
+            // The data of a body frame has been copied. A body of many frames must not occupy the library's memory as
+            // well.
             if !assembler.isExpectingFrames || Int32(frame.pointee.frame_type) == AMQP_FRAME_BODY {
                 connection.releaseFrames()
             }
@@ -256,10 +261,11 @@ struct PublisherSession {
         }
     }
 
-    /// A return carries no number; it comes in the order of sending and before its ack, so it belongs to the oldest
-    /// open message that is the same.
+    /// Assigns a returned message to the oldest open message with the same content.
     ///
-    /// Where two are the same in everything, it does not matter which.
+    /// A return has no number, but arrives in the order of sending and before its ack.
+    ///
+    /// If two messages are the same in every respect, the choice does not matter.
     private mutating func returned(_ content: MessageAssembler.Content?) {
         guard case .returned(let reason, let message) = content else { return }
         window.markReturned(reason) { ticket in
@@ -269,11 +275,12 @@ struct PublisherSession {
         }
     }
 
-    /// The broker closed the channel over one of the open messages, and does not say which; what came after it was
-    /// thrown away.
+    /// Opens a new channel after the broker closed the old one because of an open message that it does not identify.
     ///
-    /// Where it names the largest body that it takes, those above are certainly not taken, now or later; else only a message
-    /// that was alone is certainly the one.
+    /// The broker discarded everything after that message.
+    ///
+    /// If the broker states its size limit, the larger messages are certainly rejected, now and later. Otherwise, only
+    /// a message that was open alone is certainly the cause.
     private mutating func replaceChannel(after refusal: BrokerRefusal) throws(AMQPError) {
         let error = refusal.error("the channel of \(options.name) ended")
         options.events.post(.channelClosed(error))
@@ -295,7 +302,7 @@ struct PublisherSession {
 }
 
 extension AMQPError {
-    /// What became of the message for which a channel was closed.
+    /// The outcome of the message for which a channel was closed.
     fileprivate var outcomeOfCulprit: PublishOutcome {
         switch code {
         case .notFound: .unroutable(description)

@@ -2,11 +2,12 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Breaks a connection whose thread hangs inside the library: a send waits without limit while the broker, under an
-/// alarm, reads nothing and still shows signs of life.
+/// Breaks a connection whose thread hangs inside the library.
 ///
-/// Thread safety: the state is behind a lock; the socket is shut down only while it is known to be open, since the
-/// owner forgets it under the same lock before it is closed.
+/// A send waits without limit while the broker, under an alarm, reads nothing and still sends heartbeats.
+///
+/// Thread safety: a lock protects the state. The socket is shut down only while it is known to be open, because the
+/// owner clears it under the same lock before closing it.
 final class Watchdog: Sendable {
     private struct State {
         var socket: Int32?
@@ -20,7 +21,7 @@ final class Watchdog: Sendable {
         self.limit = limit
     }
 
-    /// Watches over `socket` while `body` runs.
+    /// Watches `socket` while `body` runs.
     func guarding<Failure: Error>(_ socket: Int32, _ body: () throws(Failure) -> Void) throws(Failure) {
         state.withLock { $0.socket = socket }
         let timer = DispatchSource.makeTimerSource()
@@ -34,12 +35,12 @@ final class Watchdog: Sendable {
         try body()
     }
 
-    /// The thread starts a turn of work, which takes a moment unless it hangs.
+    /// Records that the thread starts a turn of work, which is short unless the thread hangs.
     func busy() {
         state.withLock { $0.busySince = .now }
     }
 
-    /// The thread goes to sleep, from which it wakes by itself.
+    /// Records that the thread goes to sleep, from which it wakes without help.
     func idle() {
         state.withLock { $0.busySince = nil }
     }

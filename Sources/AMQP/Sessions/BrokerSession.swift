@@ -1,12 +1,11 @@
 import CRabbitMQ
 import ServiceRuntime
 
-/// A short piece of work with the broker, one call after the other: declaring a topology, looking at it, fetching
-/// single messages.
+/// A short series of calls to the broker: declaring or checking a topology, or fetching single messages.
 ///
-/// Every call waits for its answer. Where the broker refuses one, it closes the channel; the session throws the refusal
-/// and goes on with a new channel, on which messages fetched before can no longer be settled: they are back in their
-/// queue. Exists only inside `with`, and only on the thread that `with` made.
+/// Every call waits for its answer. If the broker rejects a call, it closes the channel. The session then throws the
+/// refusal and continues with a new channel. Messages that were fetched before can no longer be settled, because they
+/// are back in their queue. A session exists only inside `with`, and only on the thread that `with` created.
 package final class BrokerSession {
     private static let channel: UInt16 = 1
 
@@ -19,9 +18,9 @@ package final class BrokerSession {
         try connection.openChannel(Self.channel)
     }
 
-    /// Connects to the first host that answers, runs `body` on a thread of its own, and closes the connection.
+    /// Connects to the first host that answers, runs `body` on a dedicated thread, and closes the connection.
     ///
-    /// `name` is what operators see in the list of connections. Messages fetched and not settled go back to their
+    /// Operators see `name` in the list of connections. Messages that were fetched and not settled return to their
     /// queue. Cancelling the task does not interrupt `body`.
     @discardableResult
     package static func with<Value: Sendable>(
@@ -62,14 +61,18 @@ package final class BrokerSession {
 
     // MARK: Topology
 
-    /// Declares a durable exchange; throws `preconditionFailed` if it exists with another kind or other arguments.
+    /// Declares a durable exchange.
+    ///
+    /// Throws `preconditionFailed` if it exists with another kind or other arguments.
     package func declareExchange(_ name: String, kind: String, arguments: FieldTable = [:]) throws(AMQPError) {
         let (exchange, type) = (try text(name), try text(kind))
         let table = try self.table(arguments)
         try call("declare exchange \(name)") { amqp_exchange_declare($0, $1, exchange, type, 0, 1, 0, 0, table) }
     }
 
-    /// Declares a durable queue; throws `preconditionFailed` if it exists with other arguments.
+    /// Declares a durable queue.
+    ///
+    /// Throws `preconditionFailed` if it exists with other arguments.
     @discardableResult
     package func declareQueue(_ name: String, arguments: FieldTable = [:]) throws(AMQPError) -> QueueCounts {
         let queue = try text(name)
@@ -78,7 +81,7 @@ package final class BrokerSession {
         return QueueCounts(answer)
     }
 
-    /// Whether an exchange of that name exists, of whatever kind.
+    /// Whether an exchange of that name exists, of any kind.
     package func checkExchange(_ name: String) throws(AMQPError) -> Bool {
         let (exchange, type) = (try text(name), try text("direct"))
         do throws(AMQPError) {
@@ -91,7 +94,7 @@ package final class BrokerSession {
         }
     }
 
-    /// The counts of a queue, whatever its arguments, or `nil` if there is none of that name.
+    /// Returns the counts of a queue with any arguments, or `nil` if no queue has that name.
     package func checkQueue(_ name: String) throws(AMQPError) -> QueueCounts? {
         do throws(AMQPError) {
             return try reopening { () throws(AMQPError) in
@@ -103,7 +106,7 @@ package final class BrokerSession {
         }
     }
 
-    /// Binds a queue to an exchange; binding twice is binding once.
+    /// Binds a queue to an exchange; repeating the call has no effect.
     package func bind(
         _ queue: String,
         to exchange: String,
@@ -115,7 +118,7 @@ package final class BrokerSession {
         try call("bind \(queue) to \(exchange)") { amqp_queue_bind($0, $1, target, source, route, table) }
     }
 
-    /// Takes a binding away; one that does not exist is no error.
+    /// Removes a binding; a missing binding is not an error.
     package func unbind(
         _ queue: String,
         from exchange: String,
@@ -127,22 +130,22 @@ package final class BrokerSession {
         try call("unbind \(queue) from \(exchange)") { amqp_queue_unbind($0, $1, target, source, route, table) }
     }
 
-    /// Deletes a queue with its messages; one that does not exist is no error.
+    /// Deletes a queue with its messages; a missing queue is not an error.
     ///
-    /// Returns how many messages it held.
+    /// - Returns: The number of messages that it held.
     @discardableResult
     package func deleteQueue(_ name: String) throws(AMQPError) -> Int {
         let queue = try text(name)
         return Int(try call("delete queue \(name)") { amqp_queue_delete($0, $1, queue, 0, 0) }.message_count)
     }
 
-    /// Deletes an exchange; one that does not exist is no error.
+    /// Deletes an exchange; a missing exchange is not an error.
     package func deleteExchange(_ name: String) throws(AMQPError) {
         let exchange = try text(name)
         try call("delete exchange \(name)") { amqp_exchange_delete($0, $1, exchange, 0) }
     }
 
-    /// Throws away what waits in a queue (not what is unsettled somewhere); returns how many messages that were.
+    /// Deletes the ready messages of a queue, but not the unsettled ones, and returns their number.
     @discardableResult
     package func purge(_ name: String) throws(AMQPError) -> Int {
         let queue = try text(name)
@@ -167,7 +170,7 @@ package final class BrokerSession {
         }
     }
 
-    /// The message is done with; its queue forgets it.
+    /// Acknowledges a message, so that its queue deletes it.
     ///
     /// A tag of an earlier channel is ignored.
     package func acknowledge(_ tag: DeliveryTag) throws(AMQPError) {
@@ -176,7 +179,7 @@ package final class BrokerSession {
         try connection.send(AMQP_BASIC_ACK_METHOD, channel: Self.channel, ack, "acknowledge a message")
     }
 
-    /// Gives the message back to its queue.
+    /// Returns a message to its queue.
     ///
     /// A tag of an earlier channel is ignored.
     package func release(_ tag: DeliveryTag) throws(AMQPError) {
@@ -238,7 +241,7 @@ package final class BrokerSession {
         }
     }
 
-    /// Runs a call, and opens the channel again if the call cost it.
+    /// Runs a call, and opens the channel again if the call closed it.
     private func reopening<Value>(_ body: () throws(AMQPError) -> Value) throws(AMQPError) -> Value {
         do throws(AMQPError) {
             return try body()
