@@ -1,12 +1,12 @@
-/// What kept a statement, a transaction or a connection from doing its work.
+/// The failure of a statement, a transaction or a connection.
 ///
-/// The text never holds a bound parameter, a row's values or a password: PostgreSQL's DETAIL, which quotes rows, is
-/// not read at all, and values that the server quotes in its primary message are withheld.
+/// The text never contains a bound parameter, a row's values or a password. PostgreSQL's DETAIL, which quotes rows, is
+/// not read at all. Values that the server quotes in its primary message are withheld.
 package struct PostgresError: Error, Sendable, Hashable {
     package let code: Code
-    /// What the server said, where it was the server that spoke; also set beside `connectionLost` and `cannotConnect`.
+    /// The server's SQLSTATE, if the server reported one; also set with `connectionLost` and `cannotConnect`.
     package let sqlState: SQLState?
-    /// What was attempted, what came back, and for some codes what to do.
+    /// The attempted operation, its result and, for some codes, a remedy.
     package let message: String
     /// The violated constraint, if the server named one.
     package let constraint: String?
@@ -16,20 +16,24 @@ package struct PostgresError: Error, Sendable, Hashable {
     package enum Code: Sendable, Hashable {
         /// No connection could be made; nothing was sent.
         case cannotConnect
-        /// The connection died, and what was under way on it has certainly not happened.
+        /// The connection was lost, and the work in flight on it certainly had no effect.
         case connectionLost
-        /// The connection died or fell silent while a COMMIT or an autocommit write was under way: it may have
-        /// happened. Do it again only where a repetition does no harm.
+        /// The connection was lost or silent while a COMMIT or an autocommit write was in flight, which may have taken
+        /// effect.
+        ///
+        /// Repeat it only if a repetition is harmless.
         case outcomeUnknown
-        /// The server refused; the statement, and the transaction around it, did not happen.
+        /// The server returned an error.
+        ///
+        /// The statement, and the transaction around it, had no effect.
         case server(SQLState)
-        /// The caller's task was cancelled or the pool closed; the statement did not happen.
+        /// The caller's task was cancelled or the pool was closed; the statement had no effect.
         case cancelled
-        /// No connection became free in time, or a statement took too long and was taken back.
+        /// No connection became free in time, or a statement took too long and was cancelled.
         case timedOut
-        /// A parameter (or a URL) that cannot be sent; nothing was sent.
+        /// A parameter or a URL cannot be sent; nothing was sent.
         case invalidParameter
-        /// The answer is not what the caller asked for: another type, no such column, a NULL, an open transaction.
+        /// The answer is not what the caller requires: another type, a missing column, a NULL or an open transaction.
         case unexpectedResult
     }
 
@@ -43,9 +47,9 @@ package struct PostgresError: Error, Sendable, Hashable {
 }
 
 extension PostgresError {
-    /// Trying the same again later may succeed with nothing changed.
+    /// Whether the same operation may succeed later without any change.
     ///
-    /// For `outcomeUnknown` this holds only where a repetition does no harm.
+    /// For `outcomeUnknown`, repeat it only if a repetition is harmless.
     package var isTransient: Bool {
         switch code {
         case .connectionLost, .outcomeUnknown, .timedOut: true

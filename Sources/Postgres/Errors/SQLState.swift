@@ -1,10 +1,10 @@
-/// The five characters by which PostgreSQL names an outcome: a class of two and a condition of three.
+/// PostgreSQL's five-character code of an outcome: a class of two characters and a condition of three.
 ///
-/// Texts are translated and reworded between versions; this code is not, so decisions are made on it alone.
+/// Messages are translated and reworded between versions. This code is stable, so that decisions use it alone.
 package struct SQLState: Sendable, Hashable, CustomStringConvertible {
     package let code: String
 
-    /// Takes five digits or capital letters, and nothing else.
+    /// Accepts exactly five digits or capital letters.
     package init?(_ code: String) {
         let characters = code.utf8
         guard characters.count == 5, characters.allSatisfy(Self.isAllowed) else { return nil }
@@ -17,7 +17,7 @@ package struct SQLState: Sendable, Hashable, CustomStringConvertible {
 
     package var description: String { code }
 
-    /// The kind of trouble, shared by every condition whose code starts alike.
+    /// The class of the condition: its first two characters.
     package var category: Category { Category(prefix: String(code.prefix(2))) }
 
     /// Lets a `switch` match a whole class: `case SQLState.Category.integrityConstraint:`.
@@ -40,7 +40,7 @@ extension SQLState {
         package static let integrityConstraint = Category(prefix: "23")
         package static let authorization = Category(prefix: "28")
         package static let resources = Category(prefix: "53")
-        /// A value larger than the server can handle, such as an index entry beyond a third of a page.
+        /// A value that is larger than the server can handle, such as an index entry beyond a third of a page.
         package static let programLimits = Category(prefix: "54")
     }
 
@@ -68,10 +68,10 @@ extension SQLState {
 }
 
 extension SQLState {
-    /// The same statement may succeed later with nothing changed about it.
+    /// Whether the same statement may succeed later without any change.
     ///
-    /// A cancelled statement (57014: `statement_timeout`, an administrator) and a write that met a server which is
-    /// still read-only after a failover (25006) belong here too: neither is the fault of what was written.
+    /// This includes a cancelled statement (57014: `statement_timeout`, an administrator) and a write to a server that
+    /// is still read-only after a failover (25006). Neither is caused by the statement.
     package var isTransient: Bool {
         switch self {
         case .serializationFailure, .deadlock, .lockTimeout, .queryCancelled, .readOnlyTransaction: true

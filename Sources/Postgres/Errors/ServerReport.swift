@@ -1,13 +1,15 @@
 import CPostgreSQL
 
-/// The fields of an error or a notice that may be shown: DETAIL, HINT and CONTEXT may quote rows and are left out.
+/// The displayable fields of an error or a notice.
+///
+/// DETAIL, HINT and CONTEXT may quote rows and are not read.
 struct ServerReport {
     let severity: String
     let sqlState: SQLState?
     let message: String
     let table: String?
     let constraint: String?
-    /// Where in the statement's text the trouble is, counted in characters from 1.
+    /// The position of the error in the statement's text, counted in characters from 1.
     let position: Int?
 
     init(_ result: OpaquePointer) {
@@ -24,7 +26,7 @@ struct ServerReport {
         message = sqlState?.category == .data ? Self.withholdingQuotes(flat) : flat
     }
 
-    /// The session ends with this message.
+    /// Whether the session ends with this message.
     var isFatal: Bool { severity == "FATAL" || severity == "PANIC" }
 
     func error(attempting attempt: String) -> PostgresError {
@@ -46,10 +48,11 @@ struct ServerReport {
 }
 
 extension ServerReport {
-    /// Replaces everything from the first quotation mark to the last: between them stand values.
+    /// Replaces everything from the first quotation mark to the last, because values appear between them.
     ///
     /// `invalid input syntax for type integer: "4711"` becomes `invalid input syntax for type integer: (withheld)`.
-    /// Other languages quote with other marks, and a value may hold marks of its own, hence first to last.
+    /// Other languages use other quotation marks, and a value may contain marks too, so that the range is from the
+    /// first to the last.
     static func withholdingQuotes(_ text: String) -> String {
         let marks: Set<Character> = ["\"", "«", "»", "„", "“", "”", "‘", "’", "「", "」"]
         guard let first = text.firstIndex(where: marks.contains), let last = text.lastIndex(where: marks.contains)
@@ -59,7 +62,7 @@ extension ServerReport {
         return text[..<first] + "(withheld)" + text[text.index(after: last)...]
     }
 
-    /// One line, without the white space around it.
+    /// Returns the text as one line, without leading white space and empty lines.
     static func flattened(_ text: String) -> String {
         text.split(whereSeparator: \.isNewline)
             .map { $0.drop(while: \.isWhitespace) }

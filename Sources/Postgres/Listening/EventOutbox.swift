@@ -1,7 +1,7 @@
-/// Hands events to a consumer who may be slow, and makes good for those that found no room.
+/// Passes events to a consumer that may be slow, and reports an overflow for events that did not fit.
 struct EventOutbox {
     let continuation: AsyncStream<NotificationListener.Event>.Continuation
-    /// Events were dropped and the consumer has not been told yet.
+    /// Whether events were dropped and the consumer was not informed yet.
     private(set) var owesOverflow = false
 
     init(_ continuation: AsyncStream<NotificationListener.Event>.Continuation) {
@@ -13,7 +13,7 @@ struct EventOutbox {
         if case .dropped = continuation.yield(event) { owesOverflow = true }
     }
 
-    /// Tells of dropped events as soon as there is room again.
+    /// Reports dropped events as soon as there is room again.
     mutating func tellOverflow() {
         guard owesOverflow else { return }
         if case .enqueued = continuation.yield(.overflowed) { owesOverflow = false }

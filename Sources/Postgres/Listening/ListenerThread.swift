@@ -1,14 +1,14 @@
 import ServiceRuntime
 import Synchronization
 
-/// The thread behind a listener: connects, waits on the socket, hands events over, and starts again.
+/// The thread of a listener: it connects, waits on the socket, passes events on and starts again.
 final class ListenerThread: Sendable {
     private let options: ListenerOptions
     private let continuation: AsyncStream<NotificationListener.Event>.Continuation
     private let waker = Waker()
     private let isClosed = Atomic(false)
 
-    /// How often a full buffer is looked at again.
+    /// The interval at which a full buffer is checked again.
     private static let overflowPause = Duration.milliseconds(100)
 
     init(_ options: ListenerOptions, _ continuation: AsyncStream<NotificationListener.Event>.Continuation) {
@@ -45,7 +45,7 @@ final class ListenerThread: Sendable {
         }
     }
 
-    /// Hands over what comes until the listener closes; throws when the connection is lost.
+    /// Passes notifications on until the listener closes, and throws if the connection is lost.
     private func listen(on session: Session, _ outbox: inout EventOutbox) throws(PostgresError) {
         var silentUntil = ContinuousClock.now + options.heartbeat
         while goesOn {
@@ -63,7 +63,7 @@ final class ListenerThread: Sendable {
         }
     }
 
-    /// Sleeps until then, or until the listener closes.
+    /// Sleeps until `end`, or until the listener closes.
     private func sleep(until end: ContinuousClock.Instant) {
         while goesOn, end > .now { waker.sleep(for: end - .now) }
     }

@@ -1,27 +1,31 @@
-/// Hears what `NOTIFY` tells, on a connection of its own that is opened again whenever it is lost.
+/// Receives the messages of `NOTIFY` on a dedicated connection, which is opened again whenever it is lost.
 ///
-/// PostgreSQL keeps nothing for a listener that is away: after each `.listening` look at the tables once, since
-/// anything may have been missed before it.
+/// PostgreSQL keeps nothing for a disconnected listener. After each `.listening`, query the tables once, because any
+/// earlier message may have been missed.
 package final class NotificationListener: Sendable {
-    /// What happens, in order.
+    /// The events, in order.
     ///
-    /// One consumer; when it goes away the listener closes.
+    /// There must be one consumer; the listener closes when it ends.
     package let events: AsyncStream<Event>
     private let thread: ListenerThread
 
     package enum Event: Sendable {
-        /// From now on everything is heard; what came before, the first time too, may have been missed.
+        /// From now on, every message is received.
+        ///
+        /// Earlier messages may have been missed, also before the first such event.
         case listening
         case notification(channel: String, payload: String)
-        /// More came in than the consumer took: some were dropped, so look at the tables as after `.listening`.
+        /// More messages arrived than the consumer took, and some were dropped.
+        ///
+        /// Query the tables as after `.listening`.
         case overflowed
-        /// The connection is gone or could not be made; the next attempt follows after the time.
+        /// The connection was lost or could not be made; the next attempt starts after `retryIn`.
         case interrupted(PostgresError, retryIn: Duration)
     }
 
-    /// Starts at once.
+    /// Starts immediately.
     ///
-    /// Channel names are taken literally, capitals included, as `pg_notify` takes them.
+    /// Channel names are used literally, including capitals, as in `pg_notify`.
     package init(_ options: ListenerOptions) {
         let (stream, continuation) = AsyncStream.makeStream(
             of: Event.self,
@@ -38,23 +42,23 @@ package final class NotificationListener: Sendable {
         thread.close()
     }
 
-    /// Ends the stream and closes the connection, shortly after this returns.
+    /// Ends the stream and closes the connection, shortly after this call returns.
     package func close() {
         thread.close()
     }
 }
 
-/// What to listen to and how patiently.
+/// The settings of a listener: channels and time limits.
 package struct ListenerOptions: Sendable {
     package var url: DatabaseURL
     package var channels: [String]
     package var applicationName = "bellhop"
-    /// Statements for each fresh connection, before it listens.
+    /// Statements for each new connection, before it listens.
     package var setUp: [String] = []
     package var connectTimeout = Duration.seconds(5)
-    /// After this long without a word the server is asked for one, so that a dead peer is noticed.
+    /// The silence after which the server is queried, so that a dead peer is detected.
     package var heartbeat = Duration.seconds(30)
-    /// Events that wait for the consumer before others are dropped.
+    /// The number of events that may wait for the consumer before others are dropped.
     package var capacity = 4096
     package var observer: @Sendable (ServerNotice) -> Void = { _ in }
 

@@ -2,26 +2,26 @@ import Dispatch
 import ServiceRuntime
 import Synchronization
 
-/// The pool's shared heart: the state behind a lock, and the threads that act on it.
+/// The shared core of a pool: the state behind a lock, and the threads that act on it.
 ///
-/// Apart from the face, so that threads keep this alive and not the pool itself, whose end closes them.
+/// It is separate from `PostgresPool`, so that the threads keep the core alive and not the pool, whose end closes them.
 final class PoolCore: Sendable {
     let recipe: SessionRecipe
-    /// Nil where callers are told of a silent server by their own limits alone.
+    /// The watch for a silent server; `nil` if only the callers' time limits apply.
     let watch: SilenceWatch?
     private let options: PoolOptions
     private let shared: Mutex<Shared>
     private let timer = DispatchQueue(label: "bellhop.postgres.pool")
-    /// The pool is closed, and every thread has ended.
+    /// Completes when the pool is closed and every thread has ended.
     private let completion = Completion()
 
     private struct Shared {
         var state: PoolState<PoolRequest>
         var threads: [Int: PoolThread] = [:]
-        /// What each busy slot works for, to be interrupted when the pool closes and patience ends.
+        /// The current interruption of each busy slot, used when the pool closes and its time limit ends.
         var running: [Int: Interruption] = [:]
         var lastRefusal: PostgresError?
-        /// When the timer for waiting callers goes off; nil while it is not set.
+        /// The time at which the timer for waiting callers fires; `nil` while it is not set.
         var alarm: ContinuousClock.Instant?
     }
 
@@ -35,7 +35,7 @@ final class PoolCore: Sendable {
 
     var isClosed: Bool { shared.withLock { $0.state.isClosed } }
 
-    /// The last attempt to connect did not fail, or some connection stands.
+    /// Whether the last attempt to connect succeeded or some connection is open.
     var isHealthy: Bool {
         shared.withLock { !$0.state.isClosed && ($0.lastRefusal == nil || $0.state.established > 0) }
     }
@@ -52,11 +52,11 @@ final class PoolCore: Sendable {
     }
 }
 
-/// Called by callers.
+/// Methods for callers.
 extension PoolCore {
     func submit(_ request: PoolRequest) {
         let step: Step = shared.withLock { shared in
-            // Looked at inside the lock: a caller who gives up later finds the request in the queue.
+            // Checked inside the lock, so that a later cancellation finds the request in the queue.
             if request.interruption.isAsked { return .refuse(.abandoned) }
             switch shared.state.submit(request, deadline: request.deadline, now: .now) {
             case .refuse:
@@ -77,26 +77,30 @@ extension PoolCore {
         }
     }
 
-    /// What is left to do after the lock; a thread that is woken inside it would only run into it.
+    /// The action after the lock is released.
+    ///
+    /// A thread that is woken inside the lock would only block on it.
     private enum Step {
         case refuse(PostgresError)
         case deliver(PoolThread?)
         case wait
     }
 
-    /// The caller gave up: takes the request out of the queue if it is still there.
+    /// Removes the request of a caller that gave up from the queue, if it still waits.
     func abandon(_ interruption: Interruption) {
         let request = shared.withLock { $0.state.abandon { $0.interruption === interruption } }
         request?.refuse(interruption.silence.map(PostgresError.silentServer) ?? .abandoned)
     }
 
-    /// Refuses what waits, lets what runs come to its end, and returns when every connection is closed, or when
-    /// patience has ended and what still runs has been interrupted.
+    /// Rejects waiting requests and lets running ones complete.
+    ///
+    /// Returns when every connection is closed, or when the time limit has ended and the remaining work was
+    /// interrupted.
     func close() async {
         refuseEverybody()
         await completion.wait(within: options.closeTimeout)
         for interruption in shared.withLock({ Array($0.running.values) }) { interruption.ask() }
-        // An interrupted statement answers, or its connection is given up, within the grace.
+        // An interrupted statement is answered within the grace period, or its connection is given up.
         await completion.wait(within: Patience.grace * 2)
     }
 
@@ -111,7 +115,7 @@ extension PoolCore {
     }
 }
 
-/// Called by the threads.
+/// Methods for the threads.
 extension PoolCore {
     func note(_ failure: PostgresError) {
         options.observer(.failed(failure))
@@ -132,7 +136,7 @@ extension PoolCore {
         shared.withLock { noted($0.state.released(slot), slot, &$0) }
     }
 
-    /// The pause before the slot's next attempt; nil if it ends.
+    /// Returns the pause before the slot's next attempt; `nil` if the slot ends.
     func refused(_ slot: Int, _ error: PostgresError) -> Duration? {
         let (pause, dismissed) = shared.withLock { shared -> (Duration?, [PoolRequest]) in
             shared.lastRefusal = error
@@ -176,7 +180,7 @@ extension PoolCore {
         shared.withLock { $0.state.retires(slot) }
     }
 
-    /// The thread's last call.
+    /// Records the end of a thread, as its last call.
     func ended(_ slot: Int) {
         let isOver = shared.withLock { shared in
             shared.state.ended(slot)
@@ -210,7 +214,7 @@ extension PoolCore {
         return turn
     }
 
-    /// Sees to it that the timer goes off when the first caller has waited enough.
+    /// Sets the timer for the earliest deadline of the waiting callers.
     private func setAlarm(_ shared: inout Shared) {
         guard let deadline = shared.state.nextDeadline else { return }
         if let alarm = shared.alarm, alarm <= deadline { return }

@@ -1,30 +1,36 @@
-/// How a pool connects and how patient it is.
+/// The settings of a pool: its connections and time limits.
 package struct PoolOptions: Sendable {
     package var url: DatabaseURL
-    /// Connections are opened when callers would have to wait, up to the upper bound; those above the lower bound are
-    /// closed again after a minute without work.
+    /// The range of the number of connections.
+    ///
+    /// Connections are opened if callers would have to wait, up to the upper bound. Those above the lower bound are
+    /// closed after a minute without work.
     package var size: ClosedRange<Int> = 4...16
-    /// Shown in `pg_stat_activity`, unless the URL names another.
+    /// The name in `pg_stat_activity`, unless the URL sets another.
     package var applicationName = "bellhop"
-    /// Statements for each fresh connection (`SET ROLE …`, `SET search_path …`, `SET statement_timeout …`).
+    /// Statements for each new connection (`SET ROLE …`, `SET search_path …`, `SET statement_timeout …`).
     ///
-    /// A failure counts as failure to connect.
+    /// A failure counts as a failure to connect.
     package var setUp: [String] = []
-    /// How long a caller waits for a connection.
+    /// The time for which a caller waits for a connection.
     package var acquireTimeout = Duration.seconds(10)
-    /// Whether callers wait so long for a server that refuses connections too, or are told at once: a service outlives its
-    /// server's restart, and a person before a terminal wants to know.
-    package var waitsForServer = true
-    /// How long one address may take to connect and to let us in.
-    package var connectTimeout = Duration.seconds(5)
-    /// How long a statement may take before it is cancelled from here, also when the server no longer answers at all.
-    package var statementTimeout = Duration.seconds(30)
-    /// After how long without an answer the server is looked at, on a connection of its own, and whoever waits is told
-    /// where it does not answer that either; nil leaves callers as patient as the other limits are.
+    /// Whether callers wait for that time even if the server rejects connections, or receive the error immediately.
     ///
-    /// For a person, who wants to know of a server that hangs within seconds, and waits for one that only takes long.
+    /// A service must outlive its server's restart, but an operator at a terminal needs the error.
+    package var waitsForServer = true
+    /// The time limit for one address to connect and to accept the log-in.
+    package var connectTimeout = Duration.seconds(5)
+    /// The time limit for a statement.
+    ///
+    /// The client then cancels it, even if the server no longer answers.
+    package var statementTimeout = Duration.seconds(30)
+    /// The time without an answer after which the server is checked on a separate connection.
+    ///
+    /// If it does not answer there either, waiting callers receive an error; `nil` applies only the other limits.
+    ///
+    /// It serves operators, who must learn within seconds that a server hangs, and who wait if it is only slow.
     package var silence: Duration?
-    /// How long `close` waits for work under way before it is cancelled.
+    /// The time for which `close` waits for running work before it is cancelled.
     package var closeTimeout = Duration.seconds(10)
     /// Called on the connection's thread: it must return soon and must not wait for the pool.
     package var observer: @Sendable (PoolEvent) -> Void = { _ in }
@@ -33,7 +39,7 @@ package struct PoolOptions: Sendable {
         self.url = url
     }
 
-    /// At least one connection, whatever was asked for.
+    /// The permitted number of connections, with an upper bound of at least one.
     var allowedSize: ClosedRange<Int> {
         let upper = max(1, size.upperBound)
         return min(max(0, size.lowerBound), upper)...upper
@@ -51,25 +57,27 @@ package struct PoolOptions: Sendable {
     }
 }
 
-/// What an operator may want to know or count.
+/// An event that operators may need to see or count.
 package enum PoolEvent: Sendable {
-    /// A connection stands.
+    /// A connection was established.
     case connected
-    /// No connection came about; the next attempt follows after the time, or when someone needs one.
+    /// No connection could be made.
+    ///
+    /// The next attempt follows after `retryIn`, or when a caller needs a connection.
     case refused(PostgresError, retryIn: Duration?)
-    /// A connection was given up; the reason is nil if it was found dead while idle.
+    /// A connection was given up; the reason is `nil` if it was found dead while idle.
     case lost(PostgresError?)
-    /// The server refused a statement, or took too long over it, for the state it is in; the connection stands.
+    /// The server rejected a statement or took too long because of its present state; the connection remains.
     case failed(PostgresError)
-    /// The server remarked something.
+    /// The server sent a notice.
     case notice(ServerNotice)
 }
 
-/// A pool at one moment, for metrics.
+/// A snapshot of a pool, for metrics.
 package struct PoolOccupancy: Sendable, Hashable {
     package let idle: Int
     package let busy: Int
-    /// Being opened, or pausing before the next attempt.
+    /// Connections that are being opened or pause before the next attempt.
     package let opening: Int
     /// Callers without a connection.
     package let waiting: Int

@@ -1,4 +1,4 @@
-/// One caller's work and the way back to the caller, who is resumed exactly once.
+/// One caller's work with its continuation, which is resumed exactly once.
 final class PoolRequest: Sendable {
     let interruption: Interruption
     let deadline: ContinuousClock.Instant
@@ -20,15 +20,15 @@ final class PoolRequest: Sendable {
         resumeFailing = { continuation.resume(returning: .failure($0)) }
     }
 
-    /// Tells the caller that the work has not begun and will not.
+    /// Informs the caller that the work did not begin and will not begin.
     func refuse(_ error: PostgresError) {
         resumeFailing(error)
     }
 
     /// Does the work on this thread and leaves the session clean or retired.
     ///
-    /// Resuming the caller is the last step and left to whoever calls this: the session goes back first, so that a
-    /// caller who comes again at once finds it.
+    /// Returns the last step, which resumes the caller. The thread runs it after the session is back in the pool, so
+    /// that a caller which immediately asks again finds the session.
     func perform(on session: Session, statementTimeout: Duration) -> @Sendable () -> Void {
         guard interruption.begin(on: session.canceller) else {
             return { [self] in refuse(interruption.silence.map(PostgresError.silentServer) ?? .abandoned) }
@@ -36,9 +36,9 @@ final class PoolRequest: Sendable {
         let connection = PostgresConnection(session, interruption, statementTimeout: statementTimeout)
         let resume = work(connection)
         let request = interruption.finish()
-        // A session that is given up anyway has no next caller.
+        // A session that is given up has no next caller.
         if session.failure == nil, let request, !request.wait(atMost: Patience.grace) {
-            // The request may still come through and would hit the next caller's statement.
+            // The request may still arrive and would cancel the next caller's statement.
             session.retire(because: PostgresError(.connectionLost, "A cancel request did not come through in time."))
         }
         connection.rollBack()
@@ -47,7 +47,7 @@ final class PoolRequest: Sendable {
 }
 
 extension PostgresError {
-    /// The caller gave up while waiting.
+    /// The caller gave up while it waited.
     static var abandoned: PostgresError {
         PostgresError(.cancelled, "The caller was cancelled while it waited for a connection; nothing was sent.")
     }

@@ -1,15 +1,15 @@
 import ServiceRuntime
 
 extension Backoff {
-    /// Between attempts to connect.
+    /// The pauses between attempts to connect.
     static var ofServer: Backoff { Backoff(base: .milliseconds(100), cap: .seconds(5)) }
 }
 
-/// What a pool decides: who gets which connection, when to open another, and when to let one go.
+/// The decisions of a pool: which caller gets which connection, when to open another, and when to close one.
 ///
-/// A pure value: it opens nothing, waits for nothing and reads no clock. A slot stands for one connection and the
-/// thread that holds it, from the first attempt to connect until the thread ends. Callers are served in the order in
-/// which they came; the connection used last is used next, so that those not needed grow old and can be closed.
+/// It is a pure value: it opens nothing, waits for nothing and reads no clock. A slot represents one connection and its
+/// thread, from the first attempt to connect until the thread ends. Callers are served in order of arrival. The most
+/// recently used connection is used next, so that unneeded ones age and can be closed.
 struct PoolState<Request: Sendable> {
     typealias Instant = ContinuousClock.Instant
 
@@ -25,7 +25,7 @@ struct PoolState<Request: Sendable> {
         let deadline: Instant
     }
 
-    /// What a slot does next.
+    /// The next action of a slot.
     enum Turn: Sendable {
         case serve(Request)
         case rest
@@ -36,10 +36,10 @@ struct PoolState<Request: Sendable> {
     private(set) var phases: [Int: Phase] = [:]
     private(set) var waiting: [Waiting] = []
     private(set) var isClosed = false
-    /// Free slots, the one used last at the end.
+    /// The free slots, with the most recently used one at the end.
     private var idle: [Int] = []
     private var backoff = Backoff.ofServer
-    /// No further connection is opened before this.
+    /// The time before which no further connection is opened.
     private var pausedUntil: Instant?
     private var lastSlot = 0
 
@@ -53,11 +53,11 @@ struct PoolState<Request: Sendable> {
         phases.values.reduce(0) { $1 == phase ? $0 + 1 : $0 }
     }
 
-    /// When the first of those who wait has waited enough.
+    /// The earliest deadline of the waiting requests.
     var nextDeadline: Instant? { waiting.map(\.deadline).min() }
 }
 
-/// Callers.
+/// Methods for callers.
 extension PoolState {
     enum Submission {
         case run(slot: Int)
@@ -73,31 +73,31 @@ extension PoolState {
         return .wait(starting: growth(now: now))
     }
 
-    /// Takes a waiting request out of the queue; nil if it is no longer there.
+    /// Removes a waiting request from the queue; returns `nil` if it no longer waits.
     mutating func abandon(where matches: (Request) -> Bool) -> Request? {
         guard let index = waiting.firstIndex(where: { matches($0.request) }) else { return nil }
         return waiting.remove(at: index).request
     }
 
-    /// Takes out those who have waited enough.
+    /// Removes and returns the requests whose deadline has passed.
     mutating func expire(now: Instant) -> [Request] {
         let expired = waiting.filter { $0.deadline <= now }
         if !expired.isEmpty { waiting.removeAll { $0.deadline <= now } }
         return expired.map(\.request)
     }
 
-    /// Takes out everybody: the server has refused for a reason that waiting does not mend.
+    /// Removes and returns all waiting requests, because the server rejected connections for a reason that persists.
     mutating func dismissWaiting() -> [Request] {
         defer { waiting.removeAll() }
         return waiting.map(\.request)
     }
 }
 
-/// Slots.
+/// Methods for slots.
 extension PoolState {
-    /// A connection stands.
+    /// Records that a slot is connected.
     ///
-    /// After a pause several callers may wait, and more slots are worth starting.
+    /// After a pause, several callers may wait, so that more slots may be started.
     mutating func connected(_ slot: Int, now: Instant) -> (turn: Turn, starting: [Int]) {
         backoff.reset()
         pausedUntil = nil
@@ -105,7 +105,7 @@ extension PoolState {
         return (turn, growth(now: now))
     }
 
-    /// The work is done and the connection is still good.
+    /// Records that the work is done and the connection is still usable.
     mutating func released(_ slot: Int) -> Turn {
         free(slot)
     }
@@ -113,14 +113,14 @@ extension PoolState {
     enum Refusal {
         /// The slot tries again after this time.
         case retry(after: Duration)
-        /// The slot ends; another still tries, or nobody needs it.
+        /// The slot ends, because another one still tries or no caller needs it.
         case end
     }
 
-    /// No connection came about.
+    /// Records that a slot could not connect.
     ///
-    /// One slot goes on trying, with growing pauses, while anything is wanted of the pool; where other connections
-    /// stand, they do the work and growing is put off.
+    /// One slot continues to try, with growing pauses, while a connection is required. If other connections exist, they
+    /// do the work and growth is postponed.
     mutating func refused(_ slot: Int, now: Instant, chance: Double) -> Refusal {
         phases[slot] = nil
         let isAnotherTrying = count(.connecting) + count(.backingOff) > 0
@@ -133,7 +133,7 @@ extension PoolState {
         return .retry(after: pause)
     }
 
-    /// The pause of a slot is over; false if the pool has closed meanwhile.
+    /// Ends the pause of a slot; returns `false` if the pool has been closed.
     mutating func retries(_ slot: Int) -> Bool {
         guard !isClosed else { return false }
         phases[slot] = .connecting
@@ -141,15 +141,15 @@ extension PoolState {
     }
 
     struct Succession {
-        /// The slot opens a new connection in place of the lost one; otherwise it ends.
+        /// Whether the slot opens a new connection in place of the lost one; otherwise it ends.
         let reconnects: Bool
         /// A free slot that takes over the request.
         let successor: Int?
     }
 
-    /// The connection is gone.
+    /// Records that a slot lost its connection.
     ///
-    /// A request that it has not begun goes to another, before all who wait.
+    /// A request that it had not begun goes to another slot, before all waiting requests.
     mutating func lost(_ slot: Int, unserved: Waiting? = nil) -> Succession {
         phases[slot] = nil
         idle.removeAll { $0 == slot }
@@ -165,7 +165,7 @@ extension PoolState {
         return Succession(reconnects: reconnects, successor: successor)
     }
 
-    /// Takes an idle slot out of use for a look at its connection; false if it was given work just now.
+    /// Takes an idle slot out of use to check its connection; returns `false` if it was just given work.
     mutating func borrows(_ slot: Int) -> Bool {
         guard phases[slot] == .idle else { return false }
         idle.removeAll { $0 == slot }
@@ -173,7 +173,7 @@ extension PoolState {
         return true
     }
 
-    /// A slot has been idle for long and would end; false if it is needed, or was given work just now.
+    /// Removes a slot that was idle for long; returns `false` if it is needed or was just given work.
     mutating func retires(_ slot: Int) -> Bool {
         guard phases[slot] == .idle, phases.count > size.lowerBound || isClosed else { return false }
         idle.removeAll { $0 == slot }
@@ -181,16 +181,15 @@ extension PoolState {
         return true
     }
 
-    /// The thread has ended.
+    /// Records that the slot's thread has ended.
     mutating func ended(_ slot: Int) {
         phases[slot] = nil
         idle.removeAll { $0 == slot }
     }
 
-    /// Nothing more is accepted.
+    /// Closes the pool and returns the waiting requests, which are not served.
     ///
-    /// Returns those who wait and will not be served; busy slots end when they are done, and the others must be woken
-    /// to end.
+    /// Busy slots end after their work; the others must be woken to end.
     mutating func close() -> [Request] {
         isClosed = true
         idle.removeAll()
@@ -216,7 +215,7 @@ extension PoolState {
         return .serve(waiting.removeFirst().request)
     }
 
-    /// As many new slots as there are callers for whom none is being opened yet, within the size.
+    /// Returns new slots, within the size: one for each waiting caller for which no connection is being opened yet.
     private mutating func growth(now: Instant) -> [Int] {
         if isClosed { return [] }
         if let pausedUntil, now < pausedUntil, !phases.isEmpty { return [] }

@@ -2,19 +2,19 @@ import Dispatch
 import ServiceRuntime
 import Synchronization
 
-/// The thread behind one slot of a pool: it opens a connection, serves one caller after the other on it, and opens
-/// another when it is lost.
+/// The thread of one slot of a pool.
 ///
-/// Everything that blocks happens here.
+/// It opens a connection, serves callers on it in turn, and opens another if it is lost.
 ///
-/// While callers wait, the thread takes the next one directly: no hop, and no sleep in between.
+/// All blocking calls run here. While callers wait, the thread takes the next one directly, without a change of thread
+/// and without a sleep.
 final class PoolThread: Sendable {
     private let slot: Int
     private let core: PoolCore
     private let mailbox = Mutex<PoolRequest?>(nil)
     private let wakeUp = DispatchSemaphore(value: 0)
 
-    /// After this long without work a connection is checked, and closed if the pool has more than its lower bound.
+    /// The time without work after which a connection is checked, and closed if the pool has more than its lower bound.
     private static let idleLimit = Duration.seconds(60)
 
     init(slot: Int, core: PoolCore) {
@@ -28,13 +28,13 @@ final class PoolThread: Sendable {
 
     /// Gives the idle thread work.
     ///
-    /// The pool's state sees to it that there is never more than one piece.
+    /// The pool's state ensures that there is at most one request.
     func deliver(_ request: PoolRequest) {
         mailbox.withLock { $0 = request }
         wakeUp.signal()
     }
 
-    /// Makes the thread look again whether the pool is closed.
+    /// Makes the thread check again whether the pool is closed.
     func wake() {
         wakeUp.signal()
     }
@@ -52,14 +52,16 @@ final class PoolThread: Sendable {
         core.ended(slot)
     }
 
-    /// Waits before the next attempt; false if there is to be none.
+    /// Waits before the next attempt; returns `false` if there is none.
     private func pause(after error: PostgresError) -> Bool {
         guard let pause = core.refused(slot, error) else { return false }
         _ = wakeUp.wait(timeout: .now() + pause.dispatchInterval)
         return core.retries(slot)
     }
 
-    /// Serves until the connection is lost (true: open another) or no longer needed.
+    /// Serves until the connection is lost or no longer needed.
+    ///
+    /// Returns `true` if another connection must be opened.
     private func serve(on session: Session) -> Bool {
         var turn = core.connected(slot)
         while true {
@@ -81,9 +83,10 @@ final class PoolThread: Sendable {
                 if let request = takeMail() {
                     turn = .serve(request)
                 } else if core.isClosed || !isAwake {
-                    // Not without asking: work may have been given to this slot and be on its way.
+                    // The state must be asked, because a request may have been given to this slot and not have arrived
+                    // yet.
                     if core.retires(slot) { return false }
-                    // Taken off the idle ones during the look, so that nobody is given to a dead connection.
+                    // The slot is not idle during the check, so that no caller gets a dead connection.
                     guard core.borrows(slot) else { continue }
                     guard session.isUsable() else { return core.lost(slot, nil) }
                     turn = core.released(slot)

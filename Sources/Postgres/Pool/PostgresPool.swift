@@ -1,20 +1,20 @@
 /// Connections to one database, shared by any number of tasks.
 ///
-/// A task that needs one goes to sleep, its work runs on the connection's own thread, and the task is resumed with the
-/// outcome: one hop in, one out, and nothing blocks a thread of Swift's cooperative pool. Cancelling the task
-/// interrupts the statement under way. Whoever finds all connections busy waits in line.
+/// A task that needs a connection is suspended, its work runs on the connection's thread, and the task is resumed with
+/// the result. This costs two changes of thread and never blocks a thread of Swift's cooperative pool. Cancelling the
+/// task interrupts the running statement. If all connections are busy, callers wait in order.
 package final class PostgresPool: Sendable {
     private let core: PoolCore
     private let acquireTimeout: Duration
-    /// What each statement may take, where that is not the pool's own limit.
+    /// The time limit for each statement, if it differs from the pool's.
     private let statementTimeout: Duration?
     /// Whether the connections end with this object.
     private let isOwner: Bool
 
-    /// What `ping` waits for a connection.
+    /// The time for which `ping` waits for a connection.
     private static let pingTimeout = Duration.seconds(2)
 
-    /// Opens nothing yet; the first caller does.
+    /// Creates a pool without connections; the first caller opens one.
     package init(_ options: PoolOptions) {
         core = PoolCore(options)
         acquireTimeout = options.acquireTimeout
@@ -33,12 +33,14 @@ package final class PostgresPool: Sendable {
         if isOwner { core.refuseEverybody() }
     }
 
-    /// The same connections for a caller with a patience of their own for each statement; they last as long as this pool.
+    /// Returns a view of the same connections with another time limit for each statement.
+    ///
+    /// The connections last as long as this pool.
     package func with(statementTimeout limit: Duration) -> PostgresPool {
         PostgresPool(sharing: core, acquireTimeout: acquireTimeout, statementTimeout: limit)
     }
 
-    /// Runs one statement as a transaction by itself, in one round trip.
+    /// Runs one statement as a separate transaction, in one round trip.
     package func run(
         _ statement: Statement,
         _ parameters: [Parameter] = []
@@ -48,8 +50,8 @@ package final class PostgresPool: Sendable {
         }
     }
 
-    /// Lends a connection to the body, which runs synchronously on the connection's thread and must not wait for
-    /// anything but the database.
+    /// Lends a connection to the body, which runs synchronously on the connection's thread and may wait only for the
+    /// database.
     ///
     /// A transaction that it leaves open is rolled back.
     package func withConnection<Value: Sendable>(
@@ -58,7 +60,7 @@ package final class PostgresPool: Sendable {
         try await withConnection(acquiringWithin: acquireTimeout, body)
     }
 
-    /// Runs the body between BEGIN and COMMIT; anything thrown rolls back.
+    /// Runs the body between BEGIN and COMMIT; any thrown error rolls back.
     ///
     /// `outcomeUnknown` means that the answer to COMMIT was lost.
     package func transaction<Value: Sendable>(
@@ -69,20 +71,22 @@ package final class PostgresPool: Sendable {
         }
     }
 
-    /// Refuses new callers and those who wait, lets work under way come to its end within `closeTimeout`, interrupts
-    /// what is left, and closes every connection.
+    /// Rejects new and waiting callers, lets running work complete within `closeTimeout`, interrupts the rest, and
+    /// closes every connection.
     ///
     /// May be called more than once.
     package func close() async {
         await core.close()
     }
 
-    /// What is known without asking the server: some connection stands, or at least none was refused last.
+    /// Whether some connection is open or the last attempt was not rejected, as known without a query.
     package var isHealthy: Bool { core.isHealthy }
 
     package var occupancy: PoolOccupancy { core.occupancy }
 
-    /// Asks the server, for a readiness probe; a pool without a free connection within two seconds is not ready.
+    /// Queries the server, for a readiness probe.
+    ///
+    /// A pool without a free connection within two seconds is not ready.
     package func ping() async -> Bool {
         do {
             return try await withConnection(acquiringWithin: Self.pingTimeout) { (connection) throws(PostgresError) in
@@ -94,7 +98,7 @@ package final class PostgresPool: Sendable {
         }
     }
 
-    /// Whether the URL leads through a pooler that hands connections on between transactions.
+    /// Whether the URL leads to a pooler that passes connections on between transactions.
     package func isLentAnew() async throws(PostgresError) -> Bool {
         let recipe = core.recipe
         return try await withConnection { (connection) throws(PostgresError) in
@@ -128,7 +132,7 @@ package final class PostgresPool: Sendable {
         return try outcome.get()
     }
 
-    /// Interrupts the caller's work where the server answers nothing.
+    /// Interrupts the caller's work if the server does not answer at all.
     private func watch(_ interruption: Interruption) -> Task<Void, Never>? {
         guard let watch = core.watch else { return nil }
         return Task { [core] in
@@ -150,9 +154,9 @@ package final class PostgresPool: Sendable {
 }
 
 extension PostgresError {
-    /// Whether a statement failed for the state that the server is in, on a connection that goes on.
+    /// Whether a statement failed because of the server's state, on a connection that still works.
     ///
-    /// A server that has become read-only costs the connection, and so does one that is away.
+    /// A read-only or unreachable server ends the connection instead.
     fileprivate var speaksOfTheServer: Bool {
         switch code {
         case .timedOut: true

@@ -1,27 +1,29 @@
 import ServiceRuntime
 
-/// Tells a server that takes long from one that does not answer at all: while somebody waits, it looks again and again
-/// whether the server still lets new connections in.
+/// Distinguishes a slow server from one that does not answer.
 ///
-/// A server that hangs keeps its connections open and says nothing on them, so that waiting for a statement tells no
+/// While a caller waits, it checks repeatedly whether the server still accepts new connections.
+///
+/// A hanging server keeps its connections open and sends nothing on them, so that a wait for a statement shows no
 /// difference.
 struct SilenceWatch: Sendable {
     private let recipe: SessionRecipe
-    /// How long somebody waits before the first look, and from one look to the next.
+    /// The time before the first check, and between checks.
     private let limit: Duration
-    /// What one look may take for each address.
+    /// The time limit of one check for each address.
     private static let look = Duration.seconds(4)
 
     init(_ recipe: SessionRecipe, limit: Duration) {
         var recipe = recipe
         recipe.connectTimeout = Self.look
-        // To be let in is answer enough.
+        // An accepted connection is a sufficient answer.
         recipe.setUp = []
         self.recipe = recipe
         self.limit = limit
     }
 
-    /// Returns when the server does not answer: for how long at least; nil where the task is cancelled first.
+    /// Returns the minimum duration of the silence when the server does not answer; `nil` if the task is cancelled
+    /// first.
     func silence() async -> Duration? {
         while (try? await Task.sleep(for: limit)) != nil {
             if let span = await unanswered() { return limit + span }
@@ -29,9 +31,9 @@ struct SilenceWatch: Sendable {
         return nil
     }
 
-    /// For how long a look went unanswered; nil where it was answered.
+    /// Returns the duration of an unanswered check; `nil` if it was answered.
     ///
-    /// A refusal is an answer, too: that there are too many connections, that nobody listens, that the name is unknown.
+    /// A refusal is an answer, too: too many connections, a closed port, an unknown name.
     private func unanswered() async -> Duration? {
         await withCheckedContinuation { answer in
             NativeThread.start(named: "pg-look") { [recipe] in

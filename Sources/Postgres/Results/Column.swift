@@ -1,4 +1,4 @@
-/// A column of a result, by its place (from 0) or by its name as the statement spells it.
+/// A column of a result, by its index (from 0) or by its name in the statement's spelling.
 package enum Column: Sendable, Hashable, ExpressibleByIntegerLiteral, ExpressibleByStringLiteral {
     case index(Int)
     case name(String)

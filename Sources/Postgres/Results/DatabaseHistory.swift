@@ -1,15 +1,15 @@
-/// The course that a database has taken, as one session sees it.
+/// The history of a database, as one session observes it.
 ///
-/// A value that was read in one history is valid in an equal one only. A server that takes over from another, or that was
-/// restored, may lack the last transactions of the former one; it assigns the same numbers again, to other rows. Sessions
-/// have equal histories if they are sessions of one schema and database in one running server: a server cannot lose what
-/// it has committed without being started again.
+/// A value that was read in one history is valid only in an equal one. A server that takes over from another, or that
+/// was restored, may lack the last transactions of the former one; it assigns the same numbers again, to other rows.
+/// Sessions have equal histories if they belong to one schema and database in one running server, because a server
+/// cannot lose commits without a restart.
 package struct DatabaseHistory: Hashable, Sendable {
     private let mark: Int
 
-    /// `words` is the answer to ``query``.
+    /// Creates a history; `words` is the answer to ``query``.
     init(_ words: String) {
-        // Compared within this process alone, so that its own seed does no harm.
+        // Compared only within this process, so that the random seed of `hashValue` does not matter.
         mark = words.hashValue
     }
 
@@ -17,10 +17,12 @@ package struct DatabaseHistory: Hashable, Sendable {
         self.mark = mark
     }
 
-    /// Equal to no other.
+    /// Returns a history that equals no other.
     static func unknown() -> DatabaseHistory { DatabaseHistory(mark: .random(in: .min ... .max)) }
 
-    /// The timeline is that of the next WAL record, since the control file's lags behind a promotion.
+    /// The query whose answer identifies the history.
+    ///
+    /// The timeline is that of the next WAL record, because the control file's value lags behind a promotion.
     static let query = """
         SELECT concat_ws(' ', (SELECT system_identifier FROM pg_catalog.pg_control_system()),
             extract(epoch FROM pg_postmaster_start_time()), inet_server_addr(), inet_server_port(),

@@ -1,6 +1,6 @@
-/// Turns the binary form of one field into a value, after checking that type and length agree with what was asked.
+/// Decodes the binary form of one field, after checking its type and length against the requested type.
 enum FieldReader {
-    /// What can be read where it lies.
+    /// Returns the bytes of a value that can be read in place.
     static func content(
         _ bytes: UnsafeRawBufferPointer,
         _ type: ServerType
@@ -59,7 +59,9 @@ enum FieldReader {
         return instant
     }
 
-    /// Whether a text is worth decoding; what the server stores is, in a database of another encoding it need not be.
+    /// Whether the text is valid UTF-8.
+    ///
+    /// The server's texts are, unless the database uses another encoding.
     private static func isUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {
         bytes.allSatisfy { $0 < 0x80 } || String(validating: bytes, as: UTF8.self) != nil
     }
@@ -79,13 +81,13 @@ enum FieldReader {
     }
 }
 
-/// Why a field is not what was asked for.
+/// The reason why a field does not have the requested type.
 enum DecodingFault: Error {
     case mismatch(wanted: String)
     case malformed
     case infinite
 
-    /// Names column and type; the value stays out.
+    /// Returns an error that names column and type, but not the value.
     func report(column: String, type: ServerType) -> PostgresError {
         let reason =
             switch self {

@@ -1,20 +1,20 @@
 import CPostgreSQL
 
-/// The answer to one statement: its rows, read in place and converted only when asked for.
+/// The answer to one statement: its rows, which are read in place and converted only on request.
 ///
-/// The memory is libpq's and lives as long as this object; what accessors return is copied out of it.
+/// libpq owns the memory, which lives as long as this object; accessors return copies.
 ///
 /// Thread safety: the manual says that "PGresult objects are normally read-only after creation, and so can be passed
 /// around freely between threads". Nothing here changes one, and only `deinit` frees it.
 package final class Rows: @unchecked Sendable {
     private let result: OpaquePointer
     package let count: Int
-    /// Names and types, by place.
+    /// Names and types, by index.
     private let columns: [(name: String, type: ServerType)]
-    /// That of the session that asked.
+    /// The history of the session that ran the statement.
     package let history: DatabaseHistory
 
-    /// Takes over the result and clears it in the end.
+    /// Takes ownership of the result and clears it at the end.
     init(owning result: OpaquePointer, history: DatabaseHistory) {
         self.result = result
         self.history = history
@@ -31,27 +31,27 @@ package final class Rows: @unchecked Sendable {
 
     package var isEmpty: Bool { count == 0 }
 
-    /// The places of the rows.
+    /// The indices of the rows.
     package var indices: Range<Int> { 0..<count }
 
     package var columnNames: [String] { columns.map(\.name) }
 
-    /// How many rows an INSERT, UPDATE, DELETE or SELECT touched; 0 for other statements.
+    /// The number of rows that an INSERT, UPDATE, DELETE or SELECT affected or returned; 0 for other statements.
     package var affectedCount: Int {
         PQcmdTuples(result).flatMap { Int(String(cString: $0)) } ?? 0
     }
 
-    /// The word the server ended with, such as `COMMIT`, `ROLLBACK` or `INSERT 0 1`.
+    /// The server's command tag, such as `COMMIT`, `ROLLBACK` or `INSERT 0 1`.
     var commandTag: String {
         PQcmdStatus(result).map { String(cString: $0) } ?? ""
     }
 
-    /// What the description of a prepared statement tells about its parameters.
+    /// The parameter types in the description of a prepared statement.
     var parameterTypes: [ServerType] {
         (0..<PQnparams(result)).map { ServerType(oid: PQparamtype(result, $0)) }
     }
 
-    /// The place of a column, to look a name up once for many rows.
+    /// Returns the index of a column, so that a name is looked up once for many rows.
     package func index(of column: Column) throws(PostgresError) -> Int {
         switch column {
         case .index(let index):
@@ -63,7 +63,9 @@ package final class Rows: @unchecked Sendable {
         }
     }
 
-    /// Reads one field; `read` gets its bytes, or is not called for NULL.
+    /// Reads one field.
+    ///
+    /// `read` receives its bytes, and is not called for NULL.
     func field<Value>(
         _ row: Int,
         _ column: Column,
@@ -73,7 +75,7 @@ package final class Rows: @unchecked Sendable {
         guard row >= 0, row < count else {
             throw PostgresError(.unexpectedResult, "Row \(row) was asked for, but the result has \(count).")
         }
-        // Both fit: they lie within what libpq itself counts in 32 bits.
+        // Both fit, because libpq counts them in 32 bits.
         let (row32, column32) = (Int32(truncatingIfNeeded: row), Int32(truncatingIfNeeded: index))
         if PQgetisnull(result, row32, column32) == 1 { return nil }
         let length = Int(PQgetlength(result, row32, column32))
@@ -85,7 +87,7 @@ package final class Rows: @unchecked Sendable {
         }
     }
 
-    /// A NULL where the caller's model has none.
+    /// Returns the error for a NULL that the caller does not expect.
     func unexpectedNull(_ row: Int, _ column: Column) -> PostgresError {
         PostgresError(.unexpectedResult, "Column \(column) is NULL in row \(row), where a value was expected.")
     }

@@ -1,6 +1,8 @@
-/// Typed access to single fields. Each pair reads the same types: one refuses NULL, the other answers nil for it.
+/// Typed access to single fields.
+///
+/// Each pair reads the same types: one function rejects NULL, the other returns `nil` for it.
 extension Rows {
-    /// `text` and its relatives, `json`, `jsonb`, and enums.
+    /// Reads `text` and similar types, `json`, `jsonb` and enums.
     package func text(_ row: Int, _ column: Column) throws(PostgresError) -> String {
         guard let value = try optionalText(row, column) else { throw unexpectedNull(row, column) }
         return value
@@ -10,7 +12,9 @@ extension Rows {
         try field(row, column, FieldReader.text)
     }
 
-    /// `smallint`, `integer`, `bigint` and `oid`; a `numeric` (such as `sum(bigint)`) needs a cast in the statement.
+    /// Reads `smallint`, `integer`, `bigint` and `oid`.
+    ///
+    /// A `numeric` (such as `sum(bigint)`) needs a cast in the statement.
     package func integer(_ row: Int, _ column: Column) throws(PostgresError) -> Int64 {
         guard let value = try optionalInteger(row, column) else { throw unexpectedNull(row, column) }
         return value
@@ -20,7 +24,7 @@ extension Rows {
         try field(row, column, FieldReader.integer)
     }
 
-    /// `real` and `double precision`.
+    /// Reads `real` and `double precision`.
     package func double(_ row: Int, _ column: Column) throws(PostgresError) -> Double {
         guard let value = try optionalDouble(row, column) else { throw unexpectedNull(row, column) }
         return value
@@ -39,7 +43,7 @@ extension Rows {
         try field(row, column, FieldReader.boolean)
     }
 
-    /// `bytea`.
+    /// Reads `bytea`.
     package func bytes(_ row: Int, _ column: Column) throws(PostgresError) -> [UInt8] {
         guard let value = try optionalBytes(row, column) else { throw unexpectedNull(row, column) }
         return value
@@ -49,9 +53,10 @@ extension Rows {
         try field(row, column, FieldReader.bytes)
     }
 
-    /// Lends the UTF-8 of a text, `json` or `jsonb`, or the bytes of a `bytea`, where it lies; nil for NULL.
+    /// Passes the UTF-8 of a text, `json` or `jsonb`, or the bytes of a `bytea`, to `read` without a copy; returns
+    /// `nil` for NULL.
     ///
-    /// The bytes are valid during the call only.
+    /// The bytes are valid only during the call.
     package func withBytes<Value>(
         _ row: Int,
         _ column: Column,
@@ -60,7 +65,7 @@ extension Rows {
         try field(row, column) { (bytes, type) throws(DecodingFault) in read(try FieldReader.content(bytes, type)) }
     }
 
-    /// The UTF-8 of a `json` or `jsonb` value.
+    /// Reads the UTF-8 of a `json` or `jsonb` value.
     package func json(_ row: Int, _ column: Column) throws(PostgresError) -> [UInt8] {
         guard let value = try optionalJSON(row, column) else { throw unexpectedNull(row, column) }
         return value
@@ -70,7 +75,7 @@ extension Rows {
         try field(row, column, FieldReader.json)
     }
 
-    /// A `timestamptz` in microseconds since 1970-01-01 UTC; an infinity is refused.
+    /// Reads a `timestamptz` in microseconds since 1970-01-01 UTC; an infinity is rejected.
     package func instant(_ row: Int, _ column: Column) throws(PostgresError) -> Int64 {
         guard let value = try optionalInstant(row, column) else { throw unexpectedNull(row, column) }
         return value

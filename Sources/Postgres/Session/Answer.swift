@@ -1,11 +1,11 @@
 import CPostgreSQL
 
-/// Everything that one statement or script came back with, up to the point where the server is ready again.
+/// The complete answer to one statement or script, up to the point at which the server is ready again.
 ///
-/// A statement has succeeded only when the whole answer is in: an autocommit statement completes first and commits
-/// after that, so that an error (a deferred constraint) or the end of the connection may still follow.
+/// A statement has succeeded only if the whole answer has arrived. An autocommit statement completes first and commits
+/// afterwards, so that an error (a deferred constraint) or the end of the connection may still follow.
 struct Answer {
-    /// That of the session that asked.
+    /// The history of the session that ran the statement.
     let history: DatabaseHistory
     private(set) var rows: Rows?
     private(set) var failure: PostgresError?
@@ -14,7 +14,7 @@ struct Answer {
         self.history = history
     }
 
-    /// Takes over one result of libpq; throws when it says that the session is at its end or out of step.
+    /// Takes ownership of one result of libpq; throws if the result shows that the session has ended or is out of step.
     mutating func take(_ result: OpaquePointer, of attempt: Attempt) throws(Loss) {
         let status = PQresultStatus(result)
         switch status {
@@ -32,7 +32,7 @@ struct Answer {
     }
 
     private mutating func take(_ report: ServerReport, of attempt: Attempt) throws(Loss) {
-        // An error without a SQLSTATE is libpq's own: the connection is gone.
+        // An error without a SQLSTATE comes from libpq and means that the connection is lost.
         guard report.sqlState != nil, !report.isFatal else {
             throw Loss(
                 report.message,
@@ -43,8 +43,8 @@ struct Answer {
         failure = failure ?? report.error(attempting: attempt.located(at: report.position))
     }
 
-    /// Ends by which the server itself stops a session in the middle of its statement.
+    /// The codes with which the server itself ends a session in the middle of its statement.
     ///
-    /// Others, such as 08P01, may come from a pooler that has lost the server and knows no more than we do.
+    /// Other codes, such as 08P01, may come from a pooler that lost the server and does not know the outcome either.
     private static let announcedEnds: Set<SQLState?> = [.adminShutdown, .idleSessionTimeout, .idleInTransactionTimeout]
 }

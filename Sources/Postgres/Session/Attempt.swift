@@ -1,9 +1,9 @@
-/// What is being done on a session, to be spelled out only if it fails.
+/// An operation on a session, which is described in text only if it fails.
 enum Attempt: CustomStringConvertible {
     case connecting
     case statement(Statement)
     case preparing(Statement)
-    /// Its text may hold passwords and stays out of errors.
+    /// A script, whose text may contain passwords and does not appear in errors.
     case script(String)
     case command(String)
     case pipeline(Int)
@@ -19,7 +19,7 @@ enum Attempt: CustomStringConvertible {
         }
     }
 
-    /// Says where in a script the server found the fault.
+    /// Returns the description with the line of the error, if this is a script.
     func located(at position: Int?) -> String {
         guard case .script(let text) = self, let position else { return description }
         let line = text.unicodeScalars.prefix(max(0, position - 1)).reduce(1) { $1 == "\n" ? $0 + 1 : $0 }

@@ -3,22 +3,22 @@ import Dispatch
 import ServiceRuntime
 import Synchronization
 
-/// Asks the server to give up what one session runs, from any thread.
+/// Requests from any thread that the server cancel a session's current work.
 ///
-/// libpq's `PQcancel` opens a connection of its own and blocks until the server has closed it, which behind a silent
-/// peer can take minutes; each request therefore has a short-lived thread.
+/// libpq's `PQcancel` opens a separate connection and blocks until the server has closed it, which can take minutes
+/// with a silent peer. Each request therefore has a short-lived thread.
 ///
 /// Thread safety: the manual says of `PGcancel` that it "is read-only as far as PQcancel is concerned, so it can also
-/// be invoked from a thread that is separate from the one manipulating the PGconn object". Only `deinit` frees it,
-/// and every running request holds this object.
+/// be invoked from a thread that is separate from the one manipulating the PGconn object". Only `deinit` frees it, and
+/// every running request holds this object.
 final class Canceller: @unchecked Sendable {
     private let cancel: OpaquePointer
 
-    /// Requests under way in this process; against a silent peer they would pile up without a bound.
+    /// The number of running requests in this process; with a silent peer, they would accumulate without limit.
     private static let underWay = Atomic<Int>(0)
     private static let limit = 16
 
-    /// Nil when libpq has no memory or no connection to take the key from.
+    /// Creates a canceller; `nil` if libpq has no memory or no connection from which to take the key.
     init?(session handle: OpaquePointer) {
         guard let cancel = PQgetCancel(handle) else { return nil }
         self.cancel = cancel
@@ -28,7 +28,7 @@ final class Canceller: @unchecked Sendable {
         PQfreeCancel(cancel)
     }
 
-    /// Sends the request in the background; nil if too many are under way already.
+    /// Sends the request in the background; returns `nil` if 16 requests are running already.
     func send() -> CancelRequest? {
         guard Self.underWay.add(1, ordering: .relaxed).newValue <= Self.limit else {
             Self.underWay.subtract(1, ordering: .relaxed)
@@ -46,9 +46,10 @@ final class Canceller: @unchecked Sendable {
     }
 }
 
-/// One cancel request on its way.
+/// One cancel request in flight.
 ///
-/// The session must not run anything else before it is through, or the request could hit a statement of someone else.
+/// The session must not run anything else before the request is complete, because it could cancel another caller's
+/// statement.
 final class CancelRequest: Sendable {
     private let finished = DispatchSemaphore(value: 0)
 
@@ -56,9 +57,10 @@ final class CancelRequest: Sendable {
         finished.signal()
     }
 
-    /// Blocks the session's thread until the server took the request; false if that takes too long.
+    /// Blocks the session's thread until the server received the request; returns `false` if that takes longer than
+    /// `limit`.
     ///
-    /// Call it once.
+    /// May be called once.
     func wait(atMost limit: Duration) -> Bool {
         finished.wait(timeout: .now() + limit.dispatchInterval) == .success
     }

@@ -1,11 +1,11 @@
 import CPostgreSQL
 
-/// Where the database is and how to get in: a libpq URL (`postgres://…`) or a string of `keyword=value` pairs.
+/// The database's address and credentials: a libpq URL (`postgres://…`) or a string of `keyword=value` pairs.
 ///
-/// Everything libpq knows passes through (several hosts, `target_session_attrs`, `sslmode` and the certificates).
-/// Printing it, also by reflection, shows no password.
+/// All settings of libpq are accepted (several hosts, `target_session_attrs`, `sslmode` and the certificates). Its
+/// description and its reflection contain no password.
 package struct DatabaseURL: Sendable, Hashable {
-    /// The settings as libpq parsed them, in its order.
+    /// The settings as parsed by libpq, in libpq's order.
     let settings: [Setting]
 
     struct Setting: Sendable, Hashable {
@@ -14,9 +14,9 @@ package struct DatabaseURL: Sendable, Hashable {
         let isSecret: Bool
     }
 
-    /// Lets libpq parse the text.
+    /// Parses the text with libpq.
     ///
-    /// The text itself never appears in the error, since it may hold a password.
+    /// The text never appears in the error, because it may contain a password.
     package init(_ text: String) throws(PostgresError) {
         guard !text.isEmpty, !text.utf8.contains(0) else {
             throw PostgresError(
@@ -43,7 +43,8 @@ package struct DatabaseURL: Sendable, Hashable {
         var option = options
         while let keyword = option.pointee.keyword {
             if let value = option.pointee.val {
-                // The manual: "*" in dispchar marks "Password field - hide value"; sslkey's pass phrase is one too.
+                // The manual: "*" in dispchar marks "Password field - hide value". The pass phrase of sslkey is marked,
+                // too.
                 let isSecret = option.pointee.dispchar.map { String(cString: $0) } == "*"
                 settings.append(
                     Setting(keyword: String(cString: keyword), value: String(cString: value), isSecret: isSecret)
@@ -54,8 +55,9 @@ package struct DatabaseURL: Sendable, Hashable {
         return settings
     }
 
-    /// Whether it leads to another machine without proof of which: libpq by itself takes TLS where it is offered, from
-    /// anybody, and plain text where it is not.
+    /// Whether the URL leads to another machine whose identity is not verified.
+    ///
+    /// By default, libpq uses TLS if the server offers it, with any certificate, and plain text otherwise.
     package var mayBeOverheard: Bool {
         guard self["sslmode"] != "verify-full" else { return false }
         let hosts = (self["host"] ?? self["hostaddr"] ?? "").split(separator: ",")
@@ -65,7 +67,7 @@ package struct DatabaseURL: Sendable, Hashable {
         }
     }
 
-    /// What was given for one of libpq's keywords (`host`, `port`, `dbname`, …).
+    /// The value of one of libpq's keywords (`host`, `port`, `dbname`, …), if given.
     package subscript(keyword: String) -> String? {
         settings.first { $0.keyword == keyword }?.value
     }

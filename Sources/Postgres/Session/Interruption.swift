@@ -1,24 +1,24 @@
 import Synchronization
 
-/// Carries one caller's wish to stop to wherever the work is: still waiting for a connection, or running on one.
+/// Carries one caller's request to stop to its work, whether the work waits for a connection or runs on one.
 final class Interruption: Sendable {
     private struct State {
         var isAsked = false
-        /// For how long the server has been silent, where that is why.
+        /// The duration of the server's silence, if that is the reason.
         var silence: Duration?
         /// Set while a session works for this caller.
         var canceller: Canceller?
-        /// A COMMIT is under way, which is never interrupted: its outcome would be anyone's guess.
+        /// Whether a COMMIT is in flight, which is never interrupted, because its outcome would be unknown.
         var isShielded = false
         var request: CancelRequest?
     }
 
     private let state = Mutex(State())
 
-    /// The caller wants to stop.
+    /// Requests that the caller's work stop.
     ///
-    /// What has not begun will not begin; what runs is interrupted by the server. `silence` says for how long the server has
-    /// not answered, where nobody wants to stop but for that.
+    /// Work that has not begun will not begin, and the server interrupts running work. `silence` is the duration of the
+    /// server's silence, if that is the only reason for the request.
     func ask(after silence: Duration? = nil) {
         state.withLock { state in
             guard !state.isAsked else { return }
@@ -30,10 +30,10 @@ final class Interruption: Sendable {
 
     var isAsked: Bool { state.withLock { $0.isAsked } }
 
-    /// For how long the server had been silent when somebody asked to stop for that; nil for every other reason.
+    /// The duration of the server's silence when the request was made; `nil` for every other reason.
     var silence: Duration? { state.withLock { $0.silence } }
 
-    /// A session starts to work for the caller; false if the caller has already given up.
+    /// Records that a session starts to work for the caller; returns `false` if the caller has already given up.
     func begin(on canceller: Canceller) -> Bool {
         state.withLock { state in
             guard !state.isAsked else { return false }
@@ -42,7 +42,7 @@ final class Interruption: Sendable {
         }
     }
 
-    /// From here to `unshield` nothing is interrupted; false if it is too late for that.
+    /// Prevents interruptions until `unshield`; returns `false` if one was already requested.
     func shield() -> Bool {
         state.withLock { state in
             guard !state.isAsked else { return false }
@@ -55,9 +55,9 @@ final class Interruption: Sendable {
         state.withLock { $0.isShielded = false }
     }
 
-    /// The session's work is over: no request is sent from here on.
+    /// Records the end of the session's work, after which no cancel request is sent.
     ///
-    /// Returns the one that may still be on its way.
+    /// Returns the request that may still be in flight.
     func finish() -> CancelRequest? {
         state.withLock { state in
             state.canceller = nil

@@ -2,12 +2,12 @@ import ServiceRuntime
 
 /// The end of a session in the middle of an exchange.
 struct Loss: Error {
-    /// What libpq or the server said about it.
+    /// The message of libpq or the server.
     let message: String
     let sqlState: SQLState?
-    /// The server itself announced the end before the statement was through, so that it did not happen.
+    /// Whether the server announced the end before the statement was complete, so that the statement had no effect.
     let isCertain: Bool
-    /// Set if it was we who stopped waiting.
+    /// The reason for which the client stopped waiting, if it did.
     let reason: Patience.Reason?
 
     init(_ message: String, sqlState: SQLState? = nil, isCertain: Bool = false, reason: Patience.Reason? = nil) {
@@ -17,14 +17,16 @@ struct Loss: Error {
         self.reason = reason
     }
 
-    /// What may have happened although no answer came.
+    /// The possible effect of an operation whose answer was lost.
     enum Stake {
-        /// Nothing lasting: a read, or a statement inside a transaction that can no longer commit.
+        /// No lasting effect: a read, or a statement inside a transaction that can no longer commit.
         case nothing
-        /// A statement that is a transaction by itself. Its work is committed after it has completed, so that an end
-        /// announced before is a certain no.
+        /// A statement that is a separate transaction.
+        ///
+        /// Its work is committed after it has completed, so that an end which was announced before proves that it had
+        /// no effect.
         case autocommit
-        /// A COMMIT, or a script that may hold one: nothing is certain.
+        /// A COMMIT, or a script that may contain one: the outcome is always unknown.
         case commit
     }
 
@@ -60,7 +62,7 @@ struct Loss: Error {
 }
 
 extension PostgresError {
-    /// The server answers nothing, new connections neither.
+    /// Returns the error for a server that does not answer, not even on new connections.
     static func silent(
         _ span: Duration,
         _ attempt: String,
@@ -73,7 +75,7 @@ extension PostgresError {
         return PostgresError(.timedOut, text, sqlState: sqlState)
     }
 
-    /// The same to whoever waited for a connection.
+    /// Returns the error of a silent server for a caller that waited for a connection.
     static func silentServer(_ span: Duration) -> PostgresError {
         silent(span, "Waiting for a connection to PostgreSQL: ", "Nothing was sent.")
     }

@@ -1,28 +1,28 @@
-/// How long one exchange with the server may take, and who may cut it short.
+/// The time limit of one exchange with the server, and its possible interruption.
 ///
-/// When time is up the server is asked to cancel and gets a last grace to answer: only its answer tells whether the
-/// statement happened.
+/// When the time ends, the server is asked to cancel and gets a grace period to answer, because only its answer shows
+/// whether the statement took effect.
 struct Patience {
     private let interruption: Interruption
     private let limit: Duration
     private var deadline: ContinuousClock.Instant
-    /// Why the server has been asked to stop.
+    /// The reason for which the server was asked to stop.
     private(set) var reason: Reason?
-    /// The request that ran out of time caused; the caller's own is with the interruption.
+    /// The cancel request that the time limit caused; the interruption holds the caller's request.
     private(set) var request: CancelRequest?
 
     enum Reason {
         case cancelled
         case timedOut(after: Duration)
-        /// It does not answer new connections either.
+        /// The server does not answer new connections either.
         case silent(for: Duration)
     }
 
-    /// What the server gets to answer a cancel request.
+    /// The time that the server gets to answer a cancel request.
     static let grace = Duration.seconds(3)
-    /// The same, where it has been found not to answer anything.
+    /// The same time for a server that was found not to answer.
     private static let graceOfSilent = Duration.seconds(1)
-    /// How often a long wait looks whether the caller has given up.
+    /// The interval at which a long wait checks whether the caller has given up.
     private static let slice = Duration.milliseconds(250)
 
     init(_ limit: Duration, _ interruption: Interruption) {
@@ -36,7 +36,7 @@ struct Patience {
         case giveUp(Reason)
     }
 
-    /// What to do while the answer is outstanding.
+    /// Returns the next step while the answer is outstanding.
     mutating func next(now: ContinuousClock.Instant, canceller: Canceller) -> Verdict {
         if reason == nil, interruption.isAsked {
             reason = interruption.wish
@@ -50,13 +50,13 @@ struct Patience {
         return .wait(min(deadline - now, Self.slice))
     }
 
-    /// Why a statement that the server reports as cancelled was cancelled; nil if by someone else.
+    /// The reason for which a statement was cancelled, as reported by the server; `nil` if another party cancelled it.
     var whyCancelled: Reason? {
         reason ?? (interruption.isAsked ? interruption.wish : nil)
     }
 }
 
 extension Interruption {
-    /// Why somebody has asked to stop.
+    /// The reason for the request to stop.
     fileprivate var wish: Patience.Reason { silence.map { Patience.Reason.silent(for: $0) } ?? .cancelled }
 }

@@ -1,4 +1,4 @@
-/// What one session has prepared.
+/// The prepared statements of one session.
 struct Plans {
     struct Plan {
         let name: String
@@ -9,14 +9,16 @@ struct Plans {
     private var plans: [Statement: Plan] = [:]
     private var lastNumber = 0
 
-    /// More than a program writes down; a program that makes texts at run time must not fill the server's memory.
+    /// The maximum number of plans, which is more than any program declares.
+    ///
+    /// A program that creates texts at run time must not fill the server's memory.
     static let limit = 512
 
     var isFull: Bool { plans.count >= Self.limit }
 
     subscript(statement: Statement) -> Plan? { plans[statement] }
 
-    /// A name that this session has not used before, since a forgotten plan keeps its own until the session ends.
+    /// Returns a name that is new in this session, because a forgotten plan keeps its name until the session ends.
     mutating func newName() -> String {
         lastNumber += 1
         return "b\(lastNumber)"
@@ -26,7 +28,7 @@ struct Plans {
         plans[statement] = plan
     }
 
-    /// The server no longer knows the plan, or a migration has changed what it returns.
+    /// Removes a plan that the server no longer has, or whose results a migration has changed.
     mutating func forget(_ statement: Statement) {
         plans[statement] = nil
     }

@@ -1,14 +1,18 @@
 import CPostgreSQL
 
 extension PostgresConnection {
-    /// How often two sessions are compared: a busy pooler may hand them different servers for a while.
+    /// The number of comparisons between two sessions.
+    ///
+    /// A busy pooler may give them different servers for a while.
     private static let looks = 8
 
-    /// Whether a pooler stands in between that lends its connections to others after each transaction, as PgBouncer does
-    /// with `pool_mode = transaction`: what this session has set, prepared and locked would then be anybody's.
+    /// Whether a pooler lends this connection to other clients after each transaction, as PgBouncer does with
+    /// `pool_mode = transaction`.
     ///
-    /// A pooler answers with a number of process of its own. That it pools transactions shows where a second session, opened
-    /// by the same recipe, finds itself in the server process that the first one had a moment before.
+    /// Other clients would then share this session's settings, prepared statements and locks.
+    ///
+    /// A pooler answers with its own process number. It pools transactions if a second session with the same recipe
+    /// uses the server process that the first session used a moment before.
     func isLentAnew(beside recipe: SessionRecipe) throws(PostgresError) -> Bool {
         guard try serverProcess() != String(PQbackendPID(session.handle)) else { return false }
         let other = PostgresConnection(
@@ -24,7 +28,9 @@ extension PostgresConnection {
         return false
     }
 
-    /// By the simple protocol: a prepared statement may be somebody else's there.
+    /// Returns the number of the server process.
+    ///
+    /// It uses the simple protocol, because a prepared statement could belong to another client of the pooler.
     private func serverProcess() throws(PostgresError) -> String {
         try session.command("SELECT pg_backend_pid()::text", .nothing, patience).text(0, 0)
     }

@@ -1,15 +1,16 @@
-/// A connection in the hands of one caller, who uses it from one synchronous closure; there is no hop between
-/// statements.
+/// A connection that is lent to one caller, which uses it from one synchronous closure.
 ///
-/// It lives on the connection's own thread and is not Sendable, so that it cannot leave the closure. A change to the
-/// session (`SET`, `LISTEN`, temporary tables) stays for whoever comes next; an open transaction is rolled back.
+/// There is no change of thread between statements.
+///
+/// It lives on the connection's thread and is not Sendable, so that it cannot leave the closure. A change to the
+/// session (`SET`, `LISTEN`, temporary tables) remains for the next caller; an open transaction is rolled back.
 package final class PostgresConnection {
     let session: Session
     private let interruption: Interruption
-    /// What each following statement may take; a migration may need more than the pool's setting.
+    /// The time limit of each following statement; a migration may need more than the pool's setting.
     package var statementTimeout: Duration
 
-    /// What a rollback may take before the connection is given up instead.
+    /// The time limit of a rollback, after which the connection is given up instead.
     private static let rollbackTimeout = Duration.seconds(5)
 
     init(_ session: Session, _ interruption: Interruption, statementTimeout: Duration) {
@@ -18,14 +19,14 @@ package final class PostgresConnection {
         self.statementTimeout = statementTimeout
     }
 
-    /// Which values that were read before are valid here.
+    /// The history that tells which earlier values are valid here.
     package var history: DatabaseHistory { session.history }
 
     var patience: Patience { Patience(statementTimeout, interruption) }
 
-    /// Runs one statement in one round trip (two when this connection sees it for the first time).
+    /// Runs one statement in one round trip, or two when this connection first runs it.
     ///
-    /// Outside a transaction it is a transaction by itself.
+    /// Outside a transaction, the statement is a separate transaction.
     package func run(
         _ statement: Statement,
         _ parameters: [Parameter] = []
@@ -41,9 +42,9 @@ package final class PostgresConnection {
         }
     }
 
-    /// Runs a script of any number of statements without parameters, as migrations are; rows are discarded.
+    /// Runs a script of any number of statements without parameters, such as a migration; rows are discarded.
     ///
-    /// Without BEGIN in it the script is one transaction. The text never appears in an error, only the line.
+    /// A script without BEGIN is one transaction. Its text never appears in an error, only the line.
     package func execute(_ script: String) throws(PostgresError) {
         let attempt = Attempt.script(script)
         try refuseIfInterrupted(attempt)
@@ -59,7 +60,7 @@ package final class PostgresConnection {
 
     /// Runs several statements in one round trip.
     ///
-    /// Outside a transaction they are one: if any of them fails, none has happened.
+    /// Outside a transaction they form one: if any of them fails, none has an effect.
     package func pipeline(
         _ batch: [(statement: Statement, parameters: [Parameter])]
     ) throws(PostgresError) -> [Rows] {
@@ -74,7 +75,7 @@ package final class PostgresConnection {
         }
     }
 
-    /// Runs the body between BEGIN and COMMIT; anything thrown rolls back.
+    /// Runs the body between BEGIN and COMMIT; any thrown error rolls back.
     package func transaction<Value>(
         _ body: (PostgresConnection) throws(PostgresError) -> Value
     ) throws(PostgresError) -> Value {
@@ -129,7 +130,7 @@ extension PostgresConnection {
                 queries.allSatisfy { session.send($0) }
             }
         }
-        // The last answer may hold the failure of the commit, so that none counts before all are looked at.
+        // The last answer may contain the failure of the commit, so that no answer counts before all are checked.
         if let failed = answers.firstIndex(where: { $0.failure != nil }) {
             _ = try session.rows(of: answers[failed], .statement(batch[failed].statement), spent)
         }
@@ -147,10 +148,10 @@ extension PostgresConnection {
         return Session.Query(plan: plan, places: try session.parameters.encode(parameters, as: plan.parameters))
     }
 
-    /// After a migration a kept plan may no longer fit, and behind a pooler it may be unknown: drops such plans, so
-    /// that the next use prepares them anew.
+    /// Drops plans that no longer match after a migration or are unknown behind a pooler, so that the next use prepares
+    /// them again.
     ///
-    /// The refusal comes before anything is executed.
+    /// The server rejects such a statement before it executes anything.
     private func forgets(_ statements: [Statement], after error: PostgresError) -> Bool {
         guard error.sqlState == .featureNotSupported || error.sqlState == .statementNameUnknown else { return false }
         for statement in statements { session.plans.forget(statement) }
@@ -181,7 +182,9 @@ extension PostgresConnection {
         }
     }
 
-    /// Brings the connection back to where nothing is open; if that fails it is given up, which rolls back as well.
+    /// Rolls back an open transaction.
+    ///
+    /// If that fails, the connection is given up, which rolls back as well.
     func rollBack() {
         guard session.failure == nil, session.transactionStatus != .none else { return }
         do {
@@ -191,7 +194,7 @@ extension PostgresConnection {
         }
     }
 
-    /// What is at stake if the answer to these statements is lost.
+    /// Returns the possible effect of these statements if their answer is lost.
     private func stake(_ statements: [Statement]) -> Loss.Stake {
         if statements.contains(where: \.commits) { return .commit }
         guard session.transactionStatus == .none else { return .nothing }

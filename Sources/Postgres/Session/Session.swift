@@ -2,24 +2,22 @@ import CPostgreSQL
 import Glibc
 import ServiceRuntime
 
-/// One connection of libpq with what it has prepared.
+/// One connection of libpq with its prepared statements.
 ///
-/// Confined to the one thread that opened it.
-///
-/// libpq runs in non-blocking mode throughout: sending and receiving go on at the same time, and every wait has an
-/// end, where libpq alone would wait for a silent peer for ever.
+/// Confined to the one thread that opened it. libpq always runs in non-blocking mode: the session sends and receives at
+/// the same time, and every wait has a limit, whereas libpq alone would wait for a silent peer indefinitely.
 final class Session {
     let handle: OpaquePointer
     let canceller: Canceller
     private let notices: NoticeReceiver
-    /// Why this session is of no more use.
+    /// The reason for which this session can no longer be used.
     private(set) var failure: PostgresError?
-    /// Unknown until the session is set up.
+    /// The database's history, which is unknown until the session is set up.
     var history = DatabaseHistory.unknown()
     var plans = Plans()
     var parameters = EncodedParameters()
 
-    /// Takes over an established connection.
+    /// Takes ownership of an established connection.
     init(handle: OpaquePointer, notices: NoticeReceiver) throws(PostgresError) {
         self.handle = handle
         self.notices = notices
@@ -38,7 +36,7 @@ final class Session {
         case none
         case open
         case failed
-        /// A command is under way or the connection is gone.
+        /// A command is in flight or the connection is lost.
         case unclear
     }
 
@@ -51,15 +49,16 @@ final class Session {
         }
     }
 
-    /// Marks the session as of no more use; the first reason stays.
+    /// Marks the session as unusable; the first reason is kept.
     func retire(because reason: PostgresError) {
         failure = failure ?? reason
     }
 
-    /// Looks whether an idle session still has a server at its other end, without a round trip: a server that has ended
-    /// has said so, or its end of the connection is closed.
+    /// Whether an idle session still has a server, as checked without a round trip.
     ///
-    /// Reads what else came in meanwhile.
+    /// A server that ended has sent a message or closed its end of the connection.
+    ///
+    /// Other input that has arrived is read as well.
     func isUsable() -> Bool {
         guard failure == nil, transactionStatus == .none else { return false }
         while isReadable() {
@@ -72,7 +71,7 @@ final class Session {
 
     var socket: Int32 { PQsocket(handle) }
 
-    /// What `NOTIFY` has sent so far, without waiting.
+    /// Returns the notifications that have arrived so far, without waiting.
     func takeNotifications() throws(PostgresError) -> [(channel: String, payload: String)] {
         guard PQconsumeInput(handle) == 1, PQisBusy(handle) == 0, !notices.hasSeenEnd else {
             let error = complaint().error(.command("Listening"), .nothing)
@@ -94,10 +93,11 @@ final class Session {
     }
 }
 
-/// Talking with the server.
+/// Exchanges with the server.
 extension Session {
-    /// Runs one exchange and turns its end, good or bad, into an answer or an error; after a loss the session is of no
-    /// more use.
+    /// Runs one exchange and converts its end into an answer or an error.
+    ///
+    /// After a loss, the session is unusable.
     func exchange<Reply>(
         _ attempt: Attempt,
         _ stake: Loss.Stake,
@@ -117,7 +117,7 @@ extension Session {
         }
     }
 
-    /// The rows of an answer, or the error it ended with.
+    /// Returns the rows of an answer, or throws the error with which it ended.
     func rows(of answer: Answer, _ attempt: Attempt, _ patience: Patience) throws(PostgresError) -> Rows {
         if let failure = answer.failure { throw explained(failure, attempt, patience) }
         guard let rows = answer.rows else {
@@ -126,9 +126,11 @@ extension Session {
         return rows
     }
 
-    /// Tells a cancellation by us from one by the server, and retires a session whose server can no longer write.
+    /// Distinguishes the client's cancellation from the server's, and retires a session whose server can no longer
+    /// write.
     private func explained(_ failure: PostgresError, _ attempt: Attempt, _ patience: Patience) -> PostgresError {
-        // After a failover the old primary goes on as a read-only standby: connect anew, to where writes are taken.
+        // After a failover, the old primary runs as a read-only standby. A new connection reaches the server that
+        // accepts writes.
         if failure.sqlState == .readOnlyTransaction { retire(because: failure) }
         guard failure.sqlState == .queryCancelled else { return failure }
         switch patience.whyCancelled {
@@ -144,7 +146,7 @@ extension Session {
         }
     }
 
-    /// Reads everything up to where the server is ready again.
+    /// Reads all results until the server is ready again.
     func collect(_ attempt: Attempt, _ patience: inout Patience) throws(Loss) -> Answer {
         var answer = Answer(in: history)
         while let result = try receive(&patience) {
@@ -153,13 +155,13 @@ extension Session {
         return answer
     }
 
-    /// What libpq last complained about.
+    /// Returns libpq's most recent error.
     func complaint() -> Loss {
         let text = ServerReport.flattened(String(cString: PQerrorMessage(handle)))
         return Loss(text.isEmpty ? "the connection is gone" : text)
     }
 
-    /// The next result; nil at the end of a statement's answer.
+    /// Returns the next result; `nil` at the end of a statement's answer.
     func receive(_ patience: inout Patience) throws(Loss) -> OpaquePointer? {
         while true {
             let isUnsent = PQflush(handle) == 1
@@ -175,7 +177,7 @@ extension Session {
         }
     }
 
-    /// Waits until the socket has something for us; an interrupted wait counts as nothing.
+    /// Waits until the socket has input; an interrupted wait counts as no input.
     private func wait(forWriting isUnsent: Bool, _ limit: Duration) -> Bool {
         let events = isUnsent ? POLLIN | POLLOUT : POLLIN
         var watched = pollfd(fd: PQsocket(handle), events: Int16(truncatingIfNeeded: events), revents: 0)
@@ -183,7 +185,7 @@ extension Session {
         return Int32(watched.revents) & ~POLLOUT != 0
     }
 
-    /// A cancel request that our own impatience sent must be through before the next statement.
+    /// Waits for a cancel request that the time limit caused, which must be complete before the next statement.
     private func settle(_ patience: Patience) {
         guard let request = patience.request, !request.wait(atMost: Patience.grace) else { return }
         retire(because: PostgresError(.connectionLost, "A cancel request to the server did not come through in time."))

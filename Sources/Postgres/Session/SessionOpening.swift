@@ -1,7 +1,7 @@
 import CPostgreSQL
 import Glibc
 
-/// How a session is opened: everything a fresh connection needs.
+/// The settings for opening a session.
 struct SessionRecipe: Sendable {
     var url: DatabaseURL
     var applicationName: String
@@ -9,15 +9,19 @@ struct SessionRecipe: Sendable {
     var connectTimeout: Duration
     var statementTimeout: Duration
     var notice: @Sendable (ServerNotice) -> Void
-    /// A session that only listens needs none.
+    /// Whether the session reads the database's history.
+    ///
+    /// A session that only listens does not need it.
     var learnsHistory = true
 
-    /// What goes to libpq, in this order: later words win, so that the URL overrides what stands before it, and
-    /// nothing overrides the encoding, on which every text here relies.
+    /// The parameters for libpq, in this order.
+    ///
+    /// Later ones win, so that the URL overrides the defaults, and nothing overrides the encoding that all texts here
+    /// require.
     fileprivate var words: [(keyword: String, value: String)] {
         let defaults = [
             ("fallback_application_name", applicationName),
-            // A peer that vanished without a word is noticed within a minute also where nothing is being sent.
+            // A peer that vanished is detected within a minute, even while nothing is being sent.
             ("keepalives_idle", "30"),
             ("keepalives_interval", "10"),
             ("keepalives_count", "3"),
@@ -30,13 +34,13 @@ struct SessionRecipe: Sendable {
 extension Session {
     /// Opens a connection and runs the set-up statements.
     ///
-    /// Blocks the calling thread: at most `connectTimeout` for each address, and as long as the resolver takes.
+    /// Blocks the calling thread for at most `connectTimeout` per address, plus the time of the name resolution.
     static func open(_ recipe: SessionRecipe) throws(PostgresError) -> Session {
         let notices = NoticeReceiver(recipe.notice)
         guard let handle = start(recipe.words) else {
             throw PostgresError(.cannotConnect, "Connecting to PostgreSQL failed: libpq is out of memory.")
         }
-        // Before the first word of the server, which may be a warning; libpq would print it.
+        // Set before the server's first message, which may be a warning that libpq would print.
         PQsetNoticeReceiver(
             handle,
             { context, result in
@@ -46,7 +50,7 @@ extension Session {
             },
             Unmanaged.passUnretained(notices).toOpaque()
         )
-        // Verbose messages carry the SQLSTATE, which libpq has no other way to tell about a refused connection.
+        // Verbose messages contain the SQLSTATE, which libpq does not provide otherwise if a connection is rejected.
         PQsetErrorVerbosity(handle, PQERRORS_VERBOSE)
         if let refusal = establish(handle, recipe.connectTimeout) {
             PQfinish(handle)
@@ -75,7 +79,9 @@ extension Session {
         if recipe.learnsHistory { try learnHistory(recipe) }
     }
 
-    /// A server that refuses to answer leaves the session with a history that equals no other, which is safe and slower.
+    /// Reads the database's history.
+    ///
+    /// If the server rejects the query, the session keeps a history that equals no other, which is safe but slower.
     private func learnHistory(_ recipe: SessionRecipe) throws(PostgresError) {
         do {
             let patience = Patience(recipe.statementTimeout, Interruption())
@@ -95,7 +101,7 @@ extension Session {
         return PQconnectStartParams(keywords.map { UnsafePointer($0) }, values.map { UnsafePointer($0) }, 0)
     }
 
-    /// Drives libpq until it is connected; returns why it is not.
+    /// Runs libpq until it is connected; returns the error if it fails.
     private static func establish(_ handle: OpaquePointer, _ limit: Duration) -> PostgresError? {
         var step = PGRES_POLLING_WRITING
         var hasTimedOut = false
@@ -104,7 +110,7 @@ extension Session {
         while step == PGRES_POLLING_READING || step == PGRES_POLLING_WRITING {
             let socket = PQsocket(handle)
             if !isReady(socket, for: step, until: deadline) {
-                // With its socket shut, libpq gives this address up and goes to the next one, or fails.
+                // With its socket shut down, libpq gives up this address and tries the next one, or fails.
                 hasTimedOut = true
                 shutdown(socket, Int32(SHUT_RDWR))
                 deadline = .now + limit
@@ -134,7 +140,7 @@ extension Session {
             .map { $0.drop(while: \.isWhitespace) }
             .filter { line in !["LOCATION:", "DETAIL:", "HINT:"].contains { line.hasPrefix($0) } }
         let states = lines.flatMap { $0.split(separator: " ") }
-            // Every code has a digit, which tells it from the severity (`FATAL:  3D000: …`).
+            // Every code has a digit, which distinguishes it from the severity (`FATAL:  3D000: …`).
             .filter { $0.hasSuffix(":") && $0.contains(where: \.isNumber) }
             .compactMap { SQLState(String($0.dropLast())) }
         let silence = hasTimedOut ? " (no answer within \(limit.pollMilliseconds) ms)" : ""

@@ -2,7 +2,7 @@ import CPostgreSQL
 
 /// Prepared statements and pipelines.
 extension Session {
-    /// Prepares what is not prepared yet, all of it in one round trip, and learns the types of the parameters.
+    /// Prepares all new statements in one round trip, and stores the types of their parameters.
     func prepare(_ statements: [Statement], _ patience: Patience) throws(PostgresError) {
         var missing: [Statement] = []
         for statement in statements where plans[statement] == nil && !missing.contains(statement) {
@@ -14,7 +14,8 @@ extension Session {
         guard let first = missing.first else { return }
         if plans.isFull { try discardPlans(patience) }
         let names = missing.map { _ in plans.newName() }
-        // Two commands for each statement; after a failure the rest is skipped, and what came before it stays.
+        // Two commands for each statement. After a failure the rest is skipped; the statements before it remain
+        // prepared.
         let (reply, patience) = try exchange(.preparing(first), .nothing, patience) { (patience) throws(Loss) in
             try pipeline({ .preparing(missing[$0 / 2]) }, count: missing.count * 2, &patience) {
                 zip(missing, names).allSatisfy { statement, name in
@@ -35,9 +36,9 @@ extension Session {
         let places: Range<Int>
     }
 
-    /// Hands libpq one prepared statement; false if it cannot take it.
+    /// Passes one prepared statement to libpq; returns `false` if libpq does not accept it.
     ///
-    /// Results come in binary.
+    /// Results are binary.
     func send(_ query: Query) -> Bool {
         parameters.withPointers(query.places) { pointers in
             let (values, lengths, formats) = (pointers.values, pointers.lengths, pointers.formats)
@@ -45,7 +46,7 @@ extension Session {
         }
     }
 
-    /// Hands libpq a text for the simple protocol; false if it cannot take it.
+    /// Passes a text for the simple protocol to libpq; returns `false` if libpq does not accept it.
     func send(_ text: String) -> Bool {
         PQsendQuery(handle, text) == 1
     }
@@ -55,7 +56,7 @@ extension Session {
         plans.forgetAll()
     }
 
-    /// Runs one statement by the simple protocol, for what needs no parameters and returns no rows.
+    /// Runs one statement without parameters by the simple protocol.
     @discardableResult
     func command(_ text: String, _ stake: Loss.Stake, _ patience: Patience) throws(PostgresError) -> Rows {
         let attempt = Attempt.command(text)
@@ -66,7 +67,7 @@ extension Session {
         return try rows(of: answer, attempt, patience)
     }
 
-    /// Sends `count` commands and a sync in one go and reads the answers in the same order.
+    /// Sends `count` commands and a sync together, and reads the answers in the same order.
     ///
     /// The manual: a sync yields `PGRES_PIPELINE_SYNC`, which no null follows, and after an error everything up to the
     /// sync is skipped and rolled back.
@@ -89,7 +90,9 @@ extension Session {
         return answers
     }
 
-    /// At the sync the implicit transaction commits, which may still fail; such an error goes to the last answer.
+    /// Waits for the sync, at which the implicit transaction commits.
+    ///
+    /// The commit may still fail; such an error goes to the last answer.
     private func awaitSync(_ attempt: Attempt, _ last: inout Answer, _ patience: inout Patience) throws(Loss) {
         for _ in 0..<8 {
             guard let result = try receive(&patience) else { continue }

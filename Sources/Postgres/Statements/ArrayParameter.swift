@@ -1,12 +1,12 @@
-/// A column of a batch whose elements are in their wire form already.
+/// A column of a batch whose elements are already in their wire form.
 ///
-/// Filled in one walk over what is to be written, it costs a copy of the bytes and no array of values. What cannot be sent
-/// (a NUL in a text, a number out of range, a value of another kind) is told when the statement is run, as with any other
-/// parameter.
+/// It is filled in one pass over the data, at the cost of one copy of the bytes and without an array of values. A value
+/// that cannot be sent (a NUL in a text, a number out of range, a value of another kind) is reported when the statement
+/// is run, as with any other parameter.
 package struct ArrayParameter: Sendable, Hashable {
-    /// What the elements are; the parameter's type in the statement must be an array of that.
+    /// The kind of the elements; the parameter's type in the statement must be an array of it.
     package enum Element: Sendable, Hashable {
-        /// Also for `varchar`, `json` and whatever else has its text for a binary form.
+        /// Also for `varchar`, `json` and any other type whose binary form is its text.
         case text
         case bytea
         case jsonb
@@ -19,13 +19,13 @@ package struct ArrayParameter: Sendable, Hashable {
 
     package let element: Element
     package private(set) var count = 0
-    /// The elements as an array's binary form has them, each after its length.
+    /// The elements as in the binary form of an array, each after its length.
     private(set) var wire: [UInt8] = []
     private(set) var hasNulls = false
-    /// Why it cannot be sent; the first reason stays.
+    /// The first reason for which it cannot be sent.
     private(set) var fault: EncodingFault?
 
-    /// `count` elements of about `width` bytes are expected.
+    /// Creates an empty column and reserves memory for `count` elements of about `width` bytes.
     package init(_ element: Element, expecting count: Int = 0, width: Int = 8) {
         self.element = element
         wire.reserveCapacity(max(0, count) * (max(0, width) + 4))
@@ -42,7 +42,7 @@ package struct ArrayParameter: Sendable, Hashable {
         text.withUTF8 { append(utf8: UnsafeRawBufferPointer($0)) }
     }
 
-    /// UTF-8 of a JSON value, for `json`, `jsonb` or text.
+    /// Appends the UTF-8 of a JSON value, for `json`, `jsonb` or text.
     package mutating func append(json: [UInt8]?) {
         guard let json else { return appendNull() }
         json.withUnsafeBytes { append(utf8: $0) }
@@ -70,7 +70,7 @@ package struct ArrayParameter: Sendable, Hashable {
         add(UInt8(flag ? 1 : 0))
     }
 
-    /// Microseconds since 1970-01-01 UTC.
+    /// Appends a time in microseconds since 1970-01-01 UTC.
     package mutating func append(instant: Int64?) {
         guard let instant else { return appendNull() }
         if element != .timestamptz { refuse(.mismatch) }
@@ -112,7 +112,7 @@ package struct ArrayParameter: Sendable, Hashable {
 }
 
 extension ArrayParameter {
-    /// Whether the elements are what an array of `type` has.
+    /// Whether an array of `type` has elements of this kind.
     func fits(_ type: ServerType) -> Bool {
         switch element {
         case .text: type.isTextual

@@ -1,16 +1,16 @@
-/// Parameters in the form that libpq takes them: one buffer, and for each parameter where it lies and how it is meant.
+/// Parameters in libpq's form: one buffer, with the position and format of each parameter.
 ///
-/// Kept by a session and used again, so that a batch costs no allocation beyond the first of its size.
+/// A session keeps and reuses it, so that a batch allocates memory only if it is the first of its size.
 struct EncodedParameters: ~Copyable {
     private var buffer = WireBuffer()
     private var starts: [Int] = []
     private var lengths: [Int32] = []
     private var formats: [Int32] = []
 
-    /// A buffer that one large batch has blown up is not kept for ever.
+    /// The buffer's capacity in bytes that is kept after one large batch.
     private static let keptCapacity = 1 << 20
 
-    /// Forgets what was encoded before.
+    /// Removes the parameters that were encoded before.
     mutating func reset() {
         buffer.removeAll(keeping: Self.keptCapacity)
         starts.removeAll(keepingCapacity: true)
@@ -18,8 +18,9 @@ struct EncodedParameters: ~Copyable {
         formats.removeAll(keepingCapacity: true)
     }
 
-    /// Adds the parameters of one statement, encoded to fit what the server expects, and returns their places; throws
-    /// `invalidParameter` for what cannot be sent.
+    /// Adds the parameters of one statement, encoded as the server expects, and returns their positions.
+    ///
+    /// Throws `invalidParameter` for a value that cannot be sent.
     mutating func encode(_ parameters: [Parameter], as types: [ServerType]) throws(PostgresError) -> Range<Int> {
         guard parameters.count == types.count else {
             throw PostgresError(
@@ -44,7 +45,8 @@ struct EncodedParameters: ~Copyable {
         return first..<starts.count
     }
 
-    /// Hands libpq the values, lengths and formats at these places; the pointers are valid during the call only.
+    /// Passes the values, lengths and formats at these positions to `body`; the pointers are valid only during the
+    /// call.
     func withPointers<Value>(_ places: Range<Int>, _ body: (Pointers) -> Value) -> Value {
         let base = UnsafePointer(buffer.base.assumingMemoryBound(to: CChar.self))
         let values = places.map { starts[$0] < 0 ? nil : base + starts[$0] }
@@ -64,7 +66,7 @@ struct EncodedParameters: ~Copyable {
         }
     }
 
-    /// The arrays that `PQsendQueryPrepared` takes.
+    /// The array arguments of `PQsendQueryPrepared`.
     struct Pointers {
         let count: Int32
         let values: UnsafePointer<UnsafePointer<CChar>?>?
@@ -74,7 +76,7 @@ struct EncodedParameters: ~Copyable {
 }
 
 extension EncodedParameters {
-    /// How libpq's `paramFormats` counts.
+    /// The numbers of libpq's `paramFormats`.
     private enum Format: Int32 {
         case text = 0
         case binary = 1
@@ -110,7 +112,8 @@ extension EncodedParameters {
         return .binary
     }
 
-    /// Every type can be read from text: for enums, uuid, numeric and what else has no encoding here.
+    /// Writes the value as text, which the server accepts for every type: for enums, uuid, numeric and all types
+    /// without an encoding here.
     private mutating func spell(_ text: String) throws(EncodingFault) -> Format {
         try buffer.append(text: text, as: .text)
         buffer.append(UInt8(0))

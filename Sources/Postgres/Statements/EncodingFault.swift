@@ -1,11 +1,11 @@
-/// Why a value cannot be sent as the type that the server expects.
+/// The reason why a value cannot be sent as the type that the server expects.
 enum EncodingFault: Error {
     case mismatch
     case holdsNul
     case outOfRange
     case tooLarge
 
-    /// Names the parameter by number, kind and type; the value stays out.
+    /// Returns an error that names the parameter's number, kind and type, but not its value.
     func report(_ parameter: Parameter, number: Int, type: ServerType) -> PostgresError {
         let reason =
             switch self {

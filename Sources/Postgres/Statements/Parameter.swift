@@ -1,8 +1,10 @@
-/// A value for `$1`, `$2`, … of a statement; an array carries a whole batch in one parameter (`unnest($1)`).
+/// A value for `$1`, `$2`, … of a statement.
 ///
-/// The server infers each parameter's type from the statement, and the value is encoded to fit it: an integer for
-/// `int2`, `int4` or `int8`, a text also for `jsonb`. What does not fit is refused before anything is sent. Where the
-/// server cannot infer the type it takes text, so write `$1::bigint[]` for the rest.
+/// An array carries a whole batch in one parameter (`unnest($1)`).
+///
+/// The server infers each parameter's type from the statement, and the value is encoded for that type: an integer for
+/// `int2`, `int4` or `int8`, a text also for `jsonb`. A value of an unsuitable kind is rejected before anything is
+/// sent. If the server cannot infer the type, it assumes text; write `$1::bigint[]` for other types.
 package enum Parameter: Sendable, Hashable {
     case null
     case text(String)
@@ -10,7 +12,7 @@ package enum Parameter: Sendable, Hashable {
     case double(Double)
     case boolean(Bool)
     case bytes([UInt8])
-    /// UTF-8 of a JSON value, for `json` and `jsonb`.
+    /// The UTF-8 of a JSON value, for `json` and `jsonb`.
     case json([UInt8])
     /// Microseconds since 1970-01-01 UTC, for `timestamptz`.
     case instant(Int64)
@@ -22,7 +24,7 @@ package enum Parameter: Sendable, Hashable {
     case bytesArray([[UInt8]?])
     case jsonArray([[UInt8]?])
     case instantArray([Int64?])
-    /// An array whose elements are laid out already, for what is written often.
+    /// An array whose elements are already encoded, for frequent writes.
     case column(ArrayParameter)
 }
 
@@ -31,7 +33,7 @@ extension Parameter {
         if case .null = self { true } else { false }
     }
 
-    /// What an error calls it: the kind alone, never the value.
+    /// The name of the kind in errors, which never contain the value.
     var kind: String {
         switch self {
         case .null: "null"

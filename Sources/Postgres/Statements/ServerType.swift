@@ -1,4 +1,6 @@
-/// A type by the number that the server knows it by; the built-in numbers are the same on every server.
+/// A type by its number (OID) at the server.
+///
+/// The built-in numbers are the same on every server.
 struct ServerType: Hashable, Sendable {
     let oid: UInt32
 
@@ -20,7 +22,7 @@ struct ServerType: Hashable, Sendable {
     static let numeric = ServerType(oid: 1700)
     static let jsonb = ServerType(oid: 3802)
 
-    /// Array types and what they hold.
+    /// Array types with their element types.
     private static let elements: [ServerType: ServerType] = [
         ServerType(oid: 1000): .boolean,
         ServerType(oid: 1001): .bytea,
@@ -38,10 +40,10 @@ struct ServerType: Hashable, Sendable {
         ServerType(oid: 3807): .jsonb,
     ]
 
-    /// What an array of this type holds; nil for everything else, and for arrays of types that are not built in.
+    /// The element type of an array type; `nil` for other types and for arrays of types that are not built in.
     var element: ServerType? { Self.elements[self] }
 
-    /// Its binary form is the text itself.
+    /// Whether the type's binary form is the text itself.
     var isTextual: Bool {
         switch self {
         case .text, .varchar, .character, .name, .unknown, .json: true
@@ -49,7 +51,8 @@ struct ServerType: Hashable, Sendable {
         }
     }
 
-    /// Made by a user or an extension: an enum or `citext`, whose binary form is text too, or something unreadable.
+    /// Whether a user or an extension made the type: an enum or `citext`, whose binary form is text too, or an
+    /// unreadable type.
     var isUserDefined: Bool { oid >= 16384 }
 }
 

@@ -1,19 +1,22 @@
-/// One SQL statement whose text is known beforehand; every connection prepares it on first use and keeps the plan.
+/// One SQL statement with a constant text.
 ///
-/// Values go in as `$1`, `$2`, … and never into the text: each distinct text occupies memory on every connection.
+/// Every connection prepares it on first use and keeps the plan.
+///
+/// Values are passed as `$1`, `$2`, … and never in the text, because each distinct text occupies memory on every
+/// connection.
 package struct Statement: Sendable, Hashable, ExpressibleByStringLiteral {
     package let sql: String
     package let effect: Effect
     /// Computed once, so that looking up a plan does not hash kilobytes of SQL each time.
     private let fingerprint: Int
-    /// It ends a transaction and makes it durable, whoever sends it.
+    /// Whether the statement ends a transaction and makes it durable.
     let commits: Bool
 
-    /// What is at stake when the connection dies before the answer came.
+    /// The possible effect if the connection is lost before the answer.
     package enum Effect: Sendable, Hashable {
-        /// It may have changed rows: a lost answer is `outcomeUnknown`.
+        /// The statement may have changed rows: a lost answer is `outcomeUnknown`.
         case writes
-        /// It changes nothing, so that a lost answer is merely `connectionLost`.
+        /// The statement changes nothing: a lost answer is only `connectionLost`.
         case reads
     }
 
@@ -38,7 +41,7 @@ package struct Statement: Sendable, Hashable, ExpressibleByStringLiteral {
 }
 
 extension Statement {
-    /// The beginning of the text in one line, to tell statements apart in an error.
+    /// The beginning of the text in one line, to distinguish statements in an error.
     var summary: String {
         let words = sql.prefix(240).split(whereSeparator: \.isWhitespace).joined(separator: " ")
         return words.count > 60 ? "\(words.prefix(60))…" : words

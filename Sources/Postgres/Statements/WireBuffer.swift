@@ -1,15 +1,15 @@
 import Glibc
 
-/// Memory that grows and is written in PostgreSQL's binary form (big-endian, as its `*_recv` functions read).
+/// Growing memory that is written in PostgreSQL's binary form (big-endian, as its `*_recv` functions read).
 ///
-/// It owns raw memory rather than an array: libpq wants an address even for an empty value (a null pointer is SQL
-/// NULL), and a batch is one run of copies without a bounds check for each byte.
+/// It owns raw memory instead of an array, because libpq requires an address even for an empty value (a null pointer is
+/// SQL NULL), and because a batch is one run of copies without a bounds check for each byte.
 struct WireBuffer: ~Copyable {
     private(set) var base: UnsafeMutableRawPointer
     private(set) var count = 0
     private var capacity: Int
 
-    /// `MaxAllocSize` of the server, which no value may exceed.
+    /// The server's `MaxAllocSize` in bytes, which no value may exceed.
     static let largestValue = 0x3fff_ffff
 
     init(capacity: Int = 4096) {
@@ -21,7 +21,7 @@ struct WireBuffer: ~Copyable {
         base.deallocate()
     }
 
-    /// Forgets the content; memory above `limit`, blown up by one large batch, is given back.
+    /// Removes the content and releases the memory above `limit` that one large batch required.
     mutating func removeAll(keeping limit: Int) {
         count = 0
         if capacity > limit { move(to: limit) }
@@ -39,7 +39,7 @@ struct WireBuffer: ~Copyable {
         count += MemoryLayout<Number>.size
     }
 
-    /// Writes the length in front of what `body` appends, as every element of an array has it.
+    /// Writes the length before the data that `body` appends, as for every element of an array.
     mutating func appendMeasured(_ body: (inout WireBuffer) throws(EncodingFault) -> Void) throws(EncodingFault) {
         let start = count
         append(Int32(0))

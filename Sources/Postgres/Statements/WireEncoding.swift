@@ -1,8 +1,10 @@
 import Glibc
 
-/// The binary forms of single values. Each refuses a type that it does not fit.
+/// The binary forms of single values.
+///
+/// Each function rejects an unsuitable type.
 extension WireBuffer {
-    /// `jsonb`'s binary form begins with its version.
+    /// The version at the start of `jsonb`'s binary form.
     static let jsonbVersion: UInt8 = 1
 
     mutating func append(text: String, as type: ServerType) throws(EncodingFault) {
