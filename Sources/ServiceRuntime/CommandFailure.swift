@@ -1,15 +1,17 @@
-/// The end of a command that failed: an exit code, and one line for stderr.
+/// The failure of a command: an exit code, and one line for stderr.
 package struct CommandFailure: Error, Sendable, Equatable, CustomStringConvertible {
     package let exitCode: ExitCode
     package let attempted: String
     package let cameBack: String
     package let whatToDo: String
 
+    /// Creates a failure from its facts.
+    ///
     /// - Parameters:
-    ///   - exitCode: what a script sees.
-    ///   - attempted: what was attempted, such as `connecting to the broker at 127.0.0.1:5672`.
-    ///   - cameBack: what came back, without secrets, payloads or bound parameters.
-    ///   - whatToDo: what the reader should do now.
+    ///   - exitCode: the exit code for scripts.
+    ///   - attempted: the attempted operation, such as `connecting to the broker at 127.0.0.1:5672`.
+    ///   - cameBack: the result, without secrets, payloads or bound parameters.
+    ///   - whatToDo: the remedy for the operator.
     package init(_ exitCode: ExitCode, attempted: String, cameBack: String, whatToDo: String) {
         self.exitCode = exitCode
         self.attempted = attempted
@@ -17,7 +19,7 @@ package struct CommandFailure: Error, Sendable, Equatable, CustomStringConvertib
         self.whatToDo = whatToDo
     }
 
-    /// Always one line: control characters in what came back are escaped.
+    /// The text in one line: control characters in the result are escaped.
     package var description: String {
         "\(attempted): \(cameBack); \(whatToDo)".escapingControls()
     }

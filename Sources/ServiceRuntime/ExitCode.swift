@@ -1,19 +1,19 @@
-/// How a command ends, as scripts see it.
+/// The exit code of a command, for scripts.
 package enum ExitCode: Int32, Sendable, CaseIterable {
-    /// It did what was asked.
+    /// The command succeeded.
     case done = 0
-    /// It ran, and the answer is no: a check failed, nothing matched.
+    /// The command ran, and the answer is negative: a check failed or nothing matched.
     case answerIsNo = 1
-    /// The command line is wrong.
+    /// The command line is invalid.
     case usage = 64
-    /// What was handed in is wrong.
+    /// The input is invalid.
     case badInput = 65
-    /// The broker or the database cannot be reached.
+    /// The broker or the database is unreachable.
     case unavailable = 69
-    /// A bug.
+    /// A bug in Bellhop.
     case bug = 70
-    /// It did not work this time; a repeat may.
+    /// The command failed this time; a retry may succeed.
     case tryAgain = 75
-    /// The configuration is wrong.
+    /// The configuration is invalid.
     case configuration = 78
 }

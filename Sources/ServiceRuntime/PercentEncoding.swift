@@ -1,8 +1,8 @@
 /// The escapes of URLs and forms (RFC 3986 §2.1).
 package enum PercentEncoding {
-    /// The text behind `text`; nil for an escape that is none, for bytes that are no UTF-8, and for a NUL.
+    /// Returns the decoded text; `nil` if an escape is invalid, the bytes are not UTF-8, or there is a NUL.
     ///
-    /// In forms and queries a plus sign means a blank.
+    /// In forms and queries, a plus sign means a space.
     package static func decode(_ text: some Sequence<UInt8>, plusIsSpace: Bool = false) -> String? {
         var decoded: [UInt8] = []
         var bytes = text.makeIterator()
@@ -20,7 +20,7 @@ package enum PercentEncoding {
         return decoded.contains(0) ? nil : String(validating: decoded, as: UTF8.self)
     }
 
-    /// Everything but letters, digits and the marks `-._~` as an escape.
+    /// Escapes everything except letters, digits and the characters `-._~`.
     package static func encode(_ text: String) -> String {
         text.utf8.reduce(into: "") { encoded, byte in
             let scalar = Unicode.Scalar(byte)

@@ -1,8 +1,8 @@
 import Foundation
 
-/// An address of the internet, of either kind.
+/// An IPv4 or IPv6 address.
 package struct InternetAddress: Hashable, Sendable {
-    /// The first half of an IPv6 address; all of an IPv4 one.
+    /// The first half of an IPv6 address, or the whole IPv4 address.
     package let high: UInt64
     /// The second half of an IPv6 address.
     package let low: UInt64
@@ -18,7 +18,9 @@ package struct InternetAddress: Hashable, Sendable {
         self.init(high: UInt64(bits), low: 0, isIPv4: true)
     }
 
-    /// Sixteen bytes in network order; one that stands for an IPv4 address (`::ffff:192.0.2.1`) is that one.
+    /// Reads sixteen bytes in network order.
+    ///
+    /// An IPv4-mapped address (`::ffff:192.0.2.1`) becomes the IPv4 address.
     package init?(ipv6 bytes: some Collection<UInt8>) {
         guard bytes.count == 16 else { return nil }
         let halves = [bytes.prefix(8), bytes.suffix(8)].map { $0.reduce(UInt64(0)) { $0 << 8 | UInt64($1) } }
@@ -29,7 +31,7 @@ package struct InternetAddress: Hashable, Sendable {
         }
     }
 
-    /// Reads `192.0.2.7` or `2001:db8::7`, and the forms with a port that proxies write: `192.0.2.7:4711`, `[2001:db8::7]:4711`.
+    /// Reads `192.0.2.7` or `2001:db8::7`, and the proxies' forms with a port: `192.0.2.7:4711`, `[2001:db8::7]:4711`.
     package init?(_ text: some StringProtocol) {
         let text = text.trimmingCharacters(in: .whitespaces)
         if text.hasPrefix("[") {
@@ -55,7 +57,7 @@ package struct InternetAddress: Hashable, Sendable {
 }
 
 extension InternetAddress: CustomStringConvertible {
-    /// As people write it.
+    /// The address in its usual notation.
     package var description: String {
         var bytes: [UInt8] = []
         for half in isIPv4 ? [high << 32] : [high, low] {
@@ -67,12 +69,12 @@ extension InternetAddress: CustomStringConvertible {
     }
 }
 
-/// All addresses that begin with the same bits.
+/// A range of addresses that begin with the same bits.
 package struct AddressRange: Hashable, Sendable {
     private let first: InternetAddress
     private let bits: Int
 
-    /// Reads `10.0.0.0/8`, `fd00::/8`, or one address.
+    /// Reads `10.0.0.0/8`, `fd00::/8`, or a single address.
     package init?(_ text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard let first = parts.first.flatMap({ InternetAddress($0) }), parts.count <= 2 else { return nil }
@@ -85,7 +87,7 @@ package struct AddressRange: Hashable, Sendable {
     package func contains(_ address: InternetAddress) -> Bool {
         guard address.isIPv4 == first.isIPv4 else { return false }
         if first.isIPv4 { return (address.high ^ first.high) >> UInt64(32 - bits) == 0 }
-        // A shift by all of a word leaves nothing of it.
+        // A shift by a word's full width gives zero.
         let isSame = (address.high ^ first.high) >> UInt64(max(0, 64 - bits)) == 0
         return isSame && (address.low ^ first.low) >> UInt64(min(64, 128 - bits)) == 0
     }

@@ -1,13 +1,13 @@
 import Foundation
 
 extension BellhopConfiguration {
-    /// Reads the whole configuration, or says everything that is wrong with it.
+    /// Reads the whole configuration, or reports all of its faults.
     ///
     /// - Parameters:
-    ///   - flags: settings given on the command line, by name without dashes: `amqp-url`.
+    ///   - flags: settings from the command line, by name without dashes: `amqp-url`.
     ///   - environment: the environment of the process.
-    ///   - file: the JSON5 file; nil takes it from the flag `config` or from `BELLHOP_CONFIG`.
-    ///   - required: settings that the command at hand cannot do without.
+    ///   - file: the JSON5 file; `nil` takes it from the flag `config` or from `BELLHOP_CONFIG`.
+    ///   - required: settings that the current command requires.
     /// - Returns: the configuration, or all its faults.
     package static func read(
         flags: [String: String] = [:],
@@ -30,7 +30,9 @@ extension BellhopConfiguration {
         return .success(configuration)
     }
 
-    /// A setting that is wrong has its default here, or none, and a fault in the reader.
+    /// Reads all settings.
+    ///
+    /// An invalid setting gets its default or none, and a fault in the reader.
     private init(reader: inout ConfigurationReader) {
         _ = reader.string(.config)
         amqpURL = reader.url(.amqpURL, schemes: ["amqp", "amqps"])
@@ -103,7 +105,7 @@ extension ConfigurationReader {
         }
     }
 
-    /// What is forgotten too soon is a fault of its own for each kind.
+    /// Reads the retention periods, with a separate fault for each kind that is deleted too early.
     fileprivate mutating func retention(_ lateness: Lateness) -> Retention {
         let expected =
             "spans from 1d to 3650d, or never, such as notifications=365d,events=90d,tombstones=90d,tokens=32d"
@@ -163,7 +165,10 @@ extension ConfigurationReader {
         return read.flatMap { $0 }
     }
 
-    /// Each tier becomes a queue with a fixed time to live, so a handful of rising whole milliseconds is all there can be.
+    /// Reads the retry tiers.
+    ///
+    /// Each tier becomes a queue with a fixed time to live, so that at most ten increasing spans in whole milliseconds
+    /// are possible.
     fileprivate mutating func retryDelays() -> [Duration]? {
         list(
             .retryDelays,

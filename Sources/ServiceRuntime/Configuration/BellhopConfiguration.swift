@@ -1,36 +1,46 @@
-/// Everything that is configured, checked once at start; a value of it is always sound.
+/// The whole configuration, checked once at start; every instance is valid.
 package struct BellhopConfiguration: Sendable {
-    /// Default: none; `amqp://` or `amqps://`.
+    /// The broker's URL: `amqp://` or `amqps://`.
+    ///
+    /// Default: none.
     package let amqpURL: Secret?
-    /// Default: none; a libpq URL.
+    /// The database's URL, in libpq's form.
+    ///
+    /// Default: none.
     package let databaseURL: Secret?
+    /// The namespace of the installation.
+    ///
     /// Default: `bellhop`.
     package let namespace: Namespace
     /// A folder of catalogue files.
     ///
     /// Default: none.
     package let catalogs: String?
-    /// A file: per app and provider, endpoints, keys, budgets.
+    /// A file with the endpoints, keys and budgets of each app and provider.
     ///
     /// Default: none.
     package let providers: String?
+    /// The address of the inbox API.
+    ///
     /// Default: `127.0.0.1:8080`.
     package let apiListen: ListenAddress
+    /// The address of the console.
+    ///
     /// Default: `127.0.0.1:8081`.
     package let consoleListen: ListenAddress
-    /// Where browsers find the console, where that is not the address that it listens on.
+    /// The console's origin for browsers, if it differs from the listening address.
     ///
     /// Default: none.
     package let consoleOrigin: WebOrigin?
-    /// The base; processes of a pool stand above it.
+    /// The base address of the operations endpoints; processes of a pool use the ports above it.
     ///
     /// Default: `127.0.0.1:9464`.
     package let metricsListen: ListenAddress
     /// RabbitMQ's management API.
     ///
-    /// Default: none, and what AMQP cannot tell stays unknown.
+    /// Default: none, and facts that AMQP does not provide are unknown.
     package let managementURL: Secret?
-    /// For LISTEN, where the main URL goes through a pooler.
+    /// The URL for LISTEN, if the main URL leads through a pooler.
     ///
     /// Default: the database's URL.
     package let listenURL: Secret?
@@ -38,88 +48,94 @@ package struct BellhopConfiguration: Sendable {
     ///
     /// Default: none.
     package let jwtKeys: String?
-    /// Whom the tokens of the inbox API must be for (`aud`).
+    /// The required audience of the inbox API's tokens (`aud`).
     ///
     /// Default: `bellhop`.
     package let jwtAudience: String
-    /// Who must have issued them (`iss`).
+    /// The required issuer of the tokens (`iss`).
     ///
-    /// Default: none, and any issuer whose key is in the set will do.
+    /// Default: none, and any issuer whose key is in the set is accepted.
     package let jwtIssuer: String?
     /// The web origins whose pages may call the inbox API.
     ///
     /// Default: none.
     package let apiOrigins: [WebOrigin]
-    /// How often the inbox API may be called.
+    /// The rate limits of the inbox API.
     ///
     /// Default: ``CallRates/usual``.
     package let apiRate: CallRates
-    /// Proxies whose word counts for whom a call comes from.
+    /// The proxies whose headers are trusted for the client's address.
     ///
     /// Default: none.
     package let apiProxies: [AddressRange]
-    /// Connections that the inbox API has open at most.
+    /// The maximum number of open connections to the inbox API.
     ///
     /// Default: ``ConnectionLimits/usual``.
     package let apiConnections: ConnectionLimits
-    /// A file of console and desk users.
+    /// A file with the operators of the console and the dead-letter commands.
     ///
     /// Default: none.
     package let operators: String?
-    /// The retry tiers, rising.
+    /// The retry tiers, in increasing order.
     ///
     /// Default: `10s,30s,2m,10m,1h`.
     package let retryDelays: [Duration]
-    /// Attempts before the dead-letter queue.
+    /// The number of attempts before the dead-letter queue.
     ///
     /// Default: 8.
     package let retryLimit: Int
-    /// Default: 1024 a lane, 256 for the urgent one.
+    /// The prefetch of the lanes.
+    ///
+    /// Default: 1024 per lane, 256 for the urgent one.
     package let prefetch: Prefetch
-    /// Events that a worker takes through the pipeline at once.
+    /// The number of events that a worker processes together.
     ///
     /// Default: 256.
     package let batch: Int
-    /// From SIGTERM to the cancellation of what is still running.
+    /// The time from SIGTERM to the cancellation of running work.
     ///
     /// Default: 20 s.
     package let drainTimeout: Duration
-    /// How long a worker's claim on a delivery holds before another may take it over.
+    /// The time for which a worker's claim on a delivery is valid, before another worker may take it over.
     ///
     /// Default: 60 s.
     package let lease: Duration
-    /// Notifications that one scheduler hands over in a second at most, when much has fallen due.
+    /// The maximum number of notifications that one scheduler releases per second, if many are due.
     ///
     /// Default: 1,000.
     package let handOverRate: Int
-    /// How long after their first failure dead letters may be replayed: the guard against doubles must remember so long.
+    /// The time after their first failure in which dead letters may be replayed.
+    ///
+    /// The records that detect duplicates must be kept as long.
     ///
     /// Default: 30 days.
     package let replayHorizon: Duration
-    /// How long before its first failure a dead letter's event may have been recorded, by the retries that are set.
+    /// The maximum time between the record of a dead letter's event and the first failure, as the retry settings imply.
     package let replayLead: Duration
-    /// How long dead letters are kept that nobody waits for any more.
+    /// The retention period of dead letters that no longer wait for an operator.
     ///
-    /// Default: none, and nothing is ever deleted.
+    /// Default: none, and no dead letter is ever deleted.
     package let deadLetterRetention: DeadLetterRetention?
-    /// How long everything else is kept that has ended.
+    /// The retention periods of all other completed data.
     ///
     /// Default: ``Retention/usual``.
     package let retention: Retention
-    /// When silent devices are ended; nil for never.
+    /// The rule by which silent devices are revoked; `nil` for never.
     ///
     /// Default: at three at night, after 90 days of silence.
     package let staleDevices: StaleDevices?
-    /// From when on an event for a wider audience that nobody has expanded is closed.
+    /// The age at which an event for a large audience is closed if it was not expanded.
     ///
     /// Default: 24 hours after it was due.
     package let wideEventAge: Duration
-    /// Default: `info`, for people.
+    /// The level and the form of the log.
+    ///
+    /// Default: `info`, as text.
     package let log: LogSettings
     /// Every setting as it took effect, in the order of `Setting.all`.
     package let effective: [ConfigurationReader.Effective]
 
-    /// The listing of `bellhop check-config`: setting, value with secrets masked, source.
+    /// Returns the listing of `bellhop check-config`: setting, value with secrets masked, source.
     package func describe() -> String {
         let rows = effective.map { ($0.setting.environmentName, $0.shown?.escapingControls() ?? "-", "\($0.source)") }
         let nameWidth = rows.map(\.0.count).max() ?? 0

@@ -1,8 +1,8 @@
-/// How often the inbox API may be called in a second: by one user, and from one address, whoever speaks from there.
+/// The rate limits of the inbox API in calls per second: for one user, and for one address with any users.
 package struct CallRates: Hashable, Sendable {
-    /// Calls a second of one user; nil for as many as they like.
+    /// The calls per second of one user; `nil` for no limit.
     package let user: Int?
-    /// Calls a second from one address; nil for any number, as behind a proxy that all of them come through.
+    /// The calls per second from one address; `nil` for no limit, such as behind a proxy that all clients share.
     package let address: Int?
 
     package static let usual = CallRates(user: 20, address: 200)
@@ -12,8 +12,9 @@ package struct CallRates: Hashable, Sendable {
         self.address = address
     }
 
-    /// Reads `user=20/s,address=200/s`, each once and in any order; `off` in place of a rate, and what is left out keeps
-    /// its usual one.
+    /// Reads `user=20/s,address=200/s`, each at most once and in any order.
+    ///
+    /// `off` may replace a rate, and an omitted rate keeps its default.
     package init?(_ text: String) {
         var rates: [String: Int?] = [:]
         for part in text.split(separator: ",", omittingEmptySubsequences: false) {
@@ -25,7 +26,7 @@ package struct CallRates: Hashable, Sendable {
         self.init(user: rates["user"] ?? Self.usual.user, address: rates["address"] ?? Self.usual.address)
     }
 
-    /// As it is written.
+    /// The limits in their configuration form.
     package var text: String { "user=\(Self.text(user)),address=\(Self.text(address))" }
 
     private static func rate(_ text: Substring) -> Int?? {

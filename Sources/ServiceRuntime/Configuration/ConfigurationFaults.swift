@@ -1,9 +1,9 @@
-/// One thing that is wrong with the configuration.
+/// One fault of the configuration.
 package struct ConfigurationFault: Error, Sendable, Equatable, CustomStringConvertible {
-    /// The setting as its source spells it: `BELLHOP_BATCH`, `--batch`, `batch`.
+    /// The setting in its source's spelling: `BELLHOP_BATCH`, `--batch`, `batch`.
     package let key: String
     package let source: ConfigurationSource
-    /// What is there; never a secret.
+    /// The value that was found; never a secret.
     package let found: String
     package let expected: String
     package let whatToDo: String
@@ -24,11 +24,12 @@ package struct ConfigurationFault: Error, Sendable, Equatable, CustomStringConve
     }
 }
 
-/// Everything that is wrong with the configuration, at once; ends a command with `ExitCode.configuration`.
+/// All faults of the configuration together, which end a command with `ExitCode.configuration`.
 package struct ConfigurationFaults: Error, Sendable, CustomStringConvertible {
     package let faults: [ConfigurationFault]
-    /// What there is beside them, with the default in the place of what is wrong: not to be run with, but to look for what
-    /// else is wrong.
+    /// The remaining configuration, with defaults in place of invalid values.
+    ///
+    /// It serves only to find further faults and must not be used to run a process.
     package let rest: BellhopConfiguration?
 
     package init(faults: [ConfigurationFault], rest: BellhopConfiguration? = nil) {
@@ -36,13 +37,13 @@ package struct ConfigurationFaults: Error, Sendable, CustomStringConvertible {
         self.rest = rest
     }
 
-    /// One line a fault.
+    /// One line per fault.
     package var description: String {
         faults.map(\.description).joined(separator: "\n")
     }
 }
 
-/// Where a value came from; the earlier one wins.
+/// The source of a value; an earlier case wins.
 package enum ConfigurationSource: Sendable, Equatable, CustomStringConvertible {
     case flag
     case environment

@@ -1,11 +1,11 @@
 import BellhopJSON
 
-/// The settings of a JSON5 file: one object, its values texts, numbers, flags, or lists of those.
+/// The settings of a JSON5 file: one object whose values are texts, numbers, flags, or lists of these.
 struct ConfigurationFile {
     let path: String
     let values: [String: String]
 
-    /// A configuration is small; what is larger is some other file.
+    /// The maximum size of a configuration; a larger file must be another kind of file.
     private static let limits = JSONParser.Limits(bytes: 1 << 20, depth: 16)
 
     static func read(path: String) -> Result<ConfigurationFile, ConfigurationFaults> {
@@ -26,7 +26,7 @@ struct ConfigurationFile {
         }
     }
 
-    /// A value in the text form that the other sources have anyway.
+    /// Returns a value in the text form that the other sources use.
     private static func text(of value: JSONValue) -> String? {
         switch value {
         case .string(let text): return text
@@ -54,7 +54,7 @@ struct ConfigurationFile {
 }
 
 extension DocumentFault {
-    /// The fault without its file, which the listing names already.
+    /// The fault without its file, which the listing already names.
     fileprivate var finding: String {
         "line \(line), column \(column): \(pointer.text.isEmpty ? "" : "\(pointer.text): ")\(message)"
     }

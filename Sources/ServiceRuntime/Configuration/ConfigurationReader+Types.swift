@@ -5,7 +5,7 @@ extension ConfigurationReader {
         read(setting, expected: "a text", default: fallback) { $0 }
     }
 
-    /// A whole number in `range`.
+    /// Reads a whole number in `range`.
     package mutating func integer(_ setting: Setting, in range: ClosedRange<Int>, default fallback: Int) -> Int {
         let value = read(
             setting,
@@ -17,7 +17,7 @@ extension ConfigurationReader {
         return value ?? fallback
     }
 
-    /// A span such as `500ms`, `20` or `20s`, `2m`, `1h`.
+    /// Reads a span such as `500ms`, `20` or `20s`, `2m`, `1h`.
     package mutating func duration(
         _ setting: Setting,
         in range: ClosedRange<Duration>,
@@ -34,13 +34,13 @@ extension ConfigurationReader {
         return span ?? fallback
     }
 
-    /// `host:port`, an IPv6 address in brackets.
+    /// Reads `host:port`, with an IPv6 address in brackets.
     package mutating func address(_ setting: Setting, default fallback: ListenAddress) -> ListenAddress {
         read(setting, expected: "host:port, such as 127.0.0.1:9464", default: "\(fallback)") { ListenAddress($0) }
             ?? fallback
     }
 
-    /// A URL of one of `schemes`, kept as a secret since it may hold a password.
+    /// Reads a URL of one of `schemes`, which is kept as a secret because it may contain a password.
     package mutating func url(_ setting: Setting, schemes: [String]) -> Secret? {
         let forms = schemes.map { $0 + "://…" }.joined(separator: " or ")
         return read(setting, expected: "a URL that begins with \(forms), without spaces") { text in
@@ -52,9 +52,9 @@ extension ConfigurationReader {
         }
     }
 
-    /// A list with commas between its items; spaces around an item do not count.
+    /// Reads a list with commas between its items; spaces around an item are ignored.
     ///
-    /// `parse` reads one item and says nil where it is wrong; `accept` looks at the whole list.
+    /// `parse` reads one item and returns `nil` if it is invalid; `accept` checks the whole list.
     package mutating func list<Item>(
         _ setting: Setting,
         expected: String,
@@ -69,20 +69,20 @@ extension ConfigurationReader {
         }
     }
 
-    /// `level` or `level,json`.
+    /// Reads `level` or `level,json`.
     package mutating func log(_ setting: Setting, default fallback: LogSettings) -> LogSettings {
         let levels = LogLevel.allCases.map(\.rawValue).joined(separator: ", ")
         let expected = "one of \(levels), with ,json or without"
         return read(setting, expected: expected, default: "\(fallback)") { LogSettings($0) } ?? fallback
     }
 
-    /// What a path must lead to.
+    /// The required kind of a path.
     package enum PathKind: Sendable {
         case file
         case folder
     }
 
-    /// The path of something that is there and can be read.
+    /// Reads the path of an existing, readable file or folder.
     package mutating func path(_ setting: Setting, of kind: PathKind) -> String? {
         let expected = kind == .file ? "the path of a readable file" : "the path of a readable folder"
         return read(setting, expected: expected) { path in

@@ -1,18 +1,18 @@
 import BellhopJSON
 
-/// Reads settings from flags, environment, file and defaults, in this order, and keeps every fault it meets.
+/// Reads settings from flags, environment, file and defaults, in this order, and keeps every fault.
 ///
-/// A read that fails hands out nil and goes on, so that a person sees everything that is wrong in one go.
+/// A failed read returns `nil` and the reader continues, so that operators see all faults together.
 package struct ConfigurationReader {
     /// A setting as it took effect.
     package struct Effective: Sendable, Equatable {
         package let setting: Setting
-        /// Secrets masked; nil where nothing is set.
+        /// The value with secrets masked; `nil` if nothing is set.
         package let shown: String?
         package let source: ConfigurationSource
     }
 
-    /// A text and where it stood.
+    /// A text with its source.
     private struct Found {
         let text: String
         let source: ConfigurationSource
@@ -26,9 +26,11 @@ package struct ConfigurationReader {
     private let file: ConfigurationFile?
     private let required: Set<Setting>
 
+    /// Creates a reader and reads the file.
+    ///
     /// - Parameters:
     ///   - flags: by name without dashes: `amqp-url`.
-    ///   - environment: all of it; only `BELLHOP_*` is looked at. An empty value counts as not set.
+    ///   - environment: the whole environment; only `BELLHOP_*` is read. An empty value counts as not set.
     ///   - file: path of a JSON5 file.
     ///   - required: settings whose absence is a fault.
     package init(
@@ -49,10 +51,10 @@ package struct ConfigurationReader {
         }
     }
 
-    /// Reads one setting with a parser of its own.
+    /// Reads one setting with a custom parser.
     ///
-    /// `expected` is what a person should write, for the fault; the default is a text too, so that the listing shows it
-    /// as it would be written; `parse` says nil where the text is wrong.
+    /// `expected` describes a valid value, for the fault. The default is a text too, so that the listing shows it in
+    /// its configuration form. `parse` returns `nil` if the text is invalid.
     package mutating func read<Value>(
         _ setting: Setting,
         expected: String,
@@ -64,7 +66,7 @@ package struct ConfigurationReader {
             let found = find(setting)
                 ?? fallback.map({ Found(text: $0, source: .byDefault, key: setting.environmentName) })
         else {
-            // A secret file that cannot be read has its own fault already.
+            // A secret file that cannot be read already has a fault.
             if required.contains(setting), faults.count == before { addMissing(setting, expected) }
             effective.append(Effective(setting: setting, shown: nil, source: .byDefault))
             return nil
@@ -84,17 +86,19 @@ package struct ConfigurationReader {
         return nil
     }
 
-    /// A fault of a setting that fits by itself, and not beside the others.
+    /// Adds a fault of a setting that is valid alone but not together with the others.
     package mutating func refuse(_ setting: Setting, found: String, expected: String, _ advice: String) {
         let source = effective.last { $0.setting == setting }?.source ?? .byDefault
         addFault(setting.key(in: source), source, found, expected, advice)
     }
 
-    /// Faults for every name in a source that no setting has, with the nearest one that exists.
+    /// Adds a fault for every unknown name in a source, with the nearest known name.
+    ///
+    /// In the environment, only names that are similar to a known one count.
     package mutating func refuseUnknownNames(known: [Setting]) {
         let all = known + known.compactMap(\.inFile)
-        // The environment holds foreign names too: Kubernetes alone sets BELLHOP_PORT for a service named bellhop. What
-        // is two edits from a name of ours is a slip of the pen all the same.
+        // The environment contains unrelated names too: Kubernetes alone sets BELLHOP_PORT for a service named bellhop.
+        // But a name within two edits of a setting is a typo.
         let names = environment.keys.filter { name in
             name.hasPrefix("BELLHOP_") && NearestName.find(name, among: all.map(\.environmentName), within: 2) != nil
         }
@@ -155,12 +159,12 @@ package struct ConfigurationReader {
         }
     }
 
-    /// The file's text without the one newline that editors put at its end.
+    /// Returns the file's text without the one newline that editors add at its end.
     private static func secret(inFile path: String) -> String? {
         guard case .success(let bytes) = SmallFile.read(path, atMost: 1 << 16),
             var text = String(validating: bytes, as: UTF8.self), !text.isEmpty
         else { return nil }
-        // Swift sees a carriage return and a newline as one character.
+        // Swift treats a carriage return and a newline as one character.
         if text.last?.isNewline ?? false { text.removeLast() }
         return text
     }

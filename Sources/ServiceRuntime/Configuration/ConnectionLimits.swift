@@ -1,7 +1,7 @@
-/// How many connections a server has open at most: in all, and from one address.
+/// The maximum numbers of open connections of a server: in total, and from one address.
 package struct ConnectionLimits: Hashable, Sendable {
     package let total: Int
-    /// Nil for as many as there are.
+    /// The limit for one address; `nil` for none.
     package let address: Int?
 
     package static let usual = ConnectionLimits(total: 16_384, address: 512)
@@ -11,8 +11,9 @@ package struct ConnectionLimits: Hashable, Sendable {
         self.address = address
     }
 
-    /// Reads `total=16384,address=512`, each once and in any order; `address` may be `off`, and what is left out keeps its
-    /// usual number.
+    /// Reads `total=16384,address=512`, each at most once and in any order.
+    ///
+    /// `address` may be `off`, and an omitted number keeps its default.
     package init?(_ text: String) {
         var (total, address) = (Self.usual.total, Self.usual.address)
         var names: Set<Substring> = []
@@ -30,6 +31,6 @@ package struct ConnectionLimits: Hashable, Sendable {
         self.init(total: total, address: address)
     }
 
-    /// As it is written.
+    /// The limits in their configuration form.
     package var text: String { "total=\(total),address=\(address.map(String.init) ?? "off")" }
 }

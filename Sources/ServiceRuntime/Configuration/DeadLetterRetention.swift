@@ -1,12 +1,14 @@
 import Foundation
 
-/// How long dead letters are kept that are resolved or discarded; those that wait for somebody are never deleted.
+/// The retention period of resolved or discarded dead letters.
+///
+/// Dead letters that wait for an operator are never deleted.
 package struct DeadLetterRetention: Sendable, Equatable {
     package let span: Duration
-    /// Whether those go, too, that no export has written out.
+    /// Whether dead letters that were never exported are deleted too.
     package let includesUnexported: Bool
 
-    /// Reads `90d`, or `90d,unexported`; nil for anything else.
+    /// Reads `90d`, or `90d,unexported`; `nil` for any other text.
     package init?(_ text: String) {
         let parts = text.split(separator: ",", omittingEmptySubsequences: false).map {
             $0.trimmingCharacters(in: .whitespaces)

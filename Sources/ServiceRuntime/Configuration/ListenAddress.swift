@@ -1,4 +1,6 @@
-/// Where a server listens: a host's name or address, and a port; port 0 takes any that is free.
+/// A server's listening address: a host's name or address, and a port.
+///
+/// Port 0 selects any free port.
 package struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
     package let host: String
     package let port: UInt16
@@ -8,7 +10,7 @@ package struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
         self.port = port
     }
 
-    /// Reads `127.0.0.1:9464`, `localhost:0` or `[::1]:80`; nil for anything else.
+    /// Reads `127.0.0.1:9464`, `localhost:0` or `[::1]:80`; `nil` for any other text.
     package init?(_ text: String) {
         guard let colon = text.lastIndex(of: ":") else { return nil }
         let digits = text[text.index(after: colon)...]
@@ -28,7 +30,9 @@ package struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
         host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
     }
 
-    /// The address of a process that stands `offset` ports above the base; port 0 stays 0, nil beyond the last port.
+    /// Returns the address `offset` ports above this one.
+    ///
+    /// Port 0 stays 0; the result is `nil` beyond the last port.
     package func shifted(by offset: Int) -> ListenAddress? {
         guard port != 0 else { return self }
         let (sum, overflow) = Int(port).addingReportingOverflow(offset)

@@ -1,4 +1,4 @@
-/// What `BELLHOP_LOG` says: from which level on, and in which form.
+/// The value of `BELLHOP_LOG`: the lowest level, and the form of the lines.
 package struct LogSettings: Sendable, Equatable, CustomStringConvertible {
     package let level: LogLevel
     package let form: LogForm
@@ -19,9 +19,9 @@ package struct LogSettings: Sendable, Equatable, CustomStringConvertible {
         }
     }
 
-    /// What a configuration asks of the log although something else in it may be wrong.
+    /// Returns the log settings of a configuration that may be invalid otherwise.
     ///
-    /// Even a level that does not exist leaves it plain whether the lines are to be JSON.
+    /// Even if the level is unknown, the form (JSON or text) is recognised.
     package static func asked(flags: [String: String], environment: [String: String]) -> LogSettings {
         let file = flags[Setting.config.flagName] ?? environment[Setting.config.environmentName]
         var reader = ConfigurationReader(flags: flags, environment: environment, file: file)
@@ -35,7 +35,7 @@ package struct LogSettings: Sendable, Equatable, CustomStringConvertible {
         form == .json ? "\(level.rawValue),json" : level.rawValue
     }
 
-    /// The logger of a process: on stderr, as these settings say.
+    /// Returns the logger of a process, which writes on stderr with these settings.
     package func makeLogger(label: String) -> Logger {
         Logger(label: label, level: level, sink: StandardErrorSink(form: form))
     }

@@ -1,11 +1,11 @@
 /// The prefix of every exchange and queue, and the name of the schema.
 ///
-/// It stands unquoted in SQL and in names on the broker, so nothing but `^[a-z][a-z0-9_]{0,40}$` passes; PostgreSQL
-/// keeps `pg_` for itself.
+/// It appears unquoted in SQL and in names at the broker, so that only `^[a-z][a-z0-9_]{0,40}$` is valid. PostgreSQL
+/// reserves `pg_`.
 package struct Namespace: Sendable, Hashable, CustomStringConvertible {
     package let name: String
 
-    /// Where nobody has named one.
+    /// The default namespace.
     package static let usual = Namespace(known: "bellhop")
 
     private init(known name: String) {

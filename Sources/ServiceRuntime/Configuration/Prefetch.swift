@@ -1,8 +1,8 @@
-/// How many unacknowledged messages each lane holds.
+/// The number of unacknowledged messages per lane.
 package struct Prefetch: Sendable, Equatable, CustomStringConvertible {
-    /// Per lane, for all but the urgent one.
+    /// The prefetch of each lane except the urgent one.
     package let usual: UInt16
-    /// Smaller, so that urgent messages spread over more workers.
+    /// The prefetch of the urgent lane, which is smaller so that urgent messages spread over more workers.
     package let urgent: UInt16
 
     package init(usual: UInt16, urgent: UInt16) {
@@ -10,7 +10,7 @@ package struct Prefetch: Sendable, Equatable, CustomStringConvertible {
         self.urgent = urgent
     }
 
-    /// Reads `1024`, which gives the urgent lane 256 at most, or `1024,urgent=512`; each from 1 to 65535.
+    /// Reads `1024`, which gives the urgent lane at most 256, or `1024,urgent=512`; each from 1 to 65535.
     package init?(_ text: String) {
         let parts = text.split(separator: ",", omittingEmptySubsequences: false)
         guard (1...2).contains(parts.count), let usual = UInt16(parts[0]), usual > 0 else { return nil }

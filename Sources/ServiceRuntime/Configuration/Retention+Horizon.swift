@@ -1,28 +1,28 @@
-/// What may come late, and against which something has to be remembered for so long.
+/// The settings that determine how late a message may arrive, and therefore how long records must be kept.
 struct Lateness: Sendable {
-    /// How long after its first failure a dead letter may be replayed.
+    /// The time after its first failure in which a dead letter may be replayed.
     let replayHorizon: Duration
-    /// The delays between the attempts of a delivery, rising; the last one repeats.
+    /// The delays between the attempts of a delivery, in increasing order; the last one repeats.
     let retryDelays: [Duration]
     let retryLimit: Int
 
-    /// Attempt n + 1 waits in the n-th tier, later ones in the last.
+    /// The sum of all delays: attempt n + 1 waits in the n-th tier, later ones in the last.
     private var retries: Duration {
         (0..<max(0, retryLimit - 1)).reduce(.zero) { sum, attempt in
             sum + (retryDelays.isEmpty ? .zero : retryDelays[min(attempt, retryDelays.count - 1)])
         }
     }
 
-    /// From a notification's record to the failure that makes a dead letter of it: the retries, and a day in which receipts
-    /// are asked for.
+    /// The time from a notification's record to the failure that makes it a dead letter: the retries, and one day in
+    /// which receipts are queried.
     var lead: Duration { retries + .days(1) }
 
-    /// From a notification's record to the last moment at which a replay may ask whether it was recorded.
+    /// The time from a notification's record to the last moment at which a replay may check whether it was recorded.
     ///
-    /// The others are remembered as long: what was sent within the horizon arrives a little later.
+    /// The other kinds are kept as long: a message that was sent within the horizon arrives a little later.
     private var reach: Duration { replayHorizon + lead }
 
-    /// How long a kind has to be kept at least, in whole days, and what for.
+    /// Returns the minimum retention period of a kind in whole days, with its reason.
     func least(of kind: Retention.Kind) -> (span: Duration, reason: String) {
         let horizon = "a dead letter may be replayed for \(replayHorizon.shortText)"
         return switch kind {
@@ -38,14 +38,14 @@ struct Lateness: Sendable {
         }
     }
 
-    /// Rounded up, so that what is said to suffice does.
+    /// Rounds up to whole days, so that the stated minimum suffices.
     private func wholeDays(_ span: Duration) -> Duration {
         .days((span.components.seconds + 86_399) / 86_400)
     }
 }
 
 extension Retention {
-    /// The kinds that are forgotten while something late may still come, in words.
+    /// Returns texts about the kinds that are deleted while late messages may still arrive.
     func shortfalls(_ lateness: Lateness) -> [(found: String, expected: String)] {
         Kind.allCases.compactMap { kind in
             let (least, reason) = lateness.least(of: kind)

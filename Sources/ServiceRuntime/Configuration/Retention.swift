@@ -1,24 +1,24 @@
 import Foundation
 
-/// How long what has ended is kept, kind by kind.
+/// The retention period of each kind of completed data.
 ///
-/// Dead letters have a retention of their own, since those that nobody exported may not go: ``DeadLetterRetention``.
+/// Dead letters have a separate setting, because unexported ones may be exempt: ``DeadLetterRetention``.
 package struct Retention: Sendable, Equatable {
     package enum Kind: String, CaseIterable, Sendable {
-        /// With the lines of their deliveries; from when they were recorded.
+        /// Notifications and the rows of their deliveries, counted from their record.
         case notifications
-        /// Kept events; from when they were expanded or cancelled.
+        /// Stored events, counted from their expansion or cancellation.
         case events
-        /// From when they were left.
+        /// Tombstones, counted from their creation.
         case tombstones
-        /// The addresses of devices, in clear; from when the device ended.
+        /// The tokens of devices, in clear text, counted from the end of the device.
         case tokens
     }
 
-    /// What is missing is kept for ever.
+    /// The period of each kind; a missing kind is kept indefinitely.
     private var spans: [Kind: Duration]
 
-    /// What holds for the kinds that nobody has said anything about.
+    /// The default periods.
     package static let usual = Retention(spans: [
         .notifications: .days(365), .events: .days(90), .tombstones: .days(90), .tokens: .days(32),
     ])
@@ -27,7 +27,7 @@ package struct Retention: Sendable, Equatable {
         self.spans = spans
     }
 
-    /// Reads `notifications=365d,events=never`, each kind at most once; nil for anything else.
+    /// Reads `notifications=365d,events=never`, each kind at most once; `nil` for any other text.
     package init?(_ text: String) {
         self = .usual
         var said: Set<Kind> = []
@@ -46,10 +46,12 @@ package struct Retention: Sendable, Equatable {
         }
     }
 
-    /// Nil for what never goes.
+    /// The period of a kind; `nil` if it is never deleted.
     package subscript(kind: Kind) -> Duration? { spans[kind] }
 
-    /// With the usual spans as long as something late may still come; what somebody chose stays what it is.
+    /// Returns these periods with the default ones extended while late messages may still arrive.
+    ///
+    /// Configured periods are not changed.
     func reaching(_ lateness: Lateness) -> Retention {
         var reaching = self
         for kind in Kind.allCases where self[kind] == Self.usual[kind] {
@@ -58,7 +60,7 @@ package struct Retention: Sendable, Equatable {
         return reaching
     }
 
-    /// As a person would write it.
+    /// The periods in their configuration form.
     package var text: String {
         Kind.allCases.map { "\($0.rawValue)=\(self[$0]?.shortText ?? "never")" }.joined(separator: ",")
     }

@@ -1,8 +1,8 @@
-/// A text that must not be seen: printing, dumping or interpolating it shows `<redacted>`.
+/// A text that must not be displayed: printing, dumping or interpolating it shows `<redacted>`.
 package struct Secret: Sendable, Hashable {
     /// The text itself.
     ///
-    /// Hand it to the library that needs it and to nothing else.
+    /// Pass it only to the library that needs it.
     package let revealed: String
 
     package init(_ text: String) {

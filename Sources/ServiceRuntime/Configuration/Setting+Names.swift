@@ -33,7 +33,9 @@ extension Setting {
     package static let wideEventAge = Setting("WIDE_EVENT_AGE")
     package static let log = Setting("LOG")
 
-    /// Every name that Bellhop knows; any other `BELLHOP_*` is a fault.
+    /// Every known setting.
+    ///
+    /// An unknown flag or key of the file is a fault, and so is a similar `BELLHOP_*` name.
     package static let all: [Setting] = [
         .config, .amqpURL, .databaseURL, .namespace, .catalogs, .providers, .apiListen, .consoleListen, .consoleOrigin,
         .metricsListen, .managementURL, .listenURL, .jwtKeys, .jwtAudience, .jwtIssuer, .apiOrigins, .apiRate,
@@ -44,6 +46,6 @@ extension Setting {
         .log,
     ]
 
-    /// What may stand on a command line: every setting, and the `…_FILE` of each secret.
+    /// The settings that a command line accepts: all of them, and the `…_FILE` of each secret.
     package static let spellings: [Setting] = all + all.compactMap(\.inFile)
 }

@@ -1,8 +1,8 @@
-/// One name of the configuration, in the three spellings of its sources.
+/// The name of one setting, with its spelling in each source.
 package struct Setting: Sendable, Hashable {
-    /// Without the prefix: `AMQP_URL`.
+    /// The name without the prefix: `AMQP_URL`.
     package let name: String
-    /// True for what may hold a password: shown masked, and taken from `NAME_FILE` too.
+    /// Whether the value may contain a password: it is shown masked, and may be read from `NAME_FILE` too.
     package let isSecret: Bool
 
     package init(_ name: String, isSecret: Bool = false) {
@@ -13,7 +13,7 @@ package struct Setting: Sendable, Hashable {
     /// The name in the environment, `BELLHOP_AMQP_URL`.
     package var environmentName: String { "BELLHOP_" + name }
 
-    /// `amqp-url`, written `--amqp-url` on a command line.
+    /// The flag `amqp-url`, written `--amqp-url` on a command line.
     package var flagName: String { name.lowercased().replacing("_", with: "-") }
 
     /// The key in the file, `amqpUrl`.
@@ -24,12 +24,12 @@ package struct Setting: Sendable, Hashable {
         }
     }
 
-    /// The setting that names a file with this one's value; only secrets have one.
+    /// The setting that names a file with this setting's value; only secrets have one.
     package var inFile: Setting? {
         isSecret ? Setting(name + "_FILE") : nil
     }
 
-    /// This setting's spelling in a source, for faults.
+    /// Returns this setting's spelling in a source, for faults.
     func key(in source: ConfigurationSource) -> String {
         switch source {
         case .flag: "--" + flagName

@@ -1,13 +1,13 @@
 import Foundation
 
-/// When devices that nobody has heard of for long are ended, each night.
+/// The rule by which devices without activity are revoked, once per night.
 package struct StaleDevices: Sendable, Equatable {
-    /// How long a device must have been silent.
+    /// The number of days for which a device must have been silent.
     package let days: Int
-    /// Of the scheduler's local clock, 0 to 23: the hour in which it looks.
+    /// The hour of the check on the scheduler's local clock, 0 to 23.
     package let hour: Int
 
-    /// Reads `90d`, or `90d,hour=4`; nil for anything else.
+    /// Reads `90d`, or `90d,hour=4`; `nil` for any other text.
     package init?(_ text: String) {
         let parts = text.split(separator: ",", omittingEmptySubsequences: false).map {
             $0.trimmingCharacters(in: .whitespaces)

@@ -1,8 +1,9 @@
-/// Hides what is secret in a URL: the password before the host, and passwords in the query.
+/// Hides secrets in a URL: the password before the host, and passwords in the query.
 package enum URLMask {
-    /// The URL as it may be shown, such as `amqp://user:***@host/vhost`.
+    /// Returns the URL for display, such as `amqp://user:***@host/vhost`.
     ///
-    /// What is no URL at all becomes `***`, since it may be nothing but the secret. Errs on the safe side: a password with an unescaped `/`, `?` or `@` in it is hidden up to the last `@` of all.
+    /// A text that is not a URL becomes `***`, because the whole text may be the secret. The function prefers to hide
+    /// too much: a password with an unescaped `/`, `?` or `@` is hidden up to the last `@` of the text.
     package static func mask(_ text: String) -> String {
         guard let scheme = text.range(of: "://"), !text[..<scheme.lowerBound].contains("@") else { return "***" }
         let rest = text[scheme.upperBound...]

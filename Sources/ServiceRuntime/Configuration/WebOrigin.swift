@@ -1,8 +1,8 @@
-/// Where a page comes from, as browsers say it in the header `Origin`: `https://app.example.com`, `http://localhost:3000`.
+/// The origin of a page, as in the browsers' header `Origin`: `https://app.example.com`, `http://localhost:3000`.
 package struct WebOrigin: Hashable, Sendable, CustomStringConvertible {
     package let text: String
 
-    /// Takes a scheme and a host with its port, as browsers write them: small letters, nothing behind them, no `*`.
+    /// Reads a scheme and a host with its port, in the browsers' form: small letters, no path, no `*`.
     package init?(_ text: String) {
         guard let scheme = ["https://", "http://"].first(where: text.hasPrefix) else { return nil }
         let host = text.utf8.dropFirst(scheme.utf8.count)

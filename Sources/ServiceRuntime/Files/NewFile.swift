@@ -1,21 +1,21 @@
 import Glibc
 
-/// A file that was not there before, open for writing; closes with its last reference.
+/// A new file that is open for writing and is closed with its last reference.
 ///
-/// Made with its rights by the one call that opens it, and never through a link: nobody can have put something else under
-/// its name, or have opened it before its rights were set.
+/// One call creates it with its permissions, and never through a link. No other process can have put another file under
+/// its name, or have opened it before its permissions were set.
 package final class NewFile: Sendable {
     package let path: String
     private let descriptor: Int32
 
-    /// Makes the file for its owner alone, and fails where anything has the name.
+    /// Creates the file for its owner only, and fails if the name exists.
     package init(path: String) throws(OutputFile.Failure) {
         self.path = path
         descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw .latest }
     }
 
-    /// Makes a file beside `path`, under a name that nobody can guess and that no earlier process has left there.
+    /// Creates a file next to `path`, under a name that cannot be guessed and that no earlier process has left behind.
     package convenience init(beside path: String) throws(OutputFile.Failure) {
         try self.init(path: "\(path).\(String(UInt64.random(in: .min ... .max), radix: 36)).new")
     }
@@ -24,7 +24,7 @@ package final class NewFile: Sendable {
         close(descriptor)
     }
 
-    /// Says who else may use it.
+    /// Sets the permissions of the file.
     package func allow(_ mode: UInt32) throws(OutputFile.Failure) {
         guard fchmod(descriptor, mode) == 0 else { throw .latest }
     }
@@ -41,23 +41,25 @@ package final class NewFile: Sendable {
         }
     }
 
-    /// Returns once everything is on the disk.
+    /// Returns after all data has been written to the disk.
     package func synchronize() throws(OutputFile.Failure) {
         guard fsync(descriptor) == 0 else { throw .latest }
     }
 
-    /// Gives it its name; what has that name gives way, or keeps it.
+    /// Gives the file its name.
+    ///
+    /// An existing file of that name is replaced or kept, as `predecessor` specifies.
     package func rename(to name: String, predecessor: OutputFile.Predecessor) throws(OutputFile.Failure) {
         if predecessor == .kept {
-            // Unlike a new name, a second name never takes another file's place.
+            // Unlike a rename, a link never replaces another file.
             if link(path, name) == 0 { return remove() }
-            // Some file systems know one name for each file.
+            // Some file systems support only one name per file.
             guard [EPERM, ENOSYS, EOPNOTSUPP].contains(errno), access(name, F_OK) != 0 else { throw .latest }
         }
         guard Glibc.rename(path, name) == 0 else { throw .latest }
     }
 
-    /// Takes it away again.
+    /// Deletes the file.
     package func remove() {
         unlink(path)
     }

@@ -1,8 +1,8 @@
 import Foundation
 
-/// How many files and sockets the process may have open.
+/// The limit of files and sockets that the process may have open.
 package enum OpenFiles {
-    /// Raises the limit as far as the system lets the process raise it by itself; returns what it is then.
+    /// Raises the limit to the maximum that needs no privileges, and returns the resulting limit.
     @discardableResult
     package static func raiseLimit() -> UInt64 {
         var limit = rlimit()

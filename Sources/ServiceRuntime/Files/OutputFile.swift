@@ -1,27 +1,29 @@
 import Glibc
 
-/// A file that is written in one go: it is there whole and on the disk, or not at all.
+/// A file that is written in one operation: afterwards it is complete and on the disk, or absent.
 package enum OutputFile {
-    /// What becomes of a file that has the name already.
+    /// The treatment of an existing file of the same name.
     package enum Predecessor: Sendable {
-        /// It gives way at the moment the new one is whole, so that nobody who waits for the file reads half of it.
+        /// The existing file is replaced when the new one is complete, so that no program reads half of it.
         case replaced
-        /// It stays, and nothing is written; so does a link of that name, wherever it leads.
+        /// The existing file is kept and nothing is written; this includes a link of that name with any target.
         case kept
     }
 
-    /// Why there is no new file.
+    /// The reason why there is no new file.
     package struct Failure: Error, Sendable, Equatable {
-        /// In the words of the system.
+        /// The text of the system.
         package let reason: String
 
-        /// What the system said last.
+        /// The system's most recent error.
         static var latest: Failure {
             Failure(reason: errno == EEXIST ? "the file already exists" : String(cString: strerror(errno)))
         }
     }
 
-    /// Writes a file; `mode` says who may use it, such as `0o600`, before the first byte is in it.
+    /// Writes a file.
+    ///
+    /// `mode` sets its permissions, such as `0o600`, before the first byte is written.
     package static func write(
         _ bytes: [UInt8],
         to path: String,

@@ -1,11 +1,12 @@
 import Glibc
 
-/// Files that hold a key or a password.
+/// Files that contain a key or a password.
 package enum SecretFile {
-    /// Whether users of this machine whom nobody has chosen may read it or write to it.
+    /// Whether any user of this machine may read the file or write to it.
     ///
-    /// A group is chosen by whoever gives the file to it. What a container's engine mounts under `/run/secrets` has loose
-    /// rights, and the container has nobody else in it. False where there is no such file.
+    /// Group permissions are accepted, because an operator chose the group. Files under `/run/secrets` are mounted by a
+    /// container's engine with loose permissions, but the container has no other users. The result is `false` if the
+    /// file does not exist.
     package static func isOpenToAll(_ path: String) -> Bool {
         var status = stat()
         guard !path.hasPrefix("/run/secrets/"), stat(path, &status) == 0 else { return false }

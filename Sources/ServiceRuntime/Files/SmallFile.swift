@@ -1,8 +1,8 @@
 import Foundation
 
-/// Reads a file whole, unless it is larger than such a file can be.
+/// Reads a whole file, unless it is larger than a limit.
 package enum SmallFile {
-    /// Why a file was not read, as the end of a sentence that begins with its name.
+    /// The reason why a file was not read, as the end of a sentence that begins with its name.
     package struct Problem: Error {
         package let text: String
     }
@@ -14,7 +14,7 @@ package enum SmallFile {
         }
         defer { try? handle.close() }
         do {
-            // An empty file reads as nil.
+            // An empty file reads as `nil`.
             let bytes = [UInt8](try handle.read(upToCount: limit + 1) ?? Data())
             guard bytes.count <= limit else { return .failure(Problem(text: "is longer than \(limit) bytes")) }
             return .success(bytes)

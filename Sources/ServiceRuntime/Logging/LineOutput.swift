@@ -1,10 +1,10 @@
 import Foundation
 
-/// A file descriptor that is written to without ever blocking for long.
+/// A file descriptor with writes that never block for long.
 ///
-/// The descriptor's own flags stay as they are, since it is shared with whoever started the process: setting
-/// `O_NONBLOCK` on it would change it for them too. So a pipe or terminal is opened a second time, a socket is sent to
-/// with `MSG_DONTWAIT`, and a file, which never blocks, is written to directly.
+/// The descriptor's flags are not changed, because the process that started this one shares it: `O_NONBLOCK` would
+/// affect that process too. Instead, a pipe or terminal is opened a second time, a socket is written with
+/// `MSG_DONTWAIT`, and a file, which never blocks, is written directly.
 struct LineOutput: ~Copyable, Sendable {
     private enum Way {
         case direct
@@ -25,7 +25,8 @@ struct LineOutput: ~Copyable, Sendable {
         let isPipeOrTerminal = kind == S_IFIFO || isatty(descriptor) == 1
         let own =
             isPipeOrTerminal ? open("/proc/self/fd/\(descriptor)", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) : -1
-        // A pipe of another user cannot be opened again; `poll` before the write then keeps nearly every wait short.
+        // A pipe of another user cannot be opened again. In that case, `poll` before the write keeps nearly every wait
+        // short.
         (self.descriptor, way) = own >= 0 ? (own, .reopened) : (descriptor, .direct)
     }
 
@@ -33,7 +34,7 @@ struct LineOutput: ~Copyable, Sendable {
         if way == .reopened { close(descriptor) }
     }
 
-    /// Writes the bytes, waiting at most `patience` for room; says how many went out.
+    /// Writes the bytes, waiting at most `patience` for room, and returns the number of written bytes.
     func write(_ bytes: [UInt8], patience: Duration) -> Int {
         let deadline = ContinuousClock.now.advanced(by: patience)
         return bytes.withUnsafeBytes { buffer in
@@ -44,7 +45,7 @@ struct LineOutput: ~Copyable, Sendable {
                 if count > 0 {
                     written += count
                 } else if count == 0 || ![EINTR, EAGAIN].contains(code) || ContinuousClock.now >= deadline {
-                    // Another process may have taken the room that there was; until the deadline there is more to come.
+                    // Another process may have used the available room. Until the deadline, more may become available.
                     break
                 }
             }
@@ -63,7 +64,7 @@ struct LineOutput: ~Copyable, Sendable {
     private func hasRoom(until deadline: ContinuousClock.Instant) -> Bool {
         let left = max(0, (deadline - .now).microseconds / 1_000)
         var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-        // An error or a hang-up counts as room: the write then says what is wrong.
+        // An error or a hang-up counts as room, because the write then reports the error.
         return poll(&request, 1, Int32(clamping: left)) > 0
     }
 }

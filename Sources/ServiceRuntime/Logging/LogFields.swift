@@ -1,4 +1,4 @@
-/// A value beside a log message; kept typed until it is rendered.
+/// A value of a log field, which keeps its type until it is rendered.
 package enum LogValue: Sendable, Equatable {
     case text(String)
     case integer(Int)
@@ -6,7 +6,7 @@ package enum LogValue: Sendable, Equatable {
     case flag(Bool)
     case span(Duration)
 
-    /// What an error says of itself, in one value.
+    /// Returns the description of an error as one value.
     package static func error(_ error: any Error) -> LogValue {
         .text(String(describing: error))
     }
@@ -21,7 +21,7 @@ extension LogValue: ExpressibleByStringInterpolation, ExpressibleByIntegerLitera
     package init(floatLiteral value: Double) { self = .number(value) }
 }
 
-/// Named values in the order they were written; a name that comes again takes the later value.
+/// Named values in the order in which they were written; a repeated name takes the later value.
 package struct LogFields: Sendable, Equatable, ExpressibleByDictionaryLiteral {
     package private(set) var pairs: [(name: String, value: LogValue)] = []
 
@@ -39,7 +39,7 @@ package struct LogFields: Sendable, Equatable, ExpressibleByDictionaryLiteral {
         }
     }
 
-    /// These fields, then the others.
+    /// Returns these fields followed by the others.
     package func merging(_ others: LogFields) -> LogFields {
         var merged = self
         for (name, value) in others.pairs {

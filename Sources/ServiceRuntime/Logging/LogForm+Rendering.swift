@@ -1,11 +1,12 @@
 extension LogForm {
-    /// The longest line, newline included: what a pipe takes whole (`PIPE_BUF`), so that lines of several processes
-    /// never mix.
+    /// The maximum length of a line in bytes, with its newline.
+    ///
+    /// A pipe writes this many bytes (`PIPE_BUF`) atomically, so that lines of several processes never mix.
     static let longestLine = 4_096
 
-    /// The record as one line of UTF-8 with its newline.
+    /// Returns the record as one line of UTF-8 with its newline.
     ///
-    /// What would be longer than a pipe takes whole is clipped value by value; what still does not fit loses its fields.
+    /// If the line exceeds the maximum, its values are clipped in steps. If it still does not fit, it loses its fields.
     package func line(for record: LogRecord) -> String {
         for limit in [Self.longestLine, 1_024, 256, 64] {
             let line = render(record, limit) + "\n"
@@ -24,7 +25,7 @@ extension LogForm {
         }
     }
 
-    /// The line for people: `2026-02-15T13:45:00.123Z NOTICE  worker[4711] drained  held=0 took=1.2s`.
+    /// Returns the text form of the line: `2026-02-15T13:45:00.123Z NOTICE  worker[4711] drained  held=0 took=1.2s`.
     private func textLine(_ record: LogRecord, _ limit: Int) -> String {
         let level = record.level.rawValue.uppercased()
         let column = level + String(repeating: " ", count: max(0, 7 - level.count))
@@ -67,7 +68,7 @@ extension LogValue {
         switch self {
         case .text(let text): text.clipped(to: limit).asJSONString
         case .integer(let integer): String(integer)
-        // JSON has no word for infinity.
+        // JSON has no infinite numbers.
         case .number(let number): number.isFinite ? String(number) : "\"\(number)\""
         case .flag(let flag): String(flag)
         case .span(let span): String(span.secondsAsDouble)
@@ -76,7 +77,7 @@ extension LogValue {
 }
 
 extension Duration {
-    /// Three digits that say enough: `870µs`, `12.3ms`, `4.56s`, `2m`, `1h`.
+    /// The duration with about three digits: `870µs`, `12.3ms`, `4.56s`, `2m`, `1h`.
     fileprivate var forPeople: String {
         let microseconds = microseconds
         switch microseconds.magnitude {

@@ -1,14 +1,14 @@
-/// How much a log line matters, from the least.
+/// The importance of a log line, in increasing order.
 package enum LogLevel: String, Sendable, CaseIterable, Comparable {
-    /// For whoever debugs Bellhop itself; may be one line per event.
+    /// Details for debugging Bellhop, up to one line per event.
     case debug
-    /// What a healthy process does, a few lines a minute.
+    /// The normal activity of a healthy process, a few lines per minute.
     case info
-    /// A change of state that someone may look for later: started, drained, reconnected.
+    /// A change of state that operators may search for later: started, drained, reconnected.
     case notice
-    /// Something was wrong and Bellhop coped.
+    /// A problem that Bellhop handled.
     case warning
-    /// Something is wrong and a person has to look.
+    /// A problem that requires an operator.
     case error
 
     package static func < (left: LogLevel, right: LogLevel) -> Bool {

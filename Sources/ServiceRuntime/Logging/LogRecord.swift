@@ -1,4 +1,4 @@
-/// One thing that was said, before it becomes a line.
+/// One log message, before it becomes a line.
 package struct LogRecord: Sendable, Equatable {
     package var time: Instant
     package var level: LogLevel
@@ -20,14 +20,16 @@ package struct LogRecord: Sendable, Equatable {
 
 /// The two forms of `BELLHOP_LOG`.
 package enum LogForm: Sendable, Equatable {
-    /// A line for people.
+    /// One line of text per record.
     case text
-    /// One JSON object a line.
+    /// One JSON object per line.
     case json
 }
 
-/// Where log records go.
+/// A destination of log records.
 package protocol LogSink: Sendable {
-    /// Must return in bounded time and must not throw: nobody may fail because nobody reads the log.
+    /// Writes one record.
+    ///
+    /// It must return in bounded time and must not throw, because no process may fail if its log is not read.
     func write(_ record: LogRecord)
 }

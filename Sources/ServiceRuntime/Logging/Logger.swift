@@ -1,9 +1,9 @@
 import Foundation
 
-/// Writes structured lines: a message in words, and named values beside it.
+/// Writes structured lines: a message with named values.
 ///
-/// A value type: `with(_:)` and `labelled(_:)` make a logger for a smaller part. Messages and fields are evaluated only
-/// where the level is on.
+/// It is a value type: `with(_:)` and `labelled(_:)` create a logger for a part of the process. Messages and fields are
+/// evaluated only if the level is enabled.
 package struct Logger: Sendable {
     package let label: String
     package let level: LogLevel
@@ -25,12 +25,12 @@ package struct Logger: Sendable {
         self.time = time
     }
 
-    /// The same logger with more fixed fields.
+    /// Returns the same logger with more fixed fields.
     package func with(_ more: LogFields) -> Logger {
         Logger(label: label, level: level, sink: sink, fields: fields.merging(more), time: time)
     }
 
-    /// The same logger under another label.
+    /// Returns the same logger under another label.
     package func labelled(_ label: String) -> Logger {
         Logger(label: label, level: level, sink: sink, fields: fields, time: time)
     }

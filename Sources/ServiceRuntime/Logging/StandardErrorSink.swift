@@ -1,14 +1,15 @@
 import Foundation
 import Synchronization
 
-/// Writes log lines to a file descriptor, normally stderr: one write a line, one line at a time.
+/// Writes log lines to a file descriptor, normally stderr: one write per line, one line at a time.
 ///
-/// Nobody waits for a reader that has stopped reading: a line waits a quarter of a second for room, and while the
-/// reader stays away the lines after it do not wait at all. What was lost is counted and said once there is room.
+/// No caller waits for a reader that has stopped reading. A line waits a quarter of a second for room; while the reader
+/// remains stopped, the lines after it do not wait at all. Lost lines are counted, and the count is logged when there
+/// is room again.
 package final class StandardErrorSink: LogSink {
     private struct State {
         var lost = 0
-        /// The last line was cut off in its middle, so the next one must begin with a newline.
+        /// Whether the last line was cut off in its middle, so that the next one must begin with a newline.
         var isMidLine = false
     }
 
@@ -16,7 +17,9 @@ package final class StandardErrorSink: LogSink {
     private let output: LineOutput
     private let state = Mutex(State())
 
-    /// Broken pipes become errors of the write instead of the end of the process (SIGPIPE is ignored from here on).
+    /// Creates a sink.
+    ///
+    /// From now on, SIGPIPE is ignored: a broken pipe becomes an error of the write and does not end the process.
     package init(form: LogForm, descriptor: Int32 = STDERR_FILENO) {
         ProcessSignal.ignoreBrokenPipes()
         self.form = form
@@ -42,7 +45,7 @@ package final class StandardErrorSink: LogSink {
         }
     }
 
-    /// True when the whole line was written.
+    /// Returns `true` if the whole line was written.
     private func put(_ line: String, patience: Duration, _ state: inout State) -> Bool {
         let bytes = Array((state.isMidLine ? "\n" + line : line).utf8)
         let written = output.write(bytes, patience: patience)

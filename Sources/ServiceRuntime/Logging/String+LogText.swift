@@ -1,7 +1,8 @@
 extension String {
-    /// The text with everything escaped that could end a line, move a cursor or turn the direction of writing.
+    /// Returns the text with escapes for everything that could end a line, move a cursor or change the direction of
+    /// writing.
     ///
-    /// What comes from outside can so never forge a line of its own.
+    /// External text can therefore never forge a separate line.
     package func escapingControls() -> String {
         guard unicodeScalars.contains(where: \.isMark) else { return self }
         return unicodeScalars.reduce(into: "") { text, scalar in
@@ -9,7 +10,7 @@ extension String {
         }
     }
 
-    /// The text as it is where it is one plain word, else in double quotes.
+    /// The text unchanged if it is one plain word, else in double quotes.
     var quotedWhereNeeded: String {
         let isPlain =
             !isEmpty && unicodeScalars.allSatisfy { !$0.isMark && !" =\"\\".unicodeScalars.contains($0) }
@@ -25,7 +26,8 @@ extension String {
         return "\"\(quoted)\""
     }
 
-    /// A name that cannot be mistaken for a value: everything but letters, digits, `_`, `.` and `-` becomes `_`.
+    /// A name that cannot be confused with a value: every character except letters, digits, `_`, `.` and `-` becomes
+    /// `_`.
     var asFieldName: String {
         let safe = unicodeScalars.map { scalar -> Character in
             let isSafe = scalar.isASCII && (scalar.properties.isAlphabetic || ("0"..."9").contains(scalar))
@@ -51,7 +53,7 @@ extension String {
         return json + "\""
     }
 
-    /// At most `limit` bytes of UTF-8, with an ellipsis where something was cut off.
+    /// Returns at most `limit` bytes of UTF-8, with an ellipsis if the text was cut.
     func clipped(to limit: Int) -> String {
         guard utf8.count > limit else { return self }
         var end = utf8.index(startIndex, offsetBy: max(0, limit - 3))

@@ -1,8 +1,8 @@
 import Synchronization
 
-/// A number that only grows, such as events taken in since the process started.
+/// A number that only grows, such as events consumed since the process started.
 ///
-/// An increment is one atomic addition: cheap enough for every event.
+/// An increment is one atomic addition, which is cheap enough for every event.
 package final class Counter: MetricCell {
     private let count = Atomic<Int>(0)
 
@@ -12,7 +12,7 @@ package final class Counter: MetricCell {
         count.load(ordering: .relaxed)
     }
 
-    /// A negative amount is ignored, since a counter never falls.
+    /// Adds `amount`; a negative amount is ignored, because a counter never falls.
     package func increment(by amount: Int = 1) {
         guard amount > 0 else { return }
         count.wrappingAdd(amount, ordering: .relaxed)

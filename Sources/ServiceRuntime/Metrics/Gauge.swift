@@ -1,8 +1,8 @@
 import Synchronization
 
-/// A number that goes up and down, such as messages held.
+/// A number that rises and falls, such as the number of held messages.
 package final class Gauge: MetricCell {
-    /// The bits of a `Double`, which has no atomic of its own.
+    /// The bits of a `Double`, for which there is no atomic type.
     private let bits = Atomic<UInt64>(0)
 
     init() {}

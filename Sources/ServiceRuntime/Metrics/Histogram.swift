@@ -1,6 +1,6 @@
 import Synchronization
 
-/// How often values fell below fixed bounds, such as seconds a batch took.
+/// A distribution of values over fixed buckets, such as the seconds that a batch took.
 package final class Histogram: MetricCell {
     private struct Tally {
         var counts: [Int]
@@ -8,7 +8,7 @@ package final class Histogram: MetricCell {
         var count = 0
     }
 
-    /// Bounds in seconds for anything from a database round trip to a slow provider.
+    /// Bounds in seconds for durations from a database round trip to a slow provider.
     package static let secondBounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
     private let bounds: [Double]
@@ -23,7 +23,7 @@ package final class Histogram: MetricCell {
         tally.withLock { $0.count }
     }
 
-    /// Counts `times` values of the same size at once, for a batch; a value that is not a number is ignored.
+    /// Counts `times` equal values together, for a batch; a value that is not a number is ignored.
     package func observe(_ value: Double, times: Int = 1) {
         guard !value.isNaN, times > 0 else { return }
         let bucket = bounds.firstIndex { value <= $0 }
@@ -34,7 +34,7 @@ package final class Histogram: MetricCell {
         }
     }
 
-    /// In seconds.
+    /// Counts a duration in seconds.
     package func observe(_ span: Duration, times: Int = 1) {
         observe(span.secondsAsDouble, times: times)
     }

@@ -2,8 +2,8 @@ import Synchronization
 
 /// A metric with labels: one cell per combination of label values, up to a cap.
 ///
-/// Label values can come from messages. Beyond the cap every new combination is counted under `other` in all its
-/// labels, so that sums stay right and memory stays bounded; `bellhop_metric_label_overflows_total` tells of it.
+/// Label values can come from messages. Beyond the cap, every new combination is counted under `other` in all its
+/// labels, so that sums stay correct and memory stays bounded. `bellhop_metric_label_overflows_total` reports this.
 package final class Labelled<Cell: MetricCell>: Sendable {
     let labels: [String]
     private let cap: Int
@@ -18,13 +18,15 @@ package final class Labelled<Cell: MetricCell>: Sendable {
         self.makeCell = makeCell
     }
 
-    /// The cell of these label values, in the order of the labels; keep it where it is used often.
+    /// Returns the cell of these label values, in the order of the labels.
+    ///
+    /// Keep the cell if it is used often.
     package func with(_ values: String...) -> Cell {
         cell(for: values)
     }
 
     func cell(for values: [String]) -> Cell {
-        // Missing or surplus values are a slip in our own code; it must cost a label, not the process.
+        // Missing or surplus values are a bug in Bellhop, which must affect a label and not the process.
         let key = values.count == labels.count ? values : Array(repeating: "other", count: labels.count)
         return cells.withLock { cells in
             if let cell = cells[key] { return cell }
@@ -41,7 +43,7 @@ package final class Labelled<Cell: MetricCell>: Sendable {
         return cell
     }
 
-    /// The cells in the order of their label values.
+    /// Returns the cells in the order of their label values.
     func series() -> [(values: [String], samples: [MetricSample])] {
         cells.withLock { $0 }
             .sorted { $0.key.lexicographicallyPrecedes($1.key) }

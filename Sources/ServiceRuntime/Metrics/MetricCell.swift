@@ -1,6 +1,6 @@
-/// One time series: what one set of label values counts.
+/// One time series, for one set of label values.
 package protocol MetricCell: Sendable {
-    /// What a scrape shows of it now.
+    /// Returns the samples for a scrape.
     func samples() -> [MetricSample]
 }
 
@@ -18,7 +18,7 @@ package struct MetricSample: Sendable, Equatable {
     }
 }
 
-/// What a metric is, in Prometheus's words.
+/// The type of a metric, in Prometheus's terms.
 package enum MetricKind: String, Sendable {
     case counter
     case gauge

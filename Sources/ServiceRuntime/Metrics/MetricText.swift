@@ -14,7 +14,7 @@ struct MetricText {
         return isWord && label.first.map { ("a"..."z").contains($0) } ?? false
     }
 
-    /// Numbers as Prometheus reads them: whole ones without a fraction, infinities as `+Inf` and `-Inf`.
+    /// Returns a number in Prometheus's form: whole numbers without a fraction, infinities as `+Inf` and `-Inf`.
     static func number(_ value: Double) -> String {
         if value.isNaN { return "NaN" }
         if value.isInfinite { return value > 0 ? "+Inf" : "-Inf" }
@@ -22,7 +22,9 @@ struct MetricText {
         return String(value)
     }
 
-    /// A metric without series is left out, its help too.
+    /// Returns the metric's lines.
+    ///
+    /// A metric without series is omitted together with its help.
     func render(_ series: [(values: [String], samples: [MetricSample])]) -> String {
         guard !series.isEmpty else { return "" }
         var text = "# HELP \(name) \(escaped(help, quotes: false))\n# TYPE \(name) \(kind.rawValue)\n"
@@ -40,7 +42,7 @@ struct MetricText {
         return pairs.isEmpty ? "" : "{" + pairs.joined(separator: ",") + "}"
     }
 
-    /// Backslash and newline always, the double quote only inside a label's value.
+    /// Escapes backslashes and newlines, and double quotes only inside a label's value.
     private func escaped(_ text: String, quotes: Bool) -> String {
         text.unicodeScalars.reduce(into: "") { escaped, scalar in
             switch scalar {

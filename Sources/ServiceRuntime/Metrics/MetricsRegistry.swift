@@ -1,20 +1,20 @@
 import Synchronization
 
-/// All metrics of a process; a scrape reads them out as Prometheus text.
+/// All metrics of a process, which a scrape reads as Prometheus text.
 ///
-/// Registering the same name, kind and labels again hands out the same metric. Names and labels come from code alone,
-/// so a wrong or twice used one ends the process at start, in the first test that runs it.
+/// Registering the same name, kind and labels again returns the same metric. Names and labels come only from code, so
+/// that an invalid or conflicting one ends the process at start, in the first test that runs it.
 package final class MetricsRegistry: Sendable {
     private struct Entry: Sendable {
         let kind: MetricKind
         let help: String
         let labels: [String]
-        /// The metric itself, handed out again to whoever registers it again.
+        /// The metric itself, which is returned if it is registered again.
         let metric: any Sendable
         let series: @Sendable () -> [(values: [String], samples: [MetricSample])]
     }
 
-    /// Distinct combinations of label values that one metric keeps apart unless it says otherwise.
+    /// The default number of label combinations that one metric distinguishes.
     package static let usualCap = 200
 
     private let entries = Mutex<[String: Entry]>([:])
@@ -42,14 +42,14 @@ package final class MetricsRegistry: Sendable {
         labelled(name, .gauge, help: help, labels: labels, cap: cap) { Gauge() }
     }
 
-    /// A gauge that is asked at every scrape; nil leaves it out of that scrape.
+    /// Registers a gauge that is read at every scrape; `nil` omits it from that scrape.
     ///
-    /// The closure must answer at once: a scrape waits for it.
+    /// The closure must answer immediately, because a scrape waits for it.
     package func gauge(_ name: String, help: String, reading: @escaping @Sendable () -> Double?) {
         callback(name, .gauge, help: help, labels: []) { reading().map { [([], $0)] } ?? [] }
     }
 
-    /// A gauge or counter that is asked at every scrape for all its series, at most `usualCap` of them.
+    /// Registers a gauge or counter that is read at every scrape for all its series, at most `usualCap` of them.
     package func callback(
         _ name: String,
         _ kind: MetricKind,
@@ -69,7 +69,7 @@ package final class MetricsRegistry: Sendable {
         }
     }
 
-    /// A histogram with rising upper bounds of its buckets; the last one, infinity, is added.
+    /// Registers a histogram with increasing upper bounds of its buckets; infinity is added as the last one.
     package func histogram(
         _ name: String,
         help: String,
@@ -89,9 +89,9 @@ package final class MetricsRegistry: Sendable {
         return labelled(name, .histogram, help: help, labels: labels, cap: Self.usualCap) { Histogram(bounds: bounds) }
     }
 
-    /// Everything as Prometheus text, format 0.0.4, ordered by name.
+    /// Returns all metrics as Prometheus text, format 0.0.4, ordered by name.
     package func text() -> String {
-        // Callbacks run outside of the lock, so that one may use the registry.
+        // Callbacks run outside the lock, so that they may use the registry.
         entries.withLock { $0 }.sorted { $0.key < $1.key }.reduce(into: "") { text, item in
             let (name, entry) = item
             let family = MetricText(name: name, kind: entry.kind, help: entry.help, labels: entry.labels)
@@ -99,7 +99,8 @@ package final class MetricsRegistry: Sendable {
         }
     }
 
-    /// What one metric counts now, by the values of its labels; nothing where there is none of that name.
+    /// Returns the current samples of one metric by the values of its labels; the result is empty if the name is
+    /// unknown.
     package func series(of name: String) -> [(values: [String], samples: [MetricSample])] {
         entries.withLock { $0[name] }?.series() ?? []
     }
@@ -125,7 +126,7 @@ package final class MetricsRegistry: Sendable {
 
     private func overflowCounter(of name: String) -> Counter {
         let metric = "bellhop_metric_label_overflows_total"
-        // Bounded by the number of metrics, hence the cap of its own; it counts no overflows of itself.
+        // The number of metrics bounds this one, so that its cap is unlimited. It does not count its overflows.
         let entry = register(metric, .counter, help: Self.overflowHelp, labels: ["metric"]) {
             let family = Labelled(labels: ["metric"], cap: .max, overflows: Counter()) { Counter() }
             return Entry(kind: .counter, help: Self.overflowHelp, labels: ["metric"], metric: family) {

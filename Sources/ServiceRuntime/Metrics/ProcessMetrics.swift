@@ -1,10 +1,10 @@
 import Foundation
 
-/// What the kernel knows of this process, read from /proc at every scrape.
+/// The kernel's data about this process, read from /proc at every scrape.
 package enum ProcessMetrics {
     /// Adds memory, CPU time, open descriptors and start time to the registry.
     ///
-    /// A value that /proc does not give (another system, a hidden /proc) is left out of the scrape.
+    /// A value that /proc does not provide (another system, a hidden /proc) is omitted from the scrape.
     package static func register(in registry: MetricsRegistry) {
         registry.gauge(
             "bellhop_process_resident_memory_bytes",
@@ -44,7 +44,7 @@ package enum ProcessMetrics {
 
     static func openDescriptors() -> Double? {
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd") else { return nil }
-        // The listing itself holds one open.
+        // Listing the folder opens one descriptor.
         return Double(names.count - 1)
     }
 
@@ -60,7 +60,9 @@ package enum ProcessMetrics {
         Double(sysconf(Int32(_SC_CLK_TCK)))
     }
 
-    /// The fields of /proc/self/stat after the command's name, from the state on: the name may hold spaces and brackets.
+    /// Returns the fields of /proc/self/stat after the command's name, starting with the state.
+    ///
+    /// The name may contain spaces and brackets.
     private static func statFields() -> [Substring]? {
         guard let stat = text(of: "/proc/self/stat"), let bracket = stat.lastIndex(of: ")") else { return nil }
         let fields = stat[stat.index(after: bracket)...].split(separator: " ")

@@ -1,15 +1,15 @@
-/// How a line is meant, where a terminal can show it.
+/// The emphasis of a line, if a terminal can show it.
 package enum Emphasis: Sendable, Equatable {
     case plain
     /// The heading of a table.
     case heading
-    /// What says more of the line above it.
+    /// Details of the line above it.
     case faint
-    /// What somebody should do something about.
+    /// A problem that requires action.
     case bad
     case good
 
-    /// The terminal's order for it.
+    /// The terminal's code for it.
     var code: String? {
         switch self {
         case .plain: nil

@@ -1,15 +1,15 @@
 import Foundation
 import Synchronization
 
-/// What a command says, on stdout or stderr: the one way there beside the log's.
+/// The output of a command on stdout or stderr, which are otherwise written only by the log.
 ///
-/// Whatever is said was perhaps written by a stranger, so every mark in it is escaped; a terminal gets orders from this
-/// type alone. A write that fails does not end the command, which may be in the middle of a deed: later words are dropped,
-/// and what was wrong can be asked for at its end.
+/// The printed text may come from untrusted clients, so that every control character in it is escaped; only this type
+/// sends codes to a terminal. A failed write does not end the command, which may be in the middle of a change. Later
+/// output is dropped, and the error can be read at the end of the command.
 package final class PrintedOutput: Sendable {
     private enum State {
         case open
-        /// Nobody reads any more: a pipe is closed, a terminal has hung up.
+        /// The output is no longer read: a pipe is closed or a terminal has hung up.
         case unheard
         case failed(because: String)
     }
@@ -17,18 +17,19 @@ package final class PrintedOutput: Sendable {
     package static let standardOutput = PrintedOutput(descriptor: STDOUT_FILENO)
     package static let standardError = PrintedOutput(descriptor: STDERR_FILENO)
 
-    /// Whether a person may sit behind it.
+    /// Whether the output is a terminal.
     package let isTerminal: Bool
-    /// Whether lines are shown with their emphasis: on a terminal that can, unless somebody has set `NO_COLOR`.
+    /// Whether lines are shown with their emphasis: on a capable terminal, unless `NO_COLOR` is set.
     private let hasColours: Bool
     private let write: @Sendable ([UInt8]) -> Int32
     private let columns: @Sendable () -> Int?
     private let rows: @Sendable () -> Int?
     private let state = Mutex(State.open)
 
-    /// Hands whole pieces of UTF-8 to `write`, which returns 0 or the number of the system's error.
+    /// Creates an output that passes whole pieces of UTF-8 to `write`, which returns 0 or the number of the system's
+    /// error.
     ///
-    /// `width` is that of a terminal that shows colours; nil for none.
+    /// `width` is the width of a terminal with colours; `nil` for no terminal.
     package init(width: Int? = nil, write: @escaping @Sendable ([UInt8]) -> Int32) {
         isTerminal = width != nil
         hasColours = width != nil
@@ -37,7 +38,9 @@ package final class PrintedOutput: Sendable {
         rows = { nil }
     }
 
-    /// From here on a closed pipe is an error of the write instead of the end of the process.
+    /// Creates the output of a descriptor.
+    ///
+    /// From now on, a closed pipe is an error of the write and does not end the process.
     private init(descriptor: Int32) {
         ProcessSignal.ignoreBrokenPipes()
         isTerminal = isatty(descriptor) == 1
@@ -48,42 +51,42 @@ package final class PrintedOutput: Sendable {
         rows = { StandardDescriptor.size(of: descriptor)?.rows }
     }
 
-    /// Why something could not be said, in the system's words; nil also where nobody listens any more.
+    /// The system's text for a failed write; `nil` also if the output is no longer read.
     package var failure: String? {
         state.withLock { state in
             if case .failed(let reason) = state { reason } else { nil }
         }
     }
 
-    /// Whether words still arrive.
+    /// Whether the output is still written.
     package var isOpen: Bool {
         state.withLock { state in
             if case .open = state { true } else { false }
         }
     }
 
-    /// Says a text of our own layout, with a newline at its end.
+    /// Prints a text with Bellhop's layout and a final newline.
     package func print(_ text: String) {
         put(text.printed() + "\n")
     }
 
-    /// Says one line, which nothing in it can end.
+    /// Prints one line, in which newlines are escaped.
     package func print(line: String) {
         put(line.printedLine() + "\n")
     }
 
-    /// How wide the terminal is; nil where it is none, or does not know.
+    /// The width of the terminal in columns; `nil` if there is no terminal or its width is unknown.
     package var width: Int? { columns() }
 
-    /// Says one line, which nothing in it can end, with an emphasis where the reader can see it.
+    /// Prints one line, in which newlines are escaped, with an emphasis if the terminal can show it.
     package func print(line: String, _ emphasis: Emphasis) {
         put(emphasised(line, emphasis) + "\n")
     }
 
-    /// Shows lines in the place of all that the terminal showed before, as many as it has room for.
+    /// Replaces the terminal's content with these lines, as many as it has room for.
     package func showScreen(_ lines: [(text: String, emphasis: Emphasis)]) {
         let shown = lines.prefix(rows().map { max(1, $0 - 1) } ?? lines.count).map { line in
-            // Cut as it is shown: what is escaped is longer.
+            // Cut after escaping, because escaped text is longer.
             let text = line.text.printedLine()
             return coloured(columns().map { String(text.prefix($0)) } ?? text, line.emphasis) + Self.clearToEnd
         }
@@ -99,13 +102,14 @@ package final class PrintedOutput: Sendable {
         return "\u{1B}[\(code)m\(text)\u{1B}[0m"
     }
 
-    /// Says a question, whose answer is typed behind it.
+    /// Prints a question; the answer is typed after it.
     package func ask(_ question: String) {
         put(question.printedLine())
     }
 
-    /// Shows a line of a terminal in the place of the one that the last call showed; cut to its width, since a line that
-    /// goes on below cannot be taken back.
+    /// Replaces the line that the last call showed on a terminal.
+    ///
+    /// The line is cut to the terminal's width, because a wrapped line cannot be replaced.
     package func redraw(_ line: String) {
         let shown = line.printedLine()
         let width = columns().map { max(1, $0 - 1) } ?? shown.count

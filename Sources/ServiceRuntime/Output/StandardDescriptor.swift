@@ -1,18 +1,20 @@
 import Foundation
 
-/// The system's side of stdin, stdout and stderr.
+/// System calls for stdin, stdout and stderr.
 package enum StandardDescriptor {
-    /// Opens what of the three was handed over closed, as nothing; to be called before anything else is opened.
+    /// Opens /dev/null for each of the three descriptors that is closed.
     ///
-    /// Otherwise the first socket takes the free number, and what is printed goes to the database's server.
+    /// It must be called before anything else is opened.
+    ///
+    /// Otherwise the first socket would take the free number, and printed text would go to the database's server.
     package static func holdAll() {
         for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
-            // The lowest free number is this one, since those below it are open by now.
+            // The lowest free number is this one, because all lower ones are open by now.
             _ = open("/dev/null", O_RDWR)
         }
     }
 
-    /// Everything of stdin; nil where it cannot be read, such as a folder.
+    /// Returns everything on stdin; `nil` if it cannot be read, such as a folder.
     package static func readInput() -> [UInt8]? {
         var bytes: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: 1 << 16)
@@ -28,7 +30,9 @@ package enum StandardDescriptor {
         }
     }
 
-    /// Writes all of it, however long a reader takes; 0, or the number of the error that ended it.
+    /// Writes all bytes, regardless of the reader's speed.
+    ///
+    /// Returns 0, or the number of the error that ended it.
     static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32 {
         bytes.withUnsafeBytes { buffer in
             var rest = buffer[...]
@@ -38,7 +42,7 @@ package enum StandardDescriptor {
                 switch count {
                 case 0...: rest = rest.dropFirst(count)
                 case _ where code == EINTR: continue
-                // Somebody who shares the stream has made it one that does not wait.
+                // Another process that shares the stream has made it non-blocking.
                 case _ where code == EAGAIN: wait(for: Int16(POLLOUT), of: descriptor)
                 default: return code
                 }
@@ -47,7 +51,7 @@ package enum StandardDescriptor {
         }
     }
 
-    /// How large the terminal is; nil where it is none, or does not know.
+    /// Returns the size of the terminal; `nil` if there is no terminal or its size is unknown.
     static func size(of descriptor: Int32) -> (columns: Int, rows: Int)? {
         var size = winsize()
         guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else { return nil }

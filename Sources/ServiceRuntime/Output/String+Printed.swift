@@ -1,19 +1,21 @@
 extension String {
-    /// The text with its marks escaped as JSON escapes them; newlines and tabs stay, as what parts lines and columns.
+    /// Returns the text with its marks in JSON's escapes.
     ///
-    /// Between quotes of JSON the same value comes out again, so that one rule holds for text and for JSON.
+    /// Newlines and tabs remain, because they separate lines and columns.
+    ///
+    /// The same value also appears between JSON quotes, so that one rule holds for text and for JSON.
     func printed() -> String {
         escapingMarks { $0 == "\n" || $0 == "\t" }
     }
 
-    /// The same where the text is one line, which nothing in it can end.
+    /// Returns the text as one line, with newlines and tabs escaped too.
     func printedLine() -> String {
         escapingMarks { _ in false }
     }
 
-    /// One line for people: what parts words or lines is a blank, other marks are escaped.
+    /// The text as one line: separators of words or lines become a space, other marks are escaped.
     ///
-    /// For a piece of something that is laid out, whose width must be known before it is printed.
+    /// It serves pieces of a layout whose width must be known before it is printed.
     package var onOneLine: String {
         guard unicodeScalars.contains(where: \.isMark) else { return self }
         var text = ""

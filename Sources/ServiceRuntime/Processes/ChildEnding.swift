@@ -1,9 +1,9 @@
-/// How a child process came to its end.
+/// The end of a child process.
 package enum ChildEnding: Sendable, Equatable, CustomStringConvertible {
     case exited(Int32)
     case killed(signal: Int32)
 
-    /// In words, with the meaning of Bellhop's own exit codes.
+    /// The text for the log, with the meaning of Bellhop's exit codes.
     package var description: String {
         switch self {
         case .exited(0): "it was asked to end, and drained"
@@ -18,7 +18,7 @@ package enum ChildEnding: Sendable, Equatable, CustomStringConvertible {
         return signal == 9 ? "\(name), by hand or for want of memory" : name
     }
 
-    /// The numbers of Linux.
+    /// The signal numbers of Linux.
     private static let names: [Int32: String] = [
         1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 5: "SIGTRAP", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE",
         9: "SIGKILL", 11: "SIGSEGV", 13: "SIGPIPE", 15: "SIGTERM", 24: "SIGXCPU", 25: "SIGXFSZ", 31: "SIGSYS",

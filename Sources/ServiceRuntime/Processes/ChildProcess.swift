@@ -1,10 +1,12 @@
 import Foundation
 import Synchronization
 
-/// A running child process, whose end a thread waits for; stdout and stderr are the parent's.
+/// A running child process with the parent's stdout and stderr.
+///
+/// A thread waits for its end.
 package final class ChildProcess: Sendable {
     private struct State {
-        /// Nil while it runs.
+        /// The end of the process; `nil` while it runs.
         var ending: ChildEnding?
         var waiters: [CheckedContinuation<ChildEnding, Never>] = []
     }
@@ -12,17 +14,18 @@ package final class ChildProcess: Sendable {
     package let id: Int32
     private let state = Mutex(State())
 
-    /// Starts the program in a process group of its own, with the parent's lifeline for stdin; the error says what the system
-    /// had against it.
+    /// Starts the program in a separate process group, with the parent's lifeline as stdin.
     ///
-    /// A terminal's Ctrl-C reaches the parent alone, which passes it on in its own way.
+    /// The error contains the system's reason.
+    ///
+    /// A terminal's Ctrl-C then reaches only the parent, which handles it for its children.
     package convenience init(_ program: ChildProgram, lifeline: Lifeline) throws(CommandFailure) {
         try self.init(program, stdin: lifeline.readEnd)
     }
 
-    /// Starts a program that has the parent's terminal until it ends, such as an editor.
+    /// Starts a program that uses the parent's terminal until it ends, such as an editor.
     ///
-    /// In any group but the parent's the terminal would stop it as soon as it reads.
+    /// In any group except the parent's, the terminal would stop it as soon as it reads.
     package convenience init(inForeground program: ChildProgram) throws(CommandFailure) {
         try self.init(program, stdin: nil)
     }
@@ -32,9 +35,9 @@ package final class ChildProcess: Sendable {
         NativeThread.start(named: "child-\(id)") { [self] in attend() }
     }
 
-    /// How it ended, once it has.
+    /// Waits for the end of the process and returns it.
     ///
-    /// Cancelling the task does not end the wait: a child that should not be waited for must be killed.
+    /// Cancelling the task does not end the wait; to end it early, kill the child.
     package func ending() async -> ChildEnding {
         await withCheckedContinuation { waiter in
             let ending = state.withLock { state in
@@ -45,16 +48,18 @@ package final class ChildProcess: Sendable {
         }
     }
 
-    /// Asks it to drain.
+    /// Asks the process to drain.
     package func terminate() { send(SIGTERM) }
 
-    /// Asks it to read again what can be read again.
+    /// Asks the process to reload its files.
     package func hangUp() { send(SIGHUP) }
 
-    /// Ends it at once.
+    /// Ends the process immediately.
     package func kill() { send(SIGKILL) }
 
-    /// Under the lock its number still belongs to it: it is given back under the same lock.
+    /// Sends a signal under the lock.
+    ///
+    /// The process's number is released under the same lock, so that it still belongs to the process.
     private func send(_ signal: Int32) {
         state.withLock { state in
             guard state.ending == nil else { return }
@@ -76,13 +81,14 @@ package final class ChildProcess: Sendable {
         for waiter in waiters { waiter.resume(returning: ending) }
     }
 
-    /// The low seven bits name the signal, the second byte is the exit code (wait(2)).
+    /// Decodes a wait status: the low seven bits are the signal, the second byte is the exit code (wait(2)).
     private static func ending(_ status: Int32) -> ChildEnding {
         let signal = status & 0x7F
         return signal == 0 ? .exited((status >> 8) & 0xFF) : .killed(signal: signal)
     }
 
-    /// With this stdin, and in a group of its own; or with the parent's, and in its group.
+    /// Starts the program, with `stdin` and in a separate group, or with the parent's stdin and in its group if `stdin`
+    /// is `nil`.
     private static func spawn(_ program: ChildProgram, stdin: Int32?) throws(CommandFailure) -> Int32 {
         var actions = posix_spawn_file_actions_t()
         var attributes = posix_spawnattr_t()
@@ -116,7 +122,7 @@ package final class ChildProcess: Sendable {
         return id
     }
 
-    /// The child is to find signals as a shell would hand them over, whatever the parent blocks or ignores.
+    /// Gives the child the signal settings that a shell would give, even if the parent blocks or ignores signals.
     private static func restoreSignals(_ attributes: inout posix_spawnattr_t) {
         var none = sigset_t()
         sigemptyset(&none)

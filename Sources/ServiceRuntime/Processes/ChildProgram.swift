@@ -1,10 +1,10 @@
 import Foundation
 
-/// What a child process is to run.
+/// The program of a child process.
 package struct ChildProgram: Sendable {
     /// The file to execute.
     package var path: String
-    /// Without the program's own name.
+    /// The arguments without the program's name.
     package var arguments: [String]
     package var environment: [String: String]
 
@@ -14,10 +14,10 @@ package struct ChildProgram: Sendable {
         self.environment = environment
     }
 
-    /// The file of the program that is running.
+    /// Returns the file of the running program.
     ///
-    /// Its own path while that is the same file, so that lists of processes show its name; once it was replaced or
-    /// deleted, the kernel's link to what is running.
+    /// This is the program's path while it names the same file, so that process lists show its name. After the file was
+    /// replaced or deleted, it is the kernel's link to the running file.
     package static func own() -> String {
         let link = "/proc/self/exe"
         guard let path = try? FileManager.default.destinationOfSymbolicLink(atPath: link) else { return link }

@@ -1,10 +1,12 @@
 import Foundation
 
-/// A pipe whose writing end only the parent holds: when the parent is gone, however it went, its children read the end.
+/// A pipe whose writing end only the parent holds.
+///
+/// When the parent ends for any reason, its children read the end of the pipe.
 ///
 /// Nothing is ever written to it.
 package final class Lifeline: Sendable {
-    /// For the stdin of a child.
+    /// The end for the stdin of a child.
     let readEnd: Int32
     private let writeEnd: Int32
 
@@ -19,7 +21,7 @@ package final class Lifeline: Sendable {
             )
         }
         (readEnd, writeEnd) = (ends[0], ends[1])
-        // A child must not inherit the writing end, or it would hold itself alive.
+        // A child must not inherit the writing end, because it would then keep its own lifeline open.
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     }
 
@@ -28,7 +30,7 @@ package final class Lifeline: Sendable {
         close(writeEnd)
     }
 
-    /// Calls `body` once, from a thread of its own, when nobody holds the other end of stdin any more.
+    /// Calls `body` once, from a separate thread, when no process holds the other end of stdin.
     package static func whenInputEnds(_ body: @escaping @Sendable () -> Void) {
         NativeThread.start(named: "lifeline") {
             var byte: UInt8 = 0

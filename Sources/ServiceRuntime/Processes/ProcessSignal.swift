@@ -1,13 +1,13 @@
 import Dispatch
 import Foundation
 
-/// The signals of the operating system that mean something here.
+/// The operating system's signals that Bellhop handles.
 package enum ProcessSignal: Sendable, CaseIterable {
     /// SIGTERM: drain and end.
     case terminate
     /// SIGINT, Ctrl-C: drain and end.
     case interrupt
-    /// SIGHUP: read again what can be read again.
+    /// SIGHUP: reload files.
     case hangup
 
     package var number: Int32 {
@@ -26,10 +26,10 @@ package enum ProcessSignal: Sendable, CaseIterable {
         }
     }
 
-    /// Every arrival of one of `signals` from the return of this call on, for as long as the stream is held.
+    /// Returns every arrival of one of `signals`, from the return of this call for as long as the stream is held.
     ///
-    /// Meanwhile the signals no longer do what they would do by themselves, which for these three is to end the
-    /// process. Streams of the same signal all get it.
+    /// Meanwhile the signals lose their default effect, which for these three ends the process. All streams of the same
+    /// signal receive it.
     package static func arrivals(of signals: [ProcessSignal]) -> AsyncStream<ProcessSignal> {
         let queue = DispatchQueue(label: "bellhop.signals")
         let (stream, continuation) = AsyncStream<ProcessSignal>.makeStream(bufferingPolicy: .bufferingNewest(16))
@@ -44,14 +44,14 @@ package enum ProcessSignal: Sendable, CaseIterable {
             source.setRegistrationHandler { registrations.leave() }
             source.resume()
         }
-        // A signal between this call and the registration would end the process; it takes microseconds.
+        // A signal between this call and the registration would end the process; this takes microseconds.
         registrations.wait()
         let held = HeldSources(sources)
         continuation.onTermination = { _ in held.cancel() }
         return stream
     }
 
-    /// Makes a write to a pipe or socket that nobody reads fail with EPIPE instead of ending the process.
+    /// Makes a write to a pipe or socket without a reader fail with EPIPE instead of ending the process.
     package static func ignoreBrokenPipes() {
         signal(SIGPIPE, SIG_IGN)
     }

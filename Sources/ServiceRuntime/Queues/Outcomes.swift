@@ -1,12 +1,12 @@
-/// The outcomes of several pieces of work, for the one caller who waits for all of them.
+/// The outcomes of several pieces of work, for one caller that waits for all of them.
 ///
-/// Public for the same reason as ``Queue``: the outcome of every message goes through it.
+/// Public for the same reason as ``Queue``: the outcome of every message passes through it.
 public struct Outcomes<Outcome: Sendable>: Sendable {
     @usableFromInline var collected: [Outcome?]
     @usableFromInline var missing: Int
     @usableFromInline var continuation: CheckedContinuation<[Outcome], Never>?
 
-    /// All of them open.
+    /// Creates `count` open outcomes.
     @inlinable
     public init(count: Int) {
         collected = Array(repeating: nil, count: count)
@@ -19,14 +19,14 @@ public struct Outcomes<Outcome: Sendable>: Sendable {
         collected[index] == nil
     }
 
-    /// Names who waits; goes on at once where all was over before.
+    /// Sets the waiting caller, which is resumed immediately if all outcomes are complete.
     @inlinable
     public mutating func begin(_ waiter: CheckedContinuation<[Outcome], Never>) {
         continuation = waiter
         resumeIfComplete()
     }
 
-    /// Files an outcome, unless there is one already; the last one lets go who waits.
+    /// Stores an outcome unless there is one already; the last one resumes the waiting caller.
     @inlinable
     public mutating func settle(_ index: Int, _ outcome: Outcome) {
         guard collected[index] == nil else { return }

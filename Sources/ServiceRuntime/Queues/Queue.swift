@@ -1,28 +1,26 @@
-/// Elements in the order of their coming, taken from the front at a constant cost.
+/// A queue: elements in order of arrival, taken from the front at a constant cost.
 ///
-/// What has been taken stays in memory until it is half of all.
-///
-/// Messages go through it one by one, so it has to be inlined into other rooms, and the compiler inlines nothing there
-/// that is not public.
+/// Taken elements stay in memory until they are half of all elements. Messages pass through it individually, so that it
+/// must be inlined into other targets, and the compiler inlines only public declarations there.
 public struct Queue<Element> {
     @usableFromInline var elements: [Element]
 
-    /// Elements in front of it have been taken.
+    /// The index of the first element that was not taken.
     @usableFromInline var start = 0
 
-    /// A queue of these, the first one in front.
+    /// Creates a queue with the first element in front.
     @inlinable
     public init(_ elements: [Element] = []) {
         self.elements = elements
     }
 
-    /// Puts one at the end.
+    /// Appends one element.
     @inlinable
     public mutating func append(_ element: Element) {
         elements.append(element)
     }
 
-    /// Into an empty queue this copies nothing.
+    /// Appends elements; an append to an empty queue copies nothing.
     @inlinable
     public mutating func append(contentsOf others: [Element]) {
         if isEmpty {
@@ -33,7 +31,7 @@ public struct Queue<Element> {
         }
     }
 
-    /// The first one, taken out.
+    /// Removes and returns the first element.
     @inlinable
     public mutating func popFirst() -> Element? {
         guard start < elements.count else { return nil }
@@ -41,7 +39,7 @@ public struct Queue<Element> {
         return elements[start]
     }
 
-    /// Takes away so many from the front; more than there are is all.
+    /// Removes `number` elements from the front, or all if there are fewer.
     @inlinable
     public mutating func removeFirst(_ number: Int) {
         start = Swift.min(start + number, elements.count)
@@ -50,7 +48,7 @@ public struct Queue<Element> {
         start = 0
     }
 
-    /// The first ones, taken out; all of them at once copies nothing.
+    /// Removes and returns the first elements; taking all of them together copies nothing.
     @inlinable
     public mutating func take(_ number: Int) -> [Element] {
         guard start > 0 || number < elements.count else {
@@ -63,13 +61,13 @@ public struct Queue<Element> {
 }
 
 extension Queue: RandomAccessCollection, MutableCollection {
-    /// The place of the first one.
+    /// The index of the first element.
     @inlinable public var startIndex: Int { 0 }
 
-    /// As many as there are.
+    /// The number of elements.
     @inlinable public var endIndex: Int { elements.count - start }
 
-    /// Counted from the front.
+    /// Accesses an element by its position from the front.
     @inlinable
     public subscript(position: Int) -> Element {
         get { elements[start + position] }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Says once, to everyone, that nothing new should be started.
+/// Signals once, to all services, that no new work should be started.
 package final class DrainSignal: Sendable {
     private struct Waiters {
         var next = 0
@@ -12,7 +12,9 @@ package final class DrainSignal: Sendable {
 
     package init() {}
 
-    /// One atomic load: cheap enough to be asked for every message.
+    /// Whether the drain has begun.
+    ///
+    /// One atomic load is cheap enough to be checked for every message.
     package var isDraining: Bool {
         fired.load(ordering: .acquiring)
     }
@@ -26,7 +28,7 @@ package final class DrainSignal: Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let isOver = waiters.withLock { waiters in
-                    // Asked under the lock: a cancellation after this finds the continuation.
+                    // Checked under the lock, so that a later cancellation finds the continuation.
                     if isDraining || Task.isCancelled { return true }
                     waiters.continuations[ticket] = continuation
                     return false
@@ -38,7 +40,7 @@ package final class DrainSignal: Sendable {
         }
     }
 
-    /// Fires; again does nothing.
+    /// Fires the signal; a repeated call has no effect.
     package func fire() {
         let waiting = waiters.withLock { waiters in
             fired.store(true, ordering: .releasing)
@@ -52,7 +54,7 @@ package final class DrainSignal: Sendable {
 }
 
 extension DrainSignal {
-    /// Waits so long, or until the drain begins.
+    /// Waits for `span`, or until the drain begins.
     package func pause(for span: Duration) async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { try? await Task.sleep(for: span) }
@@ -64,7 +66,7 @@ extension DrainSignal {
 }
 
 extension ProcessSignal {
-    /// Calls `work` at each of `arrivals`, one after the other, until the drain.
+    /// Calls `work` for each of `arrivals`, in turn, until the drain.
     package static func attend(
         _ arrivals: AsyncStream<ProcessSignal>,
         until drain: DrainSignal,

@@ -1,26 +1,27 @@
-/// How a duty is repeated: one turn of its work after the other until the drain, with a pause between
-/// them.
+/// Repeats the work of a duty in turns until the drain, with a pause between them.
 ///
-/// After a turn that fails it tries again soon, then ever later, so that a database that is away is not asked in vain by
-/// everybody at once.
+/// After a failed turn it tries again soon, and then with growing pauses, so that an unavailable database does not
+/// receive queries from all processes at the same time.
 package struct DutyLoop: Sendable {
-    /// When the next turn begins.
+    /// The start of the next turn.
     package enum Next: Sendable, Equatable {
         case after(Duration)
-        /// There is no more to do for now.
+        /// There is nothing more to do for now.
         case later
 
-        /// The load was full, so that there may be more.
+        /// The batch was full, so that there may be more.
         package static let atOnce = Next.after(.zero)
     }
 
-    /// How long it rests when there is no more to do.
+    /// The pause when there is nothing more to do.
     package let interval: Duration
-    /// What the log says of a turn that failed, such as `the database cannot be asked what is due`.
+    /// The log message for a failed turn, such as `the database cannot be asked what is due`.
     let trouble: String
     let chance: Chance
     let logger: Logger
-    /// Whether a turn may begin; while it may not, the loop asks again at least every five seconds.
+    /// Whether a turn may begin.
+    ///
+    /// While it may not, the loop checks again at least every five seconds.
     private let mayBegin: @Sendable () async -> Bool
 
     package init(
@@ -37,7 +38,7 @@ package struct DutyLoop: Sendable {
         self.mayBegin = mayBegin
     }
 
-    /// Runs until the drain begins or the task is cancelled; a turn that is under way is never cut short.
+    /// Runs until the drain begins or the task is cancelled; a running turn is never interrupted.
     package func run(until drain: DrainSignal, _ turn: () async throws -> Next) async {
         var backoff = Backoff(base: min(interval, .seconds(1)), cap: max(interval, .seconds(5)))
         var chance = chance

@@ -1,6 +1,6 @@
-/// How a service group came to its end.
+/// The end of a service group.
 package enum GroupEnding: Sendable {
-    /// What made the group drain.
+    /// The reason why the group drained.
     package enum Cause: Sendable, Equatable, CustomStringConvertible {
         case signal(ProcessSignal)
         /// The task that ran the group was cancelled.
@@ -17,25 +17,25 @@ package enum GroupEnding: Sendable {
         }
     }
 
-    /// Everyone finished what they held.
+    /// All services finished their work.
     case drained(Cause)
     /// These services did not finish in time and were cancelled.
     case timedOut(services: [String])
     /// This service was the first to throw.
     case failed(service: String, any Error)
-    /// This service returned although nobody had asked it to.
+    /// This service returned although no drain was requested.
     case returnedEarly(service: String)
 
     var isFailure: Bool {
         if case .failed = self { true } else { false }
     }
 
-    /// Whether no service was left behind with work in its hands.
+    /// Whether no service was left behind with unfinished work.
     package var isComplete: Bool {
         if case .timedOut = self { false } else { true }
     }
 
-    /// What the process should end with; a `CommandFailure` or faults of the configuration bring their own code.
+    /// The exit code for the process; a `CommandFailure` or faults of the configuration have specific codes.
     package var exitCode: ExitCode {
         switch self {
         case .drained: .done
@@ -48,7 +48,7 @@ package enum GroupEnding: Sendable {
 }
 
 extension GroupEnding: CustomStringConvertible {
-    /// In words, for the last line of a log.
+    /// The text for the last line of a log.
     package var description: String {
         switch self {
         case .drained(let cause): "drained, because of \(cause)"

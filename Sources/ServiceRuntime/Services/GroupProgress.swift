@@ -1,10 +1,11 @@
-/// How a service group gets from running to its end: a pure machine, events in, actions out.
+/// The steps of a service group from running to its end: a pure state machine with events as input and actions as
+/// output.
 struct GroupProgress {
     enum Event {
         case signal(ProcessSignal)
-        /// From here on a further signal is a second one, no echo of the first.
+        /// The echo time is over: a further signal is not an echo of the first.
         case echoesOver
-        /// Someone cancelled the task that runs the group.
+        /// The task that runs the group was cancelled.
         case cancelled
         case finished(Int, (any Error)?)
         /// The time for draining is over.
@@ -15,7 +16,7 @@ struct GroupProgress {
 
     enum Action {
         case drain(GroupEnding.Cause)
-        /// The first signal came: `echoesOver` has to follow after a moment.
+        /// The first signal arrived: `echoesOver` must follow after a moment.
         case awaitEchoes
         case ignoreEcho(ProcessSignal)
         case cancelServices(running: [String])
@@ -30,8 +31,10 @@ struct GroupProgress {
         case ended
     }
 
-    /// One wish to end often comes as two signals: a terminal's Ctrl-C beside a supervisor's SIGTERM, or a SIGTERM to the
-    /// process and another to its group.
+    /// The handling of further signals.
+    ///
+    /// One request to end often arrives as two signals: a terminal's Ctrl-C and a supervisor's SIGTERM, or a SIGTERM to
+    /// the process and another to its group.
     private enum Patience {
         case unasked
         case hearingEchoes
@@ -69,7 +72,7 @@ struct GroupProgress {
             patience = .hearingEchoes
             return [.awaitEchoes] + drain(.signal(signal))
         case .hearingEchoes: return [.ignoreEcho(signal)]
-        // Whoever signals twice does not want to wait.
+        // A second signal requests an immediate end.
         case .asked: return [.endProcess(signal)]
         }
     }
@@ -78,7 +81,7 @@ struct GroupProgress {
         guard running.remove(index) != nil else { return [] }
         var actions: [Action] = []
         if let error {
-            // What a service throws once it is cancelled is what we asked for.
+            // An error of a cancelled service is expected.
             if phase != .cancelled, !ending.isFailure { ending = .failed(service: names[index], error) }
             actions = drain(.service(names[index]))
         } else if phase == .running {

@@ -1,11 +1,11 @@
-/// Something that runs for as long as the process does: a lane's consumer, a listener, a clerk.
+/// A part that runs as long as the process: a lane's consumer, a listener, the dead-letter filer.
 package protocol Service: Sendable {
-    /// What the log calls it.
+    /// The name in the log.
     var name: String { get }
 
-    /// Runs until `drain` fires, then finishes what it holds and returns.
+    /// Runs until `drain` fires, then finishes its current work and returns.
     ///
-    /// Returning earlier, or throwing at any time, drains the whole group. When the drain takes too long the task is
-    /// cancelled; what is still held then must be left where someone else finds it.
+    /// Returning earlier, or throwing at any time, drains the whole group. If the drain takes too long, the task is
+    /// cancelled. The remaining work must then be left where another process finds it.
     func run(until drain: DrainSignal) async throws
 }

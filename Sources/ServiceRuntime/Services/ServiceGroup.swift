@@ -1,18 +1,19 @@
 import Foundation
 
-/// Runs services side by side until one signal, one failure or one early return drains them all.
+/// Runs services concurrently until one signal, one failure or one early return drains all of them.
 ///
-/// Order of a shutdown: the drain signal fires; whoever is not done after `drainTimeout` is cancelled; whoever ignores
-/// that for five more seconds is left behind. A second signal ends the process at once, unless it comes within a second
-/// of the first: one wish to end often arrives twice, from a terminal and from a supervisor.
+/// A shutdown has three steps: the drain signal fires; services that are not done after `drainTimeout` are cancelled;
+/// services that ignore this for five more seconds are left behind. A second signal ends the process immediately,
+/// unless it arrives within a second of the first, because one request to end often arrives twice, from a terminal and
+/// from a supervisor.
 package struct ServiceGroup: Sendable {
-    /// What the group takes from the process around it; tests bring their own.
+    /// The group's connections to its process, which tests replace.
     package struct Surroundings: Sendable {
-        /// Signals as they arrive.
+        /// Returns signals as they arrive.
         package var arrivals: @Sendable ([ProcessSignal]) -> AsyncStream<ProcessSignal>
-        /// Waits for a span, or throws when cancelled.
+        /// Waits for a span, or throws if the task is cancelled.
         package var sleep: @Sendable (Duration) async throws -> Void
-        /// Ends the process without further ado.
+        /// Ends the process without any cleanup.
         package var endProcess: @Sendable (ExitCode) -> Void
 
         package init(
@@ -26,10 +27,10 @@ package struct ServiceGroup: Sendable {
         }
     }
 
-    /// How long a cancelled service may take to notice.
+    /// The time in which a cancelled service must end.
     package static let cancelTimeout = Duration.seconds(5)
 
-    /// How long after the first signal others count as its echo.
+    /// The time after the first signal in which others count as its echo.
     static let echoTime = Duration.seconds(1)
 
     private let services: [any Service]
@@ -52,13 +53,13 @@ package struct ServiceGroup: Sendable {
         self.surroundings = surroundings
     }
 
-    /// Runs until everyone has ended.
+    /// Runs until all services have ended.
     ///
     /// Cancelling the calling task drains the group, as a signal does.
     package func run() async -> GroupEnding {
         ProcessSignal.ignoreBrokenPipes()
         let (events, continuation) = AsyncStream<GroupProgress.Event>.makeStream()
-        // A task of its own: the calling task's cancellation must not end the loop that carries out the drain.
+        // A separate task, because the calling task's cancellation must not end the loop that runs the drain.
         let loop = Task { await run(events, continuation) }
         return await withTaskCancellationHandler {
             await loop.value
@@ -142,7 +143,7 @@ package struct ServiceGroup: Sendable {
     ) -> Task<Void, Never> {
         Task {
             try? await surroundings.sleep(span)
-            // Cancelled means that the group has ended, and nobody listens any more.
+            // If the task was cancelled, the group has ended and the event is not read.
             continuation.yield(event)
         }
     }

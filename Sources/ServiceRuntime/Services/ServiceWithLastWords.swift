@@ -1,5 +1,7 @@
-/// A service that has something to say when all services of its process have ended, which is after its own end.
+/// A service with a final message, which is sent when all services of its process have ended, including this one.
 package protocol ServiceWithLastWords: Service {
-    /// `leavingNothing` is false where a service had to be left behind, and may still be at work.
+    /// Sends the final message.
+    ///
+    /// `leavingNothing` is `false` if a service had to be left behind and may still be at work.
     func sayLastWords(leavingNothing: Bool) async
 }

@@ -1,6 +1,7 @@
 extension Task where Success == Void, Failure == Never {
-    /// Runs a body to its end although the calling task is cancelled; from that moment on it has so long before it is
-    /// cancelled as well.
+    /// Runs a body to its end, even if the calling task is cancelled.
+    ///
+    /// After such a cancellation, the body has `limit` before it is cancelled as well.
     package static func outlastingCancellation(
         for limit: Duration,
         _ body: @escaping @Sendable () async -> Void

@@ -1,8 +1,8 @@
 import Synchronization
 
-/// The end of something, to be waited for, with or without a limit.
+/// The end of an operation, which callers can await with or without a limit.
 ///
-/// Thread safety: the state is behind a lock; continuations are resumed outside of it.
+/// Thread safety: a lock protects the state; continuations are resumed outside the lock.
 package final class Completion: Sendable {
     private struct State {
         var isComplete = false
@@ -17,7 +17,7 @@ package final class Completion: Sendable {
         release { $0.isComplete = true }
     }
 
-    /// Returns when complete, whether the waiting task is cancelled or not.
+    /// Returns when complete, even if the waiting task is cancelled.
     package func wait() async {
         await withCheckedContinuation { waiter in
             let isOver = state.withLock { state in
@@ -28,7 +28,9 @@ package final class Completion: Sendable {
         }
     }
 
-    /// Returns when complete, or after `limit`; waiting together, the shortest limit counts for all.
+    /// Returns when complete, or after `limit`.
+    ///
+    /// If several callers wait, the shortest limit applies to all of them.
     package func wait(within limit: Duration) async {
         let timer = Task {
             try await Task.sleep(for: limit)

@@ -2,8 +2,8 @@ import Foundation
 
 /// A thread of the operating system that runs one body and ends with it.
 ///
-/// The C libraries that Bellhop stands on want one thread each for a connection (librabbitmq, libpq, libcurl); such
-/// a thread must never be one of the cooperative pool, which blocking calls would starve.
+/// Bellhop's C libraries need one thread per connection (librabbitmq, libpq, libcurl). It must never be a thread of the
+/// cooperative pool, which blocking calls would starve.
 package enum NativeThread {
     /// Starts a thread named `name` (Linux shows the first 15 bytes) that runs `body` once.
     package static func start(

@@ -3,14 +3,15 @@ import Glibc
 
 /// Lets any thread end the sleep of another, which may wait for a socket at the same time.
 ///
-/// Thread safety: the descriptor never changes and is closed with the last reference, so nobody can write to a number
-/// that has been given to somebody else.
+/// Thread safety: the descriptor never changes and is closed with the last reference, so that no thread can write to a
+/// number that was reassigned.
 package final class Waker: Sendable {
-    /// Readable from a wake to the next sleep, for `poll` and `epoll`; negative, which `poll` passes over, where the
-    /// process had no descriptors left.
+    /// The descriptor for `poll` and `epoll`, which is readable from a wake to the next sleep.
+    ///
+    /// It is negative, which `poll` ignores, if the process had no descriptors left.
     package let descriptor: Int32
 
-    /// The longest sleep of a thread that cannot be woken.
+    /// The longest sleep in milliseconds of a thread that cannot be woken.
     private static let blindMilliseconds: Int32 = 500
 
     package init() {
@@ -25,13 +26,13 @@ package final class Waker: Sendable {
         eventfd_write(descriptor, 1)
     }
 
-    /// Takes note of having been woken.
+    /// Clears the wake-up.
     package func hush() {
         var rings = eventfd_t()
         eventfd_read(descriptor, &rings)
     }
 
-    /// What a sleep waits for beside being woken.
+    /// The events that end a sleep in addition to a wake-up.
     package enum Interest {
         case nothing
         case reading(Int32)
@@ -39,8 +40,9 @@ package final class Waker: Sendable {
         case writing(Int32)
     }
 
-    /// Sleeps until woken, until the socket is ready, or for `span`; says whether the socket is readable (or broken,
-    /// which reading will tell).
+    /// Sleeps until a wake-up, until the socket is ready, or for `span`.
+    ///
+    /// Returns whether the socket is readable, or broken, which reading will show.
     @discardableResult
     package func sleep(for span: Duration, _ interest: Interest = .nothing) -> Bool {
         var polled = [pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)]

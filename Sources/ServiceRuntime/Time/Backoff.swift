@@ -1,14 +1,18 @@
-/// Growing, jittered pauses between attempts at the same thing: a reconnect, a restart of a child.
+/// Growing, jittered pauses between attempts at the same operation: a reconnect, a restart of a child.
 ///
 /// The n-th pause (from 0) is drawn evenly from `ceiling / 2 ... ceiling` with `ceiling = min(cap, base × 2ⁿ)`. With a
 /// base of 100 ms and a cap of 5 s the ceilings are 100 ms, 200 ms, 400 ms, 800 ms, 1.6 s, 3.2 s, 5 s, 5 s, …
-/// Half of it is fixed so that nobody retries at once; half is drawn so that a crowd spreads out.
+///
+/// Half of each pause is fixed so that no attempt follows immediately. The other half is random so that many clients
+/// spread out.
 package struct Backoff: Sendable {
     private let base: Int64
     private let cap: Int64
-    /// In microseconds, as are the others.
+    /// The ceiling in microseconds, like the other values.
     private var ceiling: Int64
 
+    /// Creates a backoff.
+    ///
     /// Spans below one microsecond count as one; a cap below the base counts as the base.
     package init(base: Duration, cap: Duration) {
         self.base = max(1, base.microseconds)
@@ -16,7 +20,7 @@ package struct Backoff: Sendable {
         ceiling = self.base
     }
 
-    /// The next pause; later ones are longer until the cap.
+    /// Returns the next pause; later ones are longer, up to the cap.
     ///
     /// `chance`, a random number from 0 up to 1, shortens it by up to half.
     package mutating func next(chance: Double) -> Duration {
@@ -34,7 +38,7 @@ package struct Backoff: Sendable {
         ceiling = base
     }
 
-    /// Brings the next pause down to `pause` at most, after half a success.
+    /// Limits the next pause to at most `pause`, after a partial success.
     package mutating func ease(to pause: Duration) {
         ceiling = max(base, min(ceiling, pause.microseconds))
     }

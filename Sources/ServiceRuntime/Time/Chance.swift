@@ -1,15 +1,17 @@
-/// Where chance comes from: a parameter of everything that draws, so that tests repeat it.
+/// A source of random numbers.
+///
+/// Code that draws takes it as a parameter, so that tests are repeatable.
 ///
 /// Copies draw from the same source.
 package struct Chance: RandomNumberGenerator, Sendable {
     private let draw: @Sendable () -> UInt64
 
-    /// Each call draws one number.
+    /// Creates a source; each call of `draw` returns one number.
     package init(_ draw: @escaping @Sendable () -> UInt64) {
         self.draw = draw
     }
 
-    /// The system's own.
+    /// The system's generator.
     package static let system = Chance { .random(in: .min ... .max) }
 
     package func next() -> UInt64 { draw() }

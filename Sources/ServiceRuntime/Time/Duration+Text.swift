@@ -1,7 +1,8 @@
 extension Duration {
     /// Reads `500ms`, `10s`, `2m`, `1h` or `7d`; a bare whole number means seconds.
     ///
-    /// Nil for anything else: a sign, a fraction, a space inside, an unknown unit, or a span beyond `Int64` microseconds.
+    /// Returns `nil` for any other text: a sign, a fraction, a space inside, an unknown unit, or a span beyond `Int64`
+    /// microseconds.
     package init?(text: String) {
         let digits = text.prefix { ("0"..."9").contains($0) }
         guard let count = Int64(digits), let unit = Self.microsecondsPerUnit(text.dropFirst(digits.count)) else {
@@ -12,7 +13,9 @@ extension Duration {
         self = .microseconds(span)
     }
 
-    /// The shortest text that `init(text:)` reads back: `90s`, `2m`, `1h`; spans below a millisecond are cut off.
+    /// The shortest text that `init(text:)` reads back: `90s`, `2m`, `1h`.
+    ///
+    /// Fractions of a millisecond are cut off.
     package var shortText: String {
         let milliseconds = microseconds / 1_000
         for (unit, size) in [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000)] as [(String, Int64)]
@@ -22,7 +25,7 @@ extension Duration {
         return milliseconds == 0 ? "0s" : "\(milliseconds)ms"
     }
 
-    /// The largest unit that fits, cut off: `59 s`, `2 min`, `3 h`, `5 d`.
+    /// The duration in its largest unit, without a fraction: `59 s`, `2 min`, `3 h`, `5 d`.
     package var roughly: String {
         let seconds = components.seconds
         switch seconds {

@@ -1,8 +1,9 @@
 package import Dispatch
 
 extension Duration {
-    /// Whole milliseconds, rounded up so that a wait never ends before its time, nor turns into a busy loop of zeros;
-    /// clamped to what `poll` takes.
+    /// Whole milliseconds for `poll`, clamped to its range.
+    ///
+    /// They are rounded up so that a wait never ends early and never becomes a busy loop of zeros.
     package var pollMilliseconds: Int32 {
         let (seconds, attoseconds) = components
         guard seconds >= 0, attoseconds >= 0 else { return 0 }

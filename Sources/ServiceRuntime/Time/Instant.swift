@@ -1,6 +1,6 @@
-/// A point in time: whole microseconds since 1970-01-01T00:00:00Z, the same precision PostgreSQL keeps.
+/// A point in time: whole microseconds since 1970-01-01T00:00:00Z, with PostgreSQL's precision.
 ///
-/// Arithmetic saturates at the ends of `Int64` instead of trapping, since instants and spans come from messages.
+/// Arithmetic saturates at the ends of `Int64` instead of trapping, because instants and spans come from messages.
 package struct Instant: Hashable, Comparable, Sendable {
     package let microseconds: Int64
 
@@ -8,7 +8,7 @@ package struct Instant: Hashable, Comparable, Sendable {
         self.microseconds = microseconds
     }
 
-    /// Whole seconds since 1970; saturates.
+    /// Creates an instant from whole seconds since 1970; saturates.
     package init(seconds: Int64) {
         self.init(microseconds: seconds.saturatingMultiplied(by: 1_000_000))
     }
@@ -29,20 +29,22 @@ package struct Instant: Hashable, Comparable, Sendable {
         Instant(microseconds: instant.microseconds.saturatingSubtracted(span.microseconds))
     }
 
-    /// The span from `right` to `left`: negative where `left` is the earlier one.
+    /// Returns the span from `right` to `left`, which is negative if `left` is earlier.
     package static func - (left: Instant, right: Instant) -> Duration {
         .microseconds(left.microseconds.saturatingSubtracted(right.microseconds))
     }
 }
 
 extension Duration {
-    /// The span in whole microseconds, rounded towards zero; saturates, about 292,000 years either way.
+    /// The span in whole microseconds, rounded towards zero.
+    ///
+    /// It saturates at about 292,000 years in each direction.
     package var microseconds: Int64 {
         let (seconds, attoseconds) = components
         return seconds.saturatingMultiplied(by: 1_000_000).saturatingAdded(attoseconds / 1_000_000_000_000)
     }
 
-    /// The span in seconds, for metrics and for people.
+    /// The span in seconds, for metrics and for display.
     package var secondsAsDouble: Double {
         let (seconds, attoseconds) = components
         return Double(seconds) + Double(attoseconds) * 1e-18
@@ -50,21 +52,21 @@ extension Duration {
 }
 
 extension Int64 {
-    /// The sum, or the nearest end of the range where it does not fit.
+    /// Returns the sum, or the nearest end of the range if it overflows.
     func saturatingAdded(_ other: Int64) -> Int64 {
         let (sum, overflow) = addingReportingOverflow(other)
         guard overflow else { return sum }
         return other > 0 ? .max : .min
     }
 
-    /// The difference, or the nearest end of the range where it does not fit.
+    /// Returns the difference, or the nearest end of the range if it overflows.
     func saturatingSubtracted(_ other: Int64) -> Int64 {
         let (difference, overflow) = subtractingReportingOverflow(other)
         guard overflow else { return difference }
         return other < 0 ? .max : .min
     }
 
-    /// The product, or the nearest end of the range where it does not fit.
+    /// Returns the product, or the nearest end of the range if it overflows.
     func saturatingMultiplied(by other: Int64) -> Int64 {
         let (product, overflow) = multipliedReportingOverflow(by: other)
         guard overflow else { return product }

@@ -1,4 +1,4 @@
-/// SplitMix64: a small generator whose numbers follow from its seed alone, on every machine.
+/// SplitMix64: a small generator whose numbers depend only on its seed, on every machine.
 package struct SplitMix: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
@@ -14,7 +14,7 @@ package struct SplitMix: RandomNumberGenerator, Sendable {
         return mixed ^ (mixed >> 31)
     }
 
-    /// From 0 up to, but without, 1.
+    /// Returns a number from 0 up to, but not including, 1.
     package mutating func unit() -> Double {
         Double(next() >> 11) * 0x1p-53
     }

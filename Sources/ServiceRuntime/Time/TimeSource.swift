@@ -1,12 +1,14 @@
 import Foundation
 
-/// Where "now" comes from: a parameter of everything that decides by time, so that tests move it by hand.
+/// A source of the current time.
+///
+/// Code that decides by time takes it as a parameter, so that tests can set it.
 package protocol TimeSource: Sendable {
-    /// The date.
+    /// The current date and time.
     func now() -> Instant
-    /// What spans are measured by: it never goes back.
+    /// The steady clock for measuring spans, which never goes back.
     func steady() -> ContinuousClock.Instant
-    /// Until that much later on the steady clock; throws where the task is cancelled.
+    /// Sleeps for `span` on the steady clock; throws if the task is cancelled.
     func sleep(for span: Duration) async throws
 }
 
