@@ -1,7 +1,7 @@
 package import ServiceRuntime
 import Synchronization
 
-/// A sink that keeps what was written, for tests that look at the log.
+/// A sink that keeps the records, for tests that check the log.
 package final class CapturedLog: LogSink {
     private let kept = Mutex<[LogRecord]>([])
 
@@ -19,7 +19,7 @@ package final class CapturedLog: LogSink {
         records.map(\.message)
     }
 
-    /// The lines as they would have been written.
+    /// Returns the lines in their written form.
     package func lines(_ form: LogForm = .text) -> [String] {
         records.map(form.line(for:))
     }

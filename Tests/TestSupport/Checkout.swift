@@ -1,6 +1,6 @@
 package import Foundation
 
-/// The checkout that the tests were built from, of which they read pages, catalogues and sources.
+/// The checkout from which the tests were built, with the pages, catalogues and sources that they read.
 package enum Checkout {
     package static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()

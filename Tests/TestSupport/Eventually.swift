@@ -1,13 +1,13 @@
 import Foundation
 
-/// A condition that a test waited for in vain.
+/// The error of a wait whose condition never held.
 package struct NeverHappened: Error, CustomStringConvertible {
     package let description: String
 }
 
 /// The growing intervals at which a wait checks its condition: from 5 ms to 100 ms.
 ///
-/// Conditions are often counted by a database that has other work to do. The test learns of a change at most a tenth of
+/// Conditions are often counted by a database that has other work to do. The test notices a change at most a tenth of
 /// the wait too late.
 private struct Pauses {
     private var pause = Duration.milliseconds(5)
@@ -20,9 +20,8 @@ private struct Pauses {
 
 /// Waits until `condition` holds.
 ///
-/// Throws if that does not come about in time, or if the test is cancelled.
-///
-/// `what` is evaluated when the wait fails, so that it can name the last value that was observed.
+/// Throws if the condition does not hold in time, or if the test is cancelled. `what` is evaluated when the wait fails,
+/// so that it can name the last observed value.
 package func eventually(
     _ what: @autoclosure () -> String = "the condition",
     atMost limit: LongestWait = .test,
@@ -44,7 +43,7 @@ package func eventually(
     }
 }
 
-/// Waits until a value is as expected, and names the last one where it never is.
+/// Waits until a value is as expected; if it never is, the error names the last value.
 package func eventually<Value: Sendable>(
     _ what: @autoclosure () -> String,
     atMost limit: LongestWait = .test,
@@ -62,9 +61,9 @@ package func eventually<Value: Sendable>(
     }
 }
 
-/// The same for a thread that may block.
+/// Waits until `condition` holds, on a thread that may block.
 ///
-/// False if the condition does not come about in time.
+/// Returns `false` if the condition does not hold in time.
 package func blockUntil(atMost limit: LongestWait = .test, _ condition: () -> Bool) -> Bool {
     let start = ContinuousClock.now
     var pauses = Pauses()

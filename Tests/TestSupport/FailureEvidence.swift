@@ -2,22 +2,22 @@ package import Foundation
 import Synchronization
 import Testing
 
-/// Keeps the state of the machine, of the servers and of a test's programs at the moment at which a wait failed.
+/// Records the state of the machine, of the servers and of a test's programs at the moment at which a wait failed.
 ///
-/// `BELLHOP_FAILURES` names the folder, in which each failed test has one of its own; without it nothing is kept.
-/// `deploy/lib/failure-evidence` does the collecting, so that it can be run by hand, too.
+/// `BELLHOP_FAILURES` names the folder, in which each failed test has a separate folder; without it nothing is
+/// recorded. `deploy/lib/failure-evidence` collects the state, so that it can be run manually, too.
 package enum FailureEvidence {
     private static let folder = ProcessInfo.processInfo.environment["BELLHOP_FAILURES"].flatMap { $0 == "" ? nil : $0 }
     /// The logs of programs that run for a test, by the test's place in the sources.
     private static let logs = Mutex<[String: [String]]>([:])
 
-    /// Takes note of a program's log, to be copied if this test fails.
+    /// Registers a program's log, which is copied if this test fails.
     package static func watch(log: URL) {
         guard folder != nil else { return }
         logs.withLock { $0[place, default: []].append(log.path) }
     }
 
-    /// The file and the function of the test that runs, fit for the name of a folder.
+    /// The file and the function of the running test, in a form that is suitable for a folder's name.
     private static var place: String {
         guard let test = Test.current else { return "outside-of-a-test" }
         let file = test.sourceLocation.fileID.replacingOccurrences(of: ".swift", with: "")

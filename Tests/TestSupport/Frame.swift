@@ -4,7 +4,7 @@ package struct Frame: Sendable, Equatable {
         case data, headers, priority, reset, settings, pushPromise, ping, goAway, windowUpdate, continuation
     }
 
-    /// What SETTINGS can say.
+    /// The identifiers of SETTINGS.
     package enum Setting: UInt8, Sendable {
         case concurrentStreams = 3
         case initialWindow = 4
@@ -15,7 +15,7 @@ package struct Frame: Sendable, Equatable {
     package static let endsHeaders: UInt8 = 4
     package static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
 
-    /// Nil for kinds that nobody knows.
+    /// The kind of the frame; `nil` for an unknown kind.
     package var kind: Kind?
     package var flags: UInt8 = 0
     package var stream: UInt32 = 0
@@ -56,7 +56,7 @@ package struct Frame: Sendable, Equatable {
         Frame(kind: .windowUpdate, stream: stream, payload: Self.bytes(of: bytes))
     }
 
-    /// A whole header block, each field as a literal that no table keeps (RFC 7541 §6.2.2).
+    /// Returns a whole header block, with each field as a literal without indexing (RFC 7541 §6.2.2).
     package static func headers(_ stream: UInt32, _ fields: [(String, String)], endsStream: Bool = false) -> Frame {
         var payload: [UInt8] = []
         for (name, value) in fields { payload += [0] + text(name) + text(value) }
@@ -76,7 +76,7 @@ package struct Frame: Sendable, Equatable {
         withUnsafeBytes(of: number.bigEndian) { Array($0) }
     }
 
-    /// A length in seven bits and more where they do not suffice (RFC 7541 §5.1), and the bytes.
+    /// Returns the bytes after their length, which takes seven bits, or more if these do not suffice (RFC 7541 §5.1).
     private static func text(_ text: String) -> [UInt8] {
         let bytes = Array(text.utf8)
         guard bytes.count >= 127 else { return [UInt8(bytes.count)] + bytes }

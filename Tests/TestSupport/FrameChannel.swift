@@ -1,23 +1,23 @@
 package import TLS
 
-/// One end of a connection that speaks HTTP/2 frame by frame, over a socket that blocks.
+/// One end of an HTTP/2 connection, for single frames over a blocking socket.
 ///
-/// Confined to the thread of whoever speaks.
+/// Confined to the caller's thread.
 package final class FrameChannel {
     private let tls: TLSConnection
     private var buffer: [UInt8] = []
 
-    /// The socket under `tls` is the caller's to close.
+    /// Creates a channel over `tls`; the caller must close the socket.
     package init(_ tls: TLSConnection) {
         self.tls = tls
     }
 
-    /// The handshake; false where it fails.
+    /// Performs the handshake; returns `false` if it fails.
     package func shakeHands() -> Bool {
         tls.handshake() == .done(0)
     }
 
-    /// Takes a client's preface; false where the client goes away before.
+    /// Reads a client's preface; returns `false` if the client disconnects before.
     package func takePreface() -> Bool {
         guard fill(Frame.preface.count) else { return false }
         buffer.removeFirst(Frame.preface.count)
@@ -35,7 +35,7 @@ package final class FrameChannel {
         return true
     }
 
-    /// The next frame of any kind; nil at the end.
+    /// Returns the next frame of any kind; `nil` at the end.
     package func next() -> Frame? {
         guard fill(9) else { return nil }
         let length = buffer[0..<3].reduce(0) { $0 << 8 | Int($1) }

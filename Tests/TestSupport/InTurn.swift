@@ -5,15 +5,16 @@ package import Testing
 @_spi(Experimental) package import Testing
 #endif
 
-/// Decides how many tests run at a time: this is the only place that does.
+/// Limits the number of tests that run at the same time; nothing else limits it.
 ///
-/// * Pure tests run without it, as many as Swift Testing starts. They keep the processors busy and wait for nothing.
-/// * Tests that wait for a server, a peer or a process have `.inTurn`: six for each processor run at a time, and the
-///   others wait. Hundreds at once would take every connection that the database has, and delay one another.
-/// * Proofs have `.proofInTurn`: they start programs that use whole processors, and end servers. One runs at a time, beside
-///   tests of the other kinds, since it waits for most of its time.
+/// * Pure tests run without a limit, as many as Swift Testing starts. They keep the processors busy and wait for
+///   nothing.
+/// * Tests that wait for a server, a peer or a process have `.inTurn`: six per processor run at a time, and the others
+///   wait. Hundreds at the same time would take every connection of the database and delay one another.
+/// * Proofs have `.proofInTurn`: they start programs that use whole processors, and end servers. One runs at a time,
+///   together with tests of the other kinds, because it waits for most of its time.
 ///
-/// Waiting for a turn does not count against a test's `.timeLimit`.
+/// The wait for a turn does not count against a test's `.timeLimit`.
 package struct InTurn: TestTrait, SuiteTrait {
     package var isRecursive: Bool { true }
 
@@ -27,14 +28,14 @@ package struct InTurn: TestTrait, SuiteTrait {
         self.line = line
     }
 
-    /// A sanitizer makes each test several times slower.
+    /// The number of concurrent tests; a sanitizer makes each test several times slower.
     private static var width: Int {
         Sanitizer.isOn ? 3 : 6 * ProcessInfo.processInfo.activeProcessorCount
     }
 
-    /// The turn is a test's, with all its cases: before a single case begins, its time limit runs already.
+    /// Takes a turn for a test with all its cases, because the time limit of a case runs before the case begins.
     private func take(_ test: Test, _ testCase: Test.Case?, _ function: () async throws -> Void) async throws {
-        // A suite's trait reaches its tests, and a test in nested suites has it more than once.
+        // A suite's trait applies to its tests, and a test in nested suites has it several times.
         guard !test.isSuite, testCase == nil, !Self.hasTurn else { return try await function() }
         TestTimes.start()
         await line.enter()
@@ -64,7 +65,7 @@ extension InTurn: TestScoping {
     }
 }
 #else
-/// What became `TestScoping` with Swift 6.1.
+/// The predecessor of `TestScoping`, which exists since Swift 6.1.
 @_spi(Experimental)
 extension InTurn: CustomExecutionTrait {
     @Sendable
@@ -85,7 +86,7 @@ extension Trait where Self == InTurn {
     package static var proofInTurn: InTurn { InTurn(InTurn.proofs) }
 }
 
-/// Some places, and who waits for one, first come, first served.
+/// A fixed number of places with a queue of waiting tests: first come, first served.
 private actor Line {
     private var free: Int
     private var waiting: [CheckedContinuation<Void, Never>] = []

@@ -1,7 +1,7 @@
 package import ServiceRuntime
 import Synchronization
 
-/// A wall clock that stands still until a test moves it.
+/// A wall clock that changes only when a test moves it.
 package final class ManualTime: TimeSource {
     private let instant: Mutex<Instant>
 

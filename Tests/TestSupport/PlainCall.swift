@@ -1,9 +1,9 @@
 import Foundation
 
-/// One call of HTTP/1.1 to this machine, on a connection and a thread of its own.
+/// One HTTP/1.1 call to this machine, on a separate connection and thread.
 ///
-/// Foundation's client does not take chromedriver's header lines, which have no blank after the colon, and Swift 6.0's ends
-/// the process where a server answers and closes before it has read everything.
+/// Foundation's client does not accept chromedriver's header lines, which have no space after the colon. In Swift 6.0
+/// it also ends the process if a server answers and closes before it has read everything.
 package struct PlainCall: Sendable {
     private let port: UInt16
     private let method: String
@@ -11,7 +11,7 @@ package struct PlainCall: Sendable {
     private let headers: [String]
     private let body: [UInt8]
 
-    /// `headers` are whole lines.
+    /// Creates a call; `headers` are whole lines.
     package init(_ method: String, port: UInt16, path: String, headers: [String] = [], body: [UInt8] = []) {
         self.method = method
         self.port = port
@@ -20,7 +20,7 @@ package struct PlainCall: Sendable {
         self.body = body
     }
 
-    /// A GET of an address such as `http://127.0.0.1:8080/readyz`; nil for one that has no port.
+    /// Creates a GET of an address such as `http://127.0.0.1:8080/readyz`; `nil` if the address has no port.
     package init?(_ address: String, headers: [String] = []) {
         guard let url = URL(string: address), let port = url.port.flatMap(UInt16.init(exactly:)) else { return nil }
         self.init("GET", port: port, path: url.path.isEmpty ? "/" : url.path, headers: headers)
@@ -33,7 +33,7 @@ package struct PlainCall: Sendable {
         package var text: String { String(decoding: body, as: UTF8.self) }
     }
 
-    /// Why there is no answer.
+    /// The reason for a missing answer.
     package struct Failure: Error, CustomStringConvertible {
         package let description: String
     }
@@ -49,12 +49,12 @@ package struct PlainCall: Sendable {
         let lines = ["\(method) \(path) HTTP/1.1", "Host: 127.0.0.1:\(port)", "Connection: close"]
         let length = body.isEmpty ? [] : ["Content-Type: application/json", "Content-Length: \(body.count)"]
         let head = (lines + length + headers).joined(separator: "\r\n") + "\r\n\r\n"
-        // Whoever refuses a request by its head may not read all of it: the answer is there all the same.
+        // A server that rejects a request by its header may not read all of it, but sends its answer.
         connection.send(Array(head.utf8) + body)
         return try read(from: connection)
     }
 
-    /// Reads as many bytes as the header announces; all where it says nothing.
+    /// Reads as many bytes as the header announces, or all if it does not state a length.
     private func read(from connection: RawClient) throws -> Answer {
         var bytes: [UInt8] = []
         let end = Array("\r\n\r\n".utf8)

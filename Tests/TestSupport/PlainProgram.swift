@@ -2,7 +2,7 @@ import Foundation
 
 /// Runs a program with the plain system calls.
 ///
-/// Foundation's `Process` falls over when many tests start programs while others open and close descriptors.
+/// Foundation's `Process` fails if many tests start programs while others open and close descriptors.
 enum PlainProgram {
     /// Runs a program between two files and returns its status, as `waitpid` reports it; -1 if it did not start.
     static func run(

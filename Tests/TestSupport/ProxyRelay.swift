@@ -4,8 +4,8 @@ import Synchronization
 
 /// One connection through the proxy: two sockets and a thread for each direction.
 ///
-/// Thread safety: the state is behind a lock. The sockets are shut down by anyone, and closed only by the last of the
-/// two threads, so that a number is never reused under a thread that still reads from it.
+/// Thread safety: a lock protects the state. Any thread may shut the sockets down, but only the last of the two threads
+/// closes them, so that a number is never reused while a thread still reads from it.
 final class ProxyRelay: Sendable {
     private let client: Int32
     private let server: Int32
@@ -103,7 +103,7 @@ final class ProxyRelay: Sendable {
     }
 }
 
-/// The few socket calls that the proxy needs.
+/// The socket calls of the proxy.
 enum ProxySocket {
     static func listenOnLoopback() throws -> (descriptor: Int32, port: Int) {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
@@ -128,7 +128,7 @@ enum ProxySocket {
         defer { freeaddrinfo(found) }
         var candidate = found
         while let address = candidate?.pointee {
-            // A program that a test starts must not hold its connections open.
+            // A program that a test starts must not keep the test's connections open.
             let kind = address.ai_socktype | Int32(SOCK_CLOEXEC.rawValue)
             let descriptor = socket(address.ai_family, kind, address.ai_protocol)
             if Glibc.connect(descriptor, address.ai_addr, address.ai_addrlen) == 0 { return descriptor }
@@ -138,7 +138,7 @@ enum ProxySocket {
         return nil
     }
 
-    /// Closes with a reset rather than a polite end.
+    /// Closes with a reset instead of an orderly end.
     static func reset(_ descriptor: Int32) {
         var hard = linger(l_onoff: 1, l_linger: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &hard, socklen_t(MemoryLayout<linger>.size))
@@ -158,7 +158,7 @@ enum ProxySocket {
     }
 }
 
-/// The proxy could not get its listening socket.
+/// The error of a proxy that could not open its listening socket.
 struct ProxyFailure: Error, CustomStringConvertible {
     let errnoCode: Int32
     var description: String { "the proxy cannot listen on loopback: " + String(cString: strerror(errnoCode)) }

@@ -1,8 +1,8 @@
 import Foundation
 
-/// A script of `Tests/Oracles` in a child process: a calculation that shares no code with Bellhop.
+/// Runs a script of `Tests/Oracles` in a child process: a calculation that shares no code with Bellhop.
 package enum PythonScript {
-    /// What keeps a script from being asked.
+    /// The reason why a script could not run.
     package struct Failure: Error, CustomStringConvertible {
         package let description: String
     }
@@ -16,12 +16,12 @@ package enum PythonScript {
 
     package static var isThere: Bool { python != nil }
 
-    /// What a library outside of Python's own is found by, where it is installed for one user.
+    /// The environment by which Python finds a library that is installed for one user.
     package static var home: [String: String] {
         ProcessInfo.processInfo.environment["HOME"].map { ["HOME": $0] } ?? [:]
     }
 
-    /// Whether a script ends well, asked before the tests that need what it looks for.
+    /// Whether a script succeeds; checked before tests that need the features for which it searches.
     package static func succeeds(_ script: String, _ arguments: String...) -> Bool {
         let process = Process()
         process.executableURL = python
@@ -35,9 +35,11 @@ package enum PythonScript {
 
     private static let folder = Checkout.file("Tests/Oracles")
 
-    /// What a script writes, a line each; waits on a thread of its own, since it takes seconds.
+    /// Returns the lines that a script writes.
     ///
-    /// The script has to read all of its input before it writes.
+    /// It waits on a separate thread, because a script takes seconds.
+    ///
+    /// The script must read all of its input before it writes.
     package static func lines(
         of script: String,
         arguments: [String] = [],
@@ -48,10 +50,10 @@ package enum PythonScript {
         return output.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init)
     }
 
-    /// The same as one text.
+    /// Returns a script's output as one text.
     ///
-    /// Made of the plain system calls: Foundation's `Process` falls over when many tests start programs while others open
-    /// and close descriptors.
+    /// It uses the plain system calls, because Foundation's `Process` fails if many tests start programs while others
+    /// open and close descriptors.
     package static func output(
         of script: String,
         arguments: [String] = [],

@@ -1,12 +1,12 @@
-/// For how long nothing must change before a test takes a system for idle.
+/// The time without a change after which a test considers a system idle.
 ///
-/// For tests that have to meet an idle system and have no event to wait for. Nothing is asserted about it: a span that is
-/// too short on a slow machine makes such a test easier to pass, and never fails it.
+/// It serves tests that require an idle system and have no event for which they could wait. Nothing is asserted about
+/// it: a time that is too short on a slow machine makes such a test easier to pass, and never fails it.
 package enum QuietSpan {
     package static let duration = Duration.seconds(5)
 }
 
-/// Returns when a value has stood still for ``QuietSpan``, and the value.
+/// Waits until a value has been constant for ``QuietSpan``, and returns the value.
 package func settled<Value: Equatable & Sendable>(
     _ what: String,
     atMost limit: LongestWait = .test,

@@ -1,6 +1,6 @@
 package import BellhopJSON
 
-/// Random values of every kind, with an inclination to what is rare.
+/// Random values of every kind, with a preference for rare ones.
 package struct RandomJSON {
     package var generator: SeededChance
     private static let letters: [Unicode.Scalar] = [

@@ -1,14 +1,14 @@
 import Glibc
 import ServiceRuntime
 
-/// A client on this machine that speaks bytes, so that a test can say what no HTTP library would.
+/// A client on this machine that sends raw bytes, so that a test can send what no HTTP library would.
 ///
-/// Blocking, with a bound for every read; use it on a thread of its own (`onOwnThread`), since blocking reads must not starve
-/// the pool of those who answer.
+/// It blocks, with a limit for every read. Use it on a separate thread (`onOwnThread`), because blocking reads must not
+/// starve the thread pool of the servers.
 package final class RawClient: Sendable {
     package let descriptor: Int32
 
-    /// Nil where nobody listens.
+    /// Connects to a port; `nil` if no server listens.
     package init?(port: UInt16, patience seconds: Double = LongestWait.seconds) {
         guard let connected = ProxySocket.connect("127.0.0.1", Int(port)) else { return nil }
         descriptor = connected
@@ -20,28 +20,28 @@ package final class RawClient: Sendable {
         close(descriptor)
     }
 
-    /// False once the server has closed the connection.
+    /// Sends bytes; returns `false` after the server has closed the connection.
     @discardableResult
     package func send(_ bytes: [UInt8]) -> Bool { ProxySocket.sendAll(bytes, to: descriptor) }
 
     @discardableResult
     package func send(_ text: String) -> Bool { send(Array(text.utf8)) }
 
-    /// The next bytes; nil at the end, or when nothing came in time.
+    /// Returns the next bytes; `nil` at the end, or if nothing arrived in time.
     package func read() -> [UInt8]? {
         var chunk = [UInt8](repeating: 0, count: 65_536)
         let count = recv(descriptor, &chunk, chunk.count, 0)
         return count > 0 ? Array(chunk[..<count]) : nil
     }
 
-    /// Everything until the server closes.
+    /// Returns everything until the server closes.
     package func readAll() -> String {
         var bytes: [UInt8] = []
         while let more = read() { bytes += more }
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Until `text` has come, or nothing comes any more.
+    /// Reads until `text` has arrived, or until nothing more arrives.
     package func read(until text: String) -> String {
         var got = ""
         while !got.contains(text), let more = read() { got += String(decoding: more, as: UTF8.self) }
@@ -61,7 +61,7 @@ package final class RawClient: Sendable {
     }
 }
 
-/// Runs what blocks on a thread of its own, so that it takes none from the tests beside it.
+/// Runs a blocking body on a separate thread, so that concurrent tests keep all threads of the pool.
 package func onOwnThread<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
     await withCheckedContinuation { continuation in
         NativeThread.start(named: "test-blocking") { continuation.resume(returning: body()) }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Publishes over a bare socket, frame by frame, so that headers can be what no library would write.
+/// Publishes over a bare socket, frame by frame, so that headers can have contents that no library would write.
 package final class RawPublisher {
     package enum Answer: Equatable, Sendable {
         case confirmed
@@ -8,12 +8,12 @@ package final class RawPublisher {
         case refused(UInt16)
     }
 
-    /// The broker's numbers as it greets: 3, 10, 8; none where it does not say.
+    /// The numbers of the broker's version from its greeting, such as 3, 10, 8; empty if it sends none.
     package private(set) var brokerVersion: [Int] = []
 
     private let socket: Int32
 
-    /// Logs in at the broker of an `amqp://` URL, on the virtual host that the URL names.
+    /// Logs in to the broker of an `amqp://` URL, on the URL's virtual host.
     package init(_ url: String) throws {
         guard let parts = URLComponents(string: url), let host = parts.host,
             let socket = ProxySocket.connect(host, parts.port ?? 5672)
@@ -36,19 +36,19 @@ package final class RawPublisher {
         try expect(85, 11)
     }
 
-    /// The path without its slash; no path means `/`.
+    /// Returns the path without its slash; a missing path means `/`.
     private static func virtualHost(_ parts: URLComponents) -> String {
         parts.path.count > 1 ? String(parts.path.dropFirst()) : "/"
     }
 
     deinit { close(socket) }
 
-    /// Publishes to the default exchange with the header table that `entries` spell; waits for the answer.
+    /// Publishes to the default exchange with the header table in `entries`, and waits for the answer.
     package func publish(to queue: [UInt8], headers entries: [UInt8], body: [UInt8] = [1]) throws -> Answer {
         try publish(to: queue, flags: 1 << 13, properties: long(entries), body: body)
     }
 
-    /// Publishes with the properties that `flags` and the bytes spell.
+    /// Publishes with the properties that `flags` and the bytes define.
     package func publish(
         to queue: [UInt8],
         exchange: String = "",
@@ -71,14 +71,14 @@ package final class RawPublisher {
         }
     }
 
-    /// Takes the queue for this connection alone, which keeps every other consumer out.
+    /// Consumes from the queue exclusively, which keeps every other consumer out.
     package func consumeExclusively(_ queue: String) throws {
         let exclusively: UInt8 = 1 << 2
         try sendMethod(60, 20, number(UInt16(0)) + short(queue) + short("") + [exclusively] + long([]))
         try expect(60, 21)
     }
 
-    /// The version among the properties with which a broker opens the conversation.
+    /// Returns the version from the properties of a broker's greeting.
     private static func version(in greeting: [UInt8]) -> [Int] {
         let name: [UInt8] = [7] + Array("version".utf8) + [UInt8(ascii: "S")]
         guard let found = greeting.firstRange(of: name) else { return [] }
@@ -133,7 +133,7 @@ package final class RawPublisher {
     }
 }
 
-/// The broker did not take part in the conversation as expected.
+/// The broker did not answer as expected.
 package struct RawPublisherFailure: Error, CustomStringConvertible {
     package let description: String
     init(_ description: String) { self.description = description }

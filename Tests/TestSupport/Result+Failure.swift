@@ -1,5 +1,5 @@
 extension Result {
-    /// The error, where there is one.
+    /// The error, if the result is a failure.
     package var failure: Failure? {
         guard case .failure(let error) = self else { return nil }
         return error

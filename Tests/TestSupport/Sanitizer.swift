@@ -1,11 +1,12 @@
 import Foundation
 
-/// Whether this run is one with a sanitizer, which is several times slower and keeps what is freed.
+/// Whether this run uses a sanitizer, which is several times slower and keeps freed memory.
 package enum Sanitizer {
     package static let isOn = environment["BELLHOP_SANITIZE"] != nil
 
-    /// How it is to be, which has to reach every program of ours that a test starts: one that was not told ends with a code
-    /// of the sanitizer's, and says why where nobody looks.
+    /// The sanitizer's settings, which every Bellhop program that a test starts must receive.
+    ///
+    /// Without them, it ends with a code of the sanitizer and reports the reason where no test reads it.
     package static let settings = environment.filter { $0.key.hasSuffix("SAN_OPTIONS") }
 
     private static let environment = ProcessInfo.processInfo.environment

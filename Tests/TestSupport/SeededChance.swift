@@ -1,7 +1,7 @@
 import Foundation
 import ServiceRuntime
 
-/// Chance that a failing test can repeat: print the seed, pass it in again.
+/// Random numbers that a failing test can repeat: print the seed, and pass it in again.
 package struct SeededChance: RandomNumberGenerator, Sendable {
     package let seed: UInt64
     private var numbers: SplitMix
@@ -11,14 +11,14 @@ package struct SeededChance: RandomNumberGenerator, Sendable {
         numbers = SplitMix(seed: seed)
     }
 
-    /// From `BELLHOP_FUZZ_SEED`, or a fresh one; printed either way.
+    /// Returns a source with the seed `BELLHOP_FUZZ_SEED`, or a random one, and prints the seed.
     package static func announced(_ purpose: String) -> SeededChance {
         let chance = SeededChance(setting("BELLHOP_FUZZ_SEED") ?? UInt64.random(in: 1...UInt64.max))
         print("\(purpose): BELLHOP_FUZZ_SEED=\(chance.seed)")
         return chance
     }
 
-    /// From `BELLHOP_FUZZ_ROUNDS`, or few enough for every run.
+    /// Returns the number of rounds from `BELLHOP_FUZZ_ROUNDS`, or a default that is small enough for every run.
     package static func rounds(_ usual: Int) -> Int { setting("BELLHOP_FUZZ_ROUNDS") ?? usual }
 
     private static func setting<Number: LosslessStringConvertible>(_ name: String) -> Number? {

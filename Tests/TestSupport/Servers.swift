@@ -1,6 +1,6 @@
 import Foundation
 
-/// Where the real servers of a test run are, and names that no other test uses.
+/// The real servers of a test run, and names that no other test uses.
 package enum Servers {
     /// The broker of this run (`BELLHOP_AMQP_URL`); suites that need it are disabled without it.
     package static var amqpURL: String? { setting("BELLHOP_AMQP_URL") }
@@ -8,10 +8,12 @@ package enum Servers {
     /// The database of this run (`BELLHOP_DATABASE_URL`); suites that need it are disabled without it.
     package static var databaseURL: String? { setting("BELLHOP_DATABASE_URL") }
 
-    /// Whether a test may start servers of its own: not in the tier that needs none (`BELLHOP_TESTS_WITHOUT_SERVERS`).
+    /// Whether a test may start private servers, which the tier without servers does not allow
+    /// (`BELLHOP_TESTS_WITHOUT_SERVERS`).
     package static var mayBeStarted: Bool { setting("BELLHOP_TESTS_WITHOUT_SERVERS") == nil }
 
-    /// `prefix` and a suffix that differs between tests, runs and machines; lower case, fit for a queue or a schema.
+    /// Returns `prefix` and a suffix that differs between tests, runs and machines; lower case, valid for a queue or a
+    /// schema.
     package static func uniqueName(_ prefix: String) -> String {
         let suffix = UInt64.random(in: 0...UInt64.max)
         return prefix + "_" + String(suffix, radix: 36)

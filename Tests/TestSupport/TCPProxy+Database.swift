@@ -1,7 +1,7 @@
 import Foundation
 
 extension TCPProxy {
-    /// Before the database of this run, with the URL by which clients come through it.
+    /// Creates a proxy for the database of this run, and returns it with the URL for its clients.
     package static func beforeDatabase() throws -> (proxy: TCPProxy, url: String) {
         let url = Servers.databaseURL ?? ""
         let parts = URLComponents(string: url)

@@ -1,14 +1,14 @@
 import Foundation
 import Synchronization
 
-/// A TCP relay on a loopback port of its own, for breaking the connection between a client and its server on purpose.
+/// A TCP relay on a separate loopback port, for breaking the connection between a client and its server on purpose.
 ///
-/// Faults apply to every connection through it, at once and until told otherwise; `loseReply` and `loseRequest` are
-/// armed for one occasion and go off on the first connection whose client sends the marker.
+/// Faults apply to every connection through it, immediately and until they are switched off. `loseReply` and
+/// `loseRequest` apply once, to the first connection whose client sends the marker.
 ///
 /// Thread safety: every method may be called from any thread; one thread accepts, two more relay each connection.
 package final class TCPProxy: Sendable {
-    /// The port on 127.0.0.1 that clients connect to.
+    /// The port on 127.0.0.1 to which clients connect.
     package let port: Int
 
     private let host: String
@@ -24,7 +24,7 @@ package final class TCPProxy: Sendable {
         var stopped = false
     }
 
-    /// Listens at once; each client's connection gets a connection of its own to `host`:`port`.
+    /// Listens immediately; each client's connection gets a separate connection to `host`:`port`.
     package init(to host: String, _ port: Int) throws {
         self.host = host
         self.serverPort = port
@@ -44,13 +44,13 @@ package final class TCPProxy: Sendable {
 
     deinit { stop() }
 
-    /// How many connections have been accepted since the start, refused ones included.
+    /// The number of connections accepted since the start, including refused ones.
     package var connectionCount: Int { state.withLock { $0.accepted } }
 
-    /// How many bytes have vanished in black holes since the start, both directions together.
+    /// The number of bytes that have been lost in black holes since the start, in both directions together.
     package var swallowedBytes: Int { state.withLock { $0.swallowed } }
 
-    /// `url` with its host and port replaced by the proxy's, user, path and query kept.
+    /// Returns `url` with the proxy's host and port; user, password, path and query are kept.
     package func url(replacingHostOf url: String) -> String {
         guard var parts = URLComponents(string: url) else { return url }
         parts.host = "127.0.0.1"
@@ -58,14 +58,14 @@ package final class TCPProxy: Sendable {
         return parts.string ?? url
     }
 
-    /// Ends every connection of this moment, on both sides; new ones are welcome.
+    /// Ends all current connections on both sides; new ones are accepted.
     package func cutAll() {
         for relay in state.withLock({ $0.relays }) { relay.cut() }
     }
 
-    /// While on, bytes are swallowed in both directions and nobody is told: a peer that has vanished.
+    /// While on, discards bytes in both directions without an error, like a peer that has vanished.
     ///
-    /// A connection that has lost bytes stays dead after this is off again, only new ones work.
+    /// A connection that has lost bytes stays dead after this is switched off; only new ones work.
     package func blackHole(_ on: Bool) {
         let relays = state.withLock {
             $0.faults.blackHole = on
@@ -75,25 +75,26 @@ package final class TCPProxy: Sendable {
         for relay in relays { relay.swallow() }
     }
 
-    /// While on, new connections are reset as soon as they are accepted.
+    /// While on, new connections are reset immediately after they are accepted.
     package func refuse(_ on: Bool) {
         state.withLock { $0.faults.refuse = on }
     }
 
-    /// Lets the client's bytes through up to and including `marker`, then keeps the server's next answer for itself and
-    /// cuts: the server has acted, and the client will never know.
+    /// Passes the client's bytes up to and including `marker`, then withholds the server's next answer and cuts.
+    ///
+    /// The server has acted, and the client can never learn it.
     package func loseReply(whenClientSends marker: [UInt8]) {
         state.withLock { $0.faults.loseReplyMarker = marker }
     }
 
-    /// Cuts in place of passing on the bytes that hold `marker`: the server never hears of them.
+    /// Cuts the connection instead of passing the bytes with `marker`, which the server never receives.
     package func loseRequest(whenClientSends marker: [UInt8]) {
         state.withLock { $0.faults.loseRequestMarker = marker }
     }
 
-    /// Keeps one piece of what a server sends, the one that holds `marker`, from its client; the connection goes on.
+    /// Withholds the one piece of the server's output that contains `marker` from its client; the connection continues.
     ///
-    /// Fit for servers that write a whole message at a time.
+    /// It suits servers that write whole messages.
     package func loseAnswer(whenServerSends marker: [UInt8]) {
         state.withLock { $0.faults.loseAnswerMarker = marker }
     }
@@ -161,7 +162,7 @@ package final class TCPProxy: Sendable {
     }
 }
 
-/// What is to go wrong, and when.
+/// The faults to produce, with their conditions.
 struct ProxyFaults: Sendable {
     var blackHole = false
     var refuse = false
@@ -170,13 +171,15 @@ struct ProxyFaults: Sendable {
     var loseAnswerMarker: [UInt8]?
 }
 
-/// What happens to a piece of what the client sent.
+/// The treatment of a piece of the client's output.
 enum ProxyVerdict: Sendable {
     case pass, passAndCutAtReply, cut
 }
 
 extension [UInt8] {
-    /// Whether `marker` occurs in one piece; clients send short requests in one write, so pieces are not joined.
+    /// Whether `marker` occurs in one piece.
+    ///
+    /// Clients send short requests in one write, so that pieces are not joined.
     fileprivate func holds(_ marker: [UInt8]) -> Bool {
         guard let first = marker.first, count >= marker.count else { return false }
         return indices.dropLast(marker.count - 1).contains { start in

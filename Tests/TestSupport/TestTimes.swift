@@ -2,9 +2,9 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Writes how long each test ran, its turn alone: what Swift Testing prints includes the time for which it waited.
+/// Writes the duration of each test without its wait for a turn; Swift Testing prints durations with that wait.
 ///
-/// `BELLHOP_TEST_TIMES` names the file. A line holds the second of the run at which the test began, its duration in
+/// `BELLHOP_TEST_TIMES` names the file. A line contains the second of the run at which the test began, its duration in
 /// seconds, its file and its name.
 enum TestTimes {
     private static let file = Mutex(
@@ -12,7 +12,7 @@ enum TestTimes {
     )
     private static let begin = ContinuousClock.now
 
-    /// The run begins with its first test.
+    /// Starts the run's clock with its first test.
     static func start() { _ = begin }
 
     static func note(_ test: Test, from start: ContinuousClock.Instant) {
