@@ -8,21 +8,21 @@ import Store
 import Synchronization
 import TestSupport
 
-/// A namespace of its own on the shared servers, for one test: a migrated schema and, where asked for, a topology.
+/// A separate namespace on the shared servers for one test: a migrated schema and, on request, a topology.
 package struct Bench: Sendable {
     package let namespace: Namespace
-    /// With the rights of a worker, as in production.
+    /// A pool with the rights of a worker, as in production.
     package let pool: PostgresPool
-    /// With the rights of the schema's owner, to look behind the scenes.
+    /// A pool with the rights of the schema's owner, for checks of the tables.
     package let owner: PostgresPool
     package let catalogs: CatalogSet
 
-    /// Tiers that a test can afford to wait for.
+    /// Retry tiers that are short enough for a test.
     package static let tiers = [RetryTier(.seconds(1)), RetryTier(.seconds(3)), RetryTier(.seconds(10))]
 
-    /// Runs a body on a fresh schema and removes it afterwards.
+    /// Runs a body on a new schema and removes it afterwards.
     ///
-    /// `partitions` spreads inbox and ledger over so many tables.
+    /// `partitions` is the number of partitions of inbox and ledger.
     package static func withSchema<Value>(
         catalogs: CatalogSet? = nil,
         partitions: Int = 0,
@@ -46,7 +46,7 @@ package struct Bench: Sendable {
         return try await ending(bench) { try await body(bench) }
     }
 
-    /// Runs a body with a topology on the broker too.
+    /// Runs a body with a topology at the broker too.
     package static func withTopology<Value>(
         catalogs: CatalogSet? = nil,
         _ body: (Bench) async throws -> Value
@@ -75,7 +75,7 @@ package struct Bench: Sendable {
         return try result.get()
     }
 
-    /// A further pool with these statements on each connection.
+    /// Creates a further pool with these statements on each connection.
     package static func makePool(setUp: [String], size: Int = 6) throws -> PostgresPool {
         var options = PoolOptions(url: try databaseURL)
         options.size = 0...size
@@ -110,7 +110,7 @@ package struct Bench: Sendable {
         )
     }
 
-    /// Takes the schema and the topology away again: nobody was ever here.
+    /// Removes the schema and the topology without leaving a trace.
     package func wipe() async throws {
         try await removeTopology()
         try await owner.withConnection { (connection) throws(PostgresError) in try connection.execute(dropSchema) }
@@ -128,12 +128,12 @@ package struct Bench: Sendable {
 
     // MARK: - Material
 
-    /// The catalogue of the app drop, as it is shipped.
+    /// Returns the shipped catalogue of the app drop.
     package static func drop() throws -> CatalogSet {
         try shipped { $0 == "drop.json5" }
     }
 
-    /// The shipped catalogues; all of them, or those whose files are wanted.
+    /// Returns the shipped catalogues: all of them, or those whose file names match `isWanted`.
     package static func shipped(_ isWanted: (String) -> Bool = { _ in true }) throws -> CatalogSet {
         let names = try FileManager.default.contentsOfDirectory(atPath: catalogsFolder.path).filter(isWanted).sorted()
         if let known = readSets.withLock({ $0[names] }) { return known }
@@ -145,16 +145,18 @@ package struct Bench: Sendable {
         return catalogs
     }
 
-    /// Sets by the names of their files, each read once: to a build for debugging a catalogue is much work.
+    /// Sets by the names of their files.
+    ///
+    /// Each is read once, because reading a catalogue is slow in a debug build.
     private static let readSets = Mutex<[[String]: CatalogSet]>([:])
 
-    /// An app's catalogue as it is shipped, but for one passage.
+    /// Returns an app's shipped catalogue with one passage replaced.
     package static func shipped(_ app: String, replacing passage: String, with other: String) throws -> CatalogSet {
         let text = try changed(app, replacing: passage, with: other)
         return try CatalogSet.load(files: [("\(app).json5", Array(text.utf8))]).get()
     }
 
-    /// The text of that catalogue.
+    /// Returns the text of that catalogue.
     package static func changed(_ app: String, replacing passage: String, with other: String) throws -> String {
         let file = catalogsFolder.appendingPathComponent("\(app).json5")
         let text = try String(contentsOf: file, encoding: .utf8)
@@ -164,17 +166,17 @@ package struct Bench: Sendable {
 
     private static let catalogsFolder = Checkout.file("deploy/catalogs")
 
-    /// What the rules make of a JSON body.
+    /// Returns the submission that the rules parse from a JSON body.
     package func submission(_ json: String) throws -> Submission {
         try SubmissionParser(catalogs).parse(InboundEnvelope(body: Array(json.utf8), source: .elsewhere)).get()
     }
 
-    /// The single number that a query answers with.
+    /// Returns the single number of a query's result.
     package func count(_ sql: String, _ parameters: [Parameter] = []) async throws -> Int {
         Int(try await owner.run(Statement(sql), parameters).integer(0, 0))
     }
 
-    /// The single column that a query answers with; NULL as nil.
+    /// Returns the single column of a query's result, with NULL as `nil`.
     package func column(_ sql: String, _ parameters: [Parameter] = []) async throws -> [String?] {
         let rows = try await owner.run(Statement(sql), parameters)
         return try (0..<rows.count).map { try rows.optionalText($0, 0) }

@@ -1,7 +1,8 @@
 import Postgres
 
 extension Bench {
-    /// From now on the server fails on rows of a table that are written under this condition, as on a damaged page.
+    /// Makes the server fail from now on for rows of a table that are written under this condition, as on a damaged
+    /// page.
     package func damage(_ condition: String, of table: String = "inbox") async throws {
         _ = try await owner.run(
             Statement(

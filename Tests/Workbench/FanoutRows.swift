@@ -10,7 +10,7 @@ extension Bench {
         )
     }
 
-    /// Pushes of a fan-out's event that wait behind a hold.
+    /// Adds pushes of a fan-out's event that wait for a hold.
     package func addHeld(of event: String, to users: [String]) async throws {
         _ = try await owner.run(
             """
@@ -34,7 +34,7 @@ extension Bench {
 
     /// Writes a fan-out as a worker leaves it in the middle: begun a minute ago, with some of its pages finished.
     ///
-    /// `planned` are the pages that are not finished, by whether a worker has taken them, `page` users each.
+    /// `planned` lists the unfinished pages, by whether a worker has taken them, with `page` users each.
     package func addFanout(
         _ event: String,
         topic: String? = "venue:1",
@@ -78,7 +78,7 @@ extension Bench {
         return number
     }
 
-    /// Writes so many followers of a topic, `u00001` and on; of everyone, recipients.
+    /// Writes `count` followers of a topic, from `u00001` on; for everyone, it writes recipients.
     package func addFollowers(_ count: Int, topic: String? = "venue:1") async throws {
         let users: [Parameter] = [.integer(Int64(count))]
         guard let topic else {

@@ -12,18 +12,18 @@ import Synchronization
 import TestSupport
 package import Tracing
 
-/// The inbox API on a bench's schema, with the rights of `bellhop_api`, called without a socket in between.
+/// The inbox API on a bench's schema, with the rights of `bellhop_api`, called without a socket.
 package struct InboxCaller: Sendable {
     package let api: InboxAPI
     package let issuer: TokenIssuer
     package let metrics: MetricsRegistry
     package let desk: ReaderDesk
-    /// The open streams, and what tells them.
+    /// The open streams, and the notifier of inbox changes.
     package let live: (hub: LiveHub, herald: Herald)
     private let keys: KeyRing
     private let pool: PostgresPool
 
-    /// The key set that is in force.
+    /// The active key set.
     private final class KeyRing: Sendable {
         private let held: Mutex<TokenKeySet>
 
@@ -37,12 +37,12 @@ package struct InboxCaller: Sendable {
         }
     }
 
-    /// What came back.
+    /// The response of the API.
     package struct Answer: Sendable {
         package let status: Int
         package let headers: HTTPHeaders
         package let text: String
-        /// Nil where the body is none.
+        /// The body; `nil` if it is not JSON.
         package let json: JSONValue?
 
         package subscript(key: String) -> JSONValue? { json?[key] }
@@ -51,13 +51,13 @@ package struct InboxCaller: Sendable {
         package var field: String? { json?["error"]?["field"]?.string }
     }
 
-    /// Who may call it, and what it knows beside the catalogues.
+    /// The API's settings other than the catalogues.
     package struct Setting: Sendable {
         package var rates = CallRates(user: nil, address: nil)
         package var origins: [String] = []
         package var secrets = Tools.AppSecrets()
         package var limits = LiveLimits()
-        /// The clock of calls and streams; tokens are made by the machine's.
+        /// The clock of calls and streams; tokens use the machine's clock.
         package var time: any TimeSource = SystemTime()
         package var tracer: Tracer?
 
@@ -121,17 +121,17 @@ package struct InboxCaller: Sendable {
         api = InboxAPI(tools: tools, admission: admission, logger: logger, metrics: metrics)
     }
 
-    /// Puts a key set in force that was read anew, with the same keys in it.
+    /// Activates a newly read key set with the same keys.
     package func renewKeys() throws {
         keys.current = try TokenKeySet.read(issuer.keySet, file: "test").get()
     }
 
-    /// As when the database is away.
+    /// Closes the pool, which simulates an unavailable database.
     package func closePool() async {
         await pool.close()
     }
 
-    /// `issuedIn` is how many seconds ahead its issuer's clock is.
+    /// Returns a token; `issuedIn` is the number of seconds by which its issuer's clock is ahead.
     package func token(
         _ user: String,
         app: String,
@@ -150,7 +150,7 @@ package struct InboxCaller: Sendable {
         )
     }
 
-    /// Calls as a user, or as nobody.
+    /// Calls as a user, or without a user.
     package func call(
         _ method: String,
         _ target: RequestTarget,

@@ -2,9 +2,9 @@ package import BellhopRules
 import Foundation
 package import Store
 
-/// Dead letters as the clerk reads them, for tests of what comes after.
+/// Dead letters as the dead-letter filer reads them, for tests of the later steps.
 package enum Letters {
-    /// A message that was rejected.
+    /// Returns the dead letter of a rejected message.
     package static func rejected(
         _ id: String,
         reason: String = "malformed-json",
@@ -33,7 +33,9 @@ package enum Letters {
         )
     }
 
-    /// A delivery that was given up; its line in the ledger has to be there for a replay.
+    /// Returns the dead letter of a delivery that was given up.
+    ///
+    /// A replay requires its row in the ledger.
     package static func delivery(
         _ key: DeliveryKey,
         event: String = "e1",
@@ -66,7 +68,7 @@ package enum Letters {
         return item
     }
 
-    /// The key of a push to one device.
+    /// Returns the key of a push to one device.
     package static func key(user: String, event: String = "e1", target: String = "sub_0000000000000001") throws
         -> DeliveryKey
     {
@@ -82,7 +84,7 @@ package enum Letters {
 
     package static var now: Timestamp { Timestamp(clamping: Int64(Date().timeIntervalSince1970 * 1_000_000)) }
 
-    /// So long ago.
+    /// Returns the time `seconds` ago.
     package static func ago(_ seconds: Int64) -> Timestamp {
         Timestamp(clamping: now.microseconds - seconds * 1_000_000)
     }

@@ -3,7 +3,7 @@ package import ServiceRuntime
 package import Tracing
 
 extension PipelineContext {
-    /// The machine's clock and chance, and a log of errors only.
+    /// A context with the machine's clock and random numbers, and a log of errors only.
     package static var test: PipelineContext { test(time: SystemTime(), chance: .system) }
 
     package static func test(

@@ -2,11 +2,11 @@ package import Foundation
 package import Push
 package import Sandbox
 
-/// The file behind `BELLHOP_PROVIDERS` for apps whose providers are stand-ins: all five of them, with the keys beside it.
+/// The file of `BELLHOP_PROVIDERS` for apps with simulated providers: all five of them, with the keys next to it.
 package struct ProvidersFile: Sendable {
     package let path: String
 
-    /// Keys and passwords that guard nothing but a test.
+    /// Keys and passwords that protect only a test.
     package struct Secrets: Sendable {
         package var mailPassword = SandboxOptions().mailCredentials.password
         package var unsubscribeKey = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
@@ -17,7 +17,7 @@ package struct ProvidersFile: Sendable {
         package init() {}
     }
 
-    /// Writes the file of some apps, each with its sandbox, and what it names into `folder`.
+    /// Writes the file of some apps, each with its sandbox, and the files that it names into `folder`.
     package init(in folder: URL, _ sandboxes: [String: ProviderSandbox], _ secrets: Secrets = Secrets()) throws {
         func write(_ name: String, _ text: String) throws {
             try Data(text.utf8).write(to: folder.appendingPathComponent(name))
@@ -55,7 +55,7 @@ package struct ProvidersFile: Sendable {
 
     private static func unsubscribeBase(of app: String) -> String { "https://\(app).example/u" }
 
-    /// Whom the unsubscribe link in a mail of an app speaks for; nil where it is not one of ours.
+    /// Returns the user and app of an unsubscribe link in an app's mail; `nil` if the link is not Bellhop's.
     package static func subject(ofLink link: String, from app: String) -> UnsubscribeLink.Subject? {
         let base = unsubscribeBase(of: app)
         guard link.hasPrefix(base + "/"), let keys = UnsubscribeKeys(file: Array(Secrets().unsubscribeKey.utf8)) else {

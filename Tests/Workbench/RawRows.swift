@@ -1,9 +1,9 @@
 import Postgres
 
-/// Lets a test write rows of the inbox and the ledger in the words of the views that show them.
+/// Lets a test write rows of the inbox and the ledger in the form of the views.
 ///
-/// The product writes the tables. What a test wants to find there is easier read as `state = 'deferred'` and
-/// `user_id = 'u1'`; ids that no program of ours would make stand for numbers, too.
+/// The product writes the tables. A test's rows are easier to read as `state = 'deferred'` and `user_id = 'u1'`. Ids
+/// that no Bellhop program would create represent numbers, too.
 enum RawRows {
     static let setUp = """
         CREATE FUNCTION raw_person(wanted_app text, wanted_user text) RETURNS bigint LANGUAGE plpgsql AS $$

@@ -8,7 +8,7 @@ package import Store
 import TestSupport
 package import Tracing
 
-/// A worker and a clerk inside the test process, on a bench's broker and schema.
+/// A worker and a dead-letter filer inside the test process, on a bench's broker and schema.
 package struct Rig: Sendable {
     package let bench: Bench
     package let publisher: Publisher
@@ -18,29 +18,29 @@ package struct Rig: Sendable {
     private let catalogs: CatalogSource
     private let zones = ZoneLibrary(environment: ProcessInfo.processInfo.environment)
 
-    /// Through whom a worker pushes, and when it asks what became of it.
+    /// The worker's providers, and the times of its receipt queries.
     package struct Outfit: Sendable {
         package var senders: [AppID: [PushProvider: any PushSender]]
         package var mail: [AppID: EmailSender] = [:]
         package var receipts: [AppID: any ReceiptSource] = [:]
-        /// Soon enough to wait for.
+        /// The receipt queries, which are early enough for a test.
         package var looks = ReceiptPolicy(firstLook: .milliseconds(200), pause: .milliseconds(200))
-        /// Whether somebody files the dead letters; else they stay in their queue.
+        /// Whether dead letters are filed; otherwise they stay in their queue.
         package var hasClerk = true
-        /// From when on the sweeper takes something for stranded.
+        /// The age at which the sweeper considers a delivery stranded.
         ///
-        /// As in production, so that it takes nothing because the machine is slow. A test that needs it lets the time
-        /// pass in the rows.
+        /// It is the same as in production, so that a slow machine does not strand deliveries. A test that needs it
+        /// moves the timestamps of the rows.
         package var grace = Duration.seconds(300)
-        /// So small that a few followers are many pages.
+        /// A page size at which a few followers make many pages.
         package var usersPerPage = 7
-        /// Whom it tells what has changed.
+        /// The notifier of inbox changes.
         package var herald: Herald?
-        /// Where it leaves its spans.
+        /// The tracer that receives the spans.
         package var tracer: Tracer?
-        /// By which workers decide.
+        /// The clock of the workers' decisions.
         package var time: any TimeSource = SystemTime()
-        /// What keeps workers from deciding by a wrong clock.
+        /// The check that keeps workers from deciding with a wrong clock.
         package var clocks: ClockWatch?
 
         package init(senders: [AppID: [PushProvider: any PushSender]] = [:]) {
@@ -55,15 +55,15 @@ package struct Rig: Sendable {
         catalogs = CatalogSource(bench.catalogs)
     }
 
-    /// As in production, so that no claim ends because the machine is slow.
+    /// The lease, as in production, so that no claim ends because the machine is slow.
     ///
-    /// A test that needs its end lets the time pass in the rows (``Bench/pass(_:since:in:where:_:)``).
+    /// A test that needs its end moves the timestamps of the rows (``Bench/pass(_:since:in:where:_:)``).
     package static let lease = Duration.seconds(60)
 
-    /// How old what is replayed may be, as it is where nobody has set anything.
+    /// The maximum age of replayed dead letters, as with the default settings.
     package static let horizon = ReplayHorizon(span: .seconds(30 * 86_400), lead: .seconds(86_400))
 
-    /// Runs a body beside a worker of all lanes, a dead-letter clerk and a sweeper, and drains them afterwards.
+    /// Runs a body together with a worker of all lanes, a dead-letter filer and a sweeper, and drains them afterwards.
     package static func on<Value: Sendable>(
         _ bench: Bench,
         outfit: Outfit = Outfit(),
@@ -200,7 +200,7 @@ package struct Rig: Sendable {
         )
     }
 
-    /// The scheduler's duties, at a pace for tests.
+    /// Returns the scheduler's duties, at a pace for tests.
     private func duties() -> [any Service] {
         let tools = dutyTools
         let interval = Duration.milliseconds(100)
@@ -226,7 +226,7 @@ package struct Rig: Sendable {
     /// Whether the body has ended.
     package var isDraining: Bool { drain.isDraining }
 
-    /// Publishes through the events exchange and insists on the broker's confirm for each.
+    /// Publishes through the events exchange and requires the broker's confirm for each message.
     package func publish(_ messages: [OutgoingMessage]) async throws {
         let outcomes = await publisher.publish(messages)
         if let failure = outcomes.first(where: { $0 != .confirmed }) {

@@ -2,7 +2,7 @@ import Postgres
 import Synchronization
 import TestSupport
 
-/// A session of a test's own that holds rows locked until it is told to let go.
+/// A separate session of a test that keeps rows locked until it is released.
 package final class RowLock: Sendable {
     private enum Phase {
         case waiting
@@ -17,7 +17,7 @@ package final class RowLock: Sendable {
         self.pool = pool
     }
 
-    /// Runs a locking statement with the owner's rights beside the body.
+    /// Runs a locking statement with the owner's rights while the body runs.
     package static func hold<Value: Sendable>(
         on bench: Bench,
         _ statement: String,
@@ -42,7 +42,7 @@ package final class RowLock: Sendable {
         try await pool.transaction { [self] (connection) throws(PostgresError) in
             _ = try connection.run(Statement(statement))
             phase.withLock { phase in if phase == .waiting { phase = .held } }
-            // The connection's thread may wait for the database alone.
+            // The connection's thread may wait only for the database.
             while phase.withLock({ $0 }) == .held { _ = try connection.run(Statement("SELECT pg_sleep(0.02)")) }
         }
     }

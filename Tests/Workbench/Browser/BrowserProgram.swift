@@ -2,11 +2,13 @@ import Foundation
 import ServiceRuntime
 import TestSupport
 
-/// Chromium without a window, behind chromedriver: one for all tests of a run, which use it in turn.
+/// Chromium without a window, behind chromedriver.
+///
+/// All tests of a run share one, which they use in turn.
 package actor BrowserProgram {
     package static let shared = BrowserProgram()
 
-    /// Whether this machine has what the tests need; `deploy/test` installs it.
+    /// Whether this machine has the programs that the tests need; `deploy/test` installs them.
     package static let isThere = [chromedriver, chromium].allSatisfy {
         FileManager.default.isExecutableFile(atPath: $0)
     }
@@ -14,15 +16,15 @@ package actor BrowserProgram {
     private static let chromedriver = "/usr/bin/chromedriver"
     private static let chromium = "/usr/bin/chromium"
 
-    /// Ends the programs when the tests have ended, however they did: nobody holds the other end any more.
+    /// Ends the programs when the test process ends for any reason, because its end of the pipe is then closed.
     private var lifeline: Lifeline?
     private var session: Result<WebDriver, any Error>?
 
-    /// Whether a test has the browser.
+    /// Whether a test uses the browser.
     private var isTaken = false
     private var line: [CheckedContinuation<Void, Never>] = []
 
-    /// Runs a body that has the browser for itself: suites of several rooms may want it at the same time.
+    /// Runs a body with exclusive use of the browser, because suites of several targets may need it at the same time.
     package nonisolated func withDriver(_ body: (WebDriver) async throws -> Void) async throws {
         await enter()
         let result: Result<Void, any Error>
@@ -39,7 +41,7 @@ package actor BrowserProgram {
         await withCheckedContinuation { line.append($0) }
     }
 
-    /// Hands the browser to whoever has waited for longest.
+    /// Passes the browser to the test that has waited longest.
     private func leave() {
         guard !line.isEmpty else {
             isTaken = false
@@ -48,7 +50,7 @@ package actor BrowserProgram {
         line.removeFirst().resume()
     }
 
-    /// The browser; started with the first call, and not tried again where that has failed.
+    /// Returns the browser, which starts with the first call; a failed start is not repeated.
     private func driver() async throws -> WebDriver {
         if let session { return try session.get() }
         let result: Result<WebDriver, any Error>
@@ -59,9 +61,9 @@ package actor BrowserProgram {
         return try result.get()
     }
 
-    /// Starts chromedriver on a port of its own choice, and once more where that port was another's.
+    /// Starts chromedriver on a port that it chooses, and again if another program uses that port.
     ///
-    /// It takes any port of IPv6, and ends where a connection of whoever else has the same one of IPv4.
+    /// It selects any free port of IPv6, and ends if another program's connection has the same port of IPv4.
     private func start() async throws -> UInt16 {
         for _ in 1...5 {
             if let port = try await launch() { return port }
@@ -69,12 +71,13 @@ package actor BrowserProgram {
         throw BrowserFailure("chromedriver found no port that is free, five times")
     }
 
-    /// Starts chromedriver, which says in its first lines that it listens, or that its port was taken: that is nil.
+    /// Starts chromedriver, whose first lines report that it listens, or that its port was taken; the result is `nil`
+    /// in the second case.
     private func launch() async throws -> UInt16? {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(Servers.uniqueName("browser"))
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let log = folder.appendingPathComponent("log").path
-        // The shell outlives the tests by as long as it takes to end the programs and to remove what they wrote.
+        // The shell outlives the tests until it has ended the programs and removed their files.
         let script = """
             exec 2>/dev/null
             "$0" --port=0 >"$1/log" & driver=$!
@@ -104,7 +107,7 @@ package actor BrowserProgram {
     }
 }
 
-/// What the browser has against a command.
+/// The browser's reason for rejecting a command.
 package struct BrowserFailure: Error, CustomStringConvertible {
     package let description: String
 

@@ -29,20 +29,19 @@ package struct WebDriver: Sendable {
         return WebDriver(port: port, session: id)
     }
 
-    /// A command of the protocol, such as `url`; its value comes back.
+    /// Runs a command of the protocol, such as `url`, and returns its value.
     @discardableResult
     package func call(_ method: String, _ path: String, _ body: JSONValue? = nil) async throws -> JSONValue {
         try await Self.send(method, port, "/session/\(session)/\(path)", body)
     }
 
-    /// A command of the DevTools protocol.
+    /// Runs a command of the DevTools protocol.
     @discardableResult
     package func tell(_ command: String, _ parameters: JSONValue = [:]) async throws -> JSONValue {
         try await call("POST", "goog/cdp/execute", ["cmd": .string(command), "params": parameters])
     }
 
-    /// What the pages are seen on from now on: so large a window, by day or by night, for who wants no motion or
-    /// does not mind it.
+    /// Sets the display of the pages: the window's size, a light or dark scheme, and reduced motion.
     package func resize(width: Int, height: Int, isDark: Bool = false, isStill: Bool = false) async throws {
         try await tell(
             "Emulation.setDeviceMetricsOverride",
@@ -62,13 +61,13 @@ package struct WebDriver: Sendable {
         try await call("POST", "url", ["url": .string(url)])
     }
 
-    /// Runs the body of a function in the page; a promise that it returns is waited for.
+    /// Runs the body of a function in the page, and waits for a promise that it returns.
     @discardableResult
     package func run(_ script: String, _ arguments: [JSONValue] = []) async throws -> JSONValue {
         try await call("POST", "execute/sync", ["script": .string(script), "args": .array(arguments)])
     }
 
-    /// Presses keys, one after the other, wherever the focus is.
+    /// Presses keys in turn, in the focused element.
     package func press(_ keys: [Key]) async throws {
         let actions = keys.flatMap { key -> [JSONValue] in
             let value = JSONValue.string(key.rawValue)
@@ -78,7 +77,7 @@ package struct WebDriver: Sendable {
         try await call("POST", "actions", ["actions": [source]])
     }
 
-    /// Types a text, wherever the focus is.
+    /// Types a text into the focused element.
     package func type(_ text: String) async throws {
         let actions = text.map { letter -> [JSONValue] in
             let value = JSONValue.string(String(letter))
@@ -88,7 +87,7 @@ package struct WebDriver: Sendable {
         try await call("POST", "actions", ["actions": [source]])
     }
 
-    /// Keys by the characters that the protocol has for them.
+    /// Keys by their characters in the protocol.
     package enum Key: String {
         case tab = "\u{E004}"
         case enter = "\u{E007}"
@@ -98,7 +97,7 @@ package struct WebDriver: Sendable {
         case end = "\u{E010}"
     }
 
-    /// What the console got since the last question, errors only.
+    /// Returns the errors in the page's console since the last call.
     package func complaints() async throws -> [String] {
         let entries = try await call("POST", "se/log", ["type": "browser"])
         return (entries.array ?? []).filter { $0["level"] == "SEVERE" }.compactMap { $0["message"]?.string }
