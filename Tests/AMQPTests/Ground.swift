@@ -4,7 +4,7 @@ import TestSupport
 
 @testable import AMQP
 
-/// The shared broker, for suites that are enabled only where there is one.
+/// The shared broker, for suites that are enabled only if it is set.
 enum Broker {
     static let isThere = Servers.amqpURL != nil
     static let absence = "needs a broker: set BELLHOP_AMQP_URL"
@@ -15,7 +15,7 @@ enum Broker {
 
     static var url: String { Servers.amqpURL ?? "amqp://127.0.0.1:1" }
 
-    /// The shared broker's user, on these hosts: `host:port`, several with commas between.
+    /// Returns a URL with the shared broker's user and these hosts: `host:port`, several separated by commas.
     static func url(on hosts: String, password: String? = nil, virtualHost: String? = nil) throws -> String {
         let address = try address
         let encoded = [address.user, password ?? address.password, virtualHost ?? address.virtualHost]
@@ -23,7 +23,9 @@ enum Broker {
         return "amqp://\(encoded[0]):\(encoded[1])@\(hosts)/\(encoded[2])"
     }
 
-    /// The shared broker behind a proxy; a heartbeat of one second shows quickly that a peer has vanished.
+    /// Returns the shared broker's address behind a proxy.
+    ///
+    /// A heartbeat of one second quickly detects a vanished peer.
     static func address(behind proxy: TCPProxy, heartbeat: Int = 1) throws -> BrokerAddress {
         try BrokerAddress(validating: proxy.url(replacingHostOf: url) + "?heartbeat=\(heartbeat)")
     }
@@ -33,7 +35,7 @@ enum Broker {
         return try TCPProxy(to: host.name, Int(host.port))
     }
 
-    /// Runs `body` with a fresh quorum queue, deleted afterwards.
+    /// Runs `body` with a new quorum queue, which is deleted afterwards.
     static func withQueue(
         _ arguments: FieldTable = ["x-queue-type": "quorum"],
         _ body: (String) async throws -> Void
@@ -56,7 +58,7 @@ enum Broker {
         try await BrokerSession.with(try address, name: "test", body)
     }
 
-    /// Publishes and insists on the confirms.
+    /// Publishes messages and requires their confirms.
     static func publish(_ messages: [OutgoingMessage]) async throws {
         let publisher = Publisher(.init(broker: try address, name: "test-publisher"))
         publisher.start()
@@ -77,13 +79,13 @@ enum Broker {
     }
 }
 
-/// A test's own way to give up.
+/// An error with which a test stops.
 struct Unexpected: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }
 }
 
-/// The error that `body` throws, if it throws one of ours.
+/// Returns the error that `body` throws, if it is an `AMQPError`.
 func failure<Value>(_ body: () throws -> Value) -> AMQPError? {
     do {
         _ = try body()
@@ -93,7 +95,7 @@ func failure<Value>(_ body: () throws -> Value) -> AMQPError? {
     }
 }
 
-/// The error that `body` throws, if it throws one of ours.
+/// Returns the error that `body` throws, if it is an `AMQPError`.
 func failure<Value>(_ body: () async throws -> Value) async -> AMQPError? {
     do {
         _ = try await body()
@@ -103,7 +105,7 @@ func failure<Value>(_ body: () async throws -> Value) async -> AMQPError? {
     }
 }
 
-/// Collects what an observer is told.
+/// Collects the events of an observer.
 final class EventLog: Sendable {
     private let events = Mutex<[ConnectionEvent]>([])
 
@@ -124,7 +126,7 @@ final class EventLog: Sendable {
     }
 }
 
-/// Runs what blocks on a thread of its own, so that the other tests go on.
+/// Runs a blocking body on a separate thread, so that the other tests continue.
 func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
     try await withCheckedThrowingContinuation { answer in
         NativeThread.start(named: "test-blocking", stackSize: Connection.stackSize) {
@@ -134,7 +136,7 @@ func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) a
 }
 
 extension Consumer {
-    /// Takes until `count` messages have come, and returns them all.
+    /// Takes messages until `count` have arrived, and returns all of them.
     func collect(_ count: Int, settling: Bool = true) async throws -> [IncomingMessage] {
         var taken: [IncomingMessage] = []
         let end = ContinuousClock.now + LongestWait.duration
@@ -149,7 +151,7 @@ extension Consumer {
         return taken
     }
 
-    /// `next` with a limit of time.
+    /// Calls `next` with a time limit.
     func next(atMost count: Int, within limit: Duration) async -> [IncomingMessage]? {
         let waiting = Task { await next(atMost: count) }
         let timer = Task {

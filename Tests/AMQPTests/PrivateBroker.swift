@@ -4,17 +4,18 @@ import TestSupport
 
 @testable import AMQP
 
-/// A RabbitMQ of the tests' own, for what must not be done to a shared one: alarms, and TLS with made-up authorities.
+/// A RabbitMQ that the tests start, for actions that a shared one does not allow: alarms, and TLS with test
+/// authorities.
 ///
-/// It lives under a shell that waits for the end of its input, which comes when the test process ends in whatever way;
-/// the shell then ends the broker and the port mapper that it started.
+/// It runs under a shell that waits for the end of its input, which comes when the test process ends for any reason.
+/// The shell then ends the broker and the port mapper that it started.
 final class PrivateBroker: Sendable {
     static let server = "/usr/lib/rabbitmq/bin/rabbitmq-server"
     static let isPossible =
         Servers.mayBeStarted && FileManager.default.isExecutableFile(atPath: server) && Certificates.isPossible
     static let absence = "needs \(server) and the openssl command to start a broker of its own"
 
-    /// The one broker of this test run, started on first use.
+    /// Returns the one broker of this test run, which starts on first use.
     static func shared() async throws -> PrivateBroker {
         try await start.value
     }
@@ -61,7 +62,7 @@ final class PrivateBroker: Sendable {
         leash = try Self.launch(environment)
         let files =
             "cacertfile=\(certificates.authority)&certfile=\(certificates.client)&keyfile=\(certificates.clientKey)"
-        // The TLS listener comes up after the other.
+        // The TLS listener starts after the other one.
         for url in ["amqp://127.0.0.1:\(port)", "amqps://localhost:\(tlsPort)?\(files)"] {
             let address = try BrokerAddress(validating: url)
             try await eventually("the private broker is up") {
@@ -70,21 +71,21 @@ final class PrivateBroker: Sendable {
         }
     }
 
-    /// Raises or clears the memory alarm: the broker takes no more messages, or takes them again.
+    /// Raises or clears the memory alarm: the broker accepts no messages, or accepts them again.
     func setMemoryAlarm(_ on: Bool) async throws {
         try await control(["set_vm_memory_high_watermark"] + (on ? ["absolute", "1"] : ["0.6"]))
     }
 
-    /// The largest body that channels opened from now on take.
+    /// Sets the size limit of bodies for channels that are opened from now on.
     func setLargestBody(_ bytes: Int) async throws {
         try await control([
-            // RabbitMQ 4 reads it from where it keeps what does not change.
+            // RabbitMQ 4 reads the limit from its persistent terms.
             "eval",
             "application:set_env(rabbit, max_message_size, \(bytes)), persistent_term:put(max_message_size, \(bytes)).",
         ])
     }
 
-    /// Makes a user with these rights, or gives one other rights.
+    /// Creates a user with these permissions, or changes an existing user's permissions.
     func admit(_ user: String, configure: String, write: String, read: String) async throws {
         if admitted.withLock({ $0.insert(user).inserted }) { try await control(["add_user", user, "secret"]) }
         try await control(["set_permissions", user, configure, write, read])
@@ -111,7 +112,8 @@ final class PrivateBroker: Sendable {
         guard status == 0 else { throw Unexpected("rabbitmqctl \(arguments): \(status)") }
     }
 
-    /// The broker is killed: a shell hands the mask of its parent on to its children, where milder signals are blocked.
+    /// The broker is killed, because milder signals are blocked: a shell passes its parent's signal mask on to its
+    /// children.
     private static func launch(_ environment: [String: String]) throws -> Pipe {
         let script = """
             \(server) >"$FOLDER/out" 2>&1 </dev/null &
@@ -148,7 +150,7 @@ final class PrivateBroker: Sendable {
         """
     }
 
-    /// Ports that nobody listened on a moment ago.
+    /// Returns ports that were free a moment ago.
     static func freePorts(_ count: Int) throws -> [Int] {
         let proxies = try (0..<count).map { _ in try TCPProxy(to: "127.0.0.1", 1) }
         defer { for proxy in proxies { proxy.stop() } }
@@ -156,7 +158,7 @@ final class PrivateBroker: Sendable {
     }
 }
 
-/// Two authorities that do not know each other, a server's certificate for "localhost" and 127.0.0.1, and a client's.
+/// Two unrelated authorities, a server's certificate for "localhost" and 127.0.0.1, and a client's certificate.
 struct Certificates: Sendable {
     static let isPossible = FileManager.default.isExecutableFile(atPath: "/usr/bin/openssl")
 
@@ -166,7 +168,7 @@ struct Certificates: Sendable {
     let serverKey: String
     let client: String
     let clientKey: String
-    /// A server's certificate that has the name "localhost" as its subject and no alternative names.
+    /// A server's certificate with the subject "localhost" and no alternative names.
     let named: String
     let namedKey: String
 

@@ -20,7 +20,7 @@ struct AlarmTests {
             try $0.declareQueue(queue, arguments: ["x-queue-type": "quorum"])
         }
         let log = EventLog()
-        // One gives up soon what has to be given up, the other waits for what has to be confirmed.
+        // One publisher gives up soon, and the other waits for messages that must be confirmed.
         let publisher = Publisher(.init(broker: address, name: "test", timeout: .seconds(2), observer: log.observer))
         let patient = Publisher(.init(broker: address, name: "test, patient", timeout: LongestWait.duration))
         publisher.start()
@@ -28,7 +28,7 @@ struct AlarmTests {
         #expect(await patient.publish(Broker.messages(10, to: queue)) == Array(repeating: .confirmed, count: 10))
         try await eventually("it is connected") { publisher.isConnected }
         try await broker.setMemoryAlarm(true)
-        // The broker tells those who publish.
+        // The broker reports an alarm only to connections that publish.
         guard case .unknown? = await publisher.publish(Broker.messages(1, to: queue)).first else {
             throw Unexpected("the broker took it, or it was not sent")
         }
@@ -66,7 +66,7 @@ struct AlarmTests {
         let log = EventLog()
         let publisher = Publisher(.init(broker: address, name: "test", timeout: .seconds(2), observer: log.observer))
         publisher.start()
-        // Larger than all the buffers between here and the broker, which stops reading after the first bytes.
+        // Larger than all buffers on the path to the broker, which stops reading after the first bytes.
         let outcomes = await publisher.publish(Broker.messages(3, to: queue, size: 15 << 20))
         #expect(outcomes.count == 3)
         #expect(!outcomes.contains(.confirmed))

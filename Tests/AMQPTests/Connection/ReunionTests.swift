@@ -88,7 +88,7 @@ struct ReunionTests {
 }
 
 extension EventLog {
-    /// The pauses that were announced, in order.
+    /// The announced pauses, in order.
     fileprivate var pauses: [Duration] {
         all.compactMap { event in
             guard case .disconnected(_, let pause?) = event else { return nil }

@@ -88,7 +88,7 @@ struct TLSTests {
 
     @Test("a certificate for another host is refused")
     func otherHost() async throws {
-        // Resolves to 127.0.0.1 without being an address to OpenSSL, and is in no certificate.
+        // It resolves to 127.0.0.1, OpenSSL does not treat it as an address, and no certificate names it.
         let error = await refusal(try await address("127.1"))
         #expect(error?.code == .tls)
         #expect(error?.description.contains("verify failed") == true)

@@ -67,7 +67,7 @@ struct ConsumerFaultTests {
             try await eventually("the loss is noticed") { log.losses == 1 }
             let taken = try await consumer.collect(20)
             #expect(Set(taken.map(\.properties.messageID)).count == 20)
-            // A message that came twice would come before the next one.
+            // A duplicate would arrive before the next message.
             try await Broker.publish([Broker.messages(21, to: queue)[20]])
             let next = try await consumer.collect(1)
             #expect(next.map(\.properties.messageID) == ["m20"])
@@ -100,7 +100,7 @@ struct ConsumerFaultTests {
             let log = EventLog()
             let proxy = try Broker.proxy()
             let consumer = consumer(try Broker.address(behind: proxy, heartbeat: 1), [queue], log)
-            // Several heartbeats, each of a second, which the protocol counts in whole seconds.
+            // Several heartbeats of one second each, the shortest interval of the protocol.
             #expect(await consumer.next(atMost: 1, within: .seconds(5)) == nil)
             try await eventually("events have arrived") { log.connections >= 1 }
             #expect(log.connections == 1)

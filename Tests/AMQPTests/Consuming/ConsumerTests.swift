@@ -68,7 +68,7 @@ struct ConsumerTests {
                 let held = try await consumer.collect(20, settling: false)
                 #expect(held.count { $0.queue == one } == 10)
                 #expect(held.count { $0.queue == two } == 10)
-                // The prefetch holds the rest back: only an acknowledged message makes place, for one of its queue.
+                // The prefetch limits the rest: each acknowledged message makes room for one message of its queue.
                 var kept: [IncomingMessage] = []
                 for (message, queue) in [(held.first { $0.queue == two }, two), (held.first { $0.queue == one }, one)] {
                     consumer.acknowledge([try #require(message).tag])
@@ -77,7 +77,7 @@ struct ConsumerTests {
                     consumer.acknowledge(next.map(\.tag))
                     let after = try await consumer.collect(1, settling: false)
                     #expect(after.map(\.queue) == [queue])
-                    // Kept, so that no further message of this queue is delivered.
+                    // Not settled, so that no further message of this queue is delivered.
                     kept += after
                 }
                 consumer.acknowledge((held + kept).map(\.tag))
@@ -133,8 +133,8 @@ struct ConsumerTests {
             try await Broker.publish(Broker.messages(400, to: queue))
             let consumer = try consumer([queue], prefetch: 1)
             consumer.start()
-            // With a prefetch of one, each message waits for the acknowledgement of the one before. A thread that
-            // noticed settlements only by its own clock would take longer than any test waits.
+            // With a prefetch of one, each message waits for the previous acknowledgement. A thread that noticed
+            // settlements only at its timer would take longer than any test waits.
             #expect(try await consumer.collect(400).count == 400)
             await consumer.close()
         }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Header tables")
 struct FieldTableTests {
-    /// Every type, with its extremes.
+    /// Values of every type, with their extremes.
     static let everything: FieldTable = [
         "boolean": true, "int8": .int8(.min), "uint8": .uint8(.max), "int16": .int16(.min), "uint16": .uint16(.max),
         "int32": .int32(.min), "uint32": .uint32(.max), "int64": .int64(.min), "uint64": .uint64(.max),
@@ -151,7 +151,7 @@ struct FieldTableTests {
         #expect(readable > 0, "seed \(seed)")
     }
 
-    /// What librabbitmq makes of a table, the size foretold, and what reading that gives.
+    /// Returns the values read from librabbitmq's form of a table, the predicted size, and the encoded bytes.
     @discardableResult
     private func wire(_ table: FieldTable) throws -> (read: FieldTable, foretold: Int, bytes: [UInt8]) {
         let arena = WireArena()

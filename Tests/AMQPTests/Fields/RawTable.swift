@@ -5,13 +5,14 @@ import TestSupport
 
 @testable import AMQP
 
-/// Tables written byte by byte, as hostile as one likes.
+/// Tables written byte by byte, with any hostile content.
 enum RawTable {
-    /// Whether this librabbitmq reads any depth; from 0.14 on it refuses more than 100 levels.
+    /// Whether this librabbitmq reads any depth; from 0.14 on, it rejects more than 100 levels.
     static let canBeDeep = amqp_version_number() < 0x000e_0000
 
-    /// Reads the entries of a table (without its length) the way a received header is read, on a thread like a
-    /// connection's: librabbitmq recurses.
+    /// Reads the entries of a table (without its length) in the same way as a received header.
+    ///
+    /// It uses a thread like a connection's, because librabbitmq recurses.
     static func read(_ entries: [UInt8]) throws -> FieldTable {
         nonisolated(unsafe) var result: Result<FieldTable, any Error> = .failure(Unexpected("the thread did not run"))
         let done = DispatchSemaphore(value: 0)
@@ -45,30 +46,30 @@ enum RawTable {
         }
     }
 
-    /// A name, a kind and a payload.
+    /// Returns an entry with a name, a kind and a payload.
     static func entry(_ name: String, _ value: FieldValue) -> [UInt8] {
         guard case .int8(let number) = value else { return [] }
         return [UInt8(name.utf8.count)] + Array(name.utf8) + [FieldKind.int8.rawValue, UInt8(bitPattern: number)]
     }
 
-    /// A value whose payload has a length: an array, a table, a string, bytes.
+    /// Returns an entry whose payload has a length: an array, a table, a string or bytes.
     static func entry(_ name: String, _ kind: FieldKind, _ payload: [UInt8]) -> [UInt8] {
         [UInt8(name.utf8.count)] + Array(name.utf8) + [kind.rawValue] + long(payload)
     }
 
-    /// `levels` tables in each other under the name "n", a void in the last.
+    /// Returns `levels` nested tables under the name "n", with a void in the innermost one.
     static func nested(levels: Int) -> [UInt8] {
         let innermost = [1, UInt8(ascii: "n"), FieldKind.void.rawValue]
         return wrapped(innermost, levels: levels - 1) { [1, UInt8(ascii: "n"), FieldKind.table.rawValue] + length($0) }
     }
 
-    /// `levels` arrays in each other, the outermost named "n".
+    /// Returns `levels` nested arrays, the outermost named "n".
     static func nestedArrays(levels: Int) -> [UInt8] {
         let arrays = wrapped([FieldKind.void.rawValue], levels: levels - 1) { [FieldKind.array.rawValue] + length($0) }
         return entry("n", .array, arrays)
     }
 
-    /// Puts heads in front, from the inside out, in one go.
+    /// Prepends the heads in one pass, from the innermost outwards.
     private static func wrapped(_ innermost: [UInt8], levels: Int, _ head: (Int) -> [UInt8]) -> [UInt8] {
         var heads: [[UInt8]] = []
         var size = innermost.count
@@ -96,7 +97,7 @@ enum RandomFields {
         )
     }
 
-    /// Any name but those of the two headers that the broker itself reads, and whose types it checks.
+    /// Returns any name except those of the two headers that the broker reads, because it checks their types.
     private static func name(_ chance: inout SeededChance) -> String {
         let name = text(&chance)
         return ["CC", "BCC"].contains(name) ? "" : name
@@ -129,7 +130,7 @@ enum RandomFields {
         }
     }
 
-    /// Any bytes, read as text is read.
+    /// Returns any bytes, read as text.
     static func text(_ chance: inout SeededChance) -> String {
         bytes(&chance).withUnsafeBytes { String(wire: $0) }
     }
@@ -138,7 +139,7 @@ enum RandomFields {
         (0..<Int.random(in: 0...12, using: &chance)).map { _ in UInt8.random(in: 0...255, using: &chance) }
     }
 
-    /// A byte that often means something.
+    /// Returns a byte that often has a meaning in the protocol.
     static func hostileByte(_ chance: inout SeededChance) -> UInt8 {
         let letters = Array("FASxtlLdDTIV".utf8) + [0, 0, 0, 1, 2, 5, 255]
         return Bool.random(using: &chance)
@@ -147,10 +148,10 @@ enum RandomFields {
 }
 
 extension FieldTable {
-    /// What RabbitMQ makes of a message's headers.
+    /// The headers as RabbitMQ rewrites them.
     ///
-    /// They are sorted by name, byte by byte, and of one name the first entry is left; numbers of 64 bits have a sign.
-    /// Tables inside keep their order. Before 3.13 it does so in quorum queues only, and keeps a name twice.
+    /// They are sorted by name, byte by byte, and the first entry of each name is kept; 64-bit numbers become signed.
+    /// Nested tables keep their order. Before 3.13, RabbitMQ does so only in quorum queues, and keeps duplicate names.
     var rewritten: FieldTable {
         var seen: Set<[UInt8]> = []
         let named = signed.entries.map { entry in (name: entry.name.withWireBytes { Array($0) }, entry: entry) }

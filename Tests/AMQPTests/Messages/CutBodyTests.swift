@@ -10,7 +10,7 @@ import Testing
     .timeLimit(.ofTest)
 )
 struct CutBodyTests {
-    /// Bytes that do not repeat within a frame.
+    /// Returns bytes that do not repeat within a frame.
     private static func body(_ count: Int) -> [UInt8] {
         (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
     }

@@ -45,8 +45,8 @@ struct HostileMessageTests {
                     taken += batch.count
                     return batch.contains { $0.properties.headers["n"] == .int8(-5) }
                 }
-                // From 0.14 on librabbitmq reads no such depths. What is rejected comes again if the connection, which is
-                // given up with it, ends before the broker hears of it.
+                // From 0.14 on, librabbitmq does not read such depths. A rejected message is redelivered if the
+                // connection, which ends with it, is closed before the broker receives the rejection.
                 let unreadable = log.count { $0 == .unreadable(queue: queue) }
                 #expect(taken + unreadable >= 3)
                 #expect((unreadable == 0) == RawTable.canBeDeep)
@@ -75,7 +75,7 @@ struct HostileMessageTests {
                 let counts = Set(try await consumer.collect(values.count, settling: false).map(\.deliveryCount))
                 #expect(counts == [0])
             }
-            // What comes again from such a queue has what its producer wrote.
+            // A redelivered message of a classic queue has its producer's header.
             try await withConsumer(queue, log) { consumer in
                 let counts = try await consumer.collect(values.count).map(\.deliveryCount)
                 let expected = values.map(\.1)
@@ -187,7 +187,7 @@ struct HostileMessageTests {
         }
     }
 
-    /// By the messages' ids, without what the broker counts.
+    /// Returns the rewritten headers by message id, without the broker's counts.
     private static func rewrittenHeaders(of messages: [MessageProperties]) -> [String: FieldTable] {
         let counts = ["x-delivery-count", "x-acquired-count"]
         let pairs = messages.map { properties in

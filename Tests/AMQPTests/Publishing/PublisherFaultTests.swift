@@ -165,7 +165,7 @@ struct PublisherFaultTests {
             let publisher = publisher(try Broker.address(behind: proxy, heartbeat: 10), log)
             #expect(await publisher.publish([marked("before", to: queue)]) == [.confirmed])
             proxy.blackHole(true)
-            // Longer than all the heartbeats that vanish as well.
+            // Longer than all the heartbeats that are lost as well.
             let body = [UInt8](repeating: 7, count: 4_096)
             async let outcomes = publisher.publish([OutgoingMessage(exchange: "", routingKey: queue, body: body)])
             try await eventually("it has been sent") { proxy.swallowedBytes >= body.count }

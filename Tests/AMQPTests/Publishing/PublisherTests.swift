@@ -214,7 +214,7 @@ struct PublisherTests {
                 properties.headers = ["big": .bytes(Array(repeating: 7, count: room))]
                 let message = OutgoingMessage(exchange: "", routingKey: queue, properties: properties, body: [1])
                 #expect(await publisher.publish([message]) == [.confirmed])
-                // Returned once, it has one more header and no longer fits the agreed frame.
+                // After the first return, it has one more header and no longer fits the agreed frame.
                 for _ in 0..<2 {
                     let found = try await Broker.session { try $0.get(queue) }
                     #expect(found?.properties.headers["big"] == properties.headers["big"])

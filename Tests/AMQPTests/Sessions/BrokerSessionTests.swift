@@ -60,7 +60,7 @@ struct BrokerSessionTests {
         }
     }
 
-    /// Up to RabbitMQ 3 this ends the connection, from 4 on the channel.
+    /// Up to RabbitMQ 3 this ends the connection, from 4 on only the channel.
     @Test("a kind of exchange that does not exist is refused, and the error says so")
     func unknownKind() async throws {
         let error = await failure {
