@@ -4,7 +4,7 @@ import Testing
 
 @testable import Postgres
 
-/// What the tests against a real server share: a pool on a schema of its own, gone again at the end.
+/// Shared helpers of the tests against a real server: a pool on a separate schema, which is removed at the end.
 enum Ground {
     static let isThere = Servers.databaseURL != nil
     static let absence: Comment = "BELLHOP_DATABASE_URL is not set: nothing here is tested against a real PostgreSQL."
@@ -13,7 +13,7 @@ enum Ground {
         try DatabaseURL(try #require(Servers.databaseURL))
     }
 
-    /// The test's settings, password included, with some of libpq's keywords set to something else.
+    /// Returns the test's settings, including the password, with some of libpq's keywords changed.
     static func url(with changes: [String: String]) throws -> DatabaseURL {
         let given = try url().settings.map { ($0.keyword, $0.value) }
         let settings = Dictionary(given, uniquingKeysWith: { $1 }).merging(changes) { $1 }
@@ -25,19 +25,19 @@ enum Ground {
         String(value.flatMap { "'\\".contains($0) ? ["\\", $0] : [$0] })
     }
 
-    /// The test's URL with its host replaced by the proxy's.
+    /// Returns the test's URL with its host replaced by the proxy's.
     static func url(through proxy: TCPProxy) throws -> DatabaseURL {
         try DatabaseURL(proxy.url(replacingHostOf: try #require(Servers.databaseURL)))
     }
 
-    /// A proxy before the test's server.
+    /// Returns a proxy for the test's server.
     static func proxy() throws -> TCPProxy {
         let url = try url()
         let port = url["port"].flatMap { Int($0) } ?? 5432
         return try TCPProxy(to: url["host"] ?? "127.0.0.1", port)
     }
 
-    /// Runs the test with a pool whose `search_path` is a fresh schema.
+    /// Runs the test with a pool whose `search_path` is a new schema.
     static func withPool(
         size: ClosedRange<Int> = 0...4,
         through proxy: TCPProxy? = nil,
@@ -50,7 +50,7 @@ enum Ground {
         var options = PoolOptions(url: try proxy.map { try url(through: $0) } ?? url())
         options.size = size
         options.setUp = ["SET search_path TO \(schema)"]
-        // Who queues callers up on purpose must not lose the first while the last is still on its way.
+        // A test that makes callers wait on purpose must not lose the first one before the last one arrives.
         options.acquireTimeout = LongestWait.duration
         adjust(&options)
         let pool = PostgresPool(options)
@@ -66,7 +66,7 @@ enum Ground {
         try await pool.withConnection { (connection) throws(PostgresError) in try connection.execute(text) }
     }
 
-    /// The error that the body throws; the test fails if it throws none.
+    /// Returns the error that the body throws; the test fails if it throws none.
     static func error(of body: () async throws -> Void) async throws -> PostgresError {
         var caught: PostgresError?
         do {
@@ -78,7 +78,7 @@ enum Ground {
     }
 }
 
-/// What several threads of a test write down, in order.
+/// The records of several threads of a test, in order.
 final class Journal<Entry: Sendable>: Sendable {
     private let lines = Mutex<[Entry]>([])
 
@@ -89,7 +89,7 @@ final class Journal<Entry: Sendable>: Sendable {
     }
 }
 
-/// What only tests bring about.
+/// Codes that only tests cause.
 extension SQLState {
     static let invalidText = SQLState(known: "22P02")
     static let untranslatableCharacter = SQLState(known: "22P05")

@@ -79,7 +79,7 @@ struct ServerErrorTests {
         }
     }
 
-    /// Locks the first row, waits until the other transaction has locked its own, and asks for that.
+    /// Locks the first row, waits until the other transaction has locked its row, and requests that row.
     private static func update(
         _ ids: [Int64],
         on pool: PostgresPool,

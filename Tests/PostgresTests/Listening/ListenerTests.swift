@@ -10,7 +10,7 @@ struct ListenerTests {
         await pool.close()
     }
 
-    /// The next event, in words that a test can compare.
+    /// Returns the next event, in a text that a test can compare.
     private func next(_ events: inout AsyncStream<NotificationListener.Event>.Iterator) async -> String? {
         switch await events.next() {
         case .listening: "listening"
@@ -21,7 +21,7 @@ struct ListenerTests {
         }
     }
 
-    /// The next event that tells no failed attempt to connect, of which a busy server may bring some.
+    /// Returns the next event that is not a failed attempt to connect, which a busy server may cause.
     private func nextOnceConnected(_ events: inout AsyncStream<NotificationListener.Event>.Iterator) async -> String? {
         var word = await next(&events)
         while word == "interrupted" { word = await next(&events) }

@@ -3,14 +3,14 @@ import Testing
 
 @testable import Postgres
 
-/// The pool's decisions, played out without a server, a thread or a clock.
+/// The pool's decisions without a server, a thread or a clock.
 @Suite("What a pool decides")
 struct PoolStateTests {
     private let start = ContinuousClock.now
 
     private func after(_ seconds: Int) -> ContinuousClock.Instant { start + .seconds(seconds) }
 
-    /// A pool with that many callers submitted and all slots started so far connected.
+    /// Returns a pool with `busy` submitted callers, in which all started slots are connected.
     private func pool(size: ClosedRange<Int>, busy: Int) -> PoolState<String> {
         var state = PoolState<String>(size: size)
         for number in 0..<busy {
@@ -64,7 +64,7 @@ struct PoolStateTests {
         #expect(state.submit("a", deadline: after(10), now: start).starting == [1])
         #expect(state.submit("b", deadline: after(10), now: start).starting == [2])
         #expect(state.connected(1, now: start).turn.served == "a")
-        // Slot 2 is still on its way for b.
+        // Slot 2 is still connecting for b.
         #expect(state.submit("c", deadline: after(10), now: start).starting == [3])
         #expect(state.released(1).served == "b")
         #expect(state.connected(2, now: start).turn.served == "c")
@@ -149,7 +149,7 @@ struct PoolStateTests {
         #expect(state.refused(2, now: start, chance: 0).pause == nil)
         #expect(state.submit("b", deadline: after(60), now: start).starting == [])
         #expect(state.released(1).served == "a")
-        // The pause of 100 ms is over: both who wait are worth a slot.
+        // The pause of 100 ms is over, so that both waiting callers get a slot.
         #expect(state.submit("c", deadline: after(60), now: after(1)).starting?.count == 2)
     }
 
@@ -161,7 +161,7 @@ struct PoolStateTests {
         #expect(state.dismissWaiting() == ["a", "b"])
         #expect(state.refused(1, now: start, chance: 0).pause == nil)
         #expect(state.phases.isEmpty)
-        // The next caller causes a new attempt at once, also during the pause.
+        // The next caller causes a new attempt immediately, even during the pause.
         #expect(state.submit("c", deadline: after(9), now: start).starting == [2])
     }
 
@@ -210,7 +210,7 @@ struct PoolStateTests {
     }
 }
 
-/// Names for the cases, so that expectations read as sentences.
+/// Names for the cases, so that expectations are easy to read.
 extension PoolState.Turn {
     fileprivate var served: Request? {
         if case .serve(let request) = self { request } else { nil }
@@ -246,6 +246,6 @@ extension PoolState.Refusal {
 }
 
 extension PoolState {
-    /// `#expect` takes its operands as constants; this lets a mutating call stand inside it.
+    /// Applies a mutating call inside `#expect`, which takes its operands as constants.
     fileprivate mutating func mutated(_ change: (inout Self) -> Bool) -> Bool { change(&self) }
 }

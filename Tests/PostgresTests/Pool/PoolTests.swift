@@ -52,7 +52,7 @@ struct PoolTests {
     @Test("who does not want to wait for a server hears its refusal at once", .timeLimit(.ofTest))
     func refusal() async throws {
         var options = PoolOptions(url: try DatabaseURL("postgres://127.0.0.1:1/none"))
-        // Whoever waited would do so for longer than this test may take.
+        // A waiting caller would exceed the time limit of this test.
         options.acquireTimeout = .seconds(3_600)
         options.waitsForServer = false
         options.size = 0...1
@@ -144,7 +144,7 @@ struct PoolTests {
         }
     }
 
-    /// Ends a backend from outside and waits until it is gone.
+    /// Ends a backend from outside and waits until it has ended.
     static func end(_ pid: Int64) async throws {
         try await Ground.withPool(size: 0...1) { admin in
             _ = try await admin.run("SELECT pg_terminate_backend($1::int)", [.integer(pid)])

@@ -9,7 +9,7 @@ import Testing
     .timeLimit(.ofTest)
 )
 struct SilenceTests {
-    /// A pool of a caller who would wait for an hour, but for the silence.
+    /// Runs a body with a pool whose callers would wait for an hour without the watch for silence.
     private func withPatientPool(
         through proxy: TCPProxy? = nil,
         silence: Duration = .milliseconds(200),
@@ -27,10 +27,13 @@ struct SilenceTests {
         )
     }
 
-    /// Longer than a living server needs for an answer on a busy machine; statements in these tests take longer still.
+    /// Longer than a working server needs for an answer on a busy machine, but shorter than the statements of these
+    /// tests.
     private static let longSilence = Duration.seconds(5)
 
-    /// A server on a busy machine may take longer for one answer than the silence that a test allows it.
+    /// Waits for an answer in time.
+    ///
+    /// On a busy machine, one answer may take longer than the silence that a test allows.
     private func answers(_ pool: PostgresPool) async throws {
         try await eventually("the server answers in time") { (try? await pool.run("SELECT 1").count) == 1 }
     }
@@ -110,7 +113,7 @@ struct SilenceTests {
             }
             #expect(error.code == .timedOut)
             #expect(error.message.contains("took longer than 300ms"), "\(error)")
-            // It goes on when the other is gone, and with its own patience.
+            // It continues after the other one ended, with its own time limit.
             let count = try await pool.run("SELECT 1 FROM pg_sleep(0.6)").count
             #expect(count == 1)
         }

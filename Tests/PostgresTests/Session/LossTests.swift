@@ -127,7 +127,7 @@ struct LossTests {
                 (Statement("SELECT 1", effect: .reads), .timedOut),
             ]
             for (statement, code) in cases {
-                // Prepared beforehand: a statement that is still being prepared has certainly not happened.
+                // Prepared first, because a statement that is still being prepared certainly had no effect.
                 _ = try await pool.run(statement)
                 proxy.blackHole(true)
                 let error = try await Ground.error { _ = try await brief.run(statement) }

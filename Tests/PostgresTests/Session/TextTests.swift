@@ -2,7 +2,7 @@ import Testing
 
 @testable import Postgres
 
-/// What may be printed: URLs without passwords, errors without values.
+/// Printed texts: URLs without passwords, errors without values.
 @Suite("What is printed")
 struct TextTests {
     @Test("a URL is read as libpq reads it, and shows no password in any way of printing it")

@@ -30,7 +30,7 @@ struct ArrayParameterTests {
         }
     }
 
-    /// Three elements each, the second of them NULL.
+    /// Returns columns with three elements each, the second of them NULL.
     private static var columns: [ArrayParameter] {
         func column<Value>(
             _ element: ArrayParameter.Element,

@@ -117,7 +117,7 @@ struct ValueTests {
             #expect(try rows.integer(0, 2) == 5_000_000)
             #expect(try rows.bytes(0, 3).isEmpty)
             #expect(try rows.text(0, 4) == large)
-            // The memory that the large one took is given back; the next small one still works.
+            // The memory of the large value is released; the next small value still works.
             #expect(try await pool.run("SELECT $1::text", [.text("small")]).text(0, 0) == "small")
         }
     }
