@@ -1,6 +1,6 @@
 import Foundation
 
-/// A file of its own that goes away with the body.
+/// Runs `body` with the path of a temporary file, which is removed afterwards.
 func withTemporaryFile<Value>(_ content: String, _ body: (String) throws -> Value) throws -> Value {
     let path = FileManager.default.temporaryDirectory.appendingPathComponent("bellhop-\(UUID().uuidString)").path
     try Data(content.utf8).write(to: URL(fileURLWithPath: path))

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// One place defines how long tests wait: a limit that a test defines fails on the first slow day.
+/// Checks that one place defines the waiting times of tests, because a limit in a test fails on the first slow day.
 @Suite("Habits of the tests")
 struct TestHabitTests {
     private static func lines() throws -> [(place: String, text: Substring)] {
@@ -19,7 +19,7 @@ struct TestHabitTests {
     @Test("no test defines how long it may take, or how long it waits for a condition")
     func limits() throws {
         let lines = try Self.lines()
-        // The words are put together, so that this file has none of them.
+        // The words are assembled, so that this file does not contain them.
         let (limit, span) = (".time" + "Limit(.", "with" + "in: .")
         let own = lines.filter { line in
             let isLimit = line.text.contains(limit)

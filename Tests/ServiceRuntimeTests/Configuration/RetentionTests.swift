@@ -52,7 +52,7 @@ struct RetentionTests {
     func enough() {
         let least = "notifications=32d,events=32d,tombstones=32d,tokens=33d"
         #expect(faults(["BELLHOP_RETENTION": least]).isEmpty)
-        // 99 waits of a day each.
+        // 99 delays of one day each.
         let patient = ["BELLHOP_RETRY_DELAYS": "1d", "BELLHOP_RETRY_LIMIT": "100", "BELLHOP_RETENTION": least]
         let faults = faults(patient)
         #expect(faults.count == 4)

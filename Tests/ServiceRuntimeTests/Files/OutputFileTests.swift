@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A file written in one go")
 struct OutputFileTests {
-    /// The path of a file in a folder that goes when `body` is over.
+    /// Passes the path of a file in a temporary folder, which is removed after `body`.
     private func withFile(_ body: (String) throws -> Void) throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("bellhop-out-" + UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -103,7 +103,7 @@ struct OutputFileTests {
                     try OutputFile.write([1], to: path + "/none/file", mode: 0o600, predecessor: predecessor)
                 }
             }
-            // A folder gives way to no file.
+            // A file never replaces a folder.
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
             #expect(throws: OutputFile.Failure(reason: "Is a directory")) {
                 try OutputFile.write([1], to: path, mode: 0o600, predecessor: .replaced)

@@ -14,7 +14,7 @@ struct StandardErrorSinkTests {
         return (FileHandle(fileDescriptor: ends[0], closeOnDealloc: true), ends[1])
     }
 
-    /// Everything that is in the pipe now.
+    /// Returns everything that is in the pipe now.
     private func drain(_ handle: FileHandle) -> String {
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 65_536)
@@ -27,7 +27,7 @@ struct StandardErrorSinkTests {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Writes every line fifty times, alternating between two sinks, whose own descriptors close at the return.
+    /// Writes every line fifty times, alternating between two sinks, which close their descriptors at the end.
     private func writeFifty(of messages: [String], to descriptor: Int32) async {
         let sinks = (0..<2).map { _ in StandardErrorSink(form: .text, descriptor: descriptor) }
         await withTaskGroup(of: Void.self) { group in
@@ -44,7 +44,7 @@ struct StandardErrorSinkTests {
         let (reading, writing) = try makePipe()
         let letters = "abcdefgh".map { String(repeating: $0, count: 3_500) }
         let text = await withCheckedContinuation { continuation in
-            // A thread of its own: a reader in the pool could be starved by the writers that wait for it.
+            // A separate thread, because a reader in the pool could be starved by the writers that wait for it.
             NativeThread.start(named: "log-reader") {
                 let bytes = (try? reading.readToEnd()) ?? Data()
                 continuation.resume(returning: String(decoding: bytes, as: UTF8.self))
@@ -63,7 +63,7 @@ struct StandardErrorSinkTests {
     func stalledReader() throws {
         let (reading, writing) = try makePipe()
         let sink = StandardErrorSink(form: .text, descriptor: writing)
-        // A pipe holds 64 KiB; the flags of the shared descriptor must stay as they were.
+        // A pipe holds 64 KiB; the flags of the shared descriptor must not change.
         for _ in 0..<200 { sink.write(record(String(repeating: "x", count: 1_000))) }
         #expect(fcntl(writing, F_GETFL) & O_NONBLOCK == 0)
         let held = drain(reading)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("What is printed")
 struct PrintedOutputTests {
-    /// An output, and what it has written so far.
+    /// An output with the text that it has written so far.
     private final class Paper: Sendable {
         let written = Mutex("")
         let code = Mutex<Int32>(0)

@@ -14,7 +14,7 @@ struct ChildProcessTests {
     func exitCode() async throws {
         let child = try shell("exit $CODE", Lifeline())
         #expect(await child.ending() == .exited(7))
-        // Asked again, and signalled again, when its number may belong to somebody else.
+        // Repeated when its number may already belong to another process.
         child.kill()
         #expect(await child.ending() == .exited(7))
     }
@@ -44,7 +44,7 @@ struct ChildProcessTests {
         for child in children { #expect(await child.ending() == .exited(3)) }
     }
 
-    /// The lifeline ends with this function.
+    /// Starts two children; their lifeline ends with this function.
     private func startTwo() throws -> [ChildProcess] {
         let lifeline = try Lifeline()
         let children = try (0..<2).map { _ in try shell("read line; exit 3", lifeline) }

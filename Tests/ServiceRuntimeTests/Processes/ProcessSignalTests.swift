@@ -3,7 +3,7 @@ import ServiceRuntime
 import TestSupport
 import Testing
 
-/// A service that signals its own process once it runs.
+/// A service that signals its process when it runs.
 private struct SelfSignalling: Service {
     let name = "self-signalling"
     let signal: ProcessSignal

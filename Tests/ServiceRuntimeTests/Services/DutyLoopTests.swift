@@ -7,7 +7,7 @@ import Testing
 struct DutyLoopTests {
     private struct Refusal: Error {}
 
-    /// What happened in a loop: its turns so far, and the log.
+    /// The record of a loop: its turns so far, and the log.
     private final class Record: Sendable {
         let turns = Mutex(0)
         let log = CapturedLog()
@@ -23,7 +23,7 @@ struct DutyLoopTests {
             )
         }
 
-        /// The number of the turn that begins, from 1.
+        /// Begins a turn and returns its number, from 1.
         func begin() -> Int {
             turns.withLock { count in
                 count += 1
@@ -31,7 +31,7 @@ struct DutyLoopTests {
             }
         }
 
-        /// The pauses that the log names behind the failures.
+        /// The pauses that the log reports with the failures.
         var pauses: [Duration] {
             log.records.compactMap { record in
                 guard case .span(let pause) = record.fields["again"] else { return nil }
@@ -43,7 +43,7 @@ struct DutyLoopTests {
     @Test("after a full load it goes on at once, and after a short pause where a turn asks for one")
     func fullLoad() async {
         let (record, drain) = (Record(), DrainSignal())
-        // A pause of its own accord would outlast the test.
+        // An unrequested pause would outlast the test.
         await record.loop(every: .seconds(86_400)).run(until: drain) {
             let turn = record.begin()
             if turn == 5 { drain.fire() }
@@ -83,7 +83,7 @@ struct DutyLoopTests {
                 }
             }
             while record.count == 0 { await Task.yield() }
-            // Time enough for a loop that does not rest.
+            // Enough time for a loop that does not pause.
             for _ in 0..<10_000 { await Task.yield() }
             drain.fire()
         }

@@ -6,7 +6,7 @@ import Testing
 struct GroupProgressTests {
     private struct Failure: Error {}
 
-    /// The actions in words, so that whole courses can be compared.
+    /// Returns the actions as texts, so that whole sequences can be compared.
     private func words(_ actions: [GroupProgress.Action]) -> [String] {
         actions.map { action in
             switch action {

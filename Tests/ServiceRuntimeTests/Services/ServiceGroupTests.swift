@@ -13,15 +13,15 @@ private struct FakeService: Service {
     }
 }
 
-/// A group's surroundings that a test holds in its hand.
+/// A group's surroundings that a test controls.
 private final class Hand: Sendable {
     let signals: AsyncStream<ProcessSignal>
     let send: AsyncStream<ProcessSignal>.Continuation
     let exits = Mutex<[ExitCode]>([])
     let log = CapturedLog()
-    /// Fires when the drain's time is to be over.
+    /// Fires when the drain's time must end.
     let timeUp = DrainSignal()
-    /// Fires when a further signal is to be no echo of the first.
+    /// Fires when the echo time of the first signal must end.
     let echoesOver = DrainSignal()
     let notes = Mutex<[String]>([])
 
