@@ -17,7 +17,7 @@ struct BrokerAddressTests {
         #expect(address.tls == nil)
     }
 
-    @Test("several hosts, IPv6, ports, encoded credentials and virtual host")
+    @Test("an address parses several hosts, IPv6, ports, encoded credentials and a virtual host")
     func everything() throws {
         let url = "amqps://us%40er:p%3a%2F%40ss@h1,[::1]:5999,h3:7/te%2Fam"
         let options = "?heartbeat=7&connection_timeout=1500&cacertfile=/ca%20x.pem&certfile=/c.pem&keyfile=/k.pem"
@@ -39,7 +39,7 @@ struct BrokerAddressTests {
         #expect(try BrokerAddress(validating: url).virtualHost == "/")
     }
 
-    @Test("no way of showing an address shows the password")
+    @Test("no display form of an address contains the password")
     func masking() throws {
         let address = try BrokerAddress(validating: "amqp://bell:s3cret%21@h/v%20h")
         var dumped = ""
@@ -71,7 +71,7 @@ struct BrokerAddressTests {
         #expect(error.map { !$0.description.contains("s3") && !$0.description.contains("cret") } == true)
     }
 
-    @Test("random texts are read or refused, never a crash")
+    @Test("random texts are parsed or rejected, without a crash")
     func anything() {
         let seed = UInt64.random(in: 1...UInt64.max)
         var chance = SeededChance(seed)

@@ -11,7 +11,7 @@ import Testing
     .timeLimit(.ofTest)
 )
 struct AlarmTests {
-    @Test("under an alarm messages wait and are given up in time, consumers go on, and afterwards all is well")
+    @Test("an alarm delays messages until their time limit, consumers continue, and publishing resumes afterwards")
     func memoryAlarm() async throws {
         let broker = try await PrivateBroker.shared()
         let address = try BrokerAddress(validating: "amqp://127.0.0.1:\(broker.port)?heartbeat=2")

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Pauses between attempts")
 struct BackoffTests {
-    @Test("they double from 0.2 s to 15 s and start over")
+    @Test("pauses double from 0.2 s to 15 s and start again after a reset")
     func growth() {
         var backoff = Backoff.ofBroker
         let pauses = (0..<9).map { _ in backoff.next(chance: 0).pollMilliseconds }
@@ -32,7 +32,7 @@ struct BackoffTests {
         #expect(hosts == ["a", "b", "a"])
     }
 
-    @Test("pauses grow while attempts fail; work that lasted starts them over, and work that did not makes them short")
+    @Test("pauses grow while attempts fail, start again after lasting work, and become short after brief work")
     func outcomes() throws {
         var reconnection = Reconnection(try BrokerAddress(validating: "amqp://a"))
         let now = ContinuousClock.now
@@ -54,7 +54,7 @@ struct BackoffTests {
         #expect(late == [800], "a broker that drops connections is not stormed")
     }
 
-    @Test("a rest ends when another connection is back, but not at once")
+    @Test("a pause ends early, but not immediately, when another connection is back")
     func called() {
         let presence = BrokerPresence()
         let now = ContinuousClock.now

@@ -10,7 +10,7 @@ import Testing
     .timeLimit(.ofTest)
 )
 struct ReunionTests {
-    @Test("a connection that is back calls one that would have rested for long, and a publisher too")
+    @Test("a returning connection wakes a consumer and a publisher that pause for long")
     func called() async throws {
         try await Broker.withQueue { queue in
             let proxy = try Broker.proxy()
@@ -61,7 +61,7 @@ struct ReunionTests {
         }
     }
 
-    @Test("after a stop nothing is tried again, so that the thread sleeps while what was taken is finished")
+    @Test("a stopped consumer does not reconnect, so that its thread sleeps while taken messages are processed")
     func stopped() async throws {
         try await Broker.withQueue { queue in
             let address = try Broker.address

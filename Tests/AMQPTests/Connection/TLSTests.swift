@@ -77,7 +77,7 @@ struct TLSTests {
         try await BrokerSession.with(address, name: "test") { try $0.deleteQueue(queue) }
     }
 
-    @Test("a broker whose authority is not trusted is refused")
+    @Test("a broker with an untrusted authority is rejected")
     func strangeAuthority() async throws {
         let error = await refusal(try await address(authority: \.strangeAuthority))
         #expect(error?.code == .tls)
@@ -86,7 +86,7 @@ struct TLSTests {
         #expect(byDefault?.code == .tls, "the system's authorities do not know it either")
     }
 
-    @Test("a certificate for another host is refused")
+    @Test("a certificate for another host is rejected")
     func otherHost() async throws {
         // It resolves to 127.0.0.1, OpenSSL does not treat it as an address, and no certificate names it.
         let error = await refusal(try await address("127.1"))
@@ -94,7 +94,7 @@ struct TLSTests {
         #expect(error?.description.contains("verify failed") == true)
     }
 
-    @Test("a certificate that names the host as its subject alone is refused")
+    @Test("a certificate that names the host only in its subject is rejected")
     func subjectAlone() async throws {
         let broker = try await PrivateBroker.shared()
         let port = try #require(try PrivateBroker.freePorts(1).first)
@@ -116,14 +116,14 @@ struct TLSTests {
         #expect(error?.description.contains("verify failed") == true)
     }
 
-    @Test("without a client's certificate the broker refuses")
+    @Test("the broker rejects a client without a certificate")
     func unknownClient() async throws {
         let error = await refusal(try await address(isKnown: false))
         #expect(error != nil)
         #expect(error?.code != .accessRefused, "it fails before the password is asked for")
     }
 
-    @Test("a key or an authority that cannot be read is named")
+    @Test("the error names a key or an authority that cannot be read")
     func unreadableFiles() async throws {
         let absent = await refusal(try BrokerAddress(validating: "amqps://localhost?cacertfile=/absent/ca.pem"))
         #expect(absent?.code == .tls)
@@ -134,7 +134,7 @@ struct TLSTests {
         #expect(noKey?.description.contains("/absent/cert.pem") == true)
     }
 
-    @Test("plain text where TLS is expected, and TLS where plain text is, end as errors")
+    @Test("plain text instead of TLS, and TLS instead of plain text, end in errors")
     func wrongPort() async throws {
         let broker = try await PrivateBroker.shared()
         #expect(await refusal(try await address(port: broker.port))?.code == .tls)

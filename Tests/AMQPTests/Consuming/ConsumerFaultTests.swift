@@ -27,7 +27,7 @@ struct ConsumerFaultTests {
         return consumer
     }
 
-    @Test("after a cut it comes back; what was held comes again, and old tags settle nothing")
+    @Test("a consumer reconnects after a cut, unsettled messages are redelivered, and old tags settle nothing")
     func cut() async throws {
         try await Broker.withQueue { queue in
             let proxy = try Broker.proxy()
@@ -55,7 +55,7 @@ struct ConsumerFaultTests {
         }
     }
 
-    @Test("what was buffered and not taken when the connection broke is not handed out twice")
+    @Test("messages that were buffered when the connection broke are not delivered twice")
     func bufferedAtTheCut() async throws {
         try await Broker.withQueue { queue in
             let proxy = try Broker.proxy()
@@ -76,7 +76,7 @@ struct ConsumerFaultTests {
         }
     }
 
-    @Test("a peer that has vanished is given up after two heartbeats")
+    @Test("a vanished peer is given up after two heartbeats")
     func vanishedPeer() async throws {
         try await Broker.withQueue { queue in
             let proxy = try Broker.proxy()
@@ -94,7 +94,7 @@ struct ConsumerFaultTests {
         }
     }
 
-    @Test("an idle connection lives on heartbeats")
+    @Test("heartbeats keep an idle connection open")
     func idle() async throws {
         try await Broker.withQueue { queue in
             let log = EventLog()
@@ -110,7 +110,7 @@ struct ConsumerFaultTests {
         }
     }
 
-    @Test("refused connections are tried again with pauses, not in a hot loop")
+    @Test("refused connections are retried with pauses, not in a hot loop")
     func refusal() async throws {
         try await Broker.withQueue { queue in
             let proxy = try Broker.proxy()
@@ -127,7 +127,7 @@ struct ConsumerFaultTests {
         }
     }
 
-    @Test("closing while it pauses or connects does not hang")
+    @Test("closing during a pause or a connection attempt does not hang")
     func closingWhileAway() async throws {
         let log = EventLog()
         let consumer = consumer(try BrokerAddress(validating: "amqp://127.0.0.1:1"), ["x"], log)
@@ -136,7 +136,7 @@ struct ConsumerFaultTests {
         #expect(await consumer.next(atMost: 1) == nil)
     }
 
-    @Test("a deleted queue is reported, and taken up again once it is back, with few attempts")
+    @Test("a deleted queue is reported, and consumed again when it is back, with few attempts")
     func deletedQueue() async throws {
         try await Broker.withQueue { queue in
             let log = EventLog()
@@ -160,7 +160,7 @@ struct ConsumerFaultTests {
         }
     }
 
-    @Test("an absent queue does not disturb the others, and joins when it appears")
+    @Test("a missing queue does not disturb the others, and is consumed when it appears")
     func absentQueue() async throws {
         try await Broker.withQueue { queue in
             let late = queue + "_late"
@@ -187,7 +187,7 @@ struct ConsumerFaultTests {
         }
     }
 
-    @Test("a subscription that costs the channel is put off, and the others go on with a new channel")
+    @Test("a subscription that closes the channel is postponed, and the others continue on a new channel")
     func refusedSubscription() async throws {
         try await Broker.withQueue { queue in
             try await Broker.withQueue(["x-queue-type": "classic"]) { taken in
@@ -211,7 +211,7 @@ struct ConsumerFaultTests {
         }
     }
 
-    @Test("the second host takes over from a dead first one")
+    @Test("the second host replaces an unreachable first one")
     func secondHost() async throws {
         try await Broker.withQueue { queue in
             let host = try Broker.address.hosts[0]

@@ -22,7 +22,7 @@ struct ConsumerTests {
         )
     }
 
-    @Test("messages come in order, whole, with their properties, and are gone once acknowledged")
+    @Test("messages arrive in order, complete, with their properties, and are deleted when acknowledged")
     func delivery() async throws {
         try await Broker.withQueue { queue in
             var properties = MessageProperties(contentType: "application/json", messageID: "id-1")
@@ -58,7 +58,7 @@ struct ConsumerTests {
         }
     }
 
-    @Test("several queues share one consumer, each with its own prefetch")
+    @Test("several queues share one consumer, each with a separate prefetch")
     func severalQueues() async throws {
         try await Broker.withQueue { one in
             try await Broker.withQueue { two in
@@ -111,7 +111,7 @@ struct ConsumerTests {
         }
     }
 
-    @Test("a released message comes again, counted")
+    @Test("a released message is redelivered and counted")
     func release() async throws {
         try await Broker.withQueue(["x-queue-type": "quorum", "x-delivery-limit": 20]) { queue in
             try await Broker.publish(Broker.messages(3, to: queue))
@@ -127,7 +127,7 @@ struct ConsumerTests {
         }
     }
 
-    @Test("an acknowledgement goes out while the connection is otherwise idle")
+    @Test("an acknowledgement is sent while the connection is otherwise idle")
     func promptAcknowledgement() async throws {
         try await Broker.withQueue { queue in
             try await Broker.publish(Broker.messages(400, to: queue))
@@ -140,7 +140,7 @@ struct ConsumerTests {
         }
     }
 
-    @Test("stopping releases what nobody took, lets what was taken be settled, and ends every waiting next")
+    @Test("stopping releases buffered messages, lets taken ones be settled, and ends every waiting next")
     func stopping() async throws {
         try await Broker.withQueue { queue in
             try await Broker.publish(Broker.messages(20, to: queue))
@@ -182,7 +182,7 @@ struct ConsumerTests {
         }
     }
 
-    @Test("buffered bodies are bounded, and taking them lets the rest come")
+    @Test("buffered bodies are bounded, and taking them lets the rest arrive")
     func byteLimit() async throws {
         try await Broker.withQueue { queue in
             let size = 100_000
@@ -199,7 +199,7 @@ struct ConsumerTests {
         }
     }
 
-    @Test("closing without starting, starting twice, closing twice and forgetting are harmless")
+    @Test("closing without starting, starting twice, closing twice and dropping a consumer have no harmful effect")
     func life() async throws {
         try await Broker.withQueue { queue in
             await (try consumer([queue])).close()

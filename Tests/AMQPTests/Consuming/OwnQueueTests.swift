@@ -22,7 +22,7 @@ struct OwnQueueTests {
         )
     }
 
-    @Test("what is published under its key comes beside the rest, after a lost connection, too; the queue goes with it")
+    @Test("messages for its key arrive with the others, also after a lost connection; the queue ends with it")
     func arrives() async throws {
         try await Broker.withQueue { queue in
             let (exchange, key) = (Servers.uniqueName("own_exchange"), Servers.uniqueName("own_key"))
@@ -50,7 +50,7 @@ struct OwnQueueTests {
         }
     }
 
-    @Test("a consumer that may not have one consumes all the same")
+    @Test("a consumer whose private queue is refused consumes from its other queues")
     func refused() async throws {
         try await Broker.withQueue { queue in
             let exchange = Servers.uniqueName("no_such_exchange")

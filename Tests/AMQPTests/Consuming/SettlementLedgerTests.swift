@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Settling deliveries with few frames")
 struct SettlementLedgerTests {
-    @Test("a whole run is acknowledged by one frame, whatever its order")
+    @Test("one frame acknowledges a whole run, settled in any order")
     func coalescing() {
         var ledger = delivered(5)
         for number in [3, 1, 2, 5, 4] as [UInt64] { ledger.settle(number, .acknowledged) }
@@ -13,7 +13,7 @@ struct SettlementLedgerTests {
         expectOrders(&ledger, [])
     }
 
-    @Test("beyond a delivery that is still held each one has its own frame")
+    @Test("each settlement beyond an unsettled delivery has a separate frame")
     func singles() {
         var ledger = delivered(5)
         for number in [1, 3, 5] as [UInt64] { ledger.settle(number, .acknowledged) }
@@ -30,7 +30,7 @@ struct SettlementLedgerTests {
         expectOrders(&ledger, [.init(verdict: .acknowledged, number: 4, multiple: true)])
     }
 
-    @Test("runs of released ones are told apart from acknowledged ones")
+    @Test("runs of released deliveries are separate from acknowledged ones")
     func released() {
         var ledger = delivered(6)
         for number in 1...6 as ClosedRange<UInt64> {
@@ -46,7 +46,7 @@ struct SettlementLedgerTests {
         )
     }
 
-    @Test("the first settlement counts; unknown and repeated ones are left alone")
+    @Test("the first settlement counts, and unknown and repeated ones are ignored")
     func once() {
         var ledger = delivered(2)
         ledger.settle(1, .acknowledged)
@@ -57,14 +57,14 @@ struct SettlementLedgerTests {
         expectOrders(&ledger, [])
     }
 
-    @Test("a delivery out of order is noticed")
+    @Test("a delivery out of order is detected")
     func order() {
         var ledger = SettlementLedger()
         let verdicts = [2, 1, 1, 2].map { ledger.deliver($0) }
         #expect(verdicts == [false, true, false, true])
     }
 
-    @Test("a broker that follows the orders ends up with exactly what was settled, in any order of settling")
+    @Test("a broker that applies the frames ends with exactly the settlements, in any order of settling")
     func model() {
         let seed = UInt64.random(in: 1...UInt64.max)
         var chance = SeededChance(seed)

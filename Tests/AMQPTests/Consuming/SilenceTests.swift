@@ -23,7 +23,7 @@ struct SilenceTests {
         return consumer
     }
 
-    @Test("what the broker believes to have delivered and never sent comes after a silence")
+    @Test("a delivery that was lost on the connection arrives after a silence")
     func lostDelivery() async throws {
         try await Broker.withQueue { queue in
             let proxy = try Broker.proxy()
@@ -44,7 +44,7 @@ struct SilenceTests {
         }
     }
 
-    @Test("renewals lose nothing and double nothing, and the consumer stays ready")
+    @Test("renewals lose and duplicate nothing, and the consumer stays ready")
     func renewals() async throws {
         try await Broker.withQueue { queue in
             let log = EventLog()

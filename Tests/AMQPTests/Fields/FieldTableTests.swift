@@ -16,12 +16,12 @@ struct FieldTableTests {
         "": "unnamed",
     ]
 
-    @Test("every type survives writing and reading, to the bit")
+    @Test("values of every type are unchanged after writing and reading, to the bit")
     func roundTrip() throws {
         #expect(try wire(Self.everything).read == Self.everything)
     }
 
-    @Test("the size is foretold exactly")
+    @Test("the predicted size is exact")
     func size() throws {
         let (_, foretold, bytes) = try wire(Self.everything)
         #expect(foretold == bytes.count)
@@ -54,7 +54,7 @@ struct FieldTableTests {
         #expect(value == (levels <= 16 ? .void : .omitted))
     }
 
-    @Test("arrays within arrays are bounded as well")
+    @Test("nested arrays are bounded as well")
     func nestedArrays() throws {
         let read = try RawTable.read(RawTable.nestedArrays(levels: RawTable.canBeDeep ? 20_000 : 90))
         var depth = 1
@@ -67,7 +67,7 @@ struct FieldTableTests {
         #expect(value == .omitted)
     }
 
-    @Test("a hundred thousand values are cut at 4,096, visibly")
+    @Test("a hundred thousand values are cut at 4,096, with a mark")
     func width() throws {
         let body = [UInt8](repeating: FieldKind.void.rawValue, count: 100_000)
         let read = try RawTable.read(RawTable.entry("wide", .array, body))
@@ -77,7 +77,7 @@ struct FieldTableTests {
         #expect(values.first == .void)
     }
 
-    @Test("what the broker writes is read behind any number of values; of two headers of such a name the first is its")
+    @Test("the broker's headers are read after any number of values, and the first of duplicate ones counts")
     func behindTheLimit() throws {
         let wide = [UInt8](repeating: FieldKind.void.rawValue, count: 5_000)
         let death = RawTable.entry("x-death", .array, [FieldKind.int8.rawValue, 7])
@@ -105,7 +105,7 @@ struct FieldTableTests {
         #expect(error?.code == .invalidArgument)
     }
 
-    @Test("the subscript replaces, appends and removes, and sees the first of two")
+    @Test("the subscript replaces, appends and removes, and returns the first of two entries")
     func access() {
         var table = FieldTable([.init("a", 1), .init("b", 2), .init("a", 3)])
         #expect(table["a"] == 1)
@@ -127,7 +127,7 @@ struct FieldTableTests {
         #expect(FieldValue.timestamp(7).integer == nil)
     }
 
-    @Test("random tables survive writing and reading")
+    @Test("random tables are unchanged after writing and reading")
     func randomTables() throws {
         let seed = UInt64.random(in: 1...UInt64.max)
         var chance = SeededChance(seed)
@@ -139,7 +139,7 @@ struct FieldTableTests {
         }
     }
 
-    @Test("random bytes as a table are read or refused, never a crash")
+    @Test("random bytes as a table are read or rejected, without a crash")
     func randomBytes() {
         let seed = UInt64.random(in: 1...UInt64.max)
         var chance = SeededChance(seed)

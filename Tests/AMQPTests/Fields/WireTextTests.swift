@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Text on the wire")
 struct WireTextTests {
-    @Test("valid UTF-8 is taken as it is", arguments: ["", "abc", "grüße", "🔔", "a\0b", "\u{10FF7F}"])
+    @Test("valid UTF-8 is read unchanged", arguments: ["", "abc", "grüße", "🔔", "a\0b", "\u{10FF7F}"])
     func valid(text: String) {
         #expect(Array(text.utf8).withUnsafeBytes { String(wire: $0) } == text)
         #expect(text.withWireBytes { Array($0) } == Array(text.utf8))
@@ -24,7 +24,7 @@ struct WireTextTests {
         #expect(!text.unicodeScalars.contains("\u{FFFD}"))
     }
 
-    @Test("any bytes come back as they were, and different bytes are different texts")
+    @Test("any bytes are unchanged after reading and writing, and different bytes give different texts")
     func anything() {
         let seed = UInt64.random(in: 1...UInt64.max)
         var chance = SeededChance(seed)

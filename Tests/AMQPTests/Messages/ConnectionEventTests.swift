@@ -2,7 +2,7 @@ import Testing
 
 @testable import AMQP
 
-@Suite("Connection events in words")
+@Suite("Texts of connection events")
 struct ConnectionEventTests {
     private let refusal = AMQPError(.connectionLost, "cannot read from the broker: it closed the connection")
 
@@ -15,7 +15,7 @@ struct ConnectionEventTests {
         #expect("\(event)" == "not connected: \(refusal); trying again in \(words)")
     }
 
-    @Test("no event shows the spelling of the program")
+    @Test("no event text contains Swift syntax")
     func sentences() {
         let events: [ConnectionEvent] = [
             .connected(host: "127.0.0.1:5672"), .disconnected(refusal, retryIn: nil), .blocked(reason: "low on memory"),

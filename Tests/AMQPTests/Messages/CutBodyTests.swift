@@ -15,7 +15,7 @@ struct CutBodyTests {
         (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
     }
 
-    @Test("a body above the limit arrives as its beginning, its size and its digest; those around it arrive whole")
+    @Test("a body above the limit arrives as its beginning, size and digest, and other bodies arrive complete")
     func cut() async throws {
         try await Broker.withQueue { queue in
             let bodies = [Self.body(400_000), Self.body(700_000), Self.body(400_001), Self.body(10)]
@@ -43,7 +43,7 @@ struct CutBodyTests {
         }
     }
 
-    @Test("a batch has no more bytes than asked for, unless a single message has")
+    @Test("a batch has at most the requested bytes, unless a single message has more")
     func bytes() {
         var buffer = MessageBuffer()
         buffer.append(

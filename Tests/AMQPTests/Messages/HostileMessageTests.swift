@@ -55,7 +55,7 @@ struct HostileMessageTests {
         }
     }
 
-    @Test("a delivery count that makes no sense reads as a number anyway, and a producer's own counts for nothing")
+    @Test("an invalid delivery count reads as a number, and a producer's count is ignored")
     func deliveryCounts() async throws {
         try await Broker.withQueue(["x-queue-type": "classic"]) { queue in
             let values: [(FieldValue, Int)] = [
@@ -84,7 +84,7 @@ struct HostileMessageTests {
         }
     }
 
-    @Test("texts that are not UTF-8 come as they were sent, and go on the same")
+    @Test("texts that are not UTF-8 arrive unchanged and are published unchanged")
     func bytes() async throws {
         try await Broker.withQueue(["x-queue-type": "classic"]) { queue in
             let wild: [UInt8] = [0xff, 0x41, 0xf4, 0x8f, 0xbf, 0xbf, 0xc3]
@@ -116,7 +116,7 @@ struct HostileMessageTests {
         }
     }
 
-    @Test("a header that the broker let outgrow the agreed frame is still read")
+    @Test("a header that the broker enlarged beyond the agreed frame is read")
     func grownHeaders() async throws {
         try await Broker.withQueue(["x-queue-type": "quorum", "x-delivery-limit": 10]) { queue in
             let room = 131_072 - 8 - 12 - 2 - 4 - 8
@@ -137,7 +137,7 @@ struct HostileMessageTests {
         }
     }
 
-    @Test("random tables of every type travel through the broker, unchanged or in the order it gives them")
+    @Test("random tables of every type pass through the broker unchanged, or in its order")
     func randomTables() async throws {
         let version = try await onThread { try RawPublisher(Broker.url).brokerVersion }
         let keepsBytes = version.lexicographicallyPrecedes([3, 13])

@@ -6,7 +6,7 @@ import Testing
 struct ConfirmWindowTests {
     private let start = ContinuousClock.now
 
-    @Test("single and multiple answers close what they name")
+    @Test("single and multiple answers close the messages that they name")
     func answers() {
         var window = filled(5)
         expect(&window, answer: 2, multiple: false, closes: [2])
@@ -19,7 +19,7 @@ struct ConfirmWindowTests {
         expect(&window, answer: 0, multiple: true, closes: [])
     }
 
-    @Test("an answer for a number that was never given is a fault", arguments: [0, 6, UInt64.max])
+    @Test("an answer for a number that was never assigned is a fault", arguments: [0, 6, UInt64.max])
     func unknownNumbers(number: UInt64) {
         var window = filled(5)
         expect(&window, answer: number, multiple: false, closes: nil)
@@ -37,7 +37,7 @@ struct ConfirmWindowTests {
         #expect(answered?.map(\.returned) == [nil, "first", nil, "second"])
     }
 
-    @Test("what is overdue is closed, and its late answer changes nothing")
+    @Test("an overdue message is closed and its late answer is ignored")
     func expiry() {
         var window = filled(3)
         window.add(4, at: start + .seconds(10))
@@ -47,7 +47,7 @@ struct ConfirmWindowTests {
         expect(&window, answer: 4, multiple: true, closes: [4])
     }
 
-    @Test("the numbers go on after long use and after everything was taken")
+    @Test("numbers continue after long use and after all messages were taken")
     func longRun() {
         var window = ConfirmWindow<Int>()
         for number in 1...10_000 {

@@ -37,7 +37,7 @@ struct PublisherFaultTests {
         }
     }
 
-    @Test("a lost confirm is an unknown outcome, and the message is there once: it is not sent again")
+    @Test("a lost confirm gives an unknown outcome, and the stored message is not sent again")
     func lostReply() async throws {
         try await Broker.withQueue { queue in
             let proxy = try Broker.proxy()
@@ -56,7 +56,7 @@ struct PublisherFaultTests {
         }
     }
 
-    @Test("a message lost on its way is unknown as well")
+    @Test("a message lost in transit has an unknown outcome")
     func lostRequest() async throws {
         try await Broker.withQueue { queue in
             let proxy = try Broker.proxy()
@@ -73,7 +73,7 @@ struct PublisherFaultTests {
         }
     }
 
-    @Test("without a broker messages are not sent, and told so in time")
+    @Test("messages without a broker are reported as not sent, in time")
     func noBroker() async throws {
         let log = EventLog()
         let publisher = publisher(try BrokerAddress(validating: "amqp://127.0.0.1:1"), log, timeout: .milliseconds(500))
@@ -87,7 +87,7 @@ struct PublisherFaultTests {
         await publisher.close()
     }
 
-    @Test("messages wait for a broker that comes back within the time limit")
+    @Test("messages wait for a broker that returns within the time limit")
     func waiting() async throws {
         try await Broker.withQueue { queue in
             let proxy = try Broker.proxy()
@@ -103,7 +103,7 @@ struct PublisherFaultTests {
         }
     }
 
-    @Test("confirms that do not come in time make outcomes unknown, and the vanished peer is given up")
+    @Test("overdue confirms give unknown outcomes, and the vanished peer is given up")
     func vanishedPeer() async throws {
         try await Broker.withQueue { queue in
             let proxy = try Broker.proxy()
@@ -128,7 +128,7 @@ struct PublisherFaultTests {
         }
     }
 
-    @Test("cuts under load: what was confirmed is there, and what was not sent is not")
+    @Test("confirmed messages are stored and unsent ones are not after cuts under load")
     func chaos() async throws {
         try await Broker.withQueue { queue in
             let proxy = try Broker.proxy()
@@ -157,7 +157,7 @@ struct PublisherFaultTests {
         }
     }
 
-    @Test("closing with a peer that has vanished ends in bounded time, with every call answered")
+    @Test("closing with a vanished peer ends in bounded time, with every call answered")
     func closing() async throws {
         try await Broker.withQueue { queue in
             let proxy = try Broker.proxy()

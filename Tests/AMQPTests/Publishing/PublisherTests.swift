@@ -45,7 +45,7 @@ struct PublisherTests {
         }
     }
 
-    @Test("a caller with little patience gets unknown outcomes from a silent broker")
+    @Test("a caller with a short time limit gets unknown outcomes from a silent broker")
     func patience() async throws {
         try await Broker.withQueue { queue in
             let messages = Broker.messages(2, to: queue)
@@ -71,7 +71,7 @@ struct PublisherTests {
         }
     }
 
-    @Test("many callers at once each get the outcomes of their own messages")
+    @Test("concurrent callers each get the outcomes of their messages")
     func concurrency() async throws {
         try await Broker.withQueue { queue in
             try await withPublisher(window: 50) { publisher in
@@ -91,7 +91,7 @@ struct PublisherTests {
         }
     }
 
-    @Test("only the messages that no queue takes are unroutable, twins included")
+    @Test("only messages that no queue accepts are unroutable, including identical ones")
     func unroutable() async throws {
         try await Broker.withQueue { queue in
             try await withPublisher { publisher in
@@ -112,7 +112,7 @@ struct PublisherTests {
         }
     }
 
-    @Test("a full queue refuses, and says nothing of the others")
+    @Test("a full queue refuses messages without an effect on other queues")
     func refused() async throws {
         let full: FieldTable = ["x-queue-type": "quorum", "x-max-length": 2, "x-overflow": "reject-publish"]
         try await Broker.withQueue(full) { queue in
@@ -127,7 +127,7 @@ struct PublisherTests {
         }
     }
 
-    @Test("an absent exchange costs the channel, is named, and the next message goes through")
+    @Test("a missing exchange closes the channel and is named, and the next message is confirmed")
     func absentExchange() async throws {
         try await Broker.withQueue { queue in
             let log = EventLog()
@@ -149,7 +149,7 @@ struct PublisherTests {
         }
     }
 
-    @Test("a property that the broker refuses is reported with its reason")
+    @Test("a property that the broker rejects is reported with its reason")
     func badProperty() async throws {
         try await Broker.withQueue { queue in
             try await withPublisher { publisher in
@@ -165,7 +165,7 @@ struct PublisherTests {
         }
     }
 
-    @Test("what the protocol cannot carry is not sent, and costs nothing")
+    @Test("a message that the protocol cannot carry is not sent, without an effect on the channel")
     func unwritable() async throws {
         try await Broker.withQueue { queue in
             let log = EventLog()
@@ -204,7 +204,7 @@ struct PublisherTests {
         { $0.expiration = "99999999999" },
     ]
 
-    @Test("headers that just fit one frame travel")
+    @Test("headers that just fit one frame are sent")
     func bigHeaders() async throws {
         try await Broker.withQueue { queue in
             try await withPublisher { publisher in

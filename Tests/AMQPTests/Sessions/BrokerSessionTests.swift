@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Sessions", .inTurn, .enabled(if: Broker.isThere, Comment(rawValue: Broker.absence)), .timeLimit(.ofTest))
 struct BrokerSessionTests {
-    @Test("a topology is declared, looked at, bound, used and taken down")
+    @Test("a topology is declared, checked, bound, used and deleted")
     func topology() async throws {
         let name = Servers.uniqueName("amqp_topology")
         let quorum: FieldTable = [
@@ -37,7 +37,7 @@ struct BrokerSessionTests {
         }
     }
 
-    @Test("a refusal has its number and leaves the session usable")
+    @Test("a refusal has its reply code and leaves the session usable")
     func refusals() async throws {
         try await Broker.withQueue { queue in
             try await Broker.session { session in
@@ -61,7 +61,7 @@ struct BrokerSessionTests {
     }
 
     /// Up to RabbitMQ 3 this ends the connection, from 4 on only the channel.
-    @Test("a kind of exchange that does not exist is refused, and the error says so")
+    @Test("an unknown kind of exchange is rejected, and the error names the kind")
     func unknownKind() async throws {
         let error = await failure {
             try await Broker.session { try $0.declareExchange("amqp_test_kind", kind: "no-such-kind") }
@@ -71,7 +71,7 @@ struct BrokerSessionTests {
         #expect(error?.description.contains("no-such-kind") == true)
     }
 
-    @Test("fetched messages are settled one by one; the rest goes back")
+    @Test("fetched messages are settled separately, and the rest returns to the queue")
     func fetching() async throws {
         try await Broker.withQueue { queue in
             try await Broker.publish(Broker.messages(4, to: queue, size: 300_000))
@@ -94,7 +94,7 @@ struct BrokerSessionTests {
         }
     }
 
-    @Test("a tag from before a refusal is ignored, and its message comes again")
+    @Test("a tag from before a refusal is ignored, and its message is redelivered")
     func staleTag() async throws {
         try await Broker.withQueue { queue in
             try await Broker.publish(Broker.messages(1, to: queue))
@@ -109,7 +109,7 @@ struct BrokerSessionTests {
         }
     }
 
-    @Test("purging tells how many are gone")
+    @Test("purging returns the number of deleted messages")
     func purge() async throws {
         try await Broker.withQueue { queue in
             try await Broker.publish(Broker.messages(7, to: queue))
@@ -118,7 +118,7 @@ struct BrokerSessionTests {
         }
     }
 
-    @Test("a wrong password, an unknown virtual host and an absent broker are told apart")
+    @Test("a wrong password, an unknown virtual host and an unreachable broker give different errors")
     func logins() async throws {
         let host = try Broker.address.hosts[0]
         func code(_ url: String) async throws -> AMQPError.Code? {
@@ -133,7 +133,7 @@ struct BrokerSessionTests {
         #expect(try await code(Broker.url(on: "no-such-host.invalid")) == .unreachable)
     }
 
-    @Test("the second host is used when the first is away, and a silent one times out")
+    @Test("the second host is used if the first is unreachable, and a silent one times out")
     func hosts() async throws {
         let host = try Broker.address.hosts[0]
         let reachable = try BrokerAddress(validating: Broker.url(on: "127.0.0.1:1,\(host)"))
@@ -148,7 +148,7 @@ struct BrokerSessionTests {
         proxy.stop()
     }
 
-    @Test("what the body throws comes out, and the connection is closed")
+    @Test("an error of the body is thrown, and the connection is closed")
     func ownErrors() async throws {
         await #expect(throws: Unexpected.self) {
             try await Broker.session { _ in throw Unexpected("mine") }
