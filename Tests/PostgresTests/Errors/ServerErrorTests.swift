@@ -3,9 +3,9 @@ import Postgres
 import Testing
 import TestSupport
 
-@Suite("What the server refuses", .inTurn, .enabled(if: Ground.isThere, Ground.absence))
+@Suite("Errors of the server", .inTurn, .enabled(if: Ground.isThere, Ground.absence))
 struct ServerErrorTests {
-    @Test("a violated constraint is named, the row that violated it is not")
+    @Test("an error names a violated constraint, but not the row")
     func uniqueViolation() async throws {
         try await Ground.withPool { pool in
             try await Ground.script("CREATE TABLE people (email text CONSTRAINT one_each UNIQUE)", on: pool)
@@ -32,7 +32,7 @@ struct ServerErrorTests {
         }
     }
 
-    @Test("a statement that does not parse, an unknown table and an unknown role are told apart")
+    @Test("a syntax error, an unknown table and an unknown role give different errors")
     func programmingErrors() async throws {
         try await Ground.withPool { pool in
             let cases: [(Statement, SQLState)] = [
@@ -64,7 +64,7 @@ struct ServerErrorTests {
         }
     }
 
-    @Test("of two transactions that wait for each other one is told of the deadlock, and the other goes through")
+    @Test("one of two deadlocked transactions fails with the deadlock, and the other succeeds")
     func deadlock() async throws {
         try await Ground.withPool { pool in
             try await Ground.script("CREATE TABLE t (id int, n int); INSERT INTO t VALUES (1, 0), (2, 0)", on: pool)
@@ -100,7 +100,7 @@ struct ServerErrorTests {
         }
     }
 
-    @Test("a lock that does not come in time is a transient refusal")
+    @Test("a lock that is not granted in time is a transient error")
     func lockTimeout() async throws {
         let key = Parameter.integer(.random(in: 0 ... .max))
         try await Ground.withPool(size: 0...1) { holder in
@@ -113,7 +113,7 @@ struct ServerErrorTests {
         }
     }
 
-    @Test("a statement_timeout of the server is told as the server's, and is transient")
+    @Test("the server's statement_timeout is reported as the server's, and is transient")
     func statementTimeout() async throws {
         try await Ground.withPool(adjusting: { $0.setUp.append("SET statement_timeout = 500") }) { pool in
             let error = try await Ground.error { _ = try await pool.run("SELECT pg_sleep(20)") }
@@ -123,7 +123,7 @@ struct ServerErrorTests {
         }
     }
 
-    @Test("a statement whose result a migration has changed is prepared anew")
+    @Test("a statement whose result a migration has changed is prepared again")
     func stalePlan() async throws {
         try await Ground.withPool(size: 0...1) { pool in
             try await Ground.script("CREATE TABLE t (a int); INSERT INTO t VALUES (1)", on: pool)
@@ -147,7 +147,7 @@ struct ServerErrorTests {
         }
     }
 
-    @Test("texts made at run time do not fill the server: a connection forgets its plans before they are too many")
+    @Test("a connection forgets its plans before texts made at run time fill the server")
     func manyStatements() async throws {
         try await Ground.withPool(size: 0...1) { pool in
             for number in 0..<600 {
@@ -158,7 +158,7 @@ struct ServerErrorTests {
         }
     }
 
-    @Test("warnings and notices go to the observer")
+    @Test("warnings and notices are passed to the observer")
     func notices() async throws {
         let heard = Journal<ServerNotice>()
         try await Ground.withPool(adjusting: { options in

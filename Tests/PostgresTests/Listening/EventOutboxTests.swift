@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Events for a slow consumer")
 struct EventOutboxTests {
-    @Test("a consumer that is too slow is told that something was dropped, where it was dropped")
+    @Test("a slow consumer receives an overflow event at the place of the dropped events")
     func overflow() async {
         let (stream, continuation) = AsyncStream.makeStream(
             of: NotificationListener.Event.self,

@@ -28,7 +28,7 @@ struct ListenerTests {
         return word
     }
 
-    @Test("what is notified is heard, on each channel, capitals and quotes included")
+    @Test("notifications arrive on each channel, including names with capitals and quotes")
     func hears() async throws {
         let (plain, odd) = (Servers.uniqueName("inbox"), Servers.uniqueName("In\"Box"))
         let listener = NotificationListener(ListenerOptions(url: try Ground.url(), channels: [plain, odd]))
@@ -43,7 +43,7 @@ struct ListenerTests {
         #expect(await next(&events) == nil)
     }
 
-    @Test("a lost connection is told and made again, and then everything is heard as before")
+    @Test("a lost connection is reported and opened again, and notifications arrive as before")
     func reconnects() async throws {
         let channel = Servers.uniqueName("inbox")
         var options = ListenerOptions(url: try Ground.url(), channels: [channel])
@@ -64,7 +64,7 @@ struct ListenerTests {
         listener.close()
     }
 
-    @Test("a peer that falls silent is noticed by asking it")
+    @Test("a silent peer is detected by a query")
     func heartbeat() async throws {
         let proxy = try Ground.proxy()
         defer { proxy.stop() }
@@ -84,7 +84,7 @@ struct ListenerTests {
         listener.close()
     }
 
-    @Test("a server that cannot be reached is told with the time of the next attempt")
+    @Test("an unreachable server is reported with the time of the next attempt")
     func refused() async throws {
         let proxy = try Ground.proxy()
         defer { proxy.stop() }
@@ -102,7 +102,7 @@ struct ListenerTests {
         listener.close()
     }
 
-    @Test("a listener that nobody holds any longer closes its connection")
+    @Test("a listener without references closes its connection")
     func abandoned() async throws {
         let name = Servers.uniqueName("abandoned")
         do {

@@ -4,7 +4,7 @@ import Testing
 @testable import Postgres
 
 /// The pool's decisions without a server, a thread or a clock.
-@Suite("What a pool decides")
+@Suite("Decisions of a pool")
 struct PoolStateTests {
     private let start = ContinuousClock.now
 
@@ -37,7 +37,7 @@ struct PoolStateTests {
         #expect(state.waiting.isEmpty)
     }
 
-    @Test("a free connection is used before another is opened, the one used last first")
+    @Test("a free connection is used before another is opened, and the most recently used one is first")
     func lastUsedFirst() {
         var state = pool(size: 0...3, busy: 3)
         for slot in [2, 3, 1] { #expect(state.released(slot).isRest) }
@@ -46,7 +46,7 @@ struct PoolStateTests {
         #expect(state.count(.busy) == 2 && state.count(.idle) == 1)
     }
 
-    @Test("callers are served in the order in which they came, and no slot is opened beyond the size")
+    @Test("callers are served in order of arrival, and no slot is opened beyond the size")
     func inLine() {
         var state = pool(size: 0...2, busy: 2)
         for name in ["a", "b", "c"] {
@@ -58,7 +58,7 @@ struct PoolStateTests {
         #expect(state.released(2).isRest)
     }
 
-    @Test("one slot is opened for each caller that none is being opened for")
+    @Test("one slot is opened for each caller that no opening slot serves")
     func growth() {
         var state = PoolState<String>(size: 0...8)
         #expect(state.submit("a", deadline: after(10), now: start).starting == [1])
@@ -71,7 +71,7 @@ struct PoolStateTests {
         #expect(state.connected(3, now: start).turn.isRest)
     }
 
-    @Test("those who waited enough leave, the others keep their place")
+    @Test("callers leave at their deadline, and the others keep their place")
     func expiry() {
         var state = pool(size: 0...1, busy: 1)
         _ = state.submit("long", deadline: after(20), now: start)
@@ -84,7 +84,7 @@ struct PoolStateTests {
         #expect(state.nextDeadline == nil)
     }
 
-    @Test("a caller who gives up leaves the queue, and only once")
+    @Test("a caller that gives up leaves the queue, and only once")
     func abandonment() {
         var state = pool(size: 0...1, busy: 1)
         _ = state.submit("a", deadline: after(9), now: start)
@@ -94,7 +94,7 @@ struct PoolStateTests {
         #expect(state.released(1).served == "b")
     }
 
-    @Test("a lost connection is replaced when someone waits or the pool would fall below its lower bound")
+    @Test("a lost connection is replaced if a caller waits or the pool would fall below its lower bound")
     func replacement() {
         var wanted = pool(size: 0...1, busy: 1)
         _ = wanted.submit("a", deadline: after(9), now: start)
@@ -109,7 +109,7 @@ struct PoolStateTests {
         #expect(least.lost(1).reconnects)
     }
 
-    @Test("work that a dead connection has not begun goes to a free one, or before all who wait")
+    @Test("a request that a dead connection has not begun goes to a free one, or before all waiting ones")
     func unserved() {
         var free = pool(size: 0...2, busy: 2)
         _ = free.released(2)
@@ -124,7 +124,7 @@ struct PoolStateTests {
         #expect(full.waiting.map(\.request) == ["a", "later"])
     }
 
-    @Test("while the server is away one slot tries, with growing pauses, and then everybody is served again")
+    @Test("one slot tries with growing pauses while the server is unavailable, and then all callers are served")
     func outage() {
         var state = PoolState<String>(size: 0...4)
         for name in ["a", "b", "c"] { _ = state.submit(name, deadline: after(60), now: start) }
@@ -142,7 +142,7 @@ struct PoolStateTests {
         #expect(starting.count == 3)
     }
 
-    @Test("a server without room for more leaves the pool with what it has, and growing waits")
+    @Test("a server without room leaves the pool with its connections, and growth waits")
     func noRoom() {
         var state = pool(size: 0...4, busy: 1)
         #expect(state.submit("a", deadline: after(60), now: start).starting == [2])
@@ -153,7 +153,7 @@ struct PoolStateTests {
         #expect(state.submit("c", deadline: after(60), now: after(1)).starting?.count == 2)
     }
 
-    @Test("a refusal that waiting does not mend sends everybody away")
+    @Test("a permanent refusal rejects all waiting callers")
     func dismissal() {
         var state = PoolState<String>(size: 0...1)
         _ = state.submit("a", deadline: after(9), now: start)
@@ -165,7 +165,7 @@ struct PoolStateTests {
         #expect(state.submit("c", deadline: after(9), now: start).starting == [2])
     }
 
-    @Test("an idle connection above the lower bound is let go, a needed one is not")
+    @Test("an idle connection above the lower bound is closed, and a required one is kept")
     func retirement() {
         var state = pool(size: 1...2, busy: 2)
         #expect(!state.mutated { $0.retires(1) })
@@ -177,7 +177,7 @@ struct PoolStateTests {
         #expect(state.submit("a", deadline: after(9), now: start).slot == 2)
     }
 
-    @Test("a connection that is looked at is given to nobody meanwhile")
+    @Test("a connection that is being checked is given to no caller")
     func borrowing() {
         var state = pool(size: 1...1, busy: 1)
         #expect(!state.mutated { $0.borrows(1) })
@@ -187,7 +187,7 @@ struct PoolStateTests {
         #expect(state.released(1).served == "a")
     }
 
-    @Test("a closed pool accepts nothing, sends away who waits and ends every slot")
+    @Test("a closed pool accepts nothing, rejects waiting callers and ends every slot")
     func closing() {
         var state = pool(size: 0...2, busy: 2)
         _ = state.submit("a", deadline: after(9), now: start)

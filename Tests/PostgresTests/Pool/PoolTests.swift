@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The pool under load", .inTurn, .enabled(if: Ground.isThere, Ground.absence))
 struct PoolTests {
-    @Test("two hundred callers share four connections, and each gets its own answer")
+    @Test("two hundred callers share four connections, and each gets its answer")
     func manyCallers() async throws {
         let name = Servers.uniqueName("load")
         try await Ground.withPool(size: 0...4, adjusting: { $0.applicationName = name }) { pool in
@@ -29,7 +29,7 @@ struct PoolTests {
         }
     }
 
-    @Test("who waits longer than the acquire timeout is told so")
+    @Test("a caller that exceeds the acquire timeout receives a timeout")
     func exhaustion() async throws {
         try await Ground.withPool(size: 0...1, adjusting: { $0.acquireTimeout = .seconds(2) }) { pool in
             try await eventually("a connection is made within two seconds") {
@@ -49,7 +49,7 @@ struct PoolTests {
         }
     }
 
-    @Test("who does not want to wait for a server hears its refusal at once", .timeLimit(.ofTest))
+    @Test("a caller that does not wait for a server receives its refusal immediately", .timeLimit(.ofTest))
     func refusal() async throws {
         var options = PoolOptions(url: try DatabaseURL("postgres://127.0.0.1:1/none"))
         // A waiting caller would exceed the time limit of this test.
@@ -64,7 +64,7 @@ struct PoolTests {
         await pool.close()
     }
 
-    @Test("callers that wait are served in the order in which they came")
+    @Test("waiting callers are served in order of arrival")
     func order() async throws {
         try await Ground.withPool(size: 0...1) { pool in
             let hold = DispatchSemaphore(value: 0)
@@ -91,7 +91,7 @@ struct PoolTests {
         }
     }
 
-    @Test("each fresh connection is set up, and a set-up that fails is a failure to connect")
+    @Test("each new connection is set up, and a failed set-up is a failure to connect")
     func setUp() async throws {
         try await Ground.withPool(adjusting: { options in
             options.applicationName = "bellhop setup"
@@ -116,7 +116,7 @@ struct PoolTests {
         await pool.close()
     }
 
-    @Test("a connection ended by an administrator while idle is replaced without the next caller noticing")
+    @Test("an idle connection that an administrator ends is replaced, and the next caller succeeds")
     func endedWhileIdle() async throws {
         try await Ground.withPool(size: 0...1) { pool in
             let first = try await pool.run("SELECT pg_backend_pid()").integer(0, 0)
@@ -126,7 +126,7 @@ struct PoolTests {
         }
     }
 
-    @Test("a statement whose connection an administrator ends has certainly not happened, and the next call works")
+    @Test("a statement whose connection an administrator ends has no effect, and the next call succeeds")
     func endedWhileBusy() async throws {
         try await Ground.withPool(size: 0...1) { pool in
             try await Ground.script("CREATE TABLE t (id int)", on: pool)
@@ -167,7 +167,7 @@ struct PoolTests {
         }
     }
 
-    @Test("closing lets work under way come to its end and refuses everybody else")
+    @Test("closing completes running work and rejects all other callers")
     func closing() async throws {
         let pool = PostgresPool(PoolOptions(url: try Ground.url()))
         let hold = DispatchSemaphore(value: 0)
@@ -189,7 +189,7 @@ struct PoolTests {
         await pool.close()
     }
 
-    @Test("closing interrupts what does not come to an end in time")
+    @Test("closing interrupts work that does not complete in time")
     func closingImpatiently() async throws {
         var options = PoolOptions(url: try Ground.url())
         options.closeTimeout = .milliseconds(50)
@@ -201,7 +201,7 @@ struct PoolTests {
         #expect(try await slow.code == .cancelled)
     }
 
-    @Test("a pool that nobody closes takes its connections with it")
+    @Test("a pool that is dropped without closing closes its connections")
     func abandonedPool() async throws {
         let name = Servers.uniqueName("abandoned")
         do {
@@ -217,7 +217,7 @@ struct PoolTests {
         }
     }
 
-    @Test("a probe is answered")
+    @Test("a probe succeeds on a working server")
     func probe() async throws {
         try await Ground.withPool { pool in
             #expect(await pool.ping())
@@ -225,7 +225,7 @@ struct PoolTests {
         }
     }
 
-    @Test("what the server refuses for the state it is in is told to the observer, a fault of the statement is not")
+    @Test("the observer receives errors of the server's state, but not errors of the statement")
     func failures() async throws {
         let failures = Mutex<[String]>([])
         try await Ground.withPool(adjusting: { options in
@@ -243,7 +243,7 @@ struct PoolTests {
         #expect(seen == ["53100", "55P03"])
     }
 
-    @Test("a server that is asked directly, or through a relay, is not taken for a pooler")
+    @Test("a server is not taken for a pooler when queried directly or through a relay")
     func noPooler() async throws {
         let proxy = try Ground.proxy()
         defer { proxy.stop() }

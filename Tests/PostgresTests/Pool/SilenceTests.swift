@@ -38,7 +38,7 @@ struct SilenceTests {
         try await eventually("the server answers in time") { (try? await pool.run("SELECT 1").count) == 1 }
     }
 
-    @Test("a statement under way is given up, and the pool works again once the server answers")
+    @Test("a running statement is given up, and the pool works again when the server answers")
     func underWay() async throws {
         let proxy = try Ground.proxy()
         defer { proxy.stop() }
@@ -56,7 +56,7 @@ struct SilenceTests {
         }
     }
 
-    @Test("a write that was under way is told as one of unknown outcome")
+    @Test("a running write has an unknown outcome")
     func write() async throws {
         let proxy = try Ground.proxy()
         defer { proxy.stop() }
@@ -71,7 +71,7 @@ struct SilenceTests {
         }
     }
 
-    @Test("whoever waits for a connection is told, too")
+    @Test("a caller that waits for a connection receives the error, too")
     func waiting() async throws {
         let proxy = try Ground.proxy()
         defer { proxy.stop() }
@@ -83,7 +83,7 @@ struct SilenceTests {
         }
     }
 
-    @Test("a server that only takes long is waited for")
+    @Test("a slow server is waited for")
     func slow() async throws {
         try await withPatientPool(silence: Self.longSilence) { pool in
             let count = try await pool.run("SELECT 1 FROM pg_sleep(12)").count
@@ -91,7 +91,7 @@ struct SilenceTests {
         }
     }
 
-    @Test("a server that refuses new connections answers: what it works on goes on")
+    @Test("a server that refuses new connections counts as answering, and its running work continues")
     func refusing() async throws {
         let proxy = try Ground.proxy()
         defer { proxy.stop() }
@@ -105,7 +105,7 @@ struct SilenceTests {
         }
     }
 
-    @Test("callers of one pool may have a patience of their own")
+    @Test("callers of one pool may have different time limits")
     func patience() async throws {
         try await withPatientPool(silence: Self.longSilence) { pool in
             let error = try await Ground.error {

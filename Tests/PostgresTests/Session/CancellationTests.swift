@@ -5,7 +5,7 @@ import TestSupport
 
 @Suite("Callers that give up", .inTurn, .enabled(if: Ground.isThere, Ground.absence))
 struct CancellationTests {
-    @Test("cancelling the task ends the statement on the server, and the connection goes on")
+    @Test("cancelling the task ends the statement at the server, and the connection remains usable")
     func whileRunning() async throws {
         try await Ground.withPool(size: 0...1) { pool in
             try await Ground.script("CREATE TABLE t (id int)", on: pool)
@@ -41,7 +41,7 @@ struct CancellationTests {
         }
     }
 
-    @Test("a task that was cancelled before it calls is not served")
+    @Test("a task that was cancelled before its call is not served")
     func beforehand() async throws {
         try await Ground.withPool { pool in
             try await Ground.script("CREATE TABLE t (id int)", on: pool)
@@ -76,7 +76,7 @@ struct CancellationTests {
         }
     }
 
-    @Test("however late a cancellation comes, it hits no statement but its own")
+    @Test("a late cancellation affects no other statement")
     func lateCancellation() async throws {
         try await Ground.withPool(size: 0...2) { pool in
             for _ in 0..<200 {
@@ -94,7 +94,7 @@ struct CancellationTests {
         }
     }
 
-    @Test("a statement that takes longer than the pool allows is cancelled, and the connection goes on")
+    @Test("a statement that exceeds the pool's time limit is cancelled, and the connection remains usable")
     func statementTimeout() async throws {
         try await Ground.withPool(size: 0...1) { pool in
             let brief = pool.with(statementTimeout: .seconds(1))

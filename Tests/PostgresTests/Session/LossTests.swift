@@ -2,7 +2,7 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite("Connections that die at the worst moment", .inTurn, .enabled(if: Ground.isThere, Ground.absence))
+@Suite("Connections lost at the worst moment", .inTurn, .enabled(if: Ground.isThere, Ground.absence))
 struct LossTests {
     private func withTable(
         adjusting adjust: (inout PoolOptions) -> Void = { _ in },
@@ -20,7 +20,7 @@ struct LossTests {
         try await pool.run(Statement("SELECT count(*) FROM t", effect: .reads)).integer(0, 0)
     }
 
-    @Test("a COMMIT whose answer is lost has an unknown outcome: here it has happened")
+    @Test("a COMMIT whose answer is lost has an unknown outcome: here it took effect")
     func lostCommit() async throws {
         try await withTable { pool, proxy in
             proxy.loseReply(whenClientSends: Array("COMMIT".utf8))
@@ -35,7 +35,7 @@ struct LossTests {
         }
     }
 
-    @Test("a COMMIT that never reached the server has the same unknown outcome: here it has not happened")
+    @Test("a COMMIT that never reached the server has the same unknown outcome: here it had no effect")
     func lostCommitRequest() async throws {
         try await withTable { pool, proxy in
             proxy.loseRequest(whenClientSends: Array("COMMIT".utf8))
@@ -49,7 +49,7 @@ struct LossTests {
         }
     }
 
-    @Test("an autocommit write whose answer is lost has an unknown outcome, a read has merely failed")
+    @Test("an autocommit write whose answer is lost has an unknown outcome, and a read has failed")
     func lostAutocommit() async throws {
         try await withTable { pool, proxy in
             let insert: Statement = "INSERT INTO t SELECT length($1::text)"
@@ -80,7 +80,7 @@ struct LossTests {
         }
     }
 
-    @Test("a statement lost in the middle of a transaction has certainly not happened")
+    @Test("a statement lost in the middle of a transaction has certainly had no effect")
     func lostInTransaction() async throws {
         try await withTable { pool, proxy in
             proxy.loseReply(whenClientSends: Array("marker-3".utf8))
@@ -94,7 +94,7 @@ struct LossTests {
         }
     }
 
-    @Test("an error swallowed inside a transaction does not hide that the connection is gone")
+    @Test("an error ignored inside a transaction does not hide the loss of the connection")
     func swallowedLoss() async throws {
         try await withTable { pool, proxy in
             proxy.loseReply(whenClientSends: Array("marker-4".utf8))
@@ -118,7 +118,7 @@ struct LossTests {
         }
     }
 
-    @Test("a peer that falls silent is given up in time, as unknown for a write and as timed out for a read")
+    @Test("a silent peer is given up in time: a write is unknown and a read has timed out")
     func silence() async throws {
         try await withTable { pool, proxy in
             let brief = pool.with(statementTimeout: .seconds(1))
@@ -139,7 +139,7 @@ struct LossTests {
         }
     }
 
-    @Test("a caller that gives up on a silent peer is let go")
+    @Test("a caller that gives up on a silent peer returns")
     func cancelledSilence() async throws {
         try await withTable { pool, proxy in
             let read = Statement("SELECT 1", effect: .reads)
@@ -156,7 +156,7 @@ struct LossTests {
         }
     }
 
-    @Test("while the server is away callers wait, and are served when it is back")
+    @Test("callers wait while the server is unavailable, and are served when it is back")
     func outage() async throws {
         try await withTable { pool, proxy in
             proxy.refuse(true)
@@ -172,7 +172,7 @@ struct LossTests {
         }
     }
 
-    @Test("an outage longer than the acquire timeout is told as what it is")
+    @Test("an outage longer than the acquire timeout is reported as an outage")
     func longOutage() async throws {
         let proxy = try Ground.proxy()
         defer { proxy.stop() }
@@ -202,7 +202,7 @@ struct LossTests {
         await pool.close()
     }
 
-    @Test("a database that does not exist is told at once, with its SQLSTATE")
+    @Test("a missing database is reported immediately, with its SQLSTATE")
     func unknownDatabase() async throws {
         let pool = PostgresPool(PoolOptions(url: try Ground.url(with: ["dbname": "no_such_database"])))
         let error = try await Ground.error { _ = try await pool.run("SELECT 1") }
@@ -212,7 +212,7 @@ struct LossTests {
         await pool.close()
     }
 
-    @Test("of several hosts the one that can be reached is used")
+    @Test("the reachable one of several hosts is used")
     func severalHosts() async throws {
         let url = try Ground.url()
         let dead = try Ground.proxy()
@@ -227,7 +227,7 @@ struct LossTests {
         await pool.close()
     }
 
-    @Test("a server that has become read-only is left, so that the next attempt can find the one that writes")
+    @Test("a connection to a read-only server is given up, so that the next attempt can find a writable one")
     func readOnlyServer() async throws {
         try await withTable { pool, proxy in
             try await Ground.script("SET default_transaction_read_only = on", on: pool)

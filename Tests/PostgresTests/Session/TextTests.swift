@@ -3,9 +3,9 @@ import Testing
 @testable import Postgres
 
 /// Printed texts: URLs without passwords, errors without values.
-@Suite("What is printed")
+@Suite("Printed texts")
 struct TextTests {
-    @Test("a URL is read as libpq reads it, and shows no password in any way of printing it")
+    @Test("a URL is read as libpq reads it, and no printed form contains the password")
     func masking() throws {
         let url = try DatabaseURL("postgres://bell%20hop:s3cret%2F@db1,db2:6432/app?target_session_attrs=read-write")
         #expect(url["user"] == "bell hop")
@@ -19,7 +19,7 @@ struct TextTests {
         }
     }
 
-    @Test("keyword=value pairs are a URL too")
+    @Test("keyword=value pairs are accepted as a URL")
     func pairs() throws {
         let url = try DatabaseURL("host=/run/postgresql dbname='my db' sslmode=disable")
         #expect(url["dbname"] == "my db")
@@ -40,12 +40,12 @@ struct TextTests {
         #expect(!error.message.contains("s3cret"), "\(error.message)")
     }
 
-    @Test("a NUL would end the text for libpq, so it is refused")
+    @Test("a NUL is rejected, because it would end the text for libpq")
     func nulInURL() {
         #expect(throws: PostgresError.self) { _ = try DatabaseURL("host=h\0 password=s3cret") }
     }
 
-    @Test("what stands between quotation marks is withheld, from the first to the last")
+    @Test("text between quotation marks is withheld, from the first mark to the last")
     func withholding() {
         #expect(
             ServerReport.withholdingQuotes(#"invalid input syntax for type integer: "a"b""#)
@@ -55,7 +55,7 @@ struct TextTests {
         #expect(ServerReport.withholdingQuotes("integer out of range") == "integer out of range")
     }
 
-    @Test("a SQLSTATE has five digits or capitals, and its class is matched by a switch")
+    @Test("a SQLSTATE has five digits or capitals, and a switch matches its class")
     func states() {
         #expect(SQLState("23505") == .uniqueViolation)
         for text in ["", "2350", "235050", "2350a", "235 5", "ééééé"] { #expect(SQLState(text) == nil) }
@@ -79,13 +79,13 @@ struct TextTests {
         #expect(PostgresError(.server(state), "", sqlState: state).isTransient == expected)
     }
 
-    @Test("a server that cannot be reached may be there later, and one that knows no such password will not")
+    @Test("an unreachable server is transient, and an unknown password is not")
     func connecting() {
         #expect(PostgresError(.cannotConnect, "").isTransient)
         #expect(!PostgresError(.cannotConnect, "", sqlState: .passwordRefused).isTransient)
     }
 
-    @Test("statements are told apart by their text and summed up in one line")
+    @Test("statements are distinguished by their text and summarised in one line")
     func statements() {
         #expect(Statement("SELECT 1") == "SELECT 1")
         #expect(Statement("SELECT 1") != "SELECT 2")
@@ -96,7 +96,7 @@ struct TextTests {
         #expect(!Statement("SELECT 'commit'").commits)
     }
 
-    @Test("a fault in a script is told by its line, and the script itself is not told")
+    @Test("an error in a script gives its line, but not the script")
     func scriptLines() {
         let attempt = Attempt.script("SELECT 1;\nSELECT 2;\nCREATE ROLE x PASSWORD 's3cret'")
         #expect(attempt.located(at: 11) == "Running a script (line 2)")
@@ -105,7 +105,7 @@ struct TextTests {
         #expect(attempt.located(at: nil) == "Running a script")
     }
 
-    @Test("what the server's clock cannot hold is no instant")
+    @Test("a time that the server's clock cannot represent is rejected")
     func clock() {
         #expect(ServerClock.microseconds(since1970: 946_684_800_000_000) == 0)
         #expect(ServerClock.since1970(0) == 946_684_800_000_000)

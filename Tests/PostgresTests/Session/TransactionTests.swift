@@ -18,7 +18,7 @@ struct TransactionTests {
         try await pool.run("SELECT count(*) FROM t").integer(0, 0)
     }
 
-    @Test("what a transaction did is there after it, and its value is handed back")
+    @Test("a transaction's changes remain after it, and its value is returned")
     func commits() async throws {
         try await withTable { pool in
             let id = try await pool.transaction { (connection) throws(PostgresError) in
@@ -30,7 +30,7 @@ struct TransactionTests {
         }
     }
 
-    @Test("whatever is thrown rolls everything back, and the connection goes on")
+    @Test("any thrown error rolls everything back, and the connection remains usable")
     func rollsBack() async throws {
         try await withTable { pool in
             let own = try await Ground.error { _ = try DatabaseURL("") }
@@ -53,7 +53,7 @@ struct TransactionTests {
         }
     }
 
-    @Test("an ignored error cannot pass for a commit")
+    @Test("an ignored error prevents the commit")
     func ignoredError() async throws {
         try await withTable { pool in
             let error = try await Ground.error {
@@ -67,7 +67,7 @@ struct TransactionTests {
         }
     }
 
-    @Test("a constraint that COMMIT checks fails the transaction for certain")
+    @Test("a constraint that COMMIT checks fails the transaction with a known outcome")
     func deferredConstraint() async throws {
         try await withTable { pool in
             let error = try await Ground.error {
@@ -80,7 +80,7 @@ struct TransactionTests {
         }
     }
 
-    @Test("a transaction inside another, or one ended by its own body, is refused")
+    @Test("a transaction inside another, or one ended by its body, is rejected")
     func misuse() async throws {
         try await withTable { pool in
             let nested = try await Ground.error {
@@ -98,7 +98,7 @@ struct TransactionTests {
         }
     }
 
-    @Test("a transaction that a body leaves open is rolled back before the next caller comes")
+    @Test("a transaction that a body leaves open is rolled back before the next caller")
     func leftOpen() async throws {
         try await Ground.withPool(size: 0...1) { pool in
             try await Ground.script("CREATE TABLE t (id int)", on: pool)
@@ -109,7 +109,7 @@ struct TransactionTests {
         }
     }
 
-    @Test("a script is one transaction, and its fault is told by line without its text")
+    @Test("a script is one transaction, and its error gives the line without the text")
     func scripts() async throws {
         try await withTable { pool in
             let error = try await Ground.error {
@@ -128,7 +128,7 @@ struct TransactionTests {
         }
     }
 
-    @Test("a script with COPY, which has no place there, costs the connection and nothing else")
+    @Test("a script with COPY, which is not supported, costs only the connection")
     func copyInScript() async throws {
         try await withTable { pool in
             _ = try await Ground.error { try await Ground.script("COPY t FROM STDIN", on: pool) }
@@ -136,7 +136,7 @@ struct TransactionTests {
         }
     }
 
-    @Test("a pipeline answers in order, one round trip for all of it")
+    @Test("a pipeline answers in order, in one round trip")
     func pipelines() async throws {
         try await withTable { pool in
             let results = try await pool.withConnection { (connection) throws(PostgresError) in
@@ -185,7 +185,7 @@ struct TransactionTests {
         }
     }
 
-    @Test("a pipeline that cannot be prepared or encoded sends nothing; an empty one is empty")
+    @Test("a pipeline that cannot be prepared or encoded sends nothing, and an empty one returns nothing")
     func pipelineRefusals() async throws {
         try await withTable { pool in
             let insert: Statement = "INSERT INTO t VALUES ($1, $2)"
@@ -211,7 +211,7 @@ struct TransactionTests {
         }
     }
 
-    @Test("a pipeline larger than every buffer on the way does not get stuck")
+    @Test("a pipeline larger than every buffer on its path does not block")
     func largePipeline() async throws {
         try await withTable { pool in
             let text = String(repeating: "x", count: 100_000)
@@ -223,7 +223,7 @@ struct TransactionTests {
         }
     }
 
-    @Test("inside a transaction a failed pipeline fails the transaction")
+    @Test("a failed pipeline inside a transaction fails the transaction")
     func pipelineInTransaction() async throws {
         try await withTable { pool in
             let error = try await Ground.error {

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Columns filled element by element", .inTurn, .enabled(if: Ground.isThere, Ground.absence))
 struct ArrayParameterTests {
-    @Test("every kind of column comes back element by element, NULLs included")
+    @Test("every kind of column is read back element by element, including NULLs")
     func roundTrip() async throws {
         try await Ground.withPool { pool in
             let rows = try await pool.run(
@@ -67,7 +67,7 @@ struct ArrayParameterTests {
         }
     }
 
-    @Test("what cannot be sent is refused before anything is, and named without its value")
+    @Test("an invalid value is rejected before anything is sent, and the error does not contain it")
     func refusals() async throws {
         var nul = ArrayParameter(.text)
         nul.append("secret\u{0}")
@@ -94,7 +94,7 @@ struct ArrayParameterTests {
         }
     }
 
-    @Test("a field's bytes can be read where they lie")
+    @Test("a field's bytes can be read in place")
     func bytesInPlace() async throws {
         try await Ground.withPool { pool in
             let rows = try await pool.run("SELECT 'été'::text, '[1]'::jsonb, NULL::text, 'x'::bytea, 7")

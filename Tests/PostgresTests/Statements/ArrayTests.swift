@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Batches as array parameters", .inTurn, .enabled(if: Ground.isThere, Ground.absence))
 struct ArrayTests {
-    @Test("every kind of array comes back element by element, NULLs included")
+    @Test("every kind of array is read back element by element, including NULLs")
     func roundTrip() async throws {
         try await Ground.withPool { pool in
             let rows = try await pool.run(
@@ -50,7 +50,7 @@ struct ArrayTests {
         }
     }
 
-    @Test("a batch of a thousand rows is inserted by one statement and read back in order")
+    @Test("one statement inserts a thousand rows, which are read back in order")
     func batch() async throws {
         try await Ground.withPool { pool in
             try await Ground.script("CREATE TABLE items (id text PRIMARY KEY, n bigint, doc jsonb)", on: pool)
@@ -71,7 +71,7 @@ struct ArrayTests {
         }
     }
 
-    @Test("an element that does not fit its type names the parameter and not the value")
+    @Test("the error for an unsuitable element names the parameter and not the value")
     func elementOutOfRange() async throws {
         try await Ground.withPool { pool in
             let error = try await Ground.error {

@@ -2,9 +2,9 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite("Values on their way to the server and back", .inTurn, .enabled(if: Ground.isThere, Ground.absence))
+@Suite("Values sent to the server and read back", .inTurn, .enabled(if: Ground.isThere, Ground.absence))
 struct ValueTests {
-    @Test("each kind of value comes back as it went")
+    @Test("each kind of value is read back unchanged")
     func scalars() async throws {
         try await Ground.withPool { pool in
             let rows = try await pool.run(
@@ -32,7 +32,7 @@ struct ValueTests {
         }
     }
 
-    @Test("an instant is the moment the server means by it, before and after 1970")
+    @Test("an instant is the same time at the server, before and after 1970")
     func instants() async throws {
         try await Ground.withPool { pool in
             let rows = try await pool.run(
@@ -48,7 +48,7 @@ struct ValueTests {
         }
     }
 
-    @Test("a NULL is nil for those who expect it and an error for the others")
+    @Test("a NULL is nil for optional accessors and an error for the others")
     func nulls() async throws {
         try await Ground.withPool { pool in
             let rows = try await pool.run(
@@ -67,7 +67,7 @@ struct ValueTests {
         }
     }
 
-    @Test("integers fit the width that the server infers, or are refused before they are sent")
+    @Test("integers fit the width that the server infers, or are rejected before they are sent")
     func widths() async throws {
         try await Ground.withPool { pool in
             let rows = try await pool.run(
@@ -88,7 +88,7 @@ struct ValueTests {
         }
     }
 
-    @Test("text reaches types that have no encoding of their own: enums, uuid, numeric")
+    @Test("text is accepted for types without a separate encoding: enums, uuid, numeric")
     func spelledTypes() async throws {
         try await Ground.withPool { pool in
             try await Ground.script("CREATE TYPE mood AS ENUM ('calm', 'urgent')", on: pool)
@@ -103,7 +103,7 @@ struct ValueTests {
         }
     }
 
-    @Test("empty and very large values go through whole")
+    @Test("empty and large values are read back complete")
     func extremes() async throws {
         try await Ground.withPool { pool in
             let large = String(repeating: "é", count: 3_000_000)
@@ -122,7 +122,7 @@ struct ValueTests {
         }
     }
 
-    @Test("a NUL in text or JSON is refused before anything is sent, also inside an array")
+    @Test("a NUL in text or JSON is rejected before anything is sent, also inside an array")
     func nulRefused() async throws {
         try await Ground.withPool(size: 0...1) { pool in
             let cases: [(Statement, Parameter)] = [
@@ -146,7 +146,7 @@ struct ValueTests {
         }
     }
 
-    @Test("a value of the wrong kind and a wrong number of values are refused without being sent")
+    @Test("a value of the wrong kind and a wrong number of values are rejected without being sent")
     func mismatches() async throws {
         try await Ground.withPool { pool in
             let cases: [(Statement, [Parameter])] = [
@@ -168,7 +168,7 @@ struct ValueTests {
         }
     }
 
-    @Test("reading a row or a column that is not there, or as another type, is an error and no crash")
+    @Test("reading a missing row or column, or another type, is an error and not a crash")
     func wrongReading() async throws {
         try await Ground.withPool { pool in
             let rows = try await pool.run("SELECT 1::bigint AS n, 'x'::text AS t, interval '1 s' AS i")
