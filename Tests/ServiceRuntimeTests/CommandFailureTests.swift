@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Command failures")
 struct CommandFailureTests {
-    @Test("a failure is one line: what was attempted, what came back, what to do")
+    @Test("a failure is one line with the attempt, the result and the remedy")
     func line() {
         let failure = CommandFailure(
             .unavailable,
@@ -17,7 +17,7 @@ struct CommandFailureTests {
         )
     }
 
-    @Test("the exit codes are those that scripts rely on")
+    @Test("the exit codes are the documented ones")
     func codes() {
         #expect(ExitCode.allCases.map(\.rawValue) == [0, 1, 64, 65, 69, 70, 75, 78])
     }

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Percent escapes")
 struct PercentEncodingTests {
-    @Test("are read in either case, and a plus is a blank only in forms")
+    @Test("are read in either case, and a plus is a space only in forms")
     func decoding() {
         #expect(PercentEncoding.decode("a%20b%c3%A5+".utf8) == "a bå+")
         #expect(PercentEncoding.decode("a+b%2B".utf8, plusIsSpace: true) == "a b+")
@@ -18,7 +18,7 @@ struct PercentEncodingTests {
         #expect(PercentEncoding.decode(text.utf8) == nil)
     }
 
-    @Test("come back as what they were written for")
+    @Test("decode to the text from which they were encoded")
     func encoding() {
         #expect(PercentEncoding.encode("a/b å-._~9%") == "a%2Fb%20%C3%A5-._~9%25")
         let every = String(decoding: (1...127).map { UInt8($0) }, as: UTF8.self)

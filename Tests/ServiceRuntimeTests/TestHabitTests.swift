@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Checks that one place defines the waiting times of tests, because a limit in a test fails on the first slow day.
-@Suite("Habits of the tests")
+@Suite("Rules of the tests")
 struct TestHabitTests {
     private static func lines() throws -> [(place: String, text: Substring)] {
         let folder = Checkout.file("Tests")
@@ -16,7 +16,7 @@ struct TestHabitTests {
         }
     }
 
-    @Test("no test defines how long it may take, or how long it waits for a condition")
+    @Test("no test defines its time limit or its waiting time")
     func limits() throws {
         let lines = try Self.lines()
         // The words are assembled, so that this file does not contain them.

@@ -7,7 +7,7 @@ struct APISettingsTests {
         BellhopConfiguration.read(environment: environment)
     }
 
-    @Test("without a word any issuer, no origin, and the usual audience and rates hold")
+    @Test("unset settings allow any issuer and no origin, with the default audience and rates")
     func defaults() throws {
         let configuration = try read([:]).get()
         #expect(configuration.jwtAudience == "bellhop")
@@ -47,7 +47,7 @@ struct APISettingsTests {
         #expect(found.faults.map(\.key) == [name])
     }
 
-    @Test("origins are taken exactly, blanks between them aside")
+    @Test("origins are read exactly, except for spaces between them")
     func origins() throws {
         let text = "https://app.example.com, http://localhost:3000"
         let origins = try read(["BELLHOP_API_ORIGINS": text]).get().apiOrigins.map(\.text)

@@ -37,7 +37,7 @@ struct AddressRangeTests {
         #expect(AddressRange(text) == nil)
     }
 
-    @Test("limits of connections are read as they are written")
+    @Test("limits of connections read back from their text")
     func connections() {
         #expect(ConnectionLimits("total=20000,address=off") == ConnectionLimits(total: 20_000, address: nil))
         #expect(ConnectionLimits("address=9")?.total == ConnectionLimits.usual.total)

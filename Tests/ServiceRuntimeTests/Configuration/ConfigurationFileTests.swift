@@ -2,7 +2,7 @@ import Foundation
 import ServiceRuntime
 import Testing
 
-@Suite("The file of settings")
+@Suite("The settings file")
 struct ConfigurationFileTests {
     @Test(
         "a faulty file is one fault that says where",
@@ -25,7 +25,7 @@ struct ConfigurationFileTests {
         }
     }
 
-    @Test("a file that is not there, not text or a folder is one fault")
+    @Test("a missing file, a binary file or a folder is one fault")
     func unreadable() throws {
         for path in ["/nowhere/bellhop.json5", "/etc", "/bin/sh"] {
             guard case .failure(let faults) = BellhopConfiguration.read(environment: ["BELLHOP_CONFIG": path]) else {
@@ -37,7 +37,7 @@ struct ConfigurationFileTests {
         }
     }
 
-    @Test("every value of another form is a fault, in the order of their lines")
+    @Test("every value of another form is a fault, in the order of the lines")
     func forms() throws {
         try withTemporaryFile("{\n  log: {},\n  lease: '60s',\n  batch: null,\n}") { path in
             guard case .failure(let faults) = BellhopConfiguration.read(environment: [:], file: path) else {
@@ -49,7 +49,7 @@ struct ConfigurationFileTests {
         }
     }
 
-    @Test("a text cut off anywhere is a fault, and a nest as deep as it likes is survived")
+    @Test("a text cut at any place is a fault, and deep nesting does not crash")
     func hostile() throws {
         let text = "{namespace: 'x\\n', /* c */ log: ['a', 'b'], // d\n batch: \"f\"}"
         let texts = (0..<text.count).map { String(text.prefix($0)) } + [String(repeating: "[", count: 100_000), "'\\"]

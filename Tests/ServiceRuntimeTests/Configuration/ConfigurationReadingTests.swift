@@ -15,7 +15,7 @@ struct ConfigurationReadingTests {
         return faults.faults
     }
 
-    @Test("nothing set gives the documented defaults")
+    @Test("an empty environment gives the documented defaults")
     func defaults() throws {
         let configuration = try BellhopConfiguration.read(environment: ["PATH": "/bin"]).get()
         #expect(configuration.amqpURL == nil)
@@ -33,7 +33,7 @@ struct ConfigurationReadingTests {
         #expect(configuration.effective.map(\.setting) == Setting.all)
     }
 
-    @Test("a flag beats the environment, the environment the file, the file the default")
+    @Test("a flag overrides the environment, the environment the file, and the file the default")
     func precedence() throws {
         try withTemporaryFile("{batch: 10, retryLimit: 3, namespace: 'filed',}") { path in
             let configuration = try BellhopConfiguration.read(
@@ -51,7 +51,7 @@ struct ConfigurationReadingTests {
         }
     }
 
-    @Test("the file may write numbers, flags, texts and lists")
+    @Test("the file accepts numbers, flags, texts and lists")
     func fileForms() throws {
         let text = """
             // A comment.
@@ -67,7 +67,7 @@ struct ConfigurationReadingTests {
         }
     }
 
-    @Test("all faults come at once, each with its key, its source and what was expected")
+    @Test("all faults are reported together, each with its key, its source and the expected form")
     func allAtOnce() {
         let faults = faults(
             flags: ["retry-limit": "many"],
@@ -92,7 +92,7 @@ struct ConfigurationReadingTests {
         #expect(faults.contains { $0.description.contains("a whole number from 1 to 100") && $0.source == .flag })
     }
 
-    @Test("only what a command needs is required")
+    @Test("only the settings that a command requires must be set")
     func required() {
         #expect(faults().isEmpty)
         let missing = faults(required: [.amqpURL, .databaseURL])
@@ -149,7 +149,7 @@ struct ConfigurationReadingTests {
         #expect(ListenAddress(text)?.description == expected)
     }
 
-    @Test("the ports of a pool stand above the base, port 0 stays any")
+    @Test("a pool's ports are above the base, and port 0 stays 0")
     func shifted() {
         let base = ListenAddress(host: "h", port: 65_500)
         #expect(base.shifted(by: 35)?.port == 65_535)

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Retention of dead letters")
 struct DeadLetterRetentionTests {
-    @Test("a span keeps what no export has written out; only the explicit word lets that go, too")
+    @Test("a span keeps unexported dead letters, and only the explicit option deletes them")
     func read() throws {
         let plain = try #require(DeadLetterRetention("90d"))
         #expect(plain.span == .seconds(90 * 86_400))
@@ -20,7 +20,7 @@ struct DeadLetterRetentionTests {
         #expect(DeadLetterRetention(text) == nil)
     }
 
-    @Test("a wrong value is a fault of the configuration")
+    @Test("an invalid value is a fault of the configuration")
     func fault() {
         let result = BellhopConfiguration.read(environment: ["BELLHOP_DEAD_LETTER_RETENTION": "soon"])
         guard case .failure(let faults) = result else {

@@ -8,7 +8,7 @@ struct RetentionTests {
         return faults.faults.map(\.description)
     }
 
-    @Test("what is said of some kinds holds for them, the usual for the others")
+    @Test("configured periods apply to their kinds, and the default ones to the others")
     func partial() throws {
         let retention = try #require(Retention("events=never, tokens=40d"))
         #expect(retention[.events] == nil)
@@ -31,7 +31,7 @@ struct RetentionTests {
         #expect(faults.count == 1)
     }
 
-    @Test("every kind that is forgotten while a dead letter may still be replayed is refused, all at once")
+    @Test("every period that ends before the last possible replay is rejected, all of them together")
     func horizon() {
         let short = "notifications=31d,events=29d,tombstones=29d,tokens=29d"
         let faults = faults(["BELLHOP_RETENTION": short, "BELLHOP_BATCH": "0"])
@@ -48,7 +48,7 @@ struct RetentionTests {
         #expect(says)
     }
 
-    @Test("what suffices is taken: the horizon, the retries and a day beside it")
+    @Test("a period that covers the horizon, the retries and one more day is accepted")
     func enough() {
         let least = "notifications=32d,events=32d,tombstones=32d,tokens=33d"
         #expect(faults(["BELLHOP_RETENTION": least]).isEmpty)
@@ -60,7 +60,7 @@ struct RetentionTests {
         #expect(says)
     }
 
-    @Test("the defaults follow a longer horizon; what somebody has said is refused beside it, unless it is for ever")
+    @Test("default periods follow a longer horizon, and configured ones are rejected if they are too short")
     func longHorizon() throws {
         let patient = try BellhopConfiguration.read(environment: ["BELLHOP_REPLAY_HORIZON": "400d"]).get()
         #expect(patient.retention.text == "notifications=402d,events=402d,tombstones=402d,tokens=402d")
@@ -70,7 +70,7 @@ struct RetentionTests {
         #expect(faults(["BELLHOP_REPLAY_HORIZON": "400d", "BELLHOP_RETENTION": never]).isEmpty)
     }
 
-    @Test("silent devices are ended at an hour of the night, or never")
+    @Test("silent devices are revoked at a set hour of the night, or never")
     func stale() throws {
         let usual = try BellhopConfiguration.read(environment: [:]).get()
         #expect(usual.staleDevices == StaleDevices("90d,hour=3"))

@@ -6,7 +6,7 @@ import Testing
 struct SecretTests {
     private static let canary = "hunter2-canary"
 
-    @Test("a secret shows nothing of itself, however it is printed")
+    @Test("no printed form of a secret contains it")
     func redaction() {
         struct Holder {
             let secret = Secret(SecretTests.canary)
@@ -42,7 +42,7 @@ struct SecretTests {
         #expect(URLMask.mask(url) == expected)
     }
 
-    @Test("a secret may come from a file, whose one trailing newline does not count")
+    @Test("a secret may come from a file, whose single trailing newline is ignored")
     func fromFile() throws {
         for ending in ["", "\n", "\r\n"] {
             try withTemporaryFile("amqp://u:\(Self.canary)@h" + ending) { path in
@@ -57,7 +57,7 @@ struct SecretTests {
         }
     }
 
-    @Test("a secret's file that cannot be read is one fault, and so is a secret given twice")
+    @Test("an unreadable secret file is one fault, and so is a secret that is set twice")
     func faultyFiles() throws {
         try withTemporaryFile("amqp://h") { path in
             let cases: [([String: String], String)] = [
@@ -77,7 +77,7 @@ struct SecretTests {
         }
     }
 
-    @Test("no fault shows a secret")
+    @Test("no fault contains a secret")
     func faultsAreDiscreet() throws {
         let environment = [
             "BELLHOP_AMQP_URL": "ampq://u:\(Self.canary)@h", "BELLHOP_DATABASE_URL": Self.canary,
@@ -94,7 +94,7 @@ struct SecretTests {
         #expect(!dumped.contains(Self.canary))
     }
 
-    @Test("the whole configuration can be dumped without a secret, and its listing is one line a setting")
+    @Test("a dump of the whole configuration contains no secret, and its listing has one line per setting")
     func listing() throws {
         let configuration = try BellhopConfiguration.read(
             environment: [

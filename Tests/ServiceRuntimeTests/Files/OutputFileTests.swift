@@ -3,7 +3,7 @@ import Testing
 
 @testable import ServiceRuntime
 
-@Suite("A file written in one go")
+@Suite("A file written in one operation")
 struct OutputFileTests {
     /// Passes the path of a file in a temporary folder, which is removed after `body`.
     private func withFile(_ body: (String) throws -> Void) throws {
@@ -33,7 +33,7 @@ struct OutputFileTests {
         }
     }
 
-    @Test("a file that is there is replaced where that is asked for, and takes the new mode")
+    @Test("an existing file is replaced on request, and takes the new permissions")
     func replaced() throws {
         try withFile { path in
             try OutputFile.write(Array("a longer text".utf8), to: path, mode: 0o644, predecessor: .replaced)
@@ -44,7 +44,7 @@ struct OutputFileTests {
         }
     }
 
-    @Test("a file that is there is kept where that is asked for, and so is a link, wherever it leads")
+    @Test("an existing file is kept on request, and so is a link with any target")
     func kept() throws {
         try withFile { path in
             try Data("mine".utf8).write(to: URL(fileURLWithPath: path))
@@ -60,7 +60,7 @@ struct OutputFileTests {
         }
     }
 
-    @Test("what somebody has put under a name beside it is neither written through nor in the way")
+    @Test("a planted link under a guessed name is not written through and does not interfere")
     func planted() throws {
         try withFile { path in
             let target = path + ".target"
@@ -73,7 +73,7 @@ struct OutputFileTests {
         }
     }
 
-    @Test("a new file is its owner's alone from the first, and takes nobody's name")
+    @Test("a new file is private to its owner from the start, and replaces no other file")
     func newFile() throws {
         try withFile { path in
             let target = path + ".target"
@@ -95,7 +95,7 @@ struct OutputFileTests {
         }
     }
 
-    @Test("what cannot be written leaves nothing and says why")
+    @Test("a failed write leaves no file and gives the reason")
     func unwritable() throws {
         try withFile { path in
             for predecessor in [OutputFile.Predecessor.replaced, .kept] {

@@ -21,7 +21,7 @@ struct LogFormTests {
         return try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
     }
 
-    @Test("the form for people: time, level, label, process, message, fields in their order")
+    @Test("the text form has time, level, label, process, message and fields in their order")
     func textGolden() {
         let line = LogForm.text.line(
             for: record("drained", ["lane": "urgent", "held": 0, "took": .span(.milliseconds(1_234)), "clean": true])
@@ -31,7 +31,7 @@ struct LogFormTests {
         )
     }
 
-    @Test("the JSON form: one object a line with typed values")
+    @Test("the JSON form is one object per line with typed values")
     func jsonGolden() {
         let line = LogForm.json.line(
             for: record("drained", ["lane": "urgent", "held": 0, "ratio": 0.5, "clean": true])
@@ -71,7 +71,7 @@ struct LogFormTests {
         #expect(parsed["message"] as? String == evil)
     }
 
-    @Test("a field cannot take the name of a line's own member")
+    @Test("a field cannot take the name of a line's fixed member")
     func takenNames() throws {
         let parsed = try object(LogForm.json.line(for: record("real", ["message": "forged", "level": "debug"])))
         #expect(parsed["message"] as? String == "real")
@@ -79,7 +79,7 @@ struct LogFormTests {
         #expect(parsed["level"] as? String == "notice")
     }
 
-    @Test("numbers that JSON cannot say become texts")
+    @Test("numbers that JSON cannot represent become texts")
     func numbers() throws {
         let parsed = try object(LogForm.json.line(for: record("m", ["a": .number(.infinity), "b": .number(.nan)])))
         #expect(parsed["a"] as? String == "inf")

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Logger")
 struct LoggerTests {
-    @Test("what lies below the level is neither written nor evaluated")
+    @Test("a message below the level is neither written nor evaluated")
     func laziness() {
         let log = CapturedLog()
         let evaluated = Mutex(0)
@@ -24,7 +24,7 @@ struct LoggerTests {
         #expect(log.records.map(\.level) == [.warning, .error])
     }
 
-    @Test("fixed fields come first and the later value of a name wins")
+    @Test("fixed fields come first, and the later value of a name is used")
     func fields() {
         let log = CapturedLog()
         let time = ManualTime(Instant(seconds: 7))

@@ -59,7 +59,7 @@ struct StandardErrorSinkTests {
         #expect(bodies.allSatisfy(letters.contains))
     }
 
-    @Test("a reader that stops reading loses lines, is told how many, and holds nobody up for good")
+    @Test("a stopped reader loses lines, receives their number later, and never blocks a writer permanently")
     func stalledReader() throws {
         let (reading, writing) = try makePipe()
         let sink = StandardErrorSink(form: .text, descriptor: writing)
@@ -77,7 +77,7 @@ struct StandardErrorSinkTests {
         close(writing)
     }
 
-    @Test("a reader that went away ends neither the process nor the next line")
+    @Test("a closed pipe ends neither the process nor the next line")
     func brokenPipe() throws {
         let (reading, writing) = try makePipe()
         let sink = StandardErrorSink(form: .json, descriptor: writing)
@@ -87,7 +87,7 @@ struct StandardErrorSinkTests {
         close(writing)
     }
 
-    @Test("a full disk loses lines and nothing else")
+    @Test("a full disk only loses lines")
     func fullDisk() throws {
         let full = open("/dev/full", O_WRONLY)
         try #require(full >= 0)
@@ -97,7 +97,7 @@ struct StandardErrorSinkTests {
         close(full)
     }
 
-    @Test("a socket whose peer does not read holds nobody up")
+    @Test("a socket whose peer does not read blocks no writer")
     func socket() throws {
         var ends: [Int32] = [0, 0]
         try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
@@ -109,7 +109,7 @@ struct StandardErrorSinkTests {
         close(ends[1])
     }
 
-    @Test("what a file held before stays, and lines are appended by their order")
+    @Test("a file's earlier content is kept, and lines are appended in order")
     func file() throws {
         try withTemporaryFile("before\n") { path in
             let descriptor = open(path, O_WRONLY | O_APPEND)

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Metrics")
 struct MetricsTests {
-    @Test("beyond the cap new label values count as other, and the overflow is counted")
+    @Test("new label values beyond the cap count as other, and the overflow is counted")
     func overflow() {
         let registry = MetricsRegistry()
         let counter = registry.counter("bellhop_types_total", help: "Types.", labels: ["app", "type"], cap: 3)
@@ -19,7 +19,7 @@ struct MetricsTests {
         #expect(text.contains("bellhop_metric_label_overflows_total{metric=\"bellhop_types_total\"} 7\n"))
     }
 
-    @Test("increments of many tasks are all counted")
+    @Test("concurrent increments are all counted")
     func concurrency() async {
         let registry = MetricsRegistry()
         let counter = registry.counter("bellhop_many_total", help: "Many.", labels: ["lane"])
@@ -42,7 +42,7 @@ struct MetricsTests {
         #expect(histogram.count == 8_000)
     }
 
-    @Test("the same metric registered again is the same metric")
+    @Test("registering the same metric again returns the same metric")
     func registeredAgain() {
         let registry = MetricsRegistry()
         registry.counter("bellhop_twice_total", help: "Twice.").increment()
@@ -50,7 +50,7 @@ struct MetricsTests {
         #expect(registry.counter("bellhop_twice_total", help: "Twice.").value == 2)
     }
 
-    @Test("a counter never falls, and a histogram ignores what is no number")
+    @Test("a counter never falls, and a histogram ignores a value that is not a number")
     func nonsense() {
         let registry = MetricsRegistry()
         let counter = registry.counter("bellhop_up_total", help: "Up.")

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Metrics as Prometheus text")
 struct MetricsTextTests {
-    @Test("a registry reads out as format 0.0.4, ordered and escaped")
+    @Test("a registry is rendered in format 0.0.4, ordered and escaped")
     func golden() {
         let registry = MetricsRegistry()
         let events = registry.counter("bellhop_events_total", help: "Events taken in.", labels: ["app", "lane"])
@@ -50,7 +50,7 @@ struct MetricsTextTests {
         #expect(registry.text() == expected)
     }
 
-    @Test("the process shows its memory, its CPU time, its descriptors and its start")
+    @Test("the process metrics include memory, CPU time, descriptors and start time")
     func process() throws {
         let registry = MetricsRegistry()
         ProcessMetrics.register(in: registry)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ServiceRuntime
 
-@Suite("What is printed")
+@Suite("Printed output")
 struct PrintedOutputTests {
     /// An output with the text that it has written so far.
     private final class Paper: Sendable {
@@ -36,14 +36,14 @@ struct PrintedOutputTests {
         #expect(paper.text == expected + "\n")
     }
 
-    @Test("letters of every script stay, and so do families of emoji", arguments: ["blåbær", "שלום", "می‌خواهم", "👩‍👩‍👧"])
+    @Test("letters of every script and emoji families are kept", arguments: ["blåbær", "שלום", "می‌خواهم", "👩‍👩‍👧"])
     func letters(text: String) {
         let paper = Paper()
         paper.output.print(text)
         #expect(paper.text == text + "\n")
     }
 
-    @Test("a text keeps its layout; a line and a question cannot be ended by what is in them")
+    @Test("a text keeps its layout, and no content can end a line or a question")
     func layout() {
         let paper = Paper()
         paper.output.print("a\n\tb")
@@ -52,7 +52,7 @@ struct PrintedOutputTests {
         #expect(paper.text == "a\n\tb\n" + #"a\nb\tc"# + "\n" + #"sure\n? "#)
     }
 
-    @Test("a screen's lines are cut as they are shown, escapes and all")
+    @Test("lines of a screen are cut after escaping")
     func screen() {
         let written = Mutex("")
         let output = PrintedOutput(width: 8) { piece in
@@ -64,7 +64,7 @@ struct PrintedOutputTests {
         #expect(shown.contains(#"m"# + #"ab\u009b"# + "\u{1B}[0m"), "\(shown)")
     }
 
-    @Test("what is escaped between quotes of JSON is the same value")
+    @Test("an escaped text between JSON quotes is the same value")
     func json() throws {
         let value = "\u{9B}2J\u{202E}\u{E0041}\u{7F} and \u{2028}"
         let paper = Paper()
@@ -73,14 +73,14 @@ struct PrintedOutputTests {
         #expect(read == [value])
     }
 
-    @Test("a line in the place of another is the only order that a terminal gets")
+    @Test("a redrawn line is the only command that a terminal receives")
     func redraw() {
         let paper = Paper()
         paper.output.redraw("50 %\u{1B}[2J")
         #expect(paper.text == "\r50 %" + #"\u001b[2J"# + "\u{1B}[K")
     }
 
-    @Test("a reader that went away is no failure, and nothing more is written")
+    @Test("a closed reader is not reported as a failure, and nothing more is written")
     func unheard() {
         let paper = Paper()
         let output = paper.output
@@ -93,7 +93,7 @@ struct PrintedOutputTests {
         #expect(paper.text.isEmpty)
     }
 
-    @Test("a disk that takes no more is a failure with the system's words")
+    @Test("a full disk is a failure with the system's text")
     func full() {
         let paper = Paper()
         let output = paper.output

@@ -10,7 +10,7 @@ struct ChildProcessTests {
         return try ChildProcess(program, lifeline: lifeline)
     }
 
-    @Test("an exit code and the environment travel")
+    @Test("an exit code and the environment are passed")
     func exitCode() async throws {
         let child = try shell("exit $CODE", Lifeline())
         #expect(await child.ending() == .exited(7))
@@ -19,7 +19,7 @@ struct ChildProcessTests {
         #expect(await child.ending() == .exited(7))
     }
 
-    @Test("a child is asked to end, or ended")
+    @Test("a child ends on SIGTERM and on SIGKILL")
     func signals() async throws {
         let lifeline = try Lifeline()
         let asked = try shell("exec sleep 600", lifeline)
@@ -30,7 +30,7 @@ struct ChildProcessTests {
         #expect(await killed.ending() == .killed(signal: SIGKILL))
     }
 
-    @Test("a child leads a process group of its own")
+    @Test("a child leads a separate process group")
     func group() async throws {
         let child = try shell("exec sleep 600", Lifeline())
         #expect(getpgid(child.id) == child.id)
@@ -38,7 +38,7 @@ struct ChildProcessTests {
         _ = await child.ending()
     }
 
-    @Test("children read the end of stdin when the lifeline is gone, and not before")
+    @Test("children read the end of stdin when the lifeline is closed, and not before")
     func lifeline() async throws {
         let children = try startTwo()
         for child in children { #expect(await child.ending() == .exited(3)) }
@@ -54,7 +54,7 @@ struct ChildProcessTests {
         return children
     }
 
-    @Test("a program that is not there is an error, not a child")
+    @Test("a missing program is an error, not a child")
     func absent() throws {
         let program = ChildProgram(path: "/nonexistent/program", arguments: [], environment: [:])
         #expect {
@@ -64,7 +64,7 @@ struct ChildProcessTests {
         }
     }
 
-    @Test("the program's own file is one that exists")
+    @Test("the program's file exists")
     func own() {
         #expect(FileManager.default.isExecutableFile(atPath: ChildProgram.own()))
         #expect(ChildProgram.own() != "/proc/self/exe")

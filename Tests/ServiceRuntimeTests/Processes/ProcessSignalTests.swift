@@ -29,7 +29,7 @@ struct ProcessSignalTests {
         }
     }
 
-    @Test("every SIGHUP arrives, and the process lives on")
+    @Test("every SIGHUP arrives, and the process continues")
     func hangup() async {
         var arrivals = ProcessSignal.arrivals(of: [.hangup]).makeAsyncIterator()
         for _ in 0..<3 {
@@ -38,7 +38,7 @@ struct ProcessSignalTests {
         }
     }
 
-    @Test("writing to a pipe that nobody reads is an error, not the end")
+    @Test("writing to a pipe without a reader is an error and does not end the process")
     func brokenPipe() throws {
         ProcessSignal.ignoreBrokenPipes()
         var ends: [Int32] = [0, 0]

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("A queue")
 struct QueueTests {
-    @Test("does what an array does that loses its front, in whatever order", arguments: [1, 2, 3] as [UInt64])
+    @Test("behaves like an array that loses its front, in any order of calls", arguments: [1, 2, 3] as [UInt64])
     func model(seed: UInt64) {
         var generator = SeededChance(seed)
         var queue = Queue<Int>()
@@ -37,7 +37,7 @@ struct QueueTests {
         }
     }
 
-    @Test("lets go what has been taken, at the latest when it is half of all")
+    @Test("releases taken elements, at the latest when they are half of all")
     func memory() {
         final class Load {}
         weak var first: Load?
@@ -55,7 +55,7 @@ struct QueueTests {
 
 @Suite("Outcomes")
 struct OutcomesTests {
-    @Test("come together with the last one, in order; of two for the same piece the first counts")
+    @Test("arrive together with the last one, in order, and the first of two for one piece counts")
     func collected() async {
         let outcomes = await withCheckedContinuation { waiter in
             var outcomes = Outcomes<String>(count: 3)
@@ -70,7 +70,7 @@ struct OutcomesTests {
         #expect(outcomes == ["a", "b", "c"])
     }
 
-    @Test("that are complete before anybody waits are told at once")
+    @Test("that are complete before a caller waits are returned immediately")
     func early() async {
         let outcomes = await withCheckedContinuation { waiter in
             var outcomes = Outcomes<Int>(count: 1)

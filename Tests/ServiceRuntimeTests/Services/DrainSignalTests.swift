@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Drain signal", .inTurn, .timeLimit(.ofTest))
 struct DrainSignalTests {
-    @Test("everyone who waits is woken, and whoever comes later does not wait")
+    @Test("all waiting tasks are woken, and later ones do not wait")
     func fire() async {
         let drain = DrainSignal()
         #expect(!drain.isDraining)
@@ -16,7 +16,7 @@ struct DrainSignalTests {
         #expect(drain.isDraining)
     }
 
-    @Test("a cancelled task stops waiting although nothing fired")
+    @Test("a cancelled task stops waiting without a signal")
     func cancellation() async {
         let drain = DrainSignal()
         for _ in 0..<200 {

@@ -40,7 +40,7 @@ struct DutyLoopTests {
         }
     }
 
-    @Test("after a full load it goes on at once, and after a short pause where a turn asks for one")
+    @Test("a full batch continues immediately, or after a short pause if the turn requests one")
     func fullLoad() async {
         let (record, drain) = (Record(), DrainSignal())
         // An unrequested pause would outlast the test.
@@ -72,7 +72,7 @@ struct DutyLoopTests {
         #expect(asked.count == 4)
     }
 
-    @Test("after an empty turn it rests, and the drain ends the rest")
+    @Test("an empty turn is followed by a pause, which the drain ends")
     func rest() async {
         let (record, drain) = (Record(), DrainSignal())
         await withTaskGroup(of: Void.self) { group in
@@ -90,7 +90,7 @@ struct DutyLoopTests {
         #expect(record.count == 1)
     }
 
-    @Test("after its interval it looks again")
+    @Test("a turn begins again after the interval")
     func interval() async {
         let (record, drain) = (Record(), DrainSignal())
         await record.loop(every: .milliseconds(1)).run(until: drain) {
@@ -100,7 +100,7 @@ struct DutyLoopTests {
         #expect(record.count == 3)
     }
 
-    @Test("after a failure it says what failed and tries again, each time later, and anew after a success")
+    @Test("a failure is logged and retried with growing pauses, which start again after a success")
     func failure() async {
         let (record, drain) = (Record(), DrainSignal())
         await record.loop(every: .milliseconds(2)).run(until: drain) {
@@ -123,7 +123,7 @@ struct DutyLoopTests {
         #expect(record.pauses.count == 6)
     }
 
-    @Test("a duty that rests for long tries again soon after a failure")
+    @Test("a duty with a long interval tries again soon after a failure")
     func soon() async {
         let (record, drain) = (Record(), DrainSignal())
         await record.loop(every: .seconds(86_400)).run(until: drain) {
@@ -135,7 +135,7 @@ struct DutyLoopTests {
         #expect(record.pauses.allSatisfy { $0 <= .seconds(1) })
     }
 
-    @Test("where the drain has begun, or its task is cancelled, no turn begins")
+    @Test("no turn begins after the drain has begun or the task was cancelled")
     func over() async {
         let (record, drain) = (Record(), DrainSignal())
         let cancelled = Task {

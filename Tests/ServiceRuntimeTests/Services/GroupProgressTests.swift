@@ -2,7 +2,7 @@ import Testing
 
 @testable import ServiceRuntime
 
-@Suite("The course of a service group")
+@Suite("The steps of a service group")
 struct GroupProgressTests {
     private struct Failure: Error {}
 
@@ -28,7 +28,7 @@ struct GroupProgressTests {
         return events.map { words(progress.handle($0)) }
     }
 
-    @Test("a signal drains, and the last service to finish ends it")
+    @Test("a signal drains the group, and the last service to finish ends it")
     func signal() {
         #expect(
             course([.signal(.terminate), .finished(1, nil), .finished(0, nil)])
@@ -36,7 +36,7 @@ struct GroupProgressTests {
         )
     }
 
-    @Test("services that outlast the drain are cancelled by name, and what they then throw does not count")
+    @Test("services that outlast the drain are cancelled and named, and their later errors do not count")
     func timeout() {
         #expect(
             course([.signal(.interrupt), .finished(0, nil), .drainTimeUp, .finished(1, Failure())])
@@ -60,7 +60,7 @@ struct GroupProgressTests {
         )
     }
 
-    @Test("a failure during the drain is not swallowed")
+    @Test("a failure during the drain is reported")
     func failureWhileDraining() {
         #expect(
             course([.signal(.terminate), .finished(0, Failure()), .finished(1, nil)])
@@ -68,7 +68,7 @@ struct GroupProgressTests {
         )
     }
 
-    @Test("a service that returns unasked drains the others")
+    @Test("a service that returns early drains the others")
     func earlyReturn() {
         #expect(
             course([.finished(0, nil), .signal(.terminate), .finished(1, nil)])
@@ -76,7 +76,7 @@ struct GroupProgressTests {
         )
     }
 
-    @Test("the second signal ends the process at once, the first one after a failure does not")
+    @Test("the second signal ends the process immediately, and the first one after a failure does not")
     func secondSignal() {
         #expect(
             course([.finished(0, Failure()), .signal(.interrupt), .echoesOver, .signal(.terminate)])
@@ -84,7 +84,7 @@ struct GroupProgressTests {
         )
     }
 
-    @Test("signals that come with the first one are its echo, whatever their kind")
+    @Test("signals of any kind shortly after the first one are its echo")
     func echoes() {
         #expect(
             course([.signal(.interrupt), .signal(.terminate), .signal(.interrupt), .echoesOver, .signal(.interrupt)])
@@ -95,7 +95,7 @@ struct GroupProgressTests {
         )
     }
 
-    @Test("the end is told in a sentence")
+    @Test("an end is described in a sentence")
     func sentences() {
         #expect("\(GroupEnding.drained(.signal(.terminate)))" == "drained, because of SIGTERM")
         #expect("\(GroupEnding.timedOut(services: ["a", "b"]))".hasPrefix("a, b did not finish in time"))
@@ -104,7 +104,7 @@ struct GroupProgressTests {
         #expect("\(GroupEnding.failed(service: "x", unreachable))" == "x failed: a: b; c")
     }
 
-    @Test("timers that fire late, and services that finish twice, change nothing")
+    @Test("late timers and services that finish twice have no effect")
     func strays() {
         #expect(
             course([
@@ -115,7 +115,7 @@ struct GroupProgressTests {
         )
     }
 
-    @Test("every end has its exit code")
+    @Test("every end has an exit code")
     func exitCodes() {
         let unreachable = CommandFailure(.unavailable, attempted: "a", cameBack: "b", whatToDo: "c")
         #expect(GroupEnding.drained(.signal(.terminate)).exitCode == .done)

@@ -56,7 +56,7 @@ private struct Failure: Error {}
 
 @Suite("Service group", .inTurn, .timeLimit(.ofTest))
 struct ServiceGroupTests {
-    @Test("everyone runs until the signal, then finishes what they hold before the group ends")
+    @Test("all services run until the signal and finish their work before the group ends")
     func drain() async throws {
         let hand = Hand()
         let services = ["a", "b"].map { name in
@@ -99,7 +99,7 @@ struct ServiceGroupTests {
         #expect(names == ["stuck"])
     }
 
-    @Test("a service that ignores its cancellation cannot hold the group")
+    @Test("a service that ignores its cancellation cannot block the group")
     func ignoredCancellation() async {
         let hand = Hand()
         let release = DrainSignal()
@@ -131,7 +131,7 @@ struct ServiceGroupTests {
         #expect(hand.log.records.contains { $0.level == .error && $0.fields["service"] == "broken" })
     }
 
-    @Test("a service that returns unasked drains the others")
+    @Test("a service that returns early drains the others")
     func earlyReturn() async {
         let hand = Hand()
         let holder = FakeService(name: "holder") { await $0.wait() }
@@ -142,7 +142,7 @@ struct ServiceGroupTests {
         }
     }
 
-    @Test("a second signal ends the process at once, an echo of the first does not")
+    @Test("a second signal ends the process immediately, and an echo of the first does not")
     func secondSignal() async throws {
         let hand = Hand()
         let release = DrainSignal()
@@ -181,7 +181,7 @@ struct ServiceGroupTests {
         #expect(hand.notes.withLock { $0 } == ["started", "drained"])
     }
 
-    @Test("a group of nobody ends at once")
+    @Test("a group without services ends immediately")
     func nobody() async {
         guard case .drained = await Hand().group([]).run() else {
             Issue.record("ended otherwise")

@@ -2,9 +2,9 @@ import Foundation
 import ServiceRuntime
 import Testing
 
-@Suite("Threads that wait for one another", .timeLimit(.ofTest))
+@Suite("Threads that wait for each other", .timeLimit(.ofTest))
 struct WakerTests {
-    @Test("a sleep ends with a wake, which counts once, however often it was made")
+    @Test("a wake ends a sleep, and several wakes count once")
     func wakes() async {
         let waker = Waker()
         let ending = Completion()
@@ -21,7 +21,7 @@ struct WakerTests {
         #expect(!Self.isReadable(waker))
     }
 
-    @Test("a sleep ends when the socket is ready, and says whether there is something to read")
+    @Test("a ready socket ends a sleep, which returns whether it is readable")
     func sockets() {
         var ends: [Int32] = [-1, -1]
         guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0 else { return }
@@ -34,7 +34,7 @@ struct WakerTests {
         #expect(waker.sleep(for: .seconds(600), .readingAndWriting(ends[0])))
     }
 
-    @Test("an end that was there before is not waited for, and one that does not come for as long as is allowed")
+    @Test("a past completion is not waited for, and a missing one is waited for until the limit")
     func completion() async {
         let ending = Completion()
         await ending.wait(within: .milliseconds(1))

@@ -16,7 +16,7 @@ struct BackoffTests {
         }
     }
 
-    @Test("half a success makes the next pause short, and never shorter than the base")
+    @Test("a partial success makes the next pause short, but never shorter than the base")
     func ease() {
         var backoff = Backoff(base: .milliseconds(100), cap: .seconds(5))
         for _ in 0..<9 { _ = backoff.next(chance: 0) }
@@ -28,7 +28,7 @@ struct BackoffTests {
         #expect(least == .milliseconds(100))
     }
 
-    @Test("the pauses of a crowd differ")
+    @Test("the pauses of many clients differ")
     func jitter() {
         var generator = SeededChance(5)
         let pauses = (0..<100).map { _ in
@@ -47,7 +47,7 @@ struct BackoffTests {
         #expect(backoff.next(using: &generator) <= .milliseconds(10))
     }
 
-    @Test("extreme bounds neither trap nor give a pause of nothing")
+    @Test("extreme bounds neither trap nor give a zero pause")
     func extremes() {
         var generator = SeededChance(8)
         var endless = Backoff(base: .seconds(Int64.max), cap: .seconds(Int64.max))

@@ -2,7 +2,7 @@ import ServiceRuntime
 import TestSupport
 import Testing
 
-@Suite("Spans as text")
+@Suite("Durations as text")
 struct DurationTextTests {
     @Test(
         "a number with a unit, or bare seconds, is read",
@@ -36,7 +36,7 @@ struct DurationTextTests {
         #expect(Duration(text: text)?.shortText == expected)
     }
 
-    @Test("the short text reads back as the same span")
+    @Test("the short text reads back as the same duration")
     func roundTrip() {
         let seed: UInt64 = 7
         var generator = SeededChance(seed)

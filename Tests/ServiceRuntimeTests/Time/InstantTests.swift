@@ -48,7 +48,7 @@ struct InstantTests {
         }
     }
 
-    @Test("arithmetic stops at the ends of time instead of trapping")
+    @Test("saturates at the ends of the range instead of trapping")
     func saturation() {
         #expect(Instant.distantFuture + .microseconds(1) == .distantFuture)
         #expect(Instant.distantPast - .microseconds(1) == .distantPast)
@@ -72,7 +72,7 @@ struct InstantTests {
         #expect(later - .milliseconds(1_500) == start)
     }
 
-    @Test("a clock moved by hand stands still until it is moved")
+    @Test("a manual clock changes only when a test moves it")
     func manualTime() {
         let time = ManualTime(Instant(seconds: 10))
         #expect(time.now() == time.now())
