@@ -1,8 +1,8 @@
 package import Postgres
 
 extension Bench {
-    /// Simulates the passage of time: moves these timestamps of a table's rows into the past, in all rows or in the
-    /// rows of a condition.
+    /// Simulates the passage of time: sets these timestamps of a table's rows to `span` ago, in all rows or in the rows
+    /// of a condition.
     ///
     /// A test never waits for a lease, a retention period or a due time. `span` is an interval of PostgreSQL.
     package func pass(
