@@ -11,7 +11,7 @@ struct PercentEncodingTests {
     }
 
     @Test(
-        "that are none, are no UTF-8 or hide a NUL have no text",
+        "that are invalid, are not UTF-8 or contain a NUL have no text",
         arguments: ["%", "%4", "%zz", "%+1", "%ff", "a%00b"]
     )
     func refusals(text: String) {

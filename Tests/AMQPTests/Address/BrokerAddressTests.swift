@@ -32,7 +32,7 @@ struct BrokerAddressTests {
     }
 
     @Test(
-        "an empty path and an encoded slash are the virtual host /",
+        "an empty path and an encoded slash mean the virtual host /",
         arguments: ["amqp://h/", "amqp://h/%2f", "amqp://h?heartbeat=5"]
     )
     func rootVirtualHost(url: String) throws {
@@ -51,7 +51,7 @@ struct BrokerAddressTests {
     }
 
     @Test(
-        "what is wrong is refused, and the error quotes no piece of it",
+        "an invalid address is rejected and the error quotes no part of it",
         arguments: [
             "s3cret", "http://s3cret@h", "amqp://", "amqp://u:s3cret@", "amqp://u:s3cret@h:99999",
             "amqp://u:s3cret@h:0",

@@ -16,7 +16,7 @@ struct BackoffTests {
     }
 
     @Test(
-        "chance shortens them by half at most, whatever it says",
+        "any random number shortens pauses by at most half",
         arguments: [(0.5, 150), (1, 100), (7, 100), (-3, 200)]
     )
     func jitter(chance: Double, milliseconds: Int) {

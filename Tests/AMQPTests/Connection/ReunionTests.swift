@@ -4,7 +4,7 @@ import Testing
 @testable import AMQP
 
 @Suite(
-    "Coming back together",
+    "Reconnecting together",
     .inTurn,
     .enabled(if: Broker.isThere, Comment(rawValue: Broker.absence)),
     .timeLimit(.ofTest)

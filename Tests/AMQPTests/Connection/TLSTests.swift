@@ -32,7 +32,7 @@ struct TLSTests {
     }
 
     @Test(
-        "messages of every size travel both ways, by host name and by IP address",
+        "messages of every size pass in both directions, by host name and by IP address",
         arguments: ["localhost", "127.0.0.1"]
     )
     func roundTrip(host: String) async throws {

@@ -4,7 +4,7 @@ import Testing
 @testable import AMQP
 
 @Suite(
-    "A consumer's own queue",
+    "A consumer's private queue",
     .inTurn,
     .enabled(if: Broker.isThere, Comment(rawValue: Broker.absence)),
     .timeLimit(.ofTest)
@@ -67,7 +67,7 @@ struct OwnQueueTests {
     }
 
     @Test(
-        "whatever right is missing for it is told once and costs the others no channel; granted, it comes with a connection",
+        "a missing right is reported once and closes no channel; when granted, the queue comes with a new connection",
         .enabled(if: PrivateBroker.isPossible, Comment(rawValue: PrivateBroker.absence)),
         arguments: ["configure", "write", "read"]
     )

@@ -4,7 +4,7 @@ import Testing
 @testable import AMQP
 
 @Suite(
-    "Consuming after a silence",
+    "Consuming after silence",
     .inTurn,
     .enabled(if: Broker.isThere, Comment(rawValue: Broker.absence)),
     .timeLimit(.ofTest)

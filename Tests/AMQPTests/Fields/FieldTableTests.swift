@@ -37,7 +37,7 @@ struct FieldTableTests {
     }
 
     @Test(
-        "what nests deeper than 16 is marked, and the rest is there",
+        "values nested deeper than 16 levels are marked, and the rest is read",
         arguments: [15, 16, 17, RawTable.canBeDeep ? 5000 : 90]
     )
     func depth(levels: Int) throws {

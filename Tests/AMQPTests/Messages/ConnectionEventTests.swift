@@ -7,7 +7,7 @@ struct ConnectionEventTests {
     private let refusal = AMQPError(.connectionLost, "cannot read from the broker: it closed the connection")
 
     @Test(
-        "a loss says what happened and when the next attempt begins",
+        "a loss states its cause and the time of the next attempt",
         arguments: [(Duration.milliseconds(1_430), "1.4 s"), (.milliseconds(350), "350 ms"), (.zero, "0 ms")]
     )
     func loss(pause: Duration, words: String) {

@@ -66,7 +66,7 @@ struct CutBodyTests {
     }
 
     @Test(
-        "a body that the broker does not take is known for too large, and costs the others nothing but a repeat",
+        "a body above the broker's limit is reported as too large, and the others only need a repeat",
         .enabled(if: PrivateBroker.isPossible, Comment(rawValue: PrivateBroker.absence))
     )
     func refusedBySize() async throws {

@@ -158,7 +158,7 @@ struct HostileMessageTests {
     }
 
     @Test(
-        "what the broker leaves of headers is the same at each delivery of a message, and when they are published again"
+        "the broker's rewritten headers are the same at each delivery and after publishing them again"
     )
     func rewrittenHeaders() async throws {
         try await Broker.withQueue(["x-queue-type": "quorum", "x-delivery-limit": 10]) { queue in

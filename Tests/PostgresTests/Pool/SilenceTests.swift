@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite(
-    "A server that answers nothing",
+    "A server that does not answer",
     .inTurn,
     .enabled(if: Ground.isThere, Ground.absence),
     .timeLimit(.ofTest)

@@ -27,7 +27,7 @@ struct TextTests {
     }
 
     @Test(
-        "what libpq cannot read is refused without repeating it",
+        "a text that libpq cannot read is rejected without repeating it",
         arguments: [
             "", "postgres://u:s3cret@h:1/db?nonsense=s3cret", "postgresx://u:s3cret@h/db", "host=h passwort=s3cret",
             "postgres://u:s3cret%ZZ@h/db", "postgres://u:s3cret@[::1/db", "host='s3cret",
@@ -67,7 +67,7 @@ struct TextTests {
     }
 
     @Test(
-        "what may succeed later is transient",
+        "an error that may disappear later is transient",
         arguments: [
             ("40001", true), ("40P01", true), ("55P03", true), ("57P01", true), ("57P05", true), ("53100", true),
             ("53300", true), ("08006", true), ("25006", true), ("57014", true), ("23505", false), ("42601", false),

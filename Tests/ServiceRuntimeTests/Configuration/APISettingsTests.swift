@@ -17,7 +17,7 @@ struct APISettingsTests {
     }
 
     @Test(
-        "rates are written as they are read, each in any order and either left out",
+        "rates are read in any order, either may be omitted, and their text reads back",
         arguments: [
             ("user=5/s,address=50/s", CallRates(user: 5, address: 50)),
             ("address=off", CallRates(user: 20, address: nil)),
@@ -30,7 +30,7 @@ struct APISettingsTests {
     }
 
     @Test(
-        "rates and origins that are none are faults",
+        "invalid rates and origins are faults",
         arguments: [
             ("BELLHOP_API_RATE", "user=0/s"), ("BELLHOP_API_RATE", "user=5"), ("BELLHOP_API_RATE", "user=1/s,user=2/s"),
             ("BELLHOP_API_RATE", "everybody=1/s"), ("BELLHOP_API_ORIGINS", "*"),

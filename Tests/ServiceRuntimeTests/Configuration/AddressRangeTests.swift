@@ -4,7 +4,7 @@ import Testing
 @Suite("Ranges of addresses")
 struct AddressRangeTests {
     @Test(
-        "an address is in a range that it begins like",
+        "an address is in a range with the same leading bits",
         arguments: [
             ("10.0.0.0/8", "10.255.0.1", true), ("10.0.0.0/8", "11.0.0.1", false), ("192.0.2.7", "192.0.2.7", true),
             ("192.0.2.7", "192.0.2.6", false), ("0.0.0.0/0", "203.0.113.9", true), ("0.0.0.0/0", "::1", false),
@@ -21,7 +21,7 @@ struct AddressRangeTests {
     }
 
     @Test(
-        "an address is told as people write it",
+        "an address is shown in its usual notation",
         arguments: ["192.0.2.7", "0.0.0.0", "2001:db8::7", "::1", "fe80::1:2:3:4"]
     )
     func description(text: String) throws {
@@ -30,7 +30,7 @@ struct AddressRangeTests {
     }
 
     @Test(
-        "what is none is refused",
+        "an invalid address or range is rejected",
         arguments: ["", "10.0.0.0/33", "::/129", "10.0.0.0/-1", "host", "1.2.3", "10.0.0.0/8/8"]
     )
     func refused(text: String) {

@@ -5,7 +5,7 @@ import Testing
 @Suite("The settings file")
 struct ConfigurationFileTests {
     @Test(
-        "a faulty file is one fault that says where",
+        "a faulty file is one fault with its place",
         arguments: [
             ("{\n  batch: 12,\n  log: info\n}", "line 3, column 8"), ("[1]", "found an array"),
             ("{batch: {x: 1}}", "line 1, column 2: /batch: found an object"), ("", "line 1, column 1"),

@@ -125,7 +125,7 @@ struct ConfigurationReadingTests {
     }
 
     @Test(
-        "a namespace is fit to be a schema and a prefix",
+        "a namespace is valid as a schema and as a prefix",
         arguments: [
             ("bellhop", true), ("a", true), ("a_1", true), ("a" + String(repeating: "b", count: 40), true),
             ("a" + String(repeating: "b", count: 41), false), ("", false), ("1a", false), ("_a", false), ("A", false),
@@ -160,7 +160,7 @@ struct ConfigurationReadingTests {
     }
 
     @Test(
-        "a prefetch is one number, with a word for the urgent lane or without",
+        "a prefetch is one number, with or without one for the urgent lane",
         arguments: [
             ("1024", Prefetch(usual: 1_024, urgent: 256)), ("10", Prefetch(usual: 10, urgent: 10)),
             ("10,urgent=900", Prefetch(usual: 10, urgent: 900)), ("0", nil), ("65536", nil), ("10,20", nil),

@@ -13,7 +13,7 @@ struct DeadLetterRetentionTests {
     }
 
     @Test(
-        "anything else is refused",
+        "any other text is rejected",
         arguments: ["", "90", "1h", "4000d", "90d,", "90d,all", "unexported", "90d,unexported,x"]
     )
     func refused(text: String) {

@@ -19,7 +19,7 @@ struct RetentionTests {
     }
 
     @Test(
-        "anything else is a fault",
+        "any other text is a fault",
         arguments: [
             "365d", "notifications", "notifications=", "notifications=1h", "notifications=3651d", "letters=90d",
             "events=90d,events=91d", "events=90d,", "events=-1d", "never",
@@ -82,7 +82,7 @@ struct RetentionTests {
     }
 
     @Test(
-        "a silence is in whole days, an hour one of a day's",
+        "a silence is in whole days, and the hour is one of a day's",
         arguments: ["90", "0d", "-1d", "3651d", "2h", "90d,hour=24", "90d,4", "90d,hour=4,x", "hour=4", ","]
     )
     func wrongStale(text: String) {

@@ -20,7 +20,7 @@ struct OutputFileTests {
     }
 
     @Test(
-        "it holds every byte, is open to those of its mode alone, and leaves nothing beside it",
+        "a file has every byte and exactly its permissions, and no temporary file remains",
         arguments: [OutputFile.Predecessor.replaced, .kept]
     )
     func whole(_ predecessor: OutputFile.Predecessor) throws {

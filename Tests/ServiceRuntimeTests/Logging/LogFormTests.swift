@@ -43,7 +43,7 @@ struct LogFormTests {
     }
 
     @Test(
-        "values are quoted where they are more than one plain word",
+        "values other than one plain word are quoted",
         arguments: [
             ("plain", "plain"), ("", #""""#), ("two words", #""two words""#), ("a=b", #""a=b""#),
             (#"say "hi""#, #""say \"hi\"""#), (#"back\slash"#, #""back\\slash""#), ("läßt", "läßt"),
@@ -57,7 +57,7 @@ struct LogFormTests {
     }
 
     @Test(
-        "nothing in a message or a value can begin a line of its own",
+        "no text in a message or a value can begin a new line",
         arguments: ["\n", "\r", "\r\n", "\u{85}", "\u{2028}", "\u{2029}", "\u{b}", "\u{c}"]
     )
     func injection(separator: String) throws {
@@ -87,7 +87,7 @@ struct LogFormTests {
     }
 
     @Test(
-        "no line is longer than a pipe takes whole, and JSON stays JSON",
+        "no line exceeds the atomic size of a pipe, and JSON stays valid",
         arguments: ["a", "é", "👩‍👩‍👧", "\u{1}", "\"", "\u{2028}"]
     )
     func longLines(unit: String) throws {
@@ -103,7 +103,7 @@ struct LogFormTests {
     }
 
     @Test(
-        "spans read well",
+        "durations are shown with few digits",
         arguments: [
             (870, "870µs"), (12_345, "12.3ms"), (4_567_000, "4.56s"), (120_000_000, "2m"), (90_000_000, "90s"),
             (0, "0µs"),

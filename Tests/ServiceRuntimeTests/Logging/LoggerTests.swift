@@ -39,7 +39,7 @@ struct LoggerTests {
     }
 
     @Test(
-        "BELLHOP_LOG names a level and a form",
+        "BELLHOP_LOG sets a level and a form",
         arguments: [
             ("info", LogSettings(level: .info, form: .text)), ("debug,json", LogSettings(level: .debug, form: .json)),
             ("INFO", nil), ("info,", nil), ("info,xml", nil), ("", nil), (",json", nil), ("info,json,json", nil),

@@ -23,7 +23,7 @@ struct PrintedOutputTests {
     }
 
     @Test(
-        "a mark is escaped as JSON escapes it",
+        "a mark is escaped as in JSON",
         arguments: [
             ("\u{1B}]52;c;aGk=\u{7}", #"\u001b]52;c;aGk=\u0007"#), ("\u{9B}31m", #"\u009b31m"#), ("\u{7F}", #"\u007f"#),
             ("\u{202E}gpj", #"\u202egpj"#), ("\u{2066}a\u{2069}", #"\u2066a\u2069"#), ("\u{61C}", #"\u061c"#),

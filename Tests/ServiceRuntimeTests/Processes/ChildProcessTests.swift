@@ -71,7 +71,7 @@ struct ChildProcessTests {
     }
 
     @Test(
-        "an ending is told in words",
+        "an ending is described in a text",
         arguments: [
             (.exited(0), "it was asked to end, and drained"),
             (.exited(78), "it ended with exit code 78 (its configuration is wrong)"),

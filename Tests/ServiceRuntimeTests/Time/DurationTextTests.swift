@@ -16,7 +16,7 @@ struct DurationTextTests {
     }
 
     @Test(
-        "anything else is refused",
+        "any other text is rejected",
         arguments: [
             "", "s", "-1s", "+1s", "1.5s", "1 s", " 1s", "1s ", "1w", "1S", "1h30m", "١s", "9223372036854775807h",
             "99999999999999999999s", "1\0s",
@@ -27,7 +27,7 @@ struct DurationTextTests {
     }
 
     @Test(
-        "the short text takes the largest unit that fits",
+        "the short text uses the largest unit that fits",
         arguments: [
             ("90s", "90s"), ("120s", "2m"), ("3600", "1h"), ("86400s", "1d"), ("1500ms", "1500ms"), ("0", "0s"),
         ]
