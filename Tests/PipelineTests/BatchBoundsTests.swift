@@ -9,9 +9,9 @@ import Workbench
 @testable import Pipeline
 @testable import Postgres
 
-@Suite("Bounds of a batch", .inTurn, .timeLimit(.ofTest))
+@Suite("Limits on the statements of a batch", .inTurn, .timeLimit(.ofTest))
 struct BatchBoundsTests {
-    /// Counts what is asked of a database that refuses some numbers.
+    /// Counts the statements to a database that rejects certain numbers.
     private actor Refusing {
         let refused: Set<Int>
         private(set) var statements = 0
@@ -48,7 +48,7 @@ struct BatchBoundsTests {
     }
 
     @Test(
-        "a value that the database refuses is found among a thousand in some twenty statements",
+        "a value that the database rejects is found among 1,024 with 21 statements",
         arguments: [0, 700, 1023]
     )
     func halving(culprit: Int) async {
@@ -57,7 +57,7 @@ struct BatchBoundsTests {
         #expect(outcome.statements == 21)
     }
 
-    @Test("several culprits are all found, and nothing else is refused")
+    @Test("several rejected values are all found, and no other value is rejected")
     func manyCulprits() async {
         let none = await Self.write(100, refusing: [])
         #expect(none.statements == 1)
@@ -68,7 +68,7 @@ struct BatchBoundsTests {
         #expect(all.statements == 31)
     }
 
-    /// A server that fails in a certain way, on some numbers or for so many statements.
+    /// A server that fails in a given way, on certain numbers or for a number of statements.
     private actor Failing {
         private let error: PostgresError
         private let culprits: Set<Int>
@@ -106,7 +106,7 @@ struct BatchBoundsTests {
     }
 
     @Test(
-        "an item on which the server fails is found in some twenty statements, and the others are written",
+        "an item that makes the server fail is found with at most 23 statements, and the other items are written",
         arguments: [("XX001", 23), ("P0001", 23), ("42501", 23), ("55P03", 23), ("57014", 22)]
     )
     func damaged(code: String, statements: Int) async {
@@ -119,14 +119,14 @@ struct BatchBoundsTests {
         #expect(await server.statements == statements)
     }
 
-    @Test("many items of one user at the head of a batch do not keep the others from being written")
+    @Test("the other items are written when many damaged items of one user are at the head of a batch")
     func manyDamaged() async {
         let results = await Self.write(256, to: Failing(Self.server("XX001"), on: Set(0..<100)))
         let written = results.count { if case .written = $0 { true } else { false } }
         #expect(written == 156)
     }
 
-    @Test("a server that fails on everything gets the whole batch again until it answers, and no item is at fault")
+    @Test("the whole batch is repeated until it is written, and no item is blamed, when the server fails on everything")
     func failingOnEverything() async {
         let results = await Self.write(256, to: Failing(Self.server("42501"), times: 40))
         let written = results.count { if case .written = $0 { true } else { false } }
@@ -134,7 +134,7 @@ struct BatchBoundsTests {
     }
 
     @Test(
-        "an error of the connection is no fault of the content, whatever its SQLSTATE",
+        "an error of the connection is not blamed on the content, whatever its SQLSTATE",
         arguments: [PostgresError.Code.cannotConnect, .connectionLost, .outcomeUnknown]
     )
     func connection(code: PostgresError.Code) async {
@@ -144,7 +144,7 @@ struct BatchBoundsTests {
         #expect(written == 8)
     }
 
-    @Test("a statement without any content of a message is repeated until the server takes it, and given up in a drain")
+    @Test("a statement without message content is repeated until the server accepts it, and abandoned in a drain")
     func insisting() async {
         let (drain, server) = (DrainSignal(), Failing(Self.server("22023"), times: 30))
         let persistence = Persistence(drain: drain, context: .test(time: SkippingTime(), chance: .system))
@@ -159,7 +159,7 @@ struct BatchBoundsTests {
         #expect(none == nil)
     }
 
-    @Test("a statement has 1,024 pairs or 8 MiB of words at most, and one pair at least")
+    @Test("a statement has at most 1,024 pairs or 8 MiB of text, and at least one pair")
     func statements() {
         #expect(Recorder.statements(for: []).isEmpty)
         #expect(Recorder.statements(for: Array(repeating: 100, count: 2050)) == [0..<1024, 1024..<2048, 2048..<2050])
@@ -168,7 +168,7 @@ struct BatchBoundsTests {
         #expect(Recorder.statements(for: [9 << 20, 1, 9 << 20]) == [0..<1, 1..<2, 2..<3])
     }
 
-    @Test("a lane that has too much in hand waits until less is in hand")
+    @Test("a lane that holds too much work waits until it holds less")
     func room() async throws {
         let asides = Asides(limit: 100)
         let door = AsyncStream<Void>.makeStream()
@@ -191,7 +191,7 @@ struct BatchBoundsTests {
     }
 
     @Test(
-        "a delivery count of a producer's own makes nothing a suspect: such messages go in batches as others do",
+        "a delivery count that a producer wrote makes no message a suspect: such messages are batched like others",
         .enabled(
             if: Servers.amqpURL != nil && Servers.databaseURL != nil,
             "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"

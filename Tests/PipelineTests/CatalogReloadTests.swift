@@ -8,7 +8,7 @@ import Testing
 import Workbench
 
 @Suite(
-    "Catalogues that are read again",
+    "Reloaded catalogues",
     .inTurn,
     .enabled(
         if: Servers.amqpURL != nil && Servers.databaseURL != nil,
@@ -25,12 +25,12 @@ struct CatalogReloadTests {
         return try CatalogSet.load(files: [("one.json5", Array(text.utf8))]).get()
     }
 
-    /// The label of the one type that is in force.
+    /// The label of the only type of the active catalogue.
     private static func label(_ source: CatalogSource) -> String? {
         source.current.catalogs.first?.types.first?.labels.values.first
     }
 
-    @Test("what is valid comes into force; what has faults, or moves a type before its bindings, leaves the old")
+    @Test("valid catalogues become active; an invalid one, or a type moved before its bindings, changes nothing")
     func reloads() async throws {
         try await Bench.withTopology(catalogs: try Self.catalogs()) { bench in
             let source = CatalogSource(bench.catalogs)

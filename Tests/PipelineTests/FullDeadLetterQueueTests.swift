@@ -6,7 +6,7 @@ import Testing
 import Workbench
 
 @Suite(
-    "A dead-letter queue that takes nothing",
+    "A dead-letter queue that accepts nothing",
     .inTurn,
     .enabled(
         if: Servers.amqpURL != nil && Servers.databaseURL != nil,
@@ -15,7 +15,7 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct FullDeadLetterQueueTests {
-    @Test("refused messages hold up neither the pushes beside them nor the batches after them, and wait for room")
+    @Test("rejected messages wait for room and delay neither the pushes in their batch nor later batches")
     func refusedMessages() async throws {
         try await Counterpart.run(onDeadLettersOf: 1) { counterpart in
             let (rig, bench) = (counterpart.rig, counterpart.rig.bench)
@@ -44,7 +44,7 @@ struct FullDeadLetterQueueTests {
         }
     }
 
-    @Test("what was delivered is settled beside a delivery whose dead letter waits, and that one is failed afterwards")
+    @Test("deliveries are settled while another one's dead letter waits, and that one fails afterwards")
     func givenUpDelivery() async throws {
         try await Counterpart.run(onDeadLettersOf: 1) { counterpart in
             let (rig, bench) = (counterpart.rig, counterpart.rig.bench)
@@ -66,7 +66,7 @@ struct FullDeadLetterQueueTests {
 }
 
 extension Bench {
-    /// Puts a dead-letter queue in the place of the usual one that refuses more than so many letters.
+    /// Replaces the dead-letter queue by one that rejects messages beyond `room`.
     func narrowDeadLetters(to room: Int) async throws {
         let names = self.names
         try await BrokerSession.with(try broker, name: "test, narrowing") { session in
@@ -79,7 +79,7 @@ extension Bench {
         }
     }
 
-    /// Publishes until it refuses.
+    /// Publishes to the dead-letter queue until it rejects a message.
     func fillDeadLetters() async throws {
         let publisher = Publisher(PublisherOptions(broker: try broker, name: "test, filling"))
         publisher.start()
@@ -90,7 +90,7 @@ extension Bench {
         guard outcome == .refused else { throw BenchError("the queue does not refuse: \(outcome)") }
     }
 
-    /// Takes letters off the queue until so many have come, fillers left out.
+    /// Takes dead letters off the queue until `count` have arrived; fillers do not count.
     func takeDeadLetters(_ count: Int) async throws -> [IncomingMessage] {
         let consumer = Consumer(
             ConsumerOptions(

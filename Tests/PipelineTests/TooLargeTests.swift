@@ -17,10 +17,12 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct TooLargeTests {
-    /// RabbitMQ 4 takes no such body, unless it is told to: there the producer knows, and there is nothing to bury.
-    @Test("two bodies of 17 MiB become two dead letters with their beginnings, and the event behind them is pushed")
+    /// RabbitMQ 4 rejects such a body by default.
+    ///
+    /// In that case its producer learns it, and no dead letter arises.
+    @Test("two bodies of 17 MiB become two truncated dead letters, and the event behind them is pushed")
     func seventeen() async throws {
-        // Blanks behind a whole event: its beginning alone would be taken for it.
+        // Blanks after a complete event: the truncated body alone would be a valid event.
         let event = Array(#"{"id":"big","to":{"user":"u1"},"title":"t","body":"b"}"#.utf8)
         let body = event + Array(repeating: UInt8(ascii: " "), count: 17 << 20)
         let leavesNothing: @Sendable (Bench) async throws -> Void = { bench in
@@ -71,7 +73,7 @@ struct TooLargeTests {
         }
     }
 
-    @Test("a letter whose body nobody takes is cut, then halved, and says what it was")
+    @Test("a dead letter whose body the broker rejects is cut, then halved, and reports its original size")
     func cutLetter() throws {
         var chance = SystemRandomNumberGenerator()
         let body = Array(repeating: UInt8(ascii: "x"), count: 300_000)
@@ -100,7 +102,7 @@ struct TooLargeTests {
         #expect(headers[DeadLetterHeaders.name(of: .reason)] == .string("too-large"))
     }
 
-    @Test("what a producer writes in the place of our headers cuts nothing")
+    @Test("a producer's headers in the place of the headers of Bellhop truncate nothing")
     func forged() {
         var properties = MessageProperties()
         properties.headers = ["x-bellhop-body-cut": .boolean(true), "x-bellhop-body-bytes": 9]

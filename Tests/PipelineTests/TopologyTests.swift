@@ -18,7 +18,7 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct TopologyTests {
-    @Test("applied twice it agrees with itself; before, everything is missing")
+    @Test("a topology applied twice has no differences; before the first apply, everything is missing")
     func applyAndCheck() async throws {
         try await Bench.withSchema { bench in
             let applier = try bench.applier()
@@ -50,7 +50,7 @@ struct TopologyTests {
         }
     }
 
-    @Test("a type that changes its priority moves to its new lane, one that goes away is unbound")
+    @Test("a type with a changed priority moves to its new lane, and a removed type is unbound")
     func movingTypes() async throws {
         try await Bench.withTopology { bench in
             let text = """
@@ -66,13 +66,13 @@ struct TopologyTests {
             let report = try await bench.applier(for: changed).apply()
             #expect(report.unboundTypes.contains("drop.qr_payment"))
             #expect(try await bench.lanesReached(by: "drop.system") == [.urgent])
-            // No binding is left: the alternate exchange takes it to the normal lane, where it is refused with a reason.
+            // No binding is left: the alternate exchange routes it to the normal lane, which rejects it with a reason.
             #expect(try await bench.lanesReached(by: "drop.qr_payment") == [.normal])
             #expect(try await bench.lanesReached(by: "nobody.nothing") == [.normal])
         }
     }
 
-    @Test("every type of the catalogue reaches the lane of its priority, and nothing but that")
+    @Test("every type of the catalogue reaches the lane of its priority and no other lane")
     func lanes() async throws {
         try await Bench.withTopology { bench in
             let plan = TopologyPlan(names: bench.names, catalogs: bench.catalogs, tiers: Bench.tiers)
@@ -83,7 +83,7 @@ struct TopologyTests {
         }
     }
 
-    @Test("a message that is given back too often ends in the dead-letter queue, and the clerk says so")
+    @Test("a message that is returned too often becomes a dead letter, and the scheduler stores it with its reason")
     func deliveryLimit() async throws {
         try await Bench.withTopology { bench in
             let body = Array(#"{"id":"e1"}"#.utf8)
@@ -126,7 +126,7 @@ struct TopologyTests {
 
 @Suite("Topology plan")
 struct TopologyPlanTests {
-    @Test("tiers are named by their delay, and equal ones count once")
+    @Test("tiers are named by their delay, and equal tiers count once")
     func tiers() throws {
         #expect(RetryTier(.seconds(10)).name == "10s")
         #expect(RetryTier(.seconds(120)).name == "2m")
@@ -135,7 +135,7 @@ struct TopologyPlanTests {
         #expect(plan.queues.map(\.name).filter { $0.contains("retry") } == ["ns.retry.10s", "ns.retry.2m"])
     }
 
-    @Test("every queue says type, limits and overflow itself, and only the dead-letter queue has no way on")
+    @Test("every queue declares type, limits and overflow, and only the dead-letter queue has no dead-letter exchange")
     func arguments() throws {
         for queue in try Self.plan([.seconds(10)]).queues {
             #expect(queue.arguments["x-queue-type"] == .string("quorum"), "\(queue.name)")
@@ -159,7 +159,7 @@ struct TopologyPlanTests {
 }
 
 extension Bench {
-    /// Publishes a probe and says which lanes have it; takes it away again.
+    /// Publishes a probe and returns the lanes that have it, after taking it off them.
     fileprivate func lanesReached(by key: String) async throws -> [Lane] {
         let publisher = Publisher(PublisherOptions(broker: try broker, name: "test"))
         publisher.start()

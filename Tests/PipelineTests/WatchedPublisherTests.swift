@@ -7,13 +7,13 @@ import Workbench
 @testable import Pipeline
 
 @Suite(
-    "What is counted of publishing",
+    "Counts of published messages",
     .inTurn,
     .enabled(if: serversAreThere, "needs both servers"),
     .timeLimit(.ofTest)
 )
 struct WatchedPublisherTests {
-    @Test("what the broker does not confirm is counted by its outcome, and what it confirms is not")
+    @Test("messages without a confirm are counted by outcome, and confirmed messages are not")
     func outcomes() async throws {
         try await Bench.withTopology(catalogs: try Bench.shipped()) { bench in
             let publisher = Publisher(PublisherOptions(broker: try bench.broker, name: "test"))

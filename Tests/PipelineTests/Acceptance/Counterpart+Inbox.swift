@@ -13,7 +13,7 @@ struct AppInbox: Sendable {
         self.app = app
     }
 
-    /// Calls as a user, and insists on that status.
+    /// Calls the API as a user, and requires that status.
     @discardableResult
     func call(
         _ method: String,
@@ -29,7 +29,7 @@ struct AppInbox: Sendable {
         return answer.json ?? .null
     }
 
-    /// The titles of the user's list.
+    /// Returns the titles of the user's list.
     func titles(_ user: String) async throws -> [String] {
         let page = try await call("GET", "/api/notifications", as: user)
         return (page["data"]?.array ?? []).compactMap { $0["title"]?.string }
@@ -39,7 +39,7 @@ struct AppInbox: Sendable {
         try await call("GET", "/api/notifications/unread-count", as: user)["unreadCount"]?.number?.int64
     }
 
-    /// Registers a device as the app of the user does after sign-in.
+    /// Registers a device, as the user's app does after sign-in.
     func register(_ user: String, _ platform: String, token: String, more: String = "") async throws {
         let body = #"{"token":"\#(token)","platform":"\#(platform)"\#(more)}"#
         try await call("POST", "/api/push-token", body, as: user)

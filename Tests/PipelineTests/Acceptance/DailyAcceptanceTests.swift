@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Workbench
 
-/// The daily reminder, here over FCM: its catalogue takes whatever its devices have registered with.
+/// The daily reminder, here over FCM: its catalogue accepts the provider with which its devices are registered.
 @Suite(
     "Acceptance: daily",
     .inTurn,
@@ -15,7 +15,7 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct DailyAcceptanceTests {
-    @Test("a reminder rings at its time on the user's clock, past quiet hours, once for each date")
+    @Test("a reminder fires at its time on the user's clock, despite quiet hours, once for each date")
     func daily() async throws {
         try await Counterpart.run(app: "daily") { counterpart in
             let rig = counterpart.rig
@@ -29,7 +29,7 @@ struct DailyAcceptanceTests {
                     key: "daily.reminder.set"
                 )
             ])
-            // Past today: it is planned for tomorrow.
+            // The time has passed today: the reminder is planned for tomorrow.
             try await rig.wait(
                 for: 1,
                 "SELECT count(*) FROM reminders WHERE next_fire_at > now() + interval '23 hours'"

@@ -4,9 +4,9 @@ import TestSupport
 import Testing
 import Workbench
 
-/// What the reminder's clients say and see by the inbox API.
+/// The calls of the reminder's clients to the inbox API, and the results.
 extension DailyAcceptanceTests {
-    @Test("a reminder for a time that is past today says tomorrow, rings, says the day after, and is taken away")
+    @Test("a reminder for a time that has passed today shows tomorrow, fires, shows the day after, and is deleted")
     func byTheInbox() async throws {
         try await Counterpart.run(app: "daily") { counterpart in
             let rig = counterpart.rig
@@ -43,10 +43,10 @@ extension DailyAcceptanceTests {
         }
     }
 
-    /// Past today: it is planned for tomorrow.
+    /// The time has passed today: the reminder is planned for tomorrow.
     private static let planned = "SELECT count(*) FROM reminders WHERE next_fire_at > now() + interval '23 hours'"
 
-    /// On a clock of UTC.
+    /// Five minutes ago, on a clock of UTC.
     private static func fiveMinutesAgo() throws -> LocalTime {
         let minute = (SystemTime().now().microseconds / 60_000_000 + 1440 - 5) % 1440
         return try #require(LocalTime(hour: Int(minute / 60), minute: Int(minute % 60)))
@@ -56,7 +56,7 @@ extension DailyAcceptanceTests {
         value?.string.flatMap(Timestamp.init(validating:))?.microseconds
     }
 
-    @Test("who has denied the permission finds the reminder in the app, and is not asked again by any push")
+    @Test("a user who has denied the permission finds the reminder in the app and gets no push")
     func denied() async throws {
         try await Counterpart.run(app: "daily") { counterpart in
             try await counterpart.withInbox { inbox in

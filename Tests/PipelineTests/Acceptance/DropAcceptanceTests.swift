@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import Workbench
 
-/// The payments app: Expo for its phones, Web Push for browsers, mails for what is urgent.
+/// The payments app: Expo for its phones, Web Push for browsers, and mails for urgent events.
 @Suite(
     "Acceptance: drop",
     .inTurn,
@@ -14,7 +14,7 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct DropAcceptanceTests {
-    @Test("words from data, a deep link, security past quiet hours, offers only in the app, tokens kept unused")
+    @Test("texts come from data, security ignores quiet hours, offers stay in the app, and tokens stay unused")
     func phones() async throws {
         try await Counterpart.run(app: "drop", over: .expo) { counterpart in
             let rig = counterpart.rig
@@ -67,7 +67,7 @@ struct DropAcceptanceTests {
     }
 
     @Test(
-        "security at once on phone and browser, with sound and badge, and by e-mail where emailEnabled; a payment not"
+        "a security event reaches phone and browser with sound and badge, and e-mail if enabled; a payment no mail"
     )
     func everywhere() async throws {
         try await Counterpart.run(app: "drop", over: .expo) { counterpart in

@@ -3,9 +3,9 @@ import TestSupport
 import Testing
 import Workbench
 
-/// What the payments app's clients say and see by the inbox API.
+/// The calls of the payments app's clients to the inbox API, and the results.
 extension DropAcceptanceTests {
-    @Test("a phone is registered without naming a provider, a tap marks as read, and the number falls on the iPhone")
+    @Test("a phone is registered without a provider, a tap marks as read, and the badge falls on the iPhone")
     func tapping() async throws {
         try await Counterpart.run(app: "drop", over: .expo) { counterpart in
             try await counterpart.withInbox { inbox in
@@ -23,7 +23,7 @@ extension DropAcceptanceTests {
                 let pushed = try #require(counterpart.sandbox.received(.expo).first { $0.token == tablet })
                 #expect(pushed.body["channelId"] == "transactions")
                 #expect(pushed.body["data"]?["route"] == "/(tabs)/history?id=tx_1")
-                // The tap: the app knows the notification by what the push brought.
+                // The tap: the app identifies the notification by the push's data.
                 let id = try #require(pushed.body["data"]?["notificationId"]?.string)
                 let marked = try await inbox.call(
                     "PATCH",
@@ -36,20 +36,20 @@ extension DropAcceptanceTests {
                 try await eventually("the phone hears the lower number") {
                     Self.badges(counterpart, of: phone) == [1, 2, 1]
                 }
-                // Android's launcher counts by itself what it shows.
+                // Android's launcher counts the shown notifications without Bellhop.
                 #expect(Self.badges(counterpart, of: tablet) == [nil, nil])
             }
         }
     }
 
-    /// The numbers that came to a device: on Android the app finds them in its data.
+    /// The badges that were sent to a device; an Android app reads them from the data.
     private static func badges(_ counterpart: Counterpart, of token: String) -> [JSONValue?] {
         counterpart.sandbox.received(.expo).filter { $0.token == token }.map {
             token.contains("android") ? $0.body["data"]?["badge"] : $0.body["badge"]
         }
     }
 
-    @Test("settings, the list with its looks and what is pinned, and a log-out, as the notification centre uses them")
+    @Test("the notification centre reads settings, the list with its looks and pinned items, and logs out")
     func centre() async throws {
         try await Counterpart.run(app: "drop", over: .expo) { counterpart in
             try await counterpart.withInbox { inbox in
@@ -64,7 +64,7 @@ extension DropAcceptanceTests {
                 let payment = #""data":{"merchant":"Kebab","amount":"9 kr"}"#
                 try await counterpart.publish("qr_payment", #"{"id":"qr","to":{"user":"ola"},\#(payment)}"#)
                 try await counterpart.waitUntilSettled(3)
-                // Tokens are kept and not used; what is urgent is mailed.
+                // Tokens are kept and not used; urgent events are mailed.
                 #expect(counterpart.sandbox.received(.expo).isEmpty)
                 #expect(counterpart.sandbox.received(.email).map(\.token) == ["ola@example.com"])
                 let page = try await inbox.call("GET", "/api/notifications", as: "ola")

@@ -30,7 +30,7 @@ struct PadelAcceptanceTests {
     }
 
     @Test(
-        "the club's payload as it stands reaches the iPhone and, encrypted, the browser; /schema is led on to /schedule"
+        "the club's payload reaches the iPhone and, encrypted, the browser; the route /schema becomes /schedule"
     )
     func payload() async throws {
         try await Counterpart.run(app: "padel", over: .apns) { counterpart in
@@ -46,7 +46,7 @@ struct PadelAcceptanceTests {
             #expect(apple.body["route"] == "/schedule")
             let web = try #require(counterpart.sandbox.received(.webpush).first)
             #expect(web.refused == nil && web.token == browser)
-            // The stand-in has it only by decrypting what was sent.
+            // The peer has it only by decrypting the request.
             let shown = try #require(web.body["payload"])
             #expect(shown["title"] == "Ny match i schemat")
             #expect(shown["body"] == "Tisdag 19:00 på PDL Center.")
@@ -60,7 +60,7 @@ struct PadelAcceptanceTests {
         }
     }
 
-    @Test("an announcement reaches everyone of the club: a record for each, a push for each device, and leads to /")
+    @Test("an announcement is a record for each user and a push for each device of the club, and opens the route /")
     func announcementToEveryone() async throws {
         try await Counterpart.run(app: "padel", over: .apns) { counterpart in
             let rig = counterpart.rig
@@ -85,7 +85,7 @@ struct PadelAcceptanceTests {
         }
     }
 
-    @Test("an announcement as the club sends it, without audience and id, reaches every player once")
+    @Test("an announcement without audience and id, as the club sends it, reaches every player once")
     func announcement() async throws {
         try await Counterpart.run(app: "padel", over: .apns) { counterpart in
             let rig = counterpart.rig
@@ -109,7 +109,7 @@ struct PadelAcceptanceTests {
         }
     }
 
-    @Test("in quiet hours nothing for the browser, ever; the iPhone gets it when they end")
+    @Test("in quiet hours a browser gets nothing, not even later, and an iPhone gets the push at their end")
     func quietHours() async throws {
         try await Counterpart.run(app: "padel", over: .apns) { counterpart in
             let rig = counterpart.rig
@@ -124,7 +124,7 @@ struct PadelAcceptanceTests {
                 "SELECT string_agg(key, ',' ORDER BY key) FROM notification_preferences, jsonb_object_keys(preferences) AS key"
             )
             #expect(keys == ["enabled,eventToggles,quietHours"])
-            // Counted when all of the batch is stored, and so after the row is there.
+            // It is counted after the whole batch is stored, and so after the row exists.
             try await eventually("the repair is counted") {
                 rig.metrics.text().contains(#"bellhop_preference_fallbacks_total{app="padel"} 1"#)
             }

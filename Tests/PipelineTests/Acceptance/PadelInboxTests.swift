@@ -4,9 +4,9 @@ import TestSupport
 import Testing
 import Workbench
 
-/// What the club's clients say and see by the inbox API, and its payload as its document has it.
+/// The calls of the club's clients to the inbox API, and the payload of the club's documentation.
 extension PadelAcceptanceTests {
-    /// The example of the payload schema, letter by letter.
+    /// The example of the payload schema, verbatim.
     private static let payload = """
         {
           "eventType": "scheduled_match_new",
@@ -20,7 +20,7 @@ extension PadelAcceptanceTests {
         }
         """
 
-    @Test("the payload of the document, letter by letter, reaches every player, who finds each of its names again")
+    @Test("the documented payload, verbatim, reaches every player, whose app finds each of its members")
     func verbatim() async throws {
         try await Counterpart.run(app: "padel", over: .apns) { counterpart in
             try await counterpart.withInbox { inbox in
@@ -49,7 +49,7 @@ extension PadelAcceptanceTests {
         }
     }
 
-    @Test("the settings page: labels in their order, the first sign-in only where there is no row, and what was chosen")
+    @Test("the settings page shows labels in order and stored choices, and a first sign-in never overwrites them")
     func settingsPage() async throws {
         try await Counterpart.run(app: "padel", over: .apns) { counterpart in
             try await counterpart.withInbox { inbox in

@@ -24,7 +24,7 @@ struct SafeAcceptanceTests {
         try await counterpart.rig.publish([counterpart.rig.event(body, key: "safe.\(type)")])
     }
 
-    /// What came to a device, in the order of its coming.
+    /// Returns the messages to a device, in the order of their arrival.
     private static func messages(_ counterpart: Counterpart, to token: String) throws -> [JSONValue] {
         let requests = counterpart.sandbox.received(.fcm).filter { $0.token == token }
         #expect(requests.allSatisfy { $0.refused == nil })
@@ -32,7 +32,7 @@ struct SafeAcceptanceTests {
     }
 
     @Test(
-        "a channel of importance HIGH that shows everything, words that the iPhone's extension may rewrite, amounts exact"
+        "Android gets a public channel of importance HIGH, iPhones a text that the extension may rewrite"
     )
     func looks() async throws {
         try await Counterpart.run(app: "safe") { counterpart in
@@ -59,7 +59,7 @@ struct SafeAcceptanceTests {
         #expect(keys.compactMap { $0["mutable-content"] } == [1, 1])
     }
 
-    @Test("the badge rises with what is unread, and a read on one device tells the others the lower number in silence")
+    @Test("the badge rises with each unread notification, and a read on one device lowers it silently on the others")
     func badge() async throws {
         try await Counterpart.run(app: "safe") { counterpart in
             try await counterpart.register("sara", "ios", token: "sara-ios")
@@ -87,7 +87,7 @@ struct SafeAcceptanceTests {
         }
     }
 
-    @Test("an app that keeps its own inbox tells what was read: the number falls, once, and what waits is not pushed")
+    @Test("an app's own report of a read lowers the badge once, and waiting pushes of read notifications are not sent")
     func readElsewhere() async throws {
         try await Counterpart.run(app: "safe") { counterpart in
             let rig = counterpart.rig
@@ -119,7 +119,7 @@ struct SafeAcceptanceTests {
         }
     }
 
-    @Test("a confirmation request reaches a Safe's owners alone; who has muted that Safe gets the record and no push")
+    @Test("a confirmation request reaches only a Safe's owners; an owner who muted the Safe gets the record alone")
     func mutedSafe() async throws {
         try await Counterpart.run(app: "safe") { counterpart in
             let rig = counterpart.rig

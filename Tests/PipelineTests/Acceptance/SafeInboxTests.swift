@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import Workbench
 
-/// What the wallet's clients say and see by the inbox API.
+/// The calls of the wallet's clients to the inbox API, and the results.
 extension SafeAcceptanceTests {
     private static let topic = "safe:1:0x5afe3855358e112b5647b952709e6165e1c1eeee"
 
@@ -13,7 +13,7 @@ extension SafeAcceptanceTests {
         try await counterpart.rig.wait(for: done, "SELECT count(*) FROM fanouts WHERE state = 'finished'")
     }
 
-    @Test("a Safe is followed, muted and left by its user, and each says at once what is pushed")
+    @Test("a user follows, mutes and leaves a Safe, and each change affects the next push immediately")
     func perSafe() async throws {
         try await Counterpart.run(app: "safe") { counterpart in
             try await counterpart.withInbox { inbox in
@@ -41,7 +41,7 @@ extension SafeAcceptanceTests {
         }
     }
 
-    @Test("Android gets data alone, with words, channel and number; reading on one phone lowers it on the other")
+    @Test("Android gets only data, with text, channel and badge; reading on one phone lowers the badge on the other")
     func drawnByNotifee() async throws {
         try await Counterpart.run(app: "safe") { counterpart in
             try await counterpart.withInbox { inbox in

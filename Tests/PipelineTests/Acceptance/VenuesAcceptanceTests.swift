@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import Workbench
 
-/// Offers of a place to whoever follows it, over FCM.
+/// A venue's offers to its followers, over FCM.
 @Suite(
     "Acceptance: venues",
     .inTurn,
@@ -31,7 +31,7 @@ struct VenuesAcceptanceTests {
         try await counterpart.rig.publish([counterpart.rig.event(body, key: "venues.opportunity")])
     }
 
-    @Test("a venue's event is a record for each follower, and a push for each valid token; nobody else hears of it")
+    @Test("a venue's event is a record for each follower and a push for each valid token, and reaches no other user")
     func campaign() async throws {
         try await Counterpart.run(app: "venues") { counterpart in
             let rig = counterpart.rig
@@ -50,14 +50,14 @@ struct VenuesAcceptanceTests {
             #expect(records == ["ada \(words)", "bo \(words)", "cleo \(words)"])
             let reached = counterpart.sandbox.received(.fcm).compactMap(\.token).sorted()
             #expect(reached == ["ada-phone", "ada-tablet", "bo-phone"])
-            // Tapped, it opens the venue's screen.
+            // A tap on it opens the venue's screen.
             let data = try #require(counterpart.sandbox.received(.fcm).first?.body["message"]?["data"])
             #expect(data["venueId"] == "42")
             #expect(data["route"] == "/venues/42")
         }
     }
 
-    @Test("a follower without permission, or with a token deleted at log-out, gets the in-app record only, no error")
+    @Test("a follower without permission, or with a token deleted at log-out, gets only the in-app record and no error")
     func inAppOnly() async throws {
         try await Counterpart.run(app: "venues") { counterpart in
             let rig = counterpart.rig
@@ -79,7 +79,7 @@ struct VenuesAcceptanceTests {
         }
     }
 
-    @Test("who has muted the venue gets the record and no push; who has stopped following gets neither")
+    @Test("a user who has muted the venue gets the record and no push; a former follower gets neither")
     func mutedAndGone() async throws {
         try await Counterpart.run(app: "venues") { counterpart in
             let rig = counterpart.rig
@@ -103,7 +103,7 @@ struct VenuesAcceptanceTests {
         }
     }
 
-    @Test("without a venue it is the app's own word, and opens the notifications screen")
+    @Test("an event without a venue is the app's announcement, and opens the notifications screen")
     func system() async throws {
         try await Counterpart.run(app: "venues") { counterpart in
             let rig = counterpart.rig

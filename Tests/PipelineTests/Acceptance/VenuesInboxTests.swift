@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import Workbench
 
-/// What the clients of the app for venues say and see by the inbox API.
+/// The calls of the venue app's clients to the inbox API, and the results.
 extension VenuesAcceptanceTests {
     private static func offer(_ counterpart: Counterpart, _ id: String, _ done: Int) async throws {
         let data = #""data":{"venue":"Tim Wendelboe","offer":"Two cups for one"}"#
@@ -11,7 +11,7 @@ extension VenuesAcceptanceTests {
         try await counterpart.rig.wait(for: done, "SELECT count(*) FROM fanouts WHERE state = 'finished'")
     }
 
-    @Test("the first follow, its token, a refreshed one, and a log-out, after which the offer is in the app alone")
+    @Test("a first follow, its token and a refreshed token get pushes; after a log-out the offer is only in the app")
     func lifeOfAToken() async throws {
         try await Counterpart.run(app: "venues") { counterpart in
             try await counterpart.withInbox { inbox in
@@ -26,7 +26,7 @@ extension VenuesAcceptanceTests {
                 let message = try #require(pushed.first?.body["message"])
                 #expect(message["data"]?["venueId"] == "42" && message["data"]?["venue_id"] == "42")
                 #expect(message["data"]?["route"] == "/venues/42")
-                // Served when nothing more urgent waits, and yet taken by the phone at once.
+                // The event has a low priority in Bellhop, and yet the phone shows it immediately.
                 #expect(message["android"]?["priority"] == "HIGH")
                 try await inbox.call("DELETE", "/api/push-token", #"{"token":"second"}"#, as: "ada", expecting: 204)
                 try await Self.offer(counterpart, "again", 2)
@@ -38,7 +38,7 @@ extension VenuesAcceptanceTests {
         }
     }
 
-    @Test("who denies the permission follows all the same, and has the offer in the app without any error")
+    @Test("a user who denies the permission can follow, and finds the offer in the app without any error")
     func denied() async throws {
         try await Counterpart.run(app: "venues") { counterpart in
             try await counterpart.withInbox { inbox in

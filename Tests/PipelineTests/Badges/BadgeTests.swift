@@ -14,13 +14,13 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct BadgeTests {
-    /// An app that asks for the number on every platform.
+    /// Returns catalogues that request the badge on every platform.
     private static func everywhere() throws -> CatalogSet {
         let all = #"badgePlatforms: ["ios", "android", "web"]"#
         return try Bench.shipped("drop", replacing: #"badgePlatforms: ["ios"]"#, with: all)
     }
 
-    /// What came to a device, in the order of its coming.
+    /// Returns the messages to a device, in the order of their arrival.
     private static func messages(_ counterpart: Counterpart, to token: String) -> [JSONValue] {
         counterpart.sandbox.received(.fcm).filter { $0.token == token }.compactMap { $0.body["message"] }
     }
@@ -29,7 +29,7 @@ struct BadgeTests {
         messages(counterpart, to: token).map { $0["apns"]?["payload"]?["aps"]?["badge"] }
     }
 
-    /// Waits until the users who have read are handed over.
+    /// Waits until the users who have read something are released.
     private static func handedOver(_ counterpart: Counterpart, _ users: Int) async throws {
         try await eventually("\(users) are handed over") {
             counterpart.rig.metrics.text().contains("bellhop_badge_updates_total \(users)\n")
@@ -37,7 +37,7 @@ struct BadgeTests {
         try await counterpart.rig.wait(for: 0, "SELECT count(*) FROM badge_updates")
     }
 
-    @Test("a push says how many are unread, where each platform looks for it")
+    @Test("a push contains the number of unread notifications in the field of each platform")
     func counting() async throws {
         try await Counterpart.run(catalogs: try Self.everywhere()) { counterpart in
             try await counterpart.register("u1", "ios", token: "apple")
@@ -54,7 +54,7 @@ struct BadgeTests {
         }
     }
 
-    @Test("two events of one batch count up, though neither was stored when the other was looked up")
+    @Test("two events of one batch count up, although neither was stored when the other was looked up")
     func oneBatch() async throws {
         try await Counterpart.run { counterpart in
             let users = (0..<40).map { "u\($0)" }
@@ -73,7 +73,7 @@ struct BadgeTests {
     }
 
     @Test(
-        "a read by the inbox API tells each phone the number once in silence, however many were read, and nobody else"
+        "any number of reads by the inbox API sends each phone of the user one silent update, and other users none"
     )
     func reading() async throws {
         try await Counterpart.run(catalogs: try Self.everywhere()) { counterpart in
@@ -99,7 +99,7 @@ struct BadgeTests {
         }
     }
 
-    @Test("a read by a stranger changes nothing and tells nobody")
+    @Test("a read by a client without a user changes nothing and sends no update")
     func strangers() async throws {
         try await Counterpart.run { counterpart in
             try await counterpart.register("u1", "ios", token: "phone")
@@ -113,7 +113,7 @@ struct BadgeTests {
         }
     }
 
-    @Test("a browser, which would have to show something, is told nothing, and neither is who has pushes off")
+    @Test("a browser, which would have to show something, gets no update, and neither does a user with pushes off")
     func nothingToTell() async throws {
         try await Counterpart.run(catalogs: try Self.everywhere()) { counterpart in
             try await counterpart.register("u1", "web", token: "browser")
@@ -125,14 +125,14 @@ struct BadgeTests {
             counterpart.sandbox.forgetReceived()
             for user in ["u1", "u2"] { try await counterpart.read(user) }
             try await Self.handedOver(counterpart, 2)
-            // Behind the word of those two, in the same lane.
+            // In the same lane, after the updates of those two users.
             try await counterpart.publish(["e2"], to: ["u3"])
             try await counterpart.waitUntilSettled(3)
             #expect(counterpart.sandbox.received(.fcm).map(\.token) == ["other"])
         }
     }
 
-    @Test("a dead device that a badge update finds is revoked, and nothing else is written")
+    @Test("a gone device that a badge update finds is revoked, and nothing else is written")
     func deadDevice() async throws {
         try await Counterpart.run { counterpart in
             try await counterpart.publish(["e1"], to: ["u1"])
@@ -154,7 +154,7 @@ struct BadgeTests {
         }
     }
 
-    @Test("the numbers of an app that is held as a whole wait for its release, those of others do not")
+    @Test("the badges of an app under a hold wait for its release, and those of other apps do not")
     func held() async throws {
         try await Bench.withSchema { bench in
             let book = BadgeBook(pool: bench.pool)
@@ -175,7 +175,7 @@ struct BadgeTests {
         }
     }
 
-    @Test("whoever goes on reading is told once it is over, not before; what changed meanwhile is told again")
+    @Test("a user who continues to read gets one update afterwards, and another one after a change during the update")
     func calm() async throws {
         try await Bench.withSchema { bench in
             let book = BadgeBook(pool: bench.pool)

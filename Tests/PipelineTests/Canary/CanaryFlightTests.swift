@@ -2,11 +2,11 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("A canary's flight")
+@Suite("States of a canary")
 struct CanaryFlightTests {
     private let start = ContinuousClock.now
 
-    @Test("a worker is ready when the first one is back, and not before")
+    @Test("a worker is ready after the first canary has returned, and not before")
     func first() {
         var flight = CanaryFlight()
         #expect(flight.whatIsWrong(at: start) == "its canary is not back yet")
@@ -16,7 +16,7 @@ struct CanaryFlightTests {
         #expect(flight.whatIsWrong(at: start) == nil)
     }
 
-    @Test("one that takes a while is no fault; one that takes long is told until another is back")
+    @Test("a canary of 15 seconds is not a problem; one of 42 seconds is a problem until another one has returned")
     func overdue() {
         var flight = CanaryFlight()
         flight.sent(at: start)
@@ -29,7 +29,7 @@ struct CanaryFlightTests {
         #expect(flight.whatIsWrong(at: start + .seconds(52)) == "\(words): not consumed")
         flight.failed("rejected by the broker")
         #expect(flight.whatIsWrong(at: start + .seconds(52)) == "\(words): rejected by the broker")
-        // The next one gets away, and that is no proof yet.
+        // The next canary is published, but its return is still missing.
         flight.sent(at: start + .seconds(52))
         #expect(flight.whatIsWrong(at: start + .seconds(52)) == "\(words): not consumed")
         flight.cameBack()
@@ -37,7 +37,7 @@ struct CanaryFlightTests {
         #expect(flight.age(at: start + .seconds(52)) == .zero)
     }
 
-    @Test("a lane that may have none says so at once, as one that takes messages, and its age goes on")
+    @Test("a lane that may have no canary reports it immediately, takes messages, and its canary's age grows")
     func kept() {
         var flight = CanaryFlight()
         flight.kept(at: start, "cannot read from queue q: the broker answers 403")
@@ -54,7 +54,7 @@ struct CanaryFlightTests {
         #expect(flight.whatIsWrong(at: start + .seconds(81)) == nil)
     }
 
-    @Test("the next is due ten seconds after the last, a second after a failure, at once where nobody sent it")
+    @Test("the next canary is due 10 s after the last, 1 s after a failure, and immediately if none was sent")
     func rhythm() {
         var flight = CanaryFlight()
         #expect(flight.isDue(at: start))

@@ -8,10 +8,10 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("A canary's song", .timeLimit(.ofTest))
+@Suite("Canary publishing", .timeLimit(.ofTest))
 struct CanarySongTests {
     private func canary(by publisher: any MessagePublisher) throws -> Canary {
-        // Nothing is written in it: no canary comes back here.
+        // No statement reaches this database: no canary returns here.
         let pool = PostgresPool(PoolOptions(url: try DatabaseURL("postgres://127.0.0.1:1/none")))
         let names = TopologyNames(try #require(Namespace("song")))
         let cage = Canary.Cage(process: "w", book: ProcessBook(pool: pool), publisher: publisher, names: names)
@@ -20,7 +20,7 @@ struct CanarySongTests {
 
     private func age() -> Gauge { MetricsRegistry().gauge("bellhop_test_age_seconds", help: "-") }
 
-    @Test("a broker that confirms nothing holds up no drain")
+    @Test("a broker that confirms nothing does not delay a drain")
     func silentBroker() async throws {
         let broker = SilentBroker()
         let canary = try canary(by: broker)
@@ -33,7 +33,7 @@ struct CanarySongTests {
         broker.answer()
     }
 
-    @Test("under an alarm, and where the lane may have no queue, none is sent")
+    @Test("no canary is sent during an alarm, or if the lane may have no queue")
     func hindered() async throws {
         let broker = SilentBroker()
         let canary = try canary(by: broker)
@@ -48,7 +48,7 @@ struct CanarySongTests {
     }
 }
 
-/// Takes messages and confirms none of them until it is told to.
+/// Takes messages and confirms none of them until the test permits it.
 private final class SilentBroker: MessagePublisher {
     private struct State {
         var isBlocked = false

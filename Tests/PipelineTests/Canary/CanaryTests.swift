@@ -11,7 +11,7 @@ import Workbench
 
 @Suite("A lane's canary", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.ofTest))
 struct CanaryTests {
-    @Test("a lane is ready when its canary is back; nothing of it is counted, dead-lettered or left on the broker")
+    @Test("a lane is ready when its canary has returned, which is not counted, dead-lettered or left on the broker")
     func proves() async throws {
         try await LaneGround.with { ground in
             try await ground.waitUntilReady()
@@ -20,7 +20,7 @@ struct CanaryTests {
             let text = ground.metrics.text()
             #expect(text.contains("bellhop_batch_messages_count 0"))
             #expect(!text.contains("bellhop_notifications_total{"))
-            // The next one may be under way already.
+            // The next canary may be in flight already.
             try await eventually("it is back") {
                 ground.metrics.text().contains("bellhop_canary_age_seconds{lane=\"normal\"} 0\n")
             }
@@ -29,7 +29,7 @@ struct CanaryTests {
         }
     }
 
-    @Test("a lane that has stopped taking messages is told by its canary, and by its own once it takes them again")
+    @Test("a lane that has stopped taking messages is found by its canary, and is ready again when it takes them")
     func stuck() async throws {
         try await LaneGround.with { ground in
             try await ground.waitUntilReady()
@@ -55,7 +55,7 @@ struct CanaryTests {
         }
     }
 
-    @Test("a database that writes nothing makes a worker unready, though the lane takes what comes, and back")
+    @Test("a worker is not ready while the database rejects writes, although its lane takes messages")
     func database() async throws {
         try await LaneGround.with { ground in
             try await ground.waitUntilReady()
@@ -70,7 +70,7 @@ struct CanaryTests {
         }
     }
 
-    @Test("without a broker a lane says that it does not consume, then that its canary is missed, and is ready again")
+    @Test("a lane without a broker reports that it is not consuming, then shows its canary's age, and is ready again")
     func broker() async throws {
         try await LaneGround.with(throughProxy: true) { ground in
             try await ground.waitUntilReady()
@@ -200,7 +200,7 @@ struct LaneGround: Sendable {
         #expect(outcomes == [.confirmed])
     }
 
-    /// Waits until so many statements of the worker wait for a lock.
+    /// Waits until that many statements of the worker wait for a lock.
     func waitForStatements(_ count: Int) async throws {
         let waiting = """
             SELECT count(*) FROM pg_locks l JOIN pg_class c ON c.oid = l.relation
@@ -212,8 +212,9 @@ struct LaneGround: Sendable {
         }
     }
 
-    /// Own queues that are still on the broker under a routing key of the worker's: what is published there is unroutable
-    /// where there is none.
+    /// Returns 1 if a private queue of the worker's normal lane is still on the broker, otherwise 0.
+    ///
+    /// A message with the queue's routing key is unroutable if there is none.
     func ownQueues() async throws -> Int {
         let publisher = Publisher(PublisherOptions(broker: try bench.broker, name: "test, looking"))
         publisher.start()

@@ -8,9 +8,9 @@ import Workbench
 
 @testable import Pipeline
 
-@Suite("The ages of what waits", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.ofTest))
+@Suite("Ages of open deliveries", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.ofTest))
 struct DebtMeterTests {
-    @Test("the oldest that is due, by lane, and the oldest of each backlog; what is over, or to come, is none")
+    @Test("the meter shows the oldest due delivery by lane and the oldest of each backlog, and zero without any")
     func meter() async throws {
         try await Bench.withSchema { bench in
             _ = try await bench.owner.run(
@@ -54,7 +54,7 @@ struct DebtMeterTests {
         }
     }
 
-    @Test("what was just taken tells how long its queue makes wait; what bears no time tells nothing")
+    @Test("the age of a queue follows from the messages just taken; a message without a timestamp does not count")
     func queues() {
         let registry = MetricsRegistry()
         let metrics = QueueMetrics(registry)
@@ -69,7 +69,7 @@ struct DebtMeterTests {
         metrics.took(taken, from: queues, now: now)
         #expect(registry.text().contains(#"bellhop_queue_age_seconds{queue="urgent"} 60"#))
         #expect(registry.text().contains(#"bellhop_queue_age_seconds{queue="resume.urgent"} 0"#))
-        // A clock that is ahead of ours.
+        // The message is from a clock ahead of this one.
         metrics.took([taken[0]], from: queues, now: Instant(seconds: 1))
         #expect(registry.text().contains(#"bellhop_queue_age_seconds{queue="urgent"} 0"#))
     }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("The watch over the clocks", .timeLimit(.ofTest))
+@Suite("Clock comparison", .timeLimit(.ofTest))
 struct ClockWatchTests {
     /// A host's clock, a database's clock, and a watch over both.
     private struct Ground {
@@ -29,7 +29,7 @@ struct ClockWatchTests {
         }
     }
 
-    @Test("clocks that differ by half a minute agree, by a second more they do not, in either direction")
+    @Test("clocks that differ by half a minute agree, and by a second more they do not, in either direction")
     func tolerance() async {
         for (ahead, agree) in [(Int64(29), true), (-29, true), (32, false), (-32, false), (63_072_000, false)] {
             let ground = Ground()
@@ -40,7 +40,7 @@ struct ClockWatchTests {
         }
     }
 
-    @Test("half of the round trip is allowed for")
+    @Test("half of the round trip is added to the tolerance")
     func roundTrip() async {
         let ground = Ground(roundTrip: .seconds(20))
         ground.host.advance(by: .seconds(39))
@@ -51,7 +51,7 @@ struct ClockWatchTests {
         #expect(!far)
     }
 
-    @Test("until the database has answered nothing is known, and nobody may go on")
+    @Test("the verdict is unknown, and the watch reports a problem, until the database has answered")
     func unknown() {
         let ground = Ground()
         #expect(ground.watch.verdict == .unknown)
@@ -59,7 +59,7 @@ struct ClockWatchTests {
         #expect(!ground.metrics.text().contains("bellhop_clock_offset_seconds "))
     }
 
-    @Test("a step of the host's clock is noticed without asking the database, and so is its end")
+    @Test("a step of the host's clock is detected without a query to the database, and so is its end")
     func step() async {
         let ground = Ground()
         let before = await ground.watch.agree()
@@ -96,7 +96,7 @@ struct ClockWatchTests {
         )
     }
 
-    @Test("a worker whose clock has stepped ends when it has waited for long enough, one that never agreed waits on")
+    @Test("a worker whose clock has stepped ends after its wait, and one whose clocks never agreed continues to wait")
     func ends() async throws {
         let ground = Ground()
         let drain = DrainSignal()

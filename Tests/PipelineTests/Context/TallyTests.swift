@@ -3,9 +3,9 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Counting what comes in runs")
+@Suite("Counts of runs")
 struct TallyTests {
-    @Test("runs of the same and returns to what was counted before add up")
+    @Test("runs of equal values, and returns to an earlier value, add up")
     func runs() {
         var tally = Tally<String>()
         for word in ["a", "a", "b", "a", "c", "c", "b"] { tally.add(word) }

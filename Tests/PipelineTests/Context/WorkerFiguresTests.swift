@@ -4,9 +4,9 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("What a worker says it has done")
+@Suite("Figures of a worker")
 struct WorkerFiguresTests {
-    @Test("counters are told of all apps together, spans by how long they took, under the names that are registered")
+    @Test("the figures sum up counters over all apps and group durations, under the registered metric names")
     func told() {
         let registry = MetricsRegistry()
         _ = (PipelineMetrics(registry), PushMetrics(registry))

@@ -8,14 +8,14 @@ import Workbench
 @testable import Postgres
 
 @Suite(
-    "Letters on which the database fails",
+    "Dead letters that make the database fail",
     .inTurn,
     .enabled(if: serversAreThere, "needs both servers"),
     .timeLimit(.ofTest)
 )
 struct DamagedLetterTests {
     @Test(
-        "a letter on which the database fails keeps no other from being filed, and is filed whole once it no longer does"
+        "a dead letter that makes the database fail delays no other, and is stored whole after the repair"
     )
     func damaged() async throws {
         try await withRig { rig in

@@ -5,16 +5,16 @@ import Workbench
 
 @testable import Pipeline
 
-/// A message that is delivered again is known by its content hash, so nothing that a broker changes may change that.
+/// A redelivered message is recognised by its content hash, so nothing that a broker changes may affect the hash.
 @Suite(
-    "The content hash of dead letters",
+    "Content hashes of dead letters",
     .inTurn,
     .enabled(if: serversAreThere, "needs both servers"),
     .timeLimit(.ofTest)
 )
 struct DeadLetterContentTests {
     private let queue = Servers.uniqueName("content")
-    /// Headers in no order, with a name twice and a number that the broker knows with a sign only.
+    /// Unordered headers, with a name twice and a number for which the broker has only a signed type.
     private let headers = FieldTable([
         .init("tenant", .string("blue")), .init("attempt", .uint64(7)), .init("batch", .array([.uint64(.max), .void])),
         .init("attempt", .string("another")),
@@ -31,7 +31,7 @@ struct DeadLetterContentTests {
         }
     }
 
-    @Test("what the broker dead-lettered has the same hash at each of its deliveries, however often it died there")
+    @Test("a message that the broker dead-letters, once or repeatedly, has the same hash at each delivery")
     func death() async throws {
         let dying: FieldTable = [
             "x-queue-type": "quorum", "x-message-ttl": 1, "x-dead-letter-exchange": "",
@@ -95,7 +95,7 @@ struct DeadLetterContentTests {
         #expect(outcomes == [.confirmed])
     }
 
-    /// Takes the message and gives it back.
+    /// Takes the message and returns it to the queue.
     private func delivery(from queue: String, _ broker: BrokerAddress) async throws -> IncomingMessage {
         var found: IncomingMessage?
         try await eventually("a message comes from \(queue)") {

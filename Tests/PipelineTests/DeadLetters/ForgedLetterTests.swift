@@ -9,11 +9,11 @@ import Workbench
 
 @Suite("Forged dead letters", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.ofTest))
 struct ForgedLetterTests {
-    @Test("whatever headers a producer writes, its expired messages change nothing for another app, replayed or not")
+    @Test("an expired message with forged headers changes nothing for another app, replayed or not")
     func forged() async throws {
         let catalogs = try Bench.shipped { $0 == "drop.json5" || $0 == "padel.json5" }
         try await Bench.withTopology(catalogs: catalogs) { bench in
-            // A letter of padel's own, which a forger would like to be taken for.
+            // A dead letter of padel, which a forger would like to imitate.
             let own = try await Rig.on(bench) { rig in
                 let body = #"{"id":"p1","to":{"user":"u1"},"title":"t","body":"b"}"#
                 try await rig.publish([rig.event(body, key: "padel.nosuch")])
@@ -49,7 +49,7 @@ struct ForgedLetterTests {
         }
     }
 
-    @Test("a letter of ours keeps its reason and its replay its marks beside as many headers as a message can have")
+    @Test("a dead letter keeps its reason, and its replay its marks, next to as many headers as a message can have")
     func crowded() async throws {
         try await Bench.withTopology { bench in
             try await Rig.on(bench) { rig in
@@ -101,7 +101,7 @@ struct ForgedLetterTests {
         ]
     }
 
-    /// Published by drop's producer, with a body of padel's, to a lane that nobody works on.
+    /// Published by drop's producer, with a body of padel's, to a lane without a consumer.
     private func expire(_ headers: [FieldTable], on bench: Bench) async throws {
         let publisher = Publisher(PublisherOptions(broker: try bench.broker, name: "test, forging"))
         publisher.start()

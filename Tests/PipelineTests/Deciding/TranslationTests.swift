@@ -5,7 +5,7 @@ import Workbench
 
 @testable import Pipeline
 
-@Suite("Words in the reader's language")
+@Suite("Texts in the user's language")
 struct TranslationTests {
     private let catalogs: CatalogSet
     private let reader: Recipient
@@ -17,7 +17,7 @@ struct TranslationTests {
         self.reader = reader
     }
 
-    /// The words of a sale at a venue, under an id that others have as well.
+    /// Returns the texts of a sale at a venue, under an id that other events have as well.
     private func words(at venue: String) throws -> InboxWords {
         let body =
             #"{"id":"1","app":"venues","eventType":"opportunity","to":{"user":"u"},"data":{"venue":"\#(venue)","offer":"-"}}"#
@@ -28,7 +28,7 @@ struct TranslationTests {
         return try WordedEvent.read(event, catalogs, at: Timestamp(clamping: 0)).get().words(ContentHash(of: event))
     }
 
-    @Test("events that share an id share no words, and those of one message are made once")
+    @Test("events with the same id share no texts, and the texts of one message are made once")
     func sameID() throws {
         var translations = Translations(catalogs)
         let (ada, bob) = (try words(at: "Ada"), try words(at: "Bob"))
@@ -39,7 +39,7 @@ struct TranslationTests {
         #expect(second.content.title == "Salg hos Bob")
     }
 
-    @Test("a reader of the app's own language in between does not bring another's words back")
+    @Test("a user with the app's default language does not restore another event's texts")
     func inBetween() throws {
         var translations = Translations(catalogs)
         let (ada, bob) = (try words(at: "Ada"), try words(at: "Bob"))

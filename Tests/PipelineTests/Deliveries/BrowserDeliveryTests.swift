@@ -13,7 +13,7 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct BrowserDeliveryTests {
-    @Test("a browser that unsubscribed is revoked, one without keys is refused, and neither troubles the others")
+    @Test("a browser that unsubscribed is revoked, one without keys is rejected, and neither affects other browsers")
     func gone() async throws {
         try await Counterpart.run(app: "padel") { counterpart in
             let rig = counterpart.rig

@@ -5,16 +5,16 @@ import Store
 import Testing
 import Workbench
 
-/// Users, their devices and what they do.
+/// Users, their devices and their actions.
 extension Counterpart {
-    /// Registers one device, with the usual provider, and waits until it is stored.
+    /// Registers one device with the usual provider, and waits until it is stored.
     func register(_ user: String, _ platform: String, token: String) async throws {
         let device = #""token":"\#(token)","platform":"\#(platform)","provider":"\#(provider.rawValue)""#
         try await rig.publish([rig.event(#"{"userId":"\#(user)",\#(device)}"#, key: "\(app).subscription.upserted")])
         try await rig.wait(for: 1, "SELECT count(*) FROM push_subscriptions WHERE device_token = '\(token)'")
     }
 
-    /// Subscribes a browser, waits until it is stored, and gives its endpoint.
+    /// Subscribes a browser, waits until it is stored, and returns its endpoint.
     func subscribeBrowser(_ user: String) async throws -> String {
         let subscription = try sandbox.makeWebPushSubscription()
         let endpoint = try #require(subscription["endpoint"]?.string)
@@ -28,7 +28,7 @@ extension Counterpart {
         return endpoint
     }
 
-    /// Says something of a user, and waits until it is stored: until this holds of the user's row.
+    /// Publishes an update of a user, and waits until it is stored: until `condition` is true for the user's row.
     func feed(_ user: String, _ words: String, until condition: String = "true") async throws {
         try await rig.publish([rig.event(#"{"userId":"\#(user)",\#(words)}"#, key: "\(app).recipient.upserted")])
         try await rig.wait(
@@ -41,15 +41,16 @@ extension Counterpart {
         )
     }
 
-    /// Preferences with quiet hours that hold now, and for hours to come, in words of a feed.
+    /// Preferences, as text of a feed message, with quiet hours that include the next hours.
     static func quietNow(_ more: String = "") -> String {
         let hour = Int(SystemTime().now().microseconds / 3_600_000_000 % 24)
         let hours = #""quietHours":{"enabled":true,"startHour":\#(hour),"endHour":\#((hour + 6) % 24)}"#
         return #""timezone":"UTC","preferences":{\#(hours)\#(more)}"#
     }
 
-    /// The user reads those of the own notifications of which this holds: each by a statement of its own in one
-    /// transaction, with the rights of the inbox API.
+    /// Marks the user's notifications that match `condition` as read.
+    ///
+    /// Each has a separate statement in one transaction, with the rights of the inbox API.
     func read(_ user: String, where condition: String = "true") async throws {
         let ids = try await rig.bench.column(
             "SELECT id FROM notifications WHERE user_id = '\(user)' AND \(condition) ORDER BY id"
@@ -73,7 +74,7 @@ extension Counterpart {
         await pool.close()
     }
 
-    /// The ledger in words, one line for each device and mail: event, platform or target, state, reason.
+    /// Returns the ledger as text, one line for each device and mail: event, platform or target, state, reason.
     func fates() async throws -> [String?] {
         try await rig.bench.column(
             """

@@ -8,21 +8,21 @@ import TestSupport
 import Testing
 import Workbench
 
-/// A worker with the real senders of an app, and the strict stand-ins at their other ends.
+/// A worker with the real senders of an app, and strict emulators of their providers.
 struct Counterpart: Sendable {
     let rig: Rig
     let sandbox: ProviderSandbox
 
-    /// Which app's producers speak.
+    /// The app whose producers publish the events.
     let app: String
 
-    /// Through whom its devices are reached, where a test says nothing else.
+    /// The provider of the app's devices, unless a test names another one.
     let provider: PushProvider
 
     /// Runs a body with the app's shipped catalogue, unless `catalogs` is another, and ends everything afterwards.
     ///
-    /// With `room` there is no clerk, and the dead-letter queue takes no more letters than that. `afterwards` looks at what
-    /// is left when all workers have ended.
+    /// With `room`, no scheduler duty stores dead letters, and the dead-letter queue accepts at most that many.
+    /// `afterwards` checks the remaining state after all workers have ended.
     static func run(
         app: String = "drop",
         over provider: PushProvider = .fcm,
@@ -62,9 +62,9 @@ struct Counterpart: Sendable {
         await sandbox.stop()
     }
 
-    // MARK: - What tests do
+    // MARK: - Actions of tests
 
-    /// A device's token as its provider gives it out.
+    /// Returns a device token in the provider's format.
     func token(_ name: String) -> String { provider == .expo ? "ExponentPushToken[\(name)]" : name }
 
     /// Registers devices and waits until they are stored.
@@ -96,14 +96,14 @@ struct Counterpart: Sendable {
         )
     }
 
-    /// Every line of the ledger in words: user, state, reason, attempts.
+    /// Returns every row of the ledger as text: user, state, reason, attempts.
     func ledger() async throws -> [String?] {
         try await rig.bench.column(
             "SELECT concat_ws('|', user_id, state, reason, attempts) FROM deliveries ORDER BY user_id, target"
         )
     }
 
-    /// Waits until nothing is owed any more.
+    /// Waits until that many deliveries are settled or accepted by their provider.
     func waitUntilSettled(_ count: Int) async throws {
         try await rig.wait(
             for: count,
@@ -111,7 +111,7 @@ struct Counterpart: Sendable {
         )
     }
 
-    /// Waits until no provider has an answer to give any more either.
+    /// Waits until that many deliveries are settled and have no pending receipt.
     func waitUntilAnswered(_ count: Int) async throws {
         try await rig.wait(
             for: count,
@@ -122,7 +122,7 @@ struct Counterpart: Sendable {
         )
     }
 
-    /// The ledger's count of sends whose outcome nobody learnt, by notification.
+    /// Returns the ledger's count of sends with an unknown outcome, by notification.
     func unknownSends() async throws -> [String: Int] {
         let rows = try await rig.bench.owner.run("SELECT notification_id, unknown_sends::bigint FROM deliveries")
         return try rows.indices.reduce(into: [:]) {
@@ -130,13 +130,13 @@ struct Counterpart: Sendable {
         }
     }
 
-    /// What the worker has counted of them.
+    /// The worker's counter of repeats of such sends.
     var repeatedSends: Int {
         let line = rig.metrics.text().split(separator: "\n").first { $0.hasPrefix("bellhop_repeated_sends_total ") }
         return line?.split(separator: " ").last.flatMap { Double($0) }.map { Int($0) } ?? 0
     }
 
-    /// The tags of the pushes that have arrived, with how often.
+    /// The number of arrivals of each push, by tag.
     var arrivals: [String: Int] {
         sandbox.received(.fcm).reduce(into: [:]) { counts, request in counts[request.tag ?? "-", default: 0] += 1 }
     }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Pipeline
 
-/// The words of the ledger are looked up by whoever is woken by them.
+/// An operator who finds a reason in the ledger looks it up on this page.
 @Suite("docs/delivery-states.md")
 struct DeliveryStatesPageTests {
     private static let ladder = RetryLadder(tiers: [], limit: 1)
@@ -18,14 +18,14 @@ struct DeliveryStatesPageTests {
         }
     }
 
-    /// The row of a reason in the table of what sending came to.
+    /// Returns a reason's row in the page's table of outcomes.
     private func row(_ reason: String) throws -> String {
         let rows = try Self.page.split(separator: "\n").filter { $0.hasPrefix("| `\(reason)` |") }
         try #require(rows.count == 1, "\(reason) has \(rows.count) rows")
         return String(rows[0])
     }
 
-    @Test("what waits for its provider has a row for its reason, with the state that it waits in")
+    @Test("every reason to wait for a provider has a row with the delivery's state")
     func waiting() throws {
         let shipment = try Answered.shipment
         for hindrance in Hindrance.allCases {
@@ -42,7 +42,7 @@ struct DeliveryStatesPageTests {
         }
     }
 
-    @Test("what is given up has a row for its reason, with its dead letter or without")
+    @Test("every reason to give up a delivery has a row that states whether it becomes a dead letter")
     func givenUp() throws {
         let verdicts: [Verdict] = [
             .payloadError(.payloadTooLarge), .retry(.unavailable, notBefore: .zero, scope: .message),

@@ -13,7 +13,7 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct DeliveryTests {
-    @Test("each device gets each notification once, tagged by the notification, and the ledger knows the message")
+    @Test("each device gets each notification once, tagged by the notification, and the ledger stores the message id")
     func delivered() async throws {
         try await Counterpart.run { counterpart in
             try await counterpart.register([("u1", "t1"), ("u1", "t2"), ("u2", "t3")])
@@ -34,7 +34,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test("the user's word decides: muted, the type muted, push off, no permission, no device")
+    @Test("a delivery is suppressed if the user or the type is muted, push is off, or permission or device is missing")
     func suppressed() async throws {
         try await Counterpart.run { counterpart in
             let rig = counterpart.rig
@@ -70,7 +70,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test("a dead device is revoked and troubles nobody; the notification stays in the app")
+    @Test("a gone device is revoked and affects no other device, and the notification stays in the app")
     func deadDevice() async throws {
         try await Counterpart.run { counterpart in
             try await counterpart.register([("u1", "dead-1"), ("u1", "alive")])
@@ -86,7 +86,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test("what the provider cannot take now is tried again under the same tag, after the provider's shortest wait")
+    @Test("a delivery that the provider cannot accept now is retried under the same tag after the provider's wait")
     func retried() async throws {
         try await Counterpart.run { counterpart in
             try await counterpart.register([("u1", "t1")])
@@ -100,7 +100,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test("a delivery that is given up is one dead letter with its provider's last word")
+    @Test("a delivery that is given up is one dead letter with the provider's last response")
     func exhausted() async throws {
         try await Counterpart.run { counterpart in
             try await counterpart.register([("u1", "t1")])
@@ -116,7 +116,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test("a message that the provider refuses for good is not tried again")
+    @Test("a message that the provider rejects permanently is not retried")
     func refused() async throws {
         try await Counterpart.run { counterpart in
             try await counterpart.register([("u1", "t1")])
@@ -130,11 +130,12 @@ struct DeliveryTests {
         }
     }
 
-    @Test("connections cut behind the request: repeats carry the same tag and are counted")
+    @Test("a repeat after a connection loss carries the same tag and is counted")
     func unknownOutcomes() async throws {
         try await Counterpart.run { counterpart in
             try await counterpart.register([("u1", "t1")])
-            // One alone: it takes the others on its connection along, and a second attempt is the last here.
+            // Only one fault: it affects the other requests on its connection, too, and a second attempt is the last
+            // here.
             counterpart.sandbox.setFaults([SandboxFault(.fcm, .drop).limited(count: 1)])
             try await counterpart.publish((0..<20).map { "e\($0)" }, to: ["u1"])
             try await counterpart.waitUntilSettled(20)
@@ -163,7 +164,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test("what was read in the app while it waited is not pushed later")
+    @Test("a notification that is read in the app while it waits for a retry is not pushed")
     func readMeanwhile() async throws {
         try await Counterpart.run { counterpart in
             try await counterpart.register([("u1", "t1")])

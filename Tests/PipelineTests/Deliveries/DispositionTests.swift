@@ -8,9 +8,9 @@ import Workbench
 
 @testable import Pipeline
 
-@Suite("What follows from an answer")
+@Suite("Follow-up of an answer")
 struct DispositionTests {
-    @Test("what went out as one comes back together, early or late")
+    @Test("deliveries that were sent in one message are retried at the same time")
     func together() throws {
         let ladder = RetryLadder(tiers: [10, 30].map { RetryTier(.seconds($0)) }, limit: 3)
         let policy = DeliveryPolicy(ladder: ladder, lease: .seconds(60))

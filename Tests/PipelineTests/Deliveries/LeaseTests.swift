@@ -16,7 +16,7 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct LeaseTests {
-    /// A provider that takes everything, and notes what.
+    /// A provider that accepts every push and records its token.
     private final class Taker: PushSender {
         let provider = PushProvider.fcm
         let window = 10
@@ -72,7 +72,7 @@ struct LeaseTests {
         )
     }
 
-    @Test("what waits for its window until its claim is nearly over is not sent, and gives its place back")
+    @Test("a push that waits for its window until its lease is nearly over is not sent, and returns its place")
     func slowWindow() async throws {
         try await Bench.withSchema { bench in
             let app = try #require(Self.app)
@@ -111,7 +111,7 @@ struct LeaseTests {
         }
     }
 
-    @Test("a lease counts from the earliest statement that claimed something, and has not begun before there was one")
+    @Test("a lease begins with the earliest statement that claimed something, and not before one")
     func beginning() {
         let (lease, now) = (Lease(), ContinuousClock.now)
         #expect(!lease.hasLasted(.zero, at: now))
@@ -122,7 +122,7 @@ struct LeaseTests {
     }
 }
 
-/// What became of deliveries, by the positions of their messages: the reason, or the state where there is none.
+/// The outcomes of deliveries, by the positions of their messages: the reason, or the state if there is none.
 private final class Ends: Sendable {
     private let state = Mutex<[Int: String]>([:])
 

@@ -17,7 +17,7 @@ struct ResumeMessageTests {
         )
     }
 
-    @Test("what one user is owed travels in one message, in whatever order it comes, so that no digest is torn apart")
+    @Test("all open deliveries of one user are in one resume message, in any order, so that no digest is split")
     func together() throws {
         var keys: [NotificationKey] = []
         for number in 0..<5 { for user in 0..<300 { keys.append(try key(user, number)) } }
@@ -33,7 +33,7 @@ struct ResumeMessageTests {
         #expect(torn.isEmpty)
     }
 
-    @Test("one user's are split only where a message cannot hold them")
+    @Test("one user's deliveries are split only if a message cannot hold them")
     func large() throws {
         let keys = try (0..<999).map { try key(1, $0) }
         let sizes = ResumeMessage.messages(for: keys).map(\.keys.count)

@@ -18,7 +18,7 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct ResumeTests {
-    @Test("a resume that meets a locked row waits for it: the push goes out soon after the lock has ended")
+    @Test("a resume that meets a locked row waits for it, and the push is sent soon after the lock has ended")
     func lockedRow() async throws {
         try await Counterpart.run { counterpart in
             let rig = counterpart.rig
@@ -27,7 +27,7 @@ struct ResumeTests {
             try await counterpart.publish(["e1"], to: ["u1"])
             try await rig.wait(for: 1, "SELECT count(*) FROM deliveries WHERE state = 'retrying'")
             try await RowLock.hold(on: rig.bench, "SELECT FROM ledger FOR UPDATE") {
-                // Its resume comes when it is due, and again.
+                // Its resume arrives when it is due, and again.
                 try await rig.wait(
                     for: 1,
                     "SELECT count(*) FROM deliveries WHERE due_at < now() - interval '3 s'"
@@ -38,14 +38,14 @@ struct ResumeTests {
         }
     }
 
-    @Test("the heir of a message that was handed out before waits for what is retried, and brings it itself")
+    @Test("a resume after a redelivery waits for a retrying delivery that is not due yet, and sends it")
     func heir() async throws {
         try await Counterpart.run { counterpart in
             let rig = counterpart.rig
             try await counterpart.register([("u1", "t1")])
             try await counterpart.publish(["e1"], to: ["u1"])
             try await counterpart.waitUntilSettled(1)
-            // As a worker leaves it that dies before it publishes the resume.
+            // The state that a worker leaves if it dies before it publishes the resume.
             _ = try await rig.bench.owner.run(
                 "UPDATE deliveries SET state = 'retrying', due_at = now() + interval '3 s'",
                 []
@@ -73,14 +73,14 @@ struct ResumeTests {
         }
     }
 
-    @Test("a resume of a form of a newer release is a dead letter, and what it named is brought all the same")
+    @Test("a resume in the form of a newer release is a dead letter, and the deliveries that it names are still sent")
     func newerForm() async throws {
         try await Counterpart.run { counterpart in
             let rig = counterpart.rig
             try await counterpart.register([("u1", "t1")])
             try await counterpart.publish(["e1"], to: ["u1"])
             try await counterpart.waitUntilSettled(1)
-            // As a newer worker leaves it that has asked for another attempt.
+            // The state that a newer worker leaves after it has scheduled another attempt.
             _ = try await rig.bench.owner.run("UPDATE deliveries SET state = 'retrying', due_at = now()", [])
             let id = try #require(try await rig.bench.column("SELECT id FROM notifications").first ?? nil)
             let body = #"{"version":2,"notifications":[{"app":"drop","user":"u1","id":"\#(id)"}]}"#
@@ -103,7 +103,7 @@ struct ResumeTests {
         }
     }
 
-    @Test("a resume says whether it is an heir, and one without the word is none")
+    @Test("a resume states whether it follows a redelivery, and without the member it does not")
     func words() throws {
         let key = NotificationKey(
             recipient: RecipientKey(
@@ -118,7 +118,7 @@ struct ResumeTests {
         }
     }
 
-    @Test("a resume for a user of the longest name with as much due as a message names is read again")
+    @Test("a resume is readable for a user with the longest name and the maximum number of notifications")
     func longest() throws {
         let recipient = RecipientKey(
             app: try #require(AppID(validating: "drop")),

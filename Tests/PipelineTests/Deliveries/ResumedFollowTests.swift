@@ -4,9 +4,9 @@ import TestSupport
 import Testing
 import Workbench
 
-/// What came of a topic and waits: how its user follows is asked anew when it comes back.
+/// Deliveries of a topic's event that wait: the user's follow is evaluated again when they are resumed.
 @Suite(
-    "Resumes of what came of a topic",
+    "Resumes of a topic's deliveries",
     .inTurn,
     .enabled(
         if: Servers.amqpURL != nil && Servers.databaseURL != nil,
@@ -15,7 +15,7 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct ResumedFollowTests {
-    /// How each user follows by now, and what becomes of the push that waited.
+    /// Each user's current follow, and the outcome of the delivery that waited.
     private static let users: [(name: String, follow: String?, fate: String)] = [
         ("gone", nil, "suppressed|unfollowed"), ("left", "END", "suppressed|unfollowed"),
         ("muted", #""role":"owner","muted":true"#, "suppressed|topic-muted"),
@@ -25,7 +25,7 @@ struct ResumedFollowTests {
         ("this", #""role":"owner","token":"device-this""#, "delivered"),
     ]
 
-    @Test("it goes to whoever follows still, in a role that it is for, not muted, with this device")
+    @Test("a resumed delivery is sent only if the user still follows, unmuted, in an addressed role, with this device")
     func anew() async throws {
         try await Counterpart.run(app: "safe") { counterpart in
             let rig = counterpart.rig
@@ -42,7 +42,7 @@ struct ResumedFollowTests {
                 "SELECT concat_ws('|', user_id, state, reason) FROM deliveries ORDER BY user_id"
             )
             #expect(ledger == Self.users.map { "\($0.name)|\($0.fate)" })
-            // A retry that has nothing left to do does nothing.
+            // A retry without open deliveries does nothing.
             #expect(try await rig.bench.count("SELECT count(*) FROM follows") == count - 1)
         }
     }

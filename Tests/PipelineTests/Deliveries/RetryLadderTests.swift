@@ -5,7 +5,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("The ladder of retries")
+@Suite("Retry tiers")
 struct RetryLadderTests {
     private static let tiers = [10, 30, 120].map { RetryTier(.seconds($0)) }
     private static let ladder = RetryLadder(tiers: tiers, limit: 4)
@@ -22,7 +22,7 @@ struct RetryLadderTests {
         return ladder.disposition(of: attempt, after: verdict, isLate: isLate)
     }
 
-    @Test("each attempt waits a tier longer, a late one a tier more, the last tier for ever, and the limit ends it")
+    @Test("each attempt waits one tier longer, a late one another tier, at most the last, up to the retry limit")
     func tiers() throws {
         let verdict = Verdict.retry(.unavailable, notBefore: .zero, scope: .message)
         let turns = try (0..<4).map { try Self.after(verdict, attempts: $0).tier }
@@ -35,7 +35,7 @@ struct RetryLadderTests {
         #expect(own.lastWord == "UNAVAILABLE")
     }
 
-    @Test("a provider's wait is never cut short, and one that outlasts the tiers is the database's")
+    @Test("a provider's wait is never shortened, and a wait beyond the last tier is stored in the database")
     func notBefore() throws {
         let asked = try Self.after(.retry(.quotaExceeded, notBefore: .seconds(60), scope: .provider), attempts: 0)
         #expect(asked.settlement.dueIn == .seconds(120))
@@ -48,7 +48,7 @@ struct RetryLadderTests {
         #expect(long.settlement.outcomeIsUnknown)
     }
 
-    @Test("a tier that comes by far too late is no tier for a wait: what may be tried in a quarter of an hour is")
+    @Test("a wait between two tiers is stored in the database if the next tier would be far too late")
     func betweenTiers() throws {
         let ladder = RetryLadder(tiers: [10, 30, 120, 600, 3_600].map { RetryTier(.seconds($0)) }, limit: 8)
         let expected: [(wait: Int, due: Int, isTier: Bool)] = [
@@ -62,7 +62,7 @@ struct RetryLadderTests {
         }
     }
 
-    @Test("our own fault for everybody burns nothing, for one message it is counted")
+    @Test("a configuration error of a provider uses no attempt, and one of a single message uses one")
     func configuration() throws {
         let everybody = try Self.after(.configError(.permissionDenied, scope: .provider), attempts: 3)
         #expect(everybody.settlement.state == .deferred)

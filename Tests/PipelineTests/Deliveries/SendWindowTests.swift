@@ -9,7 +9,7 @@ struct SendWindowTests {
     private static var far: ContinuousClock.Instant { .now + .seconds(3600) }
     private static let patient = Duration.seconds(3600)
 
-    /// Each of a message of its own.
+    /// Returns pushes that belong to a separate message each.
     private static func pushes(_ count: Int) -> [Int] { Array(0..<count) }
 
     @Test("a lane's limit counts the broker's messages: one message with many pushes takes one place")
@@ -24,7 +24,7 @@ struct SendWindowTests {
         #expect(window.inFlight == 0)
     }
 
-    @Test("a tenth is kept for urgent messages, and places that are given back are there again")
+    @Test("a tenth of the places is reserved for urgent messages, and returned places are available again")
     func reserve() async {
         let window = SendWindow(capacity: 20)
         let first = await window.acquire(Self.pushes(30), for: .normal, until: Self.far, patience: .zero)
@@ -36,7 +36,7 @@ struct SendWindowTests {
         #expect(window.inFlight == 7)
     }
 
-    @Test("who comes to a full window that moves gets the next places, urgent ones first")
+    @Test("a waiter at a full window gets the next places, urgent waiters first")
     func waiting() async throws {
         let window = SendWindow(capacity: 10)
         let all = await window.acquire(Self.pushes(10), for: .urgent, until: Self.far, patience: Self.patient)
@@ -51,7 +51,7 @@ struct SendWindowTests {
         #expect(await normal.pushes == 3)
     }
 
-    @Test("a lane takes no more than its limit, and one that waits for its own places holds no other up")
+    @Test("a lane takes no more than its limit, and a lane that waits for its own places delays no other lane")
     func lanes() async throws {
         let window = SendWindow(capacity: 22, limits: [.urgent: 4, .normal: 10])
         let normal = await window.acquire(Self.pushes(30), for: .normal, until: Self.far, patience: Self.patient)
@@ -67,7 +67,7 @@ struct SendWindowTests {
         #expect(await more.pushes == 2)
     }
 
-    @Test("who wants more than is free waits for half of the places, and nobody of its lane overtakes it meanwhile")
+    @Test("a request for more than the free places waits for half of all, and its lane cannot overtake it")
     func decentShare() async throws {
         let window = SendWindow(capacity: 1_000, limits: [.normal: 20])
         let first = await window.acquire(Self.pushes(14), for: .normal, until: Self.far, patience: Self.patient)
@@ -83,7 +83,7 @@ struct SendWindowTests {
         #expect(first.pushes == 14)
     }
 
-    @Test("what is free when the time is up is taken, were it a crumb")
+    @Test("a request gets the free places, however few, when its time is up")
     func crumbs() async {
         let window = SendWindow(capacity: 20)
         _ = await window.acquire(Self.pushes(15), for: .urgent, until: Self.far, patience: Self.patient)
@@ -94,7 +94,7 @@ struct SendWindowTests {
         #expect(still == .none)
     }
 
-    @Test("a window that has stood still for as long as the patience refuses at once, and a deadline ends the wait")
+    @Test("a window without a release during the patience rejects a request immediately, and a deadline ends a wait")
     func standingStill() async {
         let window = SendWindow(capacity: 10)
         _ = await window.acquire(Self.pushes(10), for: .urgent, until: Self.far, patience: Self.patient)
@@ -110,7 +110,7 @@ struct SendWindowTests {
         #expect(window.waiting == 0)
     }
 
-    @Test("what is pulled from a backlog holds none of a lane's messages, and stands in a line of its own")
+    @Test("pushes pulled from a backlog hold none of a lane's messages, and wait in a separate line")
     func pulled() async throws {
         let window = SendWindow(capacity: 20, limits: [.normal: 2])
         let live = await window.acquire(Self.pushes(5), for: .normal, until: Self.far, patience: .zero)
@@ -128,7 +128,7 @@ struct SendWindowTests {
         #expect(window.inFlight == 1)
     }
 
-    @Test("all windows together hold no more of a lane's messages than their share, and give back what they held")
+    @Test("all windows together hold at most a lane's share of messages, and return it")
     func shares() async {
         let shares = LaneShares([.normal: 6])
         let windows = (0..<3).map { _ in SendWindow(capacity: 100, limits: [.normal: 4], shares: shares) }
@@ -144,7 +144,7 @@ struct SendWindowTests {
         #expect(next.messages == 4)
     }
 
-    @Test("who waits holds shares of all windows for it, and who finds none left does not wait; all come back")
+    @Test("a waiter holds shares of all windows, a request without a share does not wait, and all shares are returned")
     func waitingShares() async throws {
         let shares = LaneShares([.normal: 8])
         let windows = (0..<2).map { _ in SendWindow(capacity: 100, limits: [.normal: 4], shares: shares) }
@@ -154,7 +154,7 @@ struct SendWindowTests {
         let soon = ContinuousClock.now + .milliseconds(50)
         let late = await windows[0].acquire(Self.pushes(1), for: .normal, until: soon, patience: Self.patient)
         #expect(late == .none)
-        // Of eight four are under way, and three wait.
+        // Of eight, four are in flight, and three wait.
         let other = await windows[1].acquire(Self.pushes(2), for: .normal, until: Self.far, patience: Self.patient)
         #expect(other.messages == 1)
         let last = await windows[0].acquire([9], for: .normal, until: Self.far, patience: Self.patient)

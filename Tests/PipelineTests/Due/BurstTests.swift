@@ -16,7 +16,7 @@ import Workbench
 struct BurstTests {
     private static let key = #","collapseKey":"k""#
 
-    @Test("of several events within the window the first goes out at once, and the newest when it ends")
+    @Test("of several events within the window, the first is sent immediately, and the newest at the window's end")
     func burst() async throws {
         let catalogs = try Bench.shipped(
             "drop",
@@ -48,7 +48,7 @@ struct BurstTests {
         }
     }
 
-    @Test("what goes beyond the cap of low priority is gathered for the digest")
+    @Test("events beyond the cap of low priority are gathered for the digest")
     func cap() async throws {
         let text = try Bench.changed("drop", replacing: "  digest: {", with: "  cap: { perHour: 2 },\n  digest: {")
         let uncollected = text.replacing(#"      priority: "low","#, with: #"      priority: "low", digest: false,"#)

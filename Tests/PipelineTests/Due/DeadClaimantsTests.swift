@@ -8,7 +8,7 @@ import Testing
 struct DeadClaimantsTests {
     private let start = ContinuousClock.now
 
-    /// Looks every two seconds, and returns when a look brought news of a death.
+    /// Polls every two seconds, and returns the seconds at which a poll reported a death.
     private func news(
         from first: Int = 0,
         through last: Int,
@@ -24,7 +24,7 @@ struct DeadClaimantsTests {
         return news
     }
 
-    @Test("a claimant without lock and beat is dead after twelve seconds, and this is news once")
+    @Test("a claimant without lock and heartbeat is dead after twelve seconds, and is reported once")
     func death() {
         var dead = DeadClaimants()
         let news = news(through: 30, &dead)
@@ -32,7 +32,7 @@ struct DeadClaimantsTests {
         #expect(dead.numbers == [3])
     }
 
-    @Test("a claimant that beats lives, although its session was lost")
+    @Test("a claimant with heartbeats is alive, although its session was lost")
     func beating() {
         var dead = DeadClaimants()
         let news = news(through: 60, &dead) { Int64($0 / 5) }
@@ -40,7 +40,7 @@ struct DeadClaimantsTests {
         #expect(dead.numbers.isEmpty)
     }
 
-    @Test("a claimant whose session holds the lock lives, although it does not beat")
+    @Test("a claimant whose session holds the lock is alive, although it writes no heartbeat")
     func locked() {
         var dead = DeadClaimants()
         let held = news(through: 60, &dead, isUnlocked: false)
@@ -49,7 +49,7 @@ struct DeadClaimantsTests {
         #expect(free == [72])
     }
 
-    @Test("a failed look and a late one begin the time anew")
+    @Test("a failed poll and a late one start the period again")
     func interruptions() {
         var dead = DeadClaimants()
         let before = news(through: 10, &dead)
@@ -61,7 +61,7 @@ struct DeadClaimantsTests {
         #expect(late == [52])
     }
 
-    @Test("a claimant that beats again is alive again")
+    @Test("a claimant that writes a heartbeat again is alive again")
     func resurrection() {
         var dead = DeadClaimants()
         let death = news(through: 12, &dead)
@@ -71,7 +71,7 @@ struct DeadClaimantsTests {
         #expect(dead.numbers.isEmpty)
     }
 
-    @Test("the dead are forgotten after an hour")
+    @Test("dead claimants are forgotten after an hour")
     func memory() {
         var dead = DeadClaimants()
         _ = news(through: 12, &dead)

@@ -7,7 +7,7 @@ import Testing
 import Workbench
 
 @Suite(
-    "What waits",
+    "Deferred deliveries",
     .inTurn,
     .enabled(
         if: Servers.amqpURL != nil && Servers.databaseURL != nil,
@@ -16,14 +16,14 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct DeferralTests {
-    /// The settings of a user for whom it is quiet now, and for the next hours.
+    /// Returns the settings of a user who is in quiet hours now and for the next hours.
     private static func quietNow() -> String {
         let hour = Int(SystemTime().now().microseconds / 3_600_000_000 % 24)
         let hours = #""quietHours":{"enabled":true,"startHour":\#(hour),"endHour":\#((hour + 3) % 24)}"#
         return #"{"userId":"u1","timezone":"UTC","preferences":{\#(hours)}}"#
     }
 
-    /// The ledger in words, one line for each delivery.
+    /// Returns the ledger as text, one line for each delivery.
     private static func ledger(_ counterpart: Counterpart) async throws -> [String?] {
         try await counterpart.rig.bench.column(
             "SELECT concat_ws('|', user_id, state, reason) FROM deliveries ORDER BY user_id, notification_id, target"
@@ -38,7 +38,7 @@ struct DeferralTests {
         try await rig.wait(for: 1, sql)
     }
 
-    @Test("a push into quiet hours waits for their end, and is decided anew when its time has come")
+    @Test("a push in quiet hours waits for their end, and the rules run again when it is due")
     func quietHours() async throws {
         try await Counterpart.run { counterpart in
             let bench = counterpart.rig.bench
@@ -58,7 +58,7 @@ struct DeferralTests {
                 AND extract(minute FROM due_at) = 0 AND extract(second FROM due_at) = 0
                 """
             )
-            // Its time comes while it is still quiet: back it goes, and nothing is sent.
+            // It is due while quiet hours last: it is deferred again, and nothing is sent.
             _ = try await bench.owner.run("UPDATE deliveries SET due_at = now()", [])
             try await counterpart.rig.wait(
                 for: 1,
@@ -79,7 +79,7 @@ struct DeferralTests {
         }
     }
 
-    @Test("a device that is registered while a push waits gets it too, and one that comes after it was sent does not")
+    @Test("a device registered while a push waits gets it too, and one registered after the send does not")
     func lateDevices() async throws {
         try await Counterpart.run { counterpart in
             let bench = counterpart.rig.bench
@@ -113,7 +113,7 @@ struct DeferralTests {
         }
     }
 
-    @Test("what the user has read, and what a later one with the same key has replaced, is not pushed later")
+    @Test("a notification that the user has read, or that a later one has replaced by its collapse key, is not pushed")
     func overtaken() async throws {
         try await Counterpart.run { counterpart in
             let bench = counterpart.rig.bench
@@ -147,7 +147,7 @@ struct DeferralTests {
         }
     }
 
-    @Test("an event that expires before quiet hours end is not kept waiting for them")
+    @Test("an event that expires before the end of quiet hours does not wait for it")
     func expiryBeatsWaiting() async throws {
         try await Counterpart.run { counterpart in
             try await counterpart.register([("u1", "t1")])

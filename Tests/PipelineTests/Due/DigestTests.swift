@@ -13,7 +13,7 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct DigestTests {
-    /// Users who want offers, with a device each; a catalogue's low priority is silent otherwise.
+    /// Registers users who want offers, with a device each; a catalogue's low priority is silent otherwise.
     private static func gather(_ counterpart: Counterpart, _ users: [String], events: Int) async throws {
         let rig = counterpart.rig
         try await counterpart.register(users.map { ($0, "token-\($0)") })
@@ -42,7 +42,7 @@ struct DigestTests {
         )
     }
 
-    /// Lets the time of every digest come.
+    /// Makes every digest due.
     private static func strike(_ counterpart: Counterpart) async throws {
         _ = try await counterpart.rig.bench.owner.run(
             """
@@ -55,7 +55,7 @@ struct DigestTests {
         )
     }
 
-    @Test("each user gets one push that says how many there are and names the newest; the ledger marks all of them")
+    @Test("each user gets one push with the count and the newest notification, and the ledger marks all of them")
     func together() async throws {
         try await Counterpart.run { counterpart in
             try await Self.gather(counterpart, ["u1", "u2"], events: 4)
@@ -88,7 +88,7 @@ struct DigestTests {
         }
     }
 
-    @Test("a digest that the provider cannot take now is repeated as a whole, under the same tag")
+    @Test("a digest that the provider cannot accept now is repeated as a whole, under the same tag")
     func repeated() async throws {
         try await Counterpart.run { counterpart in
             try await Self.gather(counterpart, ["u1"], events: 3)
@@ -100,7 +100,7 @@ struct DigestTests {
         }
     }
 
-    @Test("nothing goes out where the user has read all of it before")
+    @Test("no digest is sent if the user has read all of its notifications before")
     func allRead() async throws {
         try await Counterpart.run { counterpart in
             try await Self.gather(counterpart, ["u1"], events: 2)

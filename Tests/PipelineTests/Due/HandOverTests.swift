@@ -9,7 +9,7 @@ import Testing
 import Workbench
 
 @Suite(
-    "Handing over",
+    "Release of due deliveries",
     .inTurn,
     .enabled(
         if: Servers.amqpURL != nil && Servers.databaseURL != nil,
@@ -18,10 +18,10 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct HandOverTests {
-    @Test("an urgent line that falls due among thirty thousand digests is handed over before most of them")
+    @Test("an urgent delivery that falls due among 30,000 digests is released before most of them")
     func urgentAmongDigests() async throws {
         try await Bench.withTopology { bench in
-            // The lines of all users in turn, so that the oldest thousand are of all of them.
+            // The rows of all users in turn, so that the oldest thousand include all of them.
             _ = try await bench.owner.run(
                 """
                 WITH readers AS (
@@ -51,7 +51,8 @@ struct HandOverTests {
                         == 1
                 }
                 let after = try await bench.count(handed)
-                // Two turns of a thousand may come before it: the one that is under way, and a slow look of ours.
+                // Two turns of a thousand may come first, the current one and one during this poll, as well as slow
+                // polls of the test.
                 #expect(after - before <= 5_000)
                 let queue = bench.names.resume(.urgent)
                 let broker = try bench.broker
@@ -63,7 +64,7 @@ struct HandOverTests {
         }
     }
 
-    /// Lines of as many users that have waited until now.
+    /// Inserts rows of `count` users that are due now.
     private static func lines(_ count: Int, in bench: Bench) async throws {
         _ = try await bench.owner.run(
             """
@@ -84,7 +85,7 @@ struct HandOverTests {
         }
     }
 
-    @Test("a hand-over whose answer is lost is published, and not ten minutes later")
+    @Test("a release whose database reply is lost is published soon, and not ten minutes later")
     func lostAnswer() async throws {
         try await Bench.withTopology { bench in
             let (proxy, url) = try TCPProxy.beforeDatabase()
@@ -93,7 +94,7 @@ struct HandOverTests {
             var options = PoolOptions(url: try DatabaseURL(url))
             options.setUp = bench.namespace.setUp(as: .worker)
             let pool = PostgresPool(options)
-            // Its rate is the limit of its statement.
+            // The rate identifies the statement: it is its limit.
             proxy.loseReply(whenClientSends: [0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0x03, 0xD1])
             try await RunningDuty.with(
                 { HandOver(tools: $0, rhythm: .init(interval: .milliseconds(100), rate: 0x3D1)) },
@@ -110,7 +111,7 @@ struct HandOverTests {
         }
     }
 
-    /// A clock on which a second passes in a tenth of one.
+    /// A clock on which a second passes in a tenth of a second.
     private struct QuickTime: TimeSource {
         private let start = ContinuousClock.now
 
@@ -119,7 +120,7 @@ struct HandOverTests {
         func steady() -> ContinuousClock.Instant { start + (ContinuousClock.now - start) * 10 }
     }
 
-    @Test("what a dead worker had claimed is handed over when its lease ends")
+    @Test("the delivery that a dead worker had claimed is released when its lease ends")
     func deadWorker() async throws {
         try await Bench.withTopology { bench in
             let number = try await ClaimantBook(pool: bench.pool).enrol()

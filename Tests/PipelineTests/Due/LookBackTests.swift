@@ -6,7 +6,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("How far back a duty looks")
+@Suite("Reach of a duty's polls")
 struct LookBackTests {
     /// A clock that the test moves.
     private final class Clock: Sendable {
@@ -28,7 +28,7 @@ struct LookBackTests {
         LookBack(whole: .seconds(period), share: 1) { [clock] in clock.now }
     }
 
-    /// One look; how many seconds it reached back, nil for a whole one.
+    /// Runs one poll and returns the seconds that it reached back, or `nil` if it began at the start.
     private func look(
         _ lookBack: inout LookBack,
         left: Int? = nil,
@@ -45,7 +45,7 @@ struct LookBackTests {
         return reach == DueLook.whole ? nil : reach.map { Int($0.components.seconds) - Self.slack }
     }
 
-    @Test("the first look is a whole one, the next begin where the last one left nothing, until the period is over")
+    @Test("the first poll begins at the start, and the next ones where the last left nothing, until the period is over")
     func period() async {
         var looks = lookBack(10)
         var reaches: [Int?] = []
@@ -56,7 +56,7 @@ struct LookBackTests {
         #expect(reaches == [nil, 1, 1, 1, 1, 1, 1, 1, 1, 1, nil, 1])
     }
 
-    @Test("after a look that took all it may, the next begins with what is left")
+    @Test("after a poll that took its maximum, the next one begins at the first remaining row")
     func full() async {
         var looks = lookBack(1_000)
         _ = await look(&looks, left: 500)
@@ -69,7 +69,7 @@ struct LookBackTests {
         #expect([second, third, last] == [501, 301, 1])
     }
 
-    @Test("a look that is not a whole one never moves the beginning back")
+    @Test("a poll that does not begin at the start never moves the beginning back")
     func forward() async {
         var looks = lookBack(1_000)
         _ = await look(&looks)
@@ -80,7 +80,7 @@ struct LookBackTests {
         #expect(next == 2)
     }
 
-    @Test("what is put back is found by the next look")
+    @Test("rows that are put back are found by the next poll")
     func puttingBack() async {
         var looks = lookBack(1_000)
         _ = await look(&looks)
@@ -92,7 +92,7 @@ struct LookBackTests {
         #expect(next == 101)
     }
 
-    @Test("after a failure the next look is a whole one, and after a whole one that failed it is not")
+    @Test("after a failure the next poll begins at the start, unless the failed poll did so already")
     func failures() async {
         var looks = lookBack(100)
         _ = await look(&looks)
@@ -107,7 +107,7 @@ struct LookBackTests {
         #expect([first, second, third, fourth] == [nil, 101, nil, 1])
     }
 
-    @Test("before a look has succeeded each goes to the very beginning, and so does the one after a whole one in vain")
+    @Test("every poll begins at the start until one has succeeded, and again if rows were put back after it")
     func nothingKnown() async {
         var looks = lookBack(1_000)
         _ = await look(&looks, failing: true)
@@ -121,7 +121,7 @@ struct LookBackTests {
         #expect([first, second, third] == [nil, nil, 1])
     }
 
-    @Test("whole looks that take long are rarer: no more than a twentieth of the time is theirs")
+    @Test("long polls from the start are rarer: they take at most a twentieth of the time")
     func share() async {
         var looks = lookBack(100)
         _ = await look(&looks, taking: 10)

@@ -9,7 +9,7 @@ import Workbench
 @testable import Pipeline
 
 @Suite(
-    "Events that fall due while the broker cannot be heard",
+    "Due events during a silence of the broker",
     .inTurn,
     .enabled(
         if: Servers.amqpURL != nil && Servers.databaseURL != nil,
@@ -18,7 +18,7 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct LostConfirmTests {
-    /// Runs the duty beside a body; what it publishes goes through a proxy.
+    /// Runs the duty together with a body; its messages go through a proxy.
     private static func withDuty(
         on bench: Bench,
         _ body: (TCPProxy) async throws -> Void
@@ -37,7 +37,7 @@ struct LostConfirmTests {
         }
     }
 
-    @Test("a connection that is lost with confirms outstanding keeps no event back")
+    @Test("a lost connection with outstanding confirms delays no event")
     func lostConnection() async throws {
         try await Bench.withTopology { bench in
             try await Self.withDuty(on: bench) { proxy in
@@ -50,7 +50,7 @@ struct LostConfirmTests {
                     """
                 )
                 try await Self.wait(for: 20, "handed_over_at IS NOT NULL AND expanded_at IS NULL", in: bench)
-                // By themselves they would not come up any more.
+                // Without the lost confirms they would no longer come up.
                 _ = try await bench.owner.run("UPDATE events SET handed_over_at = 'infinity'")
                 proxy.cutAll()
                 proxy.blackHole(false)

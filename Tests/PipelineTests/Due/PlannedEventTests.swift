@@ -18,7 +18,7 @@ struct PlannedEventTests {
         Timestamp(clamping: SystemTime().now().microseconds + seconds * 1_000_000).description
     }
 
-    @Test("the notification arises when the event falls due, once, and not at all where the event was taken back")
+    @Test("the notification is made once, when the event falls due, and not if the event was cancelled")
     func due() async throws {
         try await Bench.withTopology { bench in
             try await Rig.on(bench) { rig in
@@ -38,7 +38,7 @@ struct PlannedEventTests {
                 _ = try await bench.owner.run("UPDATE events SET planned_at = now() WHERE id <> 'later'", [])
                 try await rig.wait(for: 1, "SELECT count(*) FROM notifications")
                 try await rig.wait(for: 1, "SELECT count(*) FROM events WHERE expanded_at IS NOT NULL")
-                // A crash between the publish and the mark makes it come once more.
+                // After a crash between the publish and the mark, it is published again.
                 _ = try await bench.owner.run(
                     "UPDATE events SET expanded_at = NULL, handed_over_at = now() - interval '31 s' WHERE id = 'kept'",
                     []
@@ -54,7 +54,7 @@ struct PlannedEventTests {
         }
     }
 
-    @Test("an event for a topic, for later, is expanded when it falls due, to whoever follows then")
+    @Test("a planned event for a topic is expanded when it falls due, to the users who follow then")
     func topic() async throws {
         try await Bench.withTopology { bench in
             try await Rig.on(bench) { rig in
@@ -74,7 +74,7 @@ struct PlannedEventTests {
         }
     }
 
-    @Test("an event for everyone that is for nobody yet is over; only what waits for its time is published")
+    @Test("an event for everyone without users ends immediately; only an event for later is published when due")
     func wide() async throws {
         try await Bench.withTopology { bench in
             try await Rig.on(bench) { rig in

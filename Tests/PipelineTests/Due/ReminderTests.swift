@@ -14,7 +14,7 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct ReminderTests {
-    /// A time of day in UTC, so many minutes from now.
+    /// Returns a time of day in UTC, `minutes` from now.
     private func time(minutes: Int64) -> String {
         let minute = (SystemTime().now().microseconds / 60_000_000 + minutes + 1440) % 1440
         return LocalTime(hour: Int(minute / 60), minute: Int(minute % 60))?.description ?? ""
@@ -30,7 +30,7 @@ struct ReminderTests {
         try await rig.wait(for: 1, "SELECT count(*) FROM reminders WHERE id = '\(id)' AND next_fire_at IS NOT NULL")
     }
 
-    /// Makes a reminder one that was set two days ago and that nobody has looked at since.
+    /// Changes a reminder so that it was set two days ago and no duty has evaluated it since.
     private func age(_ bench: Bench, _ id: String) async throws {
         _ = try await bench.owner.run(
             """
@@ -41,7 +41,7 @@ struct ReminderTests {
         )
     }
 
-    @Test("a time that is past today rings tomorrow")
+    @Test("a reminder for a time that has passed today fires tomorrow")
     func tomorrow() async throws {
         try await Bench.withTopology { bench in
             try await Rig.on(bench) { rig in
@@ -57,7 +57,7 @@ struct ReminderTests {
         }
     }
 
-    @Test("one that was missed rings once if it is less than an hour late, else it waits for its next date")
+    @Test("a missed reminder fires once if it is less than an hour late, and otherwise on its next date")
     func missed() async throws {
         try await Bench.withTopology { bench in
             try await Rig.on(bench) { rig in
@@ -67,21 +67,21 @@ struct ReminderTests {
                 try await age(bench, "too-late")
                 try await rig.wait(for: 1, "SELECT count(*) FROM notifications")
                 try await rig.wait(for: 2, "SELECT count(*) FROM reminders WHERE next_fire_at > now()")
-                // Restarted, and asked again: the date has had its ring.
+                // After a restart the reminder is evaluated again, but it has already fired for this date.
                 try await age(bench, "late")
                 try await rig.wait(for: 2, "SELECT count(*) FROM reminders WHERE next_fire_at > now()")
                 let rung = try await bench.column("SELECT id FROM reminders WHERE last_fired_on IS NOT NULL")
                 #expect(rung == ["late"])
                 let targets = try await bench.column("SELECT target_id FROM notifications")
                 #expect(targets == ["late"])
-                // Its words and its address are the user's: no catalogue makes a mail of it.
+                // Its text and its route are the user's: no catalogue makes a mail of it.
                 let extras = try await bench.column("SELECT extras ->> 'noEmail' FROM notifications")
                 #expect(extras == ["true"])
             }
         }
     }
 
-    @Test("one whose app this scheduler's catalogues lack is looked at again within the hour, and rings then")
+    @Test("a reminder of an app without a catalogue here is evaluated again within the hour, and fires when it has one")
     func unexplained() async throws {
         try await Bench.withTopology { bench in
             try await Rig.on(bench) { rig in
@@ -95,14 +95,14 @@ struct ReminderTests {
                     AND next_fire_at BETWEEN now() + interval '20 minutes' AND now() + interval '30 minutes'
                     """
                 )
-                // Its catalogue has come.
+                // The catalogue of its app is available now.
                 _ = try await bench.owner.run("UPDATE reminders SET app = 'drop', next_fire_at = now()", [])
                 try await rig.wait(for: 1, "SELECT count(*) FROM notifications WHERE target_id = 'due'")
             }
         }
     }
 
-    @Test("one of a type that the catalogue does not know is dropped and counted, and makes no dead letter")
+    @Test("a reminder of a type that the catalogue lacks is dropped and counted, and makes no dead letter")
     func unknownType() async throws {
         try await Bench.withTopology { bench in
             try await Rig.on(bench) { rig in
@@ -129,7 +129,7 @@ struct ReminderTests {
         }
     }
 
-    @Test("one with the longest of names rings, too")
+    @Test("a reminder with the longest id fires, too")
     func longName() async throws {
         try await Bench.withTopology { bench in
             try await Rig.on(bench) { rig in
@@ -141,7 +141,7 @@ struct ReminderTests {
         }
     }
 
-    @Test("a change of the user's zone plans the reminders anew that follow it")
+    @Test("a change of the user's time zone plans the reminders again that use it")
     func zoneChange() async throws {
         try await Bench.withTopology { bench in
             try await Rig.on(bench) { rig in
@@ -167,7 +167,7 @@ struct ReminderTests {
                     WHERE next_fire_at IS NOT NULL AND extract(epoch FROM next_fire_at)::bigint <> \(before)
                     """
                 )
-                // Kathmandu is at a quarter past; every other zone of these two is not.
+                // Kathmandu's offset includes a quarter of an hour; that of the other zone here does not.
                 #expect((before - (try await planned())) % 1800 != 0)
             }
         }

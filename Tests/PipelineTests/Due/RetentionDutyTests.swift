@@ -8,7 +8,7 @@ import Workbench
 @testable import Pipeline
 
 @Suite(
-    "The duties that let go",
+    "Duties that delete old rows",
     .inTurn,
     .enabled(
         if: Servers.amqpURL != nil && Servers.databaseURL != nil,
@@ -24,7 +24,7 @@ struct RetentionDutyTests {
         FROM generate_series(1, 1000) AS n, LATERAL (SELECT now() - interval '91 days' AS old) AS t
         """
 
-    @Test("table after table is walked, again and again, and what went is counted by its kind")
+    @Test("the duty walks table after table, repeatedly, and counts deleted rows by kind")
     func walks() async throws {
         try await Bench.withSchema { bench in
             try await bench.noteRetention()
@@ -49,7 +49,7 @@ struct RetentionDutyTests {
         }
     }
 
-    @Test("a walk that the database breaks off goes on afterwards")
+    @Test("a walk that the database interrupts continues afterwards")
     func resumes() async throws {
         try await Bench.withSchema { bench in
             try await bench.noteRetention()
@@ -68,7 +68,7 @@ struct RetentionDutyTests {
         }
     }
 
-    @Test("a table whose rows cannot be deleted is reported, and the tables behind it are walked all the same")
+    @Test("a table whose rows cannot be deleted is reported, and the tables after it are still walked")
     func refused() async throws {
         try await Bench.withSchema { bench in
             try await bench.noteRetention()
@@ -95,7 +95,7 @@ struct RetentionDutyTests {
         }
     }
 
-    @Test("two schedulers walk at once, and each row is counted once")
+    @Test("two schedulers walk at the same time, and each row is counted once")
     func together() async throws {
         try await Bench.withSchema { bench in
             try await bench.noteRetention()
@@ -121,13 +121,13 @@ struct RetentionDutyTests {
         }
     }
 
-    @Test("silent devices end in the hour of the night, once a night, and the next night again")
+    @Test("silent devices end in the configured hour of the night, once per night, and the next night again")
     func nightly() async throws {
         try await Bench.withSchema { bench in
             try await silentDevice("t1", on: bench)
             let ended = "SELECT count(*) FROM push_subscriptions WHERE revoke_reason = 'stale'"
             let clock = ManualTime(Instant(seconds: 1_800_000_000))
-            // The hour that the duty's machine has is the hour of the clock's day.
+            // The hour of the duty's machine is that of the clock's day.
             let hour: @Sendable (Instant) -> Int = { Int($0.microseconds / 3_600_000_000 % 24) }
             let setting = "90d,hour=\((hour(clock.now()) + 1) % 24)"
             let stale = try #require(StaleDevices(setting))
@@ -149,7 +149,7 @@ struct RetentionDutyTests {
     }
 
     @Test(
-        "where most devices of a provider are silent none is ended: it is more likely that nobody passes on what they say"
+        "no silent device ends if most devices of a provider are silent, as then the activity reports may be missing"
     )
     func manySilent() async throws {
         try await Bench.withSchema { bench in
@@ -177,7 +177,7 @@ struct RetentionDutyTests {
                 }
                 let doubted = try await bench.count(ended)
                 #expect(doubted == 0)
-                // Another night, when enough others are heard of.
+                // Another night, in which enough other devices have been active.
                 _ = try await bench.owner.run(
                     """
                     INSERT INTO push_subscriptions (app, profile_id, id, platform, provider, device_token, registered_at,
@@ -206,7 +206,7 @@ struct RetentionDutyTests {
 }
 
 extension Bench {
-    /// As if each table had been walked through a moment ago, so that nothing is counted first.
+    /// Notes a recent complete walk of each table, so that retention does not count first.
     func noteRetention() async throws {
         for kind in RetiredKind.allCases {
             guard let age = kind.age(in: .usual) else { continue }

@@ -3,9 +3,9 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("A round of the retention")
+@Suite("Rounds of retention")
 struct RetentionRoundTests {
-    @Test("a table that was broken off is gone on with where it failed, and from its beginning if it fails there again")
+    @Test("an interrupted table continues at the page where it failed, and at its start if it fails there again")
     func brokenOff() {
         var round = RetentionDuty.Round(of: [.notifications, .events])
         round.page = 7
@@ -24,7 +24,7 @@ struct RetentionRoundTests {
         #expect(round.page == 0)
     }
 
-    @Test("a table that was walked to its end begins anew, and one that never began has nothing to go on with")
+    @Test("a table that was walked to its end starts again, and a round that never began has nothing to continue")
     func walked() {
         var round = RetentionDuty.Round(of: [.tombstones])
         round.page = 9

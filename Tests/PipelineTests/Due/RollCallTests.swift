@@ -5,9 +5,9 @@ import TestSupport
 import Testing
 import Workbench
 
-@Suite("The roll call", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.ofTest))
+@Suite("Heartbeats", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.ofTest))
 struct RollCallTests {
-    @Test("a process that drains goes on saying so until it ends, and only then is it struck off")
+    @Test("a process that drains continues to report it until it ends, and only then is removed")
     func drain() async throws {
         try await Bench.withSchema { bench in
             let book = ProcessBook(pool: bench.pool)
@@ -21,7 +21,7 @@ struct RollCallTests {
             try await running.value
             try await eventually("it drains") { try await book.all().first?.report.isDraining == true }
             let since = try await book.all().first?.drainingSince
-            // Whoever forgot it hears of it again.
+            // If its row is deleted, it is written again.
             try await book.leave("w")
             try await eventually("it still says so") { try await book.all().first?.report.isDraining == true }
             #expect(since != nil)
@@ -31,7 +31,7 @@ struct RollCallTests {
         }
     }
 
-    @Test("a process that leaves work behind stays on the roll: it may still write")
+    @Test("a process that leaves work behind stays listed, because it may still write")
     func workLeftBehind() async throws {
         try await Bench.withSchema { bench in
             let book = ProcessBook(pool: bench.pool)
@@ -47,7 +47,7 @@ struct RollCallTests {
         }
     }
 
-    @Test("what a reload came to is said without waiting for the next turn")
+    @Test("the result of a reload is written without a wait for the next heartbeat")
     func reload() async throws {
         try await Bench.withSchema { bench in
             let book = ProcessBook(pool: bench.pool)

@@ -6,12 +6,12 @@ import TestSupport
 import Testing
 import Workbench
 
-/// One duty of the scheduler, which runs beside a test.
+/// One duty of the scheduler that runs during a test.
 enum RunningDuty {
-    /// Runs a duty beside a body and drains it afterwards; what it publishes takes the given way to the broker, what it
-    /// counts goes to `metrics`.
+    /// Runs a duty together with a body and drains it afterwards.
     ///
-    /// It asks the database through `pool`, which is the bench's unless another is given.
+    /// The duty publishes through the given broker address and counts in `metrics`. It uses the bench's pool of
+    /// database connections, unless `pool` is given.
     static func with(
         _ make: (DutyTools) -> any Service,
         on bench: Bench,

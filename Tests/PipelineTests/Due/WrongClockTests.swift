@@ -8,7 +8,7 @@ import Workbench
 
 @testable import Pipeline
 
-/// What workers and schedulers do while a clock is wrong: nothing.
+/// Workers and schedulers take no action while a clock is wrong.
 @Suite(
     "A wrong clock",
     .inTurn,
@@ -28,7 +28,7 @@ struct WrongClockTests {
         Timestamp(clamping: SystemTime().now().microseconds + seconds * 1_000_000).description
     }
 
-    @Test("a worker whose clock is a day ahead takes nothing, and no event expires")
+    @Test("a worker whose clock is 24 hours ahead takes no message, and no event expires")
     func worker() async throws {
         try await Bench.withTopology { bench in
             let clock = ManualTime(SystemTime().now() + .seconds(86_400))
@@ -78,7 +78,7 @@ struct WrongClockTests {
         }
     }
 
-    @Test("a database whose clock is two years ahead gets nothing deleted, published, rung or ended by the duties")
+    @Test("the duties delete, publish, fire and end nothing while the database's clock is two years ahead")
     func database() async throws {
         try await Bench.withTopology { bench in
             try await bench.fill()
@@ -108,7 +108,7 @@ struct WrongClockTests {
         }
     }
 
-    @Test("nor do the statements themselves, if the clock steps between the comparison and the statement")
+    @Test("the statements change nothing either, if the clock steps between the comparison and the statement")
     func statements() async throws {
         try await Bench.withSchema { bench in
             try await bench.fill()
@@ -136,7 +136,7 @@ struct WrongClockTests {
         }
     }
 
-    @Test("if both clocks are two years ahead, retention counts first, deletes nothing and leaves its note as it is")
+    @Test("if both clocks are two years ahead, retention counts first, deletes nothing and leaves its note unchanged")
     func bothAhead() async throws {
         try await Bench.withTopology { bench in
             try await bench.fill()
@@ -163,7 +163,7 @@ struct WrongClockTests {
         }
     }
 
-    @Test("after a long absence what has grown old is deleted, if it is a small part of the table")
+    @Test("after a long absence, old rows are deleted if they are a small part of the table")
     func absence() async throws {
         try await Bench.withSchema { bench in
             _ = try await bench.owner.run(
@@ -191,7 +191,7 @@ struct WrongClockTests {
 }
 
 extension Bench {
-    /// A pool of sessions that see a clock two years ahead, whatever they ask.
+    /// Returns a pool of sessions for which every clock function is two years ahead.
     fileprivate func poolAhead() async throws -> PostgresPool {
         try await owner.withConnection { [namespace] (connection) throws(PostgresError) in
             try connection.execute(
@@ -210,7 +210,7 @@ extension Bench {
         )
     }
 
-    /// Something of each kind that would go, ring or be published two years from now, and not today.
+    /// Inserts rows of each kind that would be deleted, fire or be published in two years, and not today.
     fileprivate func fill() async throws {
         try await owner.withConnection { (connection) throws(PostgresError) in
             try connection.execute(
@@ -238,7 +238,7 @@ extension Bench {
         _ = try await owner.run("UPDATE dead_letters SET state = 'discarded', changed_at = now()")
     }
 
-    /// What a duty could take away, publish or end.
+    /// Returns counts of all rows that a duty could delete, publish or end.
     fileprivate func everything() async throws -> [String?] {
         try await column(
             """

@@ -9,9 +9,9 @@ import Workbench
 
 @testable import Pipeline
 
-@Suite("An erased person", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.ofTest))
+@Suite("An erased user", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.ofTest))
 struct ErasedPersonTests {
-    @Test("after every kind of trouble no column of any table holds the person's id, words or devices")
+    @Test("after every kind of failure, no column of any table holds the erased user's id, texts or devices")
     func nothingStays() async throws {
         try await ReplayGround.with { ground in
             try await live(ground)
@@ -24,7 +24,7 @@ struct ErasedPersonTests {
                 ground.rig.event(#"{"userId":"\#(Self.person)"}"#, key: "drop.recipient.deleted")
             ])
             try await ground.rig.wait(for: 1, "SELECT count(*) FROM tombstones")
-            // What was in a queue at the time; the marker behind it says that it has been dealt with.
+            // Messages that were in a queue at the time; the marker behind them shows that they have been processed.
             try await ground.rig.publish([
                 Self.brokerLetter(ground, Self.event("late", #"{"user":"PERSON"}"#)),
                 ground.rig.event(Self.event("late2", #"{"user":"PERSON"}"#), key: "drop.nosuch"),
@@ -50,7 +50,7 @@ struct ErasedPersonTests {
         }
     }
 
-    // MARK: - A life
+    // MARK: - The user's data
 
     private func live(_ ground: ReplayGround) async throws {
         let rig = ground.rig
@@ -79,7 +79,7 @@ struct ErasedPersonTests {
         try await rig.wait(for: 3, "SELECT count(*) FROM events")
         try await rig.wait(for: 1, "SELECT count(*) FROM deliveries WHERE state = 'delivered' AND channel = 'push'")
         _ = try await ground.bench.owner.run("UPDATE notifications SET read_at = now()")
-        // FCM refuses this one for good.
+        // FCM rejects this one permanently.
         ground.refuseAll()
         try await rig.publish([
             rig.event(Self.event("e2", #"{"user":"PERSON"}"#), key: "drop.transaction_complete")
@@ -116,7 +116,7 @@ struct ErasedPersonTests {
         try await rig.wait(for: letters.count + 1, "SELECT count(*) FROM dead_letters")
     }
 
-    /// An operator's acts on what is this person's.
+    /// Performs an operator's actions on the user's dead letters.
     private func leaveWords(_ ground: ReplayGround) async throws {
         var filter = DeadLetterFilter()
         filter.user = Self.person
@@ -126,7 +126,7 @@ struct ErasedPersonTests {
         _ = try await ground.book.start(ground.order(filter), agreed: 100, by: ReplayGround.ada)
     }
 
-    /// As the broker moves a message.
+    /// Returns a message as the broker dead-letters it.
     private static func brokerLetter(
         _ ground: ReplayGround,
         _ body: String,
@@ -147,7 +147,7 @@ struct ErasedPersonTests {
     }
 
     private static let person = "person-to-be-erased"
-    /// Tomorrow: what is too far ahead is refused.
+    /// Tomorrow: a time too far ahead is rejected.
     private static let later: String = {
         let tomorrow = Timestamp(clamping: SystemTime().now().microseconds + 86_400_000_000)
         return #","deliverAt":"\#(tomorrow)""#
@@ -161,9 +161,9 @@ struct ErasedPersonTests {
         text.replacing("PERSON", with: person).replacing("WORDS", with: "words-to-be-erased")
     }
 
-    // MARK: - Looking everywhere
+    // MARK: - Search of all tables
 
-    /// Tables in which a row says anything of the person, in text or in bytes.
+    /// Returns the tables in which a row mentions the user, in text or in bytes.
     private static func mentions(on bench: Bench) async throws -> [String] {
         let tables = try await bench.column(
             "SELECT table_name::text FROM information_schema.tables WHERE table_schema = '\(bench.namespace)' ORDER BY 1"

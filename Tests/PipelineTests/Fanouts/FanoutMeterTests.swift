@@ -8,7 +8,7 @@ import Workbench
 
 @Suite("The fan-out meter", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.ofTest))
 struct FanoutMeterTests {
-    @Test("fan-outs are told by app and state; what no catalogue knows is other, and what has ended is none")
+    @Test("fan-outs are counted by app and state, an app without a catalogue as other, and finished ones not at all")
     func meter() async throws {
         try await Bench.withSchema(catalogs: Bench.shipped { $0 == "venues.json5" }) { bench in
             for (event, state) in [("e1", FanoutState.running), ("e2", .running), ("e3", .paused), ("e4", .running)] {

@@ -45,7 +45,7 @@ struct FanoutTests {
         try await Bench.withTopology { [outfit] bench in try await Rig.on(bench, outfit: outfit, body) }
     }
 
-    @Test("an event for a topic becomes one notification for each follower, page by page, and its repeats none")
+    @Test("an event for a topic becomes one notification for each follower, page by page, and its repeats add none")
     func topic() async throws {
         try await Self.withRig { rig in
             try await Self.follow(100, in: rig.bench)
@@ -60,7 +60,7 @@ struct FanoutTests {
         }
     }
 
-    @Test("each page is a trace of its own with a link to its event's, whose trace its producer began")
+    @Test("each page is a separate trace with a link to its event's trace, which its producer began")
     func traces() async throws {
         let settings = try #require(try TracingSettings.read(["OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1"]))
         let tracer = Tracer(settings, registry: MetricsRegistry())
@@ -88,7 +88,7 @@ struct FanoutTests {
         }
     }
 
-    @Test("who has a notification of that event with other content gets a dead letter that is theirs alone")
+    @Test("a follower who has the event with other content gets a dead letter that names only such users")
     func conflict() async throws {
         try await Self.withRig { rig in
             try await Self.follow(20, in: rig.bench)
@@ -105,7 +105,7 @@ struct FanoutTests {
         }
     }
 
-    @Test("what the database refuses of a page is a dead letter; the page is finished without it")
+    @Test("a record of a page that the database rejects is a dead letter, and the page is finished without it")
     func poison() async throws {
         try await Self.withRig { rig in
             try await Self.follow(20, in: rig.bench)
@@ -125,7 +125,7 @@ struct FanoutTests {
         }
     }
 
-    @Test("pages with a user on whom the database fails keep no other page, and end when it no longer does")
+    @Test("pages with a user whose rows make the database fail delay no other page, and finish after the repair")
     func damaged() async throws {
         try await Self.withRig { rig in
             try await Self.follow(20, in: rig.bench)
@@ -147,11 +147,11 @@ struct FanoutTests {
         }
     }
 
-    @Test("a fan-out whose pages were lost with their messages goes on; so does one that was paused")
+    @Test("a fan-out whose pages were lost with their messages continues, and so does a paused one")
     func lost() async throws {
         try await Self.withRig { rig in
             try await Self.follow(100, in: rig.bench)
-            // As if a worker had opened it and died: nobody has heard of its page.
+            // As if a worker had opened it and died: no message names its page.
             _ = try await rig.bench.owner.run(
                 """
                 INSERT INTO events (app, id, content_hash, content, urgency) VALUES ('drop', 'e', '\\x00',

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("What a worker says it took in")
+@Suite("Intake reports")
 struct IntakeReportTests {
     private func batch(_ lane: String, _ messages: Int, refused: Int = 0, took: Duration) -> IntakeSummary {
         IntakeSummary(
@@ -14,7 +14,7 @@ struct IntakeReportTests {
         )
     }
 
-    @Test("many batches are one line, by lane and by what became of them; nothing is no line")
+    @Test("many batches are one log line, by lane and by outcome, and no batches are none")
     func oneLine() throws {
         let log = CapturedLog()
         let report = IntakeReport(logger: Logger(label: "worker", sink: log))
@@ -34,7 +34,7 @@ struct IntakeReportTests {
         #expect(record.fields["longest"] == .span(.milliseconds(9)))
     }
 
-    @Test("what has come in by the drain is said, however long the next turn would have been", .timeLimit(.ofTest))
+    @Test("the intake until the drain is reported, however far the next report is, and only once", .timeLimit(.ofTest))
     func drain() async throws {
         let log = CapturedLog()
         let report = IntakeReport(logger: Logger(label: "worker", sink: log), interval: .seconds(3_600))

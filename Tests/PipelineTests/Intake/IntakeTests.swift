@@ -64,7 +64,7 @@ struct IntakeTests {
         }
     }
 
-    @Test("each reason of the contract is filed with its pointer and the original bytes, properties and headers")
+    @Test("each reason of the contract is stored with its pointer and the original bytes, properties and headers")
     func rejections() async throws {
         try await withRig { rig in
             let big = String(repeating: "x", count: 256 * 1024)
@@ -119,7 +119,7 @@ struct IntakeTests {
     }
 
     @Test(
-        "events for a topic, for everyone and for later are kept once; a cancellation takes them back, also in advance"
+        "an event for a topic, for everyone or for later is stored once, and a cancellation, even an early one, ends it"
     )
     func plans() async throws {
         try await withRig { rig in
@@ -147,7 +147,7 @@ struct IntakeTests {
         }
     }
 
-    @Test("feed messages are stored through the broker too")
+    @Test("feed messages are stored through the broker, too")
     func feeds() async throws {
         try await withRig { rig in
             try await rig.publish([
@@ -159,10 +159,10 @@ struct IntakeTests {
         }
     }
 
-    @Test("a value that the database refuses takes only its own message to the dead letters")
+    @Test("a value that the database rejects makes only its own message a dead letter")
     func poisonRow() async throws {
         try await withRig { rig in
-            // Nothing that the rules let pass is known to be refused, so the database gets a rule of its own.
+            // The database gets an extra constraint, because no value that passes the rules is known to be rejected.
             _ = try await rig.bench.owner.run("ALTER TABLE inbox ADD CHECK (title <> 'poison')")
             let poison = #"{"id":"bad","to":{"user":"u"},"title":"poison","body":""}"#
             let good = (0..<50).map {
@@ -174,7 +174,7 @@ struct IntakeTests {
         }
     }
 
-    @Test("a user whose rows cannot be written keeps nobody else from being recorded, and is recorded once they can be")
+    @Test("a user whose rows cannot be written delays no other user's records, and is recorded after the repair")
     func damagedRows() async throws {
         try await withRig { rig in
             try await rig.bench.damage("NEW.title = 'damaged'")
@@ -199,7 +199,7 @@ struct IntakeTests {
         }
     }
 
-    @Test("a session that the server does not set up fails with a code of content, and no content is refused by it")
+    @Test("a session that the server cannot set up fails with an SQLSTATE of content, and rejects no content")
     func missingRole() async throws {
         try await Bench.withSchema { bench in
             let pool = try Bench.makePool(setUp: ["SET ROLE bellhop_nobody_at_all"], size: 1)
@@ -221,12 +221,12 @@ func withRig(_ body: @escaping @Sendable (Rig) async throws -> Void) async throw
 }
 
 extension Rig {
-    /// Waits until that many events were taken in; then everything that came of them is committed.
+    /// Waits until that many messages are settled; everything that results from them is then committed.
     func waitUntilIdle(events: Int) async throws {
         try await eventually("\(events) messages are settled; \(messagesSettled) are") { messagesSettled >= events }
     }
 
-    /// How many batches were taken in.
+    /// The number of batches that were taken in.
     var batches: Int { meter("bellhop_batch_messages_count") }
 
     private var messagesSettled: Int { meter("bellhop_batch_messages_sum") }

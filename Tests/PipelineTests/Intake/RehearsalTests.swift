@@ -7,9 +7,9 @@ import Workbench
 
 @testable import Pipeline
 
-@Suite("A lane's rehearsal", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.ofTest))
+@Suite("The rehearsal of a lane", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.ofTest))
 struct RehearsalTests {
-    @Test("a lane takes no message before the database can record one, and says so")
+    @Test("a lane takes no message before the database can record one, and reports the problem")
     func rehearsal() async throws {
         try await LaneGround.with(before: "ALTER TABLE inbox RENAME TO inbox_away") { ground in
             try await eventually("it says why, and names the table") {

@@ -36,7 +36,7 @@ struct StuckMessagesTests {
         }
     }
 
-    @Test("a message is processed again after ever longer pauses, up to a minute, until its batch has finished it")
+    @Test("a message is processed again after increasing pauses, up to a minute, until its batch has finished it")
     func again() async throws {
         let (stuck, attempts) = (try stuck(), Attempts())
         let one = givenUp(1)
@@ -59,7 +59,7 @@ struct StuckMessagesTests {
         #expect(pauses.suffix(3).allSatisfy { $0 >= .seconds(30) })
     }
 
-    @Test("a message that stays set aside goes back to its queue before the broker loses patience with its consumer")
+    @Test("a message that stays set aside returns to its queue before the broker's timeout for its consumer")
     func longest() async throws {
         let stuck = try stuck()
         let one = givenUp(1)
@@ -83,7 +83,7 @@ struct StuckMessagesTests {
         #expect(span >= .seconds(20 * 60) && span < .seconds(30 * 60))
     }
 
-    @Test("at the limit nothing more is taken in, and the worker says so; a drain ends the wait")
+    @Test("at the limit the lane takes in no message, and the worker reports it")
     func limit() async throws {
         let stuck = try stuck(limit: 3)
         stuck.add(givenUp(2))
@@ -107,7 +107,7 @@ struct StuckMessagesTests {
     }
 
     @Test(
-        "a message whose content its batch has forgotten goes back to its queue, and what a drain interrupts does not"
+        "a message whose content its batch no longer holds returns to its queue, because it cannot be processed again"
     )
     func back() async throws {
         let stuck = try stuck()

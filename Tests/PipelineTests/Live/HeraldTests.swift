@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Workbench
 
-@Suite("Announcements to open pages", .inTurn, .enabled(if: Servers.databaseURL != nil), .timeLimit(.ofTest))
+@Suite("Inbox change notifications", .inTurn, .enabled(if: Servers.databaseURL != nil), .timeLimit(.ofTest))
 struct HeraldTests {
     private static let announced = "bellhop_live_announcements_total"
 
@@ -29,7 +29,7 @@ struct HeraldTests {
         }
     }
 
-    @Test("what changes while a process ends is announced with its last words")
+    @Test("changes while a process ends are announced at its end")
     func lastWords() async throws {
         try await Bench.withSchema { bench in
             let metrics = MetricsRegistry()
@@ -44,7 +44,7 @@ struct HeraldTests {
         }
     }
 
-    @Test("a look that began before somebody was expected makes it deaf to nobody")
+    @Test("a poll that began before a listener was expected does not stop the announcements")
     func lateLook() async throws {
         try await Bench.withSchema { bench in
             let metrics = MetricsRegistry()
@@ -69,7 +69,7 @@ struct HeraldTests {
         }
     }
 
-    @Test("more changes than can be kept are announced as everybody's, once")
+    @Test("more changes than the maximum are announced once, as a change for everyone")
     func overflow() async throws {
         try await Bench.withSchema { bench in
             let metrics = MetricsRegistry()
@@ -82,7 +82,7 @@ struct HeraldTests {
         }
     }
 
-    @Test("that a user has read something elsewhere is announced", .enabled(if: Servers.amqpURL != nil))
+    @Test("the report that a user has read something elsewhere is announced", .enabled(if: Servers.amqpURL != nil))
     func readElsewhere() async throws {
         try await Bench.withTopology { bench in
             let metrics = MetricsRegistry()

@@ -13,12 +13,12 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct MailTests {
-    /// A user with an address, and no device.
+    /// Stores a user with an address and without a device.
     private static func mailbox(_ counterpart: Counterpart, _ user: String, _ more: String = "") async throws {
         try await counterpart.feed(user, #""email":"\#(user)@example.com"\#(more)"#, until: "r.email IS NOT NULL")
     }
 
-    @Test("a high-priority event mails once, however often it comes, under a Message-ID made of the notification's id")
+    @Test("a high-priority event is mailed once, however often it arrives, with the notification's id as Message-ID")
     func once() async throws {
         try await Counterpart.run { counterpart in
             try await Self.mailbox(counterpart, "kari")
@@ -43,7 +43,7 @@ struct MailTests {
         }
     }
 
-    @Test("no mail and no line in the ledger: with emailEnabled false, without an address, for a muted user")
+    @Test("no mail and no row of it exist if emailEnabled is false, the address is missing, or the user is muted")
     func nobody() async throws {
         try await Counterpart.run { counterpart in
             try await Self.mailbox(counterpart, "off", #","emailEnabled":false"#)
@@ -61,7 +61,7 @@ struct MailTests {
         }
     }
 
-    @Test("a mail is in its reader's language, with a link that ends the mails of this user and no other")
+    @Test("a mail is in its user's language, with a link that ends the mails of this user and no other")
     func language() async throws {
         let nb = #"nb: { title: "Ny pålogging fra {device}", body: "{place}" }"#
         let both = nb + #", en: { title: "New sign-in from {device}", body: "{place}" }"#

@@ -4,7 +4,7 @@ import Testing
 import Workbench
 
 @Suite(
-    "Mails that do not get through at once",
+    "Mails with failures",
     .inTurn,
     .enabled(
         if: Servers.amqpURL != nil && Servers.databaseURL != nil,
@@ -17,7 +17,7 @@ struct MailTroubleTests {
         try await counterpart.feed(user, #""email":"\#(address)""#, until: "r.email IS NOT NULL")
     }
 
-    /// The lines of mails in words: user, state, reason, attempts, sends whose outcome nobody learnt.
+    /// Returns the deliveries by mail as text: user, state, reason, attempts, sends with an unknown outcome.
     private static func lines(_ counterpart: Counterpart) async throws -> [String?] {
         try await counterpart.rig.bench.column(
             """
@@ -27,7 +27,7 @@ struct MailTroubleTests {
         )
     }
 
-    /// Waits until a mail is put off, and lets its time come.
+    /// Waits until a mail is deferred, and makes it due.
     private static func passTime(_ counterpart: Counterpart) async throws {
         try await counterpart.rig.wait(
             for: 1,
@@ -43,7 +43,7 @@ struct MailTroubleTests {
         )
     }
 
-    @Test("a mailbox that does not exist ends as failed and is no dead letter; the other mails go out")
+    @Test("a mail to an unknown mailbox fails without a dead letter, and the other mails are sent")
     func unknownMailbox() async throws {
         try await Counterpart.run { counterpart in
             try await Self.mailbox(counterpart, "kari", "kari@example.com")
@@ -58,7 +58,7 @@ struct MailTroubleTests {
         }
     }
 
-    @Test("a mail that the relay disliked for good is given up with its word")
+    @Test("a mail that the relay rejects permanently is given up with the relay's response")
     func refused() async throws {
         try await Counterpart.run { counterpart in
             try await Self.mailbox(counterpart, "kari", "spam-kari@example.com")
@@ -73,7 +73,7 @@ struct MailTroubleTests {
         }
     }
 
-    @Test("what the relay cannot take now is tried again later, and given up when it never can")
+    @Test("a mail that the relay cannot accept now is retried, and given up at the retry limit")
     func retried() async throws {
         try await Counterpart.run { counterpart in
             let later = SandboxFault(.email, .answer(.init(status: 451, reason: "4.3.0 Later"))).inDialogue(at: .rcpt)
@@ -93,7 +93,7 @@ struct MailTroubleTests {
     }
 
     @Test(
-        "a relay that refuses our password opens the breaker of mails alone: they wait, burn nothing, and then go out"
+        "a relay that rejects the password opens only the breaker of mails: they wait and use no attempt"
     )
     func wrongPassword() async throws {
         try await Counterpart.run { counterpart in
@@ -110,7 +110,7 @@ struct MailTroubleTests {
                     "email|authentication-refused"
                 ]
             )
-            // The answers to the others may be on their way when the first has opened it.
+            // The answers to the others may be in flight when the first one has opened the breaker.
             try await rig.wait(
                 for: 8,
                 "SELECT count(*) FROM deliveries WHERE channel = 'email' AND attempts = 0 AND reason = 'breaker'"
@@ -126,7 +126,7 @@ struct MailTroubleTests {
         }
     }
 
-    @Test("a connection that is lost behind the content: the outcome is counted as unknown, the repeat has the same id")
+    @Test("a lost connection after the content counts as an unknown outcome, and the repeat has the same Message-ID")
     func unknownOutcome() async throws {
         try await Counterpart.run { counterpart in
             counterpart.sandbox.setFaults([SandboxFault(.email, .drop).limited(count: 1)])
@@ -141,7 +141,7 @@ struct MailTroubleTests {
         }
     }
 
-    @Test("a repeat is counted once, however often the relay refuses it for now before it takes it")
+    @Test("a repeat is counted once, however often the relay defers it before accepting it")
     func refusedRepeat() async throws {
         let catalogs = try Bench.shipped("drop", replacing: "    security: {", with: "    security: { retryLimit: 5,")
         try await Counterpart.run(catalogs: catalogs) { counterpart in

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Pipeline
 
-/// What a provider said of a message, and to whom that went.
+/// A provider's answer about a message to one user's device.
 struct Answered: Sendable {
     let person: String
     let verdict: Verdict
@@ -13,7 +13,7 @@ struct Answered: Sendable {
     var environment = PushEnvironment.production
     var wasReached = false
 
-    /// So many people, one answer each, named from `first` on.
+    /// Returns one answer each for `count` users, who are named from `first` on.
     static func people(_ count: Int, from first: Int = 0, _ verdict: Verdict, wasReached: Bool = false) -> [Answered] {
         (first..<first + count).map { Answered(person: "u\($0)", verdict: verdict, wasReached: wasReached) }
     }
@@ -25,14 +25,14 @@ struct Answered: Sendable {
         )
     }
 
-    /// Some delivery, tried for the first time.
+    /// The first attempt of a delivery.
     static var attempt: Attempt {
         get throws {
             return Attempt(index: 0, key: try shipment.key)
         }
     }
 
-    /// What it sends.
+    /// The shipment of that delivery.
     static var shipment: Shipment {
         get throws { try Answered(person: "u", verdict: .delivered(providerMessageID: nil)).shipment(0, .fcm) }
     }
@@ -67,7 +67,7 @@ struct Answered: Sendable {
         )
     }
 
-    /// The judgement of a batch with these answers, and where it went.
+    /// Returns the judgement of a batch with these answers, and the batch's outlet.
     static func judged(
         _ answers: [Answered],
         through provider: PushProvider = .fcm,

@@ -22,7 +22,7 @@ struct BacklogTests {
     private static let waiting = "SELECT count(*) FROM deliveries WHERE outlet IS NOT NULL AND state = 'deferred'"
     private static let delivered = "SELECT count(*) FROM deliveries WHERE state = 'delivered' AND attempts = 1"
 
-    /// Runs a body beside a worker with these providers, who all answer once it has ended and the drain has begun.
+    /// Runs a body together with a worker with these providers, which all answer after its end, when the drain begins.
     private static func run(
         _ bench: Bench,
         _ senders: GatedSender...,
@@ -39,7 +39,7 @@ struct BacklogTests {
         }
     }
 
-    /// Gives each of these users a device with a token of that name.
+    /// Gives each of these users a device whose token is the user's name.
     private static func register(_ rig: Rig, _ users: [String], at provider: PushProvider = .fcm) async throws {
         let known = try await rig.bench.count("SELECT count(*) FROM push_subscriptions")
         try await rig.publish(
@@ -52,7 +52,7 @@ struct BacklogTests {
         try await rig.wait(for: known + users.count, "SELECT count(*) FROM push_subscriptions")
     }
 
-    /// One event for each user, one after the other where they shall have an order.
+    /// Publishes one event for each user; with `inTurn`, one after another, so that they have an order.
     private static func publish(
         _ rig: Rig,
         to users: [String],
@@ -75,7 +75,7 @@ struct BacklogTests {
         (0..<count).map { "\(name)\($0)" }
     }
 
-    @Test("what a slow provider cannot start waits in the ledger, and goes out in its order when there is room")
+    @Test("deliveries that a slow provider cannot start wait in the ledger, and are sent in order when there is room")
     func order() async throws {
         try await Bench.withTopology { bench in
             let sender = GatedSender(window: 1)
@@ -87,7 +87,7 @@ struct BacklogTests {
                 #expect(sender.tokens.count == 2)
                 let reasons = try await bench.column("SELECT DISTINCT reason FROM deliveries WHERE outlet IS NOT NULL")
                 #expect(reasons == ["window-full"])
-                // Its messages are acknowledged; unacknowledged ones would come again.
+                // Its messages are acknowledged; unacknowledged ones would be redelivered.
                 try await sender.answerInTurn(until: 24)
                 try await rig.wait(for: 24, Self.delivered)
                 let sent = sender.tokens
@@ -99,7 +99,7 @@ struct BacklogTests {
         }
     }
 
-    @Test("urgent lines that wait are pulled before those that came earlier")
+    @Test("urgent deliveries in a backlog are pulled before earlier ones")
     func urgent() async throws {
         try await Bench.withTopology { bench in
             let sender = GatedSender(window: 1)
@@ -117,13 +117,13 @@ struct BacklogTests {
         }
     }
 
-    @Test("a budget is kept, and what it has no share for waits and goes out as it refills")
+    @Test("a budget is kept, and deliveries without a share wait and are sent as it refills")
     func budget() async throws {
         try await Bench.withTopology { bench in
             let budget = PushBudget(name: "drop/fcm", pushes: 10, period: .seconds(1))
             let sender = GatedSender(budget: budget, isOpen: true)
             try await Self.run(bench, sender) { rig in
-                // Far more than it has shares for, however slowly they are taken in.
+                // Many more than it has shares for, however slowly they are taken in.
                 let users = Self.users(60)
                 try await Self.register(rig, users)
                 try await Self.publish(rig, to: users)
@@ -137,7 +137,7 @@ struct BacklogTests {
         }
     }
 
-    @Test("two providers that do not answer leave room for what needs none, and for a third")
+    @Test("two providers that do not answer leave room for records without a device and for a third provider")
     func room() async throws {
         let catalogs = try Bench.shipped(
             "drop",
@@ -176,7 +176,7 @@ struct BacklogTests {
         }
     }
 
-    @Test("a drain leaves what waits where it is, and another worker goes on with it")
+    @Test("a drain leaves a backlog as it is, and another worker continues it")
     func drain() async throws {
         try await Bench.withTopology { bench in
             let users = Self.users(10)
@@ -198,7 +198,7 @@ struct BacklogTests {
         }
     }
 
-    @Test("what a worker had pulled when it was killed is taken over after its lease, and counted as unknown")
+    @Test("a delivery that a killed worker had pulled is taken over after its lease, and counts as an unknown outcome")
     func killed() async throws {
         try await Bench.withTopology { bench in
             let users = Self.users(3)
@@ -210,7 +210,7 @@ struct BacklogTests {
                 let key = try #require(BacklogKey("drop/fcm"))
                 let look = BacklogBook.Look(BacklogPlace(key, .normal), since: nil)
                 let book = BacklogBook(pool: bench.pool, lease: Rig.lease)
-                // Somebody who never comes back; it may have to wait for the worker's own look.
+                // The claim of a worker that never returns; it may have to wait for the running worker's poll.
                 try await eventually("it is pulled") {
                     var chance = SystemRandomNumberGenerator()
                     let pulled = try await book.pull(look, atMost: 1, as: Claim(using: &chance))

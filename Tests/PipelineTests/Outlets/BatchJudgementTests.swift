@@ -5,7 +5,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("What the answers to a batch mean together")
+@Suite("Judgement of a batch's answers")
 struct BatchJudgementTests {
     private static let taken = Verdict.delivered(providerMessageID: nil)
     private static let foreign = Verdict.deviceGone(.senderIDMismatch, at: nil)
@@ -15,7 +15,7 @@ struct BatchJudgementTests {
     private static let wrongAppleKey = Verdict.configError(.thirdPartyAuthError, scope: .platform)
 
     @Test(
-        "a fault is ours where most of the answers blame, and five people at least were blamed",
+        "a configuration error is likely if most answers and at least five users are affected",
         arguments: [
             (blamed: ["a", "b", "c", "d", "e"], answers: 5, isOurs: true),
             (["a", "b", "c", "d", "e"], 9, true),
@@ -33,7 +33,7 @@ struct BatchJudgementTests {
     }
 
     @Test(
-        "what may be a fault of ours is one where five people hear it, and otherwise what the answer means alone",
+        "an answer that may be a configuration error is one if five users get it, and otherwise stands for itself",
         arguments: [
             (foreign, wrongAccount),
             (.deviceGone(.badDeviceToken, at: nil), .configError(.badDeviceToken, scope: .provider)),
@@ -55,7 +55,7 @@ struct BatchJudgementTests {
         #expect(few.rulings == few.verdicts)
     }
 
-    @Test("registrations that can reach no device open no breaker, however many, and each ends its own device")
+    @Test("registrations that can reach no device open no breaker, however many, and each revokes its own device")
     func registrations() throws {
         for reason in [VerdictReason.endpointRefused, .subscriptionUnusable] {
             let unreachable = Verdict.deviceGone(reason, at: nil)
@@ -65,7 +65,7 @@ struct BatchJudgementTests {
         }
     }
 
-    @Test("words that mean the same of us count together, others do not")
+    @Test("answers with the same configuration error as their possible cause count together, and others do not")
     func together() throws {
         let mails = Answered.people(3, .payloadError(.mailboxUnknown))
         let (judgement, _) = try Answered.judged(mails + Answered.people(2, from: 3, .payloadError(.refusedByPolicy)))
@@ -77,7 +77,7 @@ struct BatchJudgementTests {
         #expect(others.verdicts.allSatisfy { $0.isGone })
     }
 
-    @Test("devices of one of APNs' environments do not count for those of the other; FCM has one")
+    @Test("devices in one environment of APNs do not count for the other environment; FCM has only one")
     func environments() throws {
         let bad = Verdict.deviceGone(.badDeviceToken, at: nil)
         var answers = Answered.people(5, bad) + Answered.people(10, from: 5, Self.taken) + Answered.people(4, bad)
@@ -91,7 +91,7 @@ struct BatchJudgementTests {
         #expect(google.verdicts == [Verdict](repeating: Self.wrongAccount, count: 6))
     }
 
-    @Test("a config error opens the provider's breaker, or the platform's, and what asked for it waits")
+    @Test("a config error opens the breaker of the provider or of the platform, and its deliveries wait")
     func refusals() throws {
         let (all, outlet) = try Answered.judged(Answered.people(1, Self.wrongKey) + Answered.people(1, Self.dead))
         #expect(all.refusals == [BreakerKey(outlet): "PERMISSION_DENIED"])
@@ -108,7 +108,7 @@ struct BatchJudgementTests {
     }
 
     @Test(
-        "where others were taken no breaker opens: it is the message, and its attempts count",
+        "no breaker opens if other messages were accepted: the message is at fault, and its attempts count",
         arguments: [wrongKey, wrongAppleKey, wrongAccount]
     )
     func others(_ error: Verdict) throws {
@@ -120,7 +120,7 @@ struct BatchJudgementTests {
         #expect(judgement.rulings == expected)
     }
 
-    @Test("a probe that hears what its breaker is open for confirms it; another word stands for itself")
+    @Test("a probe with the reason of its breaker confirms it, and another answer stands for itself")
     func probes() throws {
         let (same, outlet) = try Answered.judged(Answered.people(1, Self.foreign), despite: "SENDER_ID_MISMATCH")
         #expect(same.refusals == [BreakerKey(outlet): "SENDER_ID_MISMATCH"])
@@ -131,7 +131,7 @@ struct BatchJudgementTests {
         #expect(other.rulings == [Self.foreign])
     }
 
-    @Test("browsers with another key than ours open no breaker, however many people they are of")
+    @Test("browsers that are subscribed with another key open no breaker, however many users they belong to")
     func browsers() throws {
         let (judgement, _) = try Answered.judged(Answered.people(20, .deviceGone(.vapidMismatch, at: nil)))
         #expect(judgement.refusals.isEmpty)
@@ -139,7 +139,7 @@ struct BatchJudgementTests {
         #expect(judgement.rulings == [Verdict?](repeating: expected, count: 20))
     }
 
-    @Test("while devices die in masses no death is believed, and the provider's breaker is open")
+    @Test("no device is revoked during a mass failure, and the provider's breaker is open")
     func massDeath() throws {
         let answers =
             Answered.people(2, Self.dead) + Answered.people(1, Self.taken) + Answered.people(1, Self.wrongAppleKey)
@@ -151,7 +151,7 @@ struct BatchJudgementTests {
         #expect(judgement.rulings == expected)
     }
 
-    @Test("deaths are counted by people, and what is taken for a fault of ours is none")
+    @Test("gone devices are counted by user, and answers that are taken for a configuration error do not count")
     func peopleGone() throws {
         let (three, _) = try Answered.judged(Answered.people(3, Self.dead) + Answered.people(2, Self.dead))
         #expect(three.deaths.people == 3 && three.deaths.answers == 5)
@@ -161,7 +161,7 @@ struct BatchJudgementTests {
         #expect(none.deaths.people == 0 && none.deaths.answers == 3)
     }
 
-    @Test("the longest silence that is asked for holds; a token that is no token proves nothing")
+    @Test("the longest wait that a provider asks for applies, and a malformed token does not prove access")
     func otherConclusions() throws {
         let silences = [10, 30, 20].map { Verdict.retry(.quotaExceeded, notBefore: .seconds($0), scope: .provider) }
         let (silent, _) = try Answered.judged(silences.map { Answered(person: "u1", verdict: $0) })

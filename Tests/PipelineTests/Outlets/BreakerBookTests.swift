@@ -5,7 +5,7 @@ import Testing
 import Workbench
 
 @Suite(
-    "What workers share about breakers",
+    "Shared breakers",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
@@ -15,12 +15,13 @@ struct BreakerBookTests {
         BreakerKey(app: try #require(AppID(validating: "drop")), provider: "fcm", platform: platform)
     }
 
-    /// The rest of a pause that began no earlier, less a millisecond, since the book rounds to milliseconds.
+    /// Returns the rest of a pause that began at `began` or later, less a millisecond, because the table rounds to
+    /// milliseconds.
     private static func rest(of seconds: Int, since began: ContinuousClock.Instant) -> Duration {
         .seconds(seconds) - began.duration(to: .now) - .milliseconds(1)
     }
 
-    @Test("an open breaker is known with its reason and its platform, and opens only once")
+    @Test("an open breaker is stored with its reason and its platform, and opens only once")
     func opening() async throws {
         try await Bench.withSchema { bench in
             let book = BreakerBook(pool: bench.pool)
@@ -40,7 +41,7 @@ struct BreakerBookTests {
         }
     }
 
-    @Test("of many workers that ask, one may try")
+    @Test("of many workers that request a probe, one gets it")
     func oneProbe() async throws {
         try await Bench.withSchema { bench in
             let book = BreakerBook(pool: bench.pool, firstPause: .zero)
@@ -55,7 +56,7 @@ struct BreakerBookTests {
         }
     }
 
-    @Test("a probe that is given back is the next one's that asks")
+    @Test("a returned probe goes to the next worker that requests one")
     func givenBack() async throws {
         try await Bench.withSchema { bench in
             let book = BreakerBook(pool: bench.pool, firstPause: .zero)
@@ -69,7 +70,7 @@ struct BreakerBookTests {
         }
     }
 
-    @Test("each refused probe doubles the pause, up to five minutes; a breaker that is closed says so")
+    @Test("each rejected probe doubles the pause, up to five minutes, and a closed breaker grants no probe")
     func pauses() async throws {
         try await Bench.withSchema { bench in
             let book = BreakerBook(pool: bench.pool)
@@ -93,7 +94,7 @@ struct BreakerBookTests {
         }
     }
 
-    @Test("no device is revoked while its provider's devices die in masses, whoever noticed; afterwards it is")
+    @Test("no device of a provider is revoked by any worker during its mass failure, and afterwards it is")
     func massDeath() async throws {
         try await Bench.withSchema { bench in
             _ = try await bench.owner.run(

@@ -5,7 +5,7 @@ import Testing
 import Workbench
 
 @Suite(
-    "Providers that refuse us",
+    "Providers that reject the configuration",
     .inTurn,
     .enabled(
         if: Servers.amqpURL != nil && Servers.databaseURL != nil,
@@ -18,7 +18,7 @@ struct BreakerTests {
         SandboxFault(.fcm, .answer(.init(status: status, reason: reason)), match: match)
     }
 
-    @Test("while our settings are wrong, work waits, burns nothing and is no dead letter; then all of it goes out")
+    @Test("deliveries wait while the settings are wrong, use no attempt and are not dead letters, and are sent later")
     func wrongSettings() async throws {
         try await Counterpart.run { counterpart in
             try await counterpart.register((0..<40).map { ("u\($0)", "t\($0)") })
@@ -33,7 +33,7 @@ struct BreakerTests {
             try await counterpart.rig.wait(for: 1, "SELECT count(*) FROM breakers WHERE failures >= 2")
             #expect(try await bench.count("SELECT count(*) FROM deliveries WHERE attempts > 0") == 0)
             #expect(try await bench.count("SELECT count(*) FROM dead_letters") == 0)
-            // One message at a time asks whether the door is open again: the flood was let out once.
+            // One message at a time probes the open breaker; all of them were sent at most once.
             #expect(counterpart.sandbox.received(.fcm).count < 160)
             counterpart.sandbox.setFaults([])
             try await counterpart.waitUntilSettled(80)
@@ -45,7 +45,7 @@ struct BreakerTests {
         }
     }
 
-    @Test("what concerns one platform holds back that platform only")
+    @Test("a breaker of one platform delays only that platform")
     func onePlatform() async throws {
         try await Counterpart.run { counterpart in
             try await counterpart.register([("u1", "android-1")])
@@ -68,13 +68,13 @@ struct BreakerTests {
         }
     }
 
-    @Test("when a provider calls every device dead, nobody loses a device, and all is delivered when it recovers")
+    @Test("no device stays revoked if a provider reports every device gone, and all is delivered after its recovery")
     func massDeath() async throws {
         try await Counterpart.run { counterpart in
             let users = (0..<120).map { "u\($0)" }
             try await counterpart.register(users.map { ($0, "t-\($0)") })
             counterpart.sandbox.setFaults([Self.refusal(404, "UNREGISTERED")])
-            // Some come one by one and are believed, before it is known what is going on.
+            // Some devices are revoked singly, before the mass failure is detected.
             try await counterpart.publish(["first"], to: ["u0"])
             let rig = counterpart.rig
             try await rig.wait(for: 1, "SELECT count(*) FROM push_subscriptions WHERE revoked_at IS NOT NULL")
@@ -93,7 +93,7 @@ struct BreakerTests {
         }
     }
 
-    @Test("devices live again also where the key is mended only after an hour, whatever the breaker says by then")
+    @Test("devices are restored even if the key is corrected an hour later, whatever reason the breaker has then")
     func mendedLate() async throws {
         try await Counterpart.run { counterpart in
             let users = (0..<120).map { "u\($0)" }
@@ -102,7 +102,7 @@ struct BreakerTests {
             try await counterpart.publish(["e1"], to: users)
             let rig = counterpart.rig
             try await rig.wait(for: 1, "SELECT count(*) FROM breakers WHERE reason = 'mass-death' AND failures >= 1")
-            // What could not be taken back at the alarm, an hour later.
+            // The state an hour later, with devices that the detection of the mass failure could not restore.
             for change in [
                 "UPDATE breakers SET deaths_since = now() - interval '70 min', reason = 'certificate'",
                 """
@@ -115,7 +115,7 @@ struct BreakerTests {
         }
     }
 
-    @Test("where many people's devices are called another sender's, nobody loses one, and all is delivered afterwards")
+    @Test("no device is revoked if many users' devices are reported as another sender's, and all is delivered later")
     func foreignToAll() async throws {
         try await Counterpart.run { counterpart in
             let users = (0..<6).map { "u\($0)" }
@@ -136,7 +136,7 @@ struct BreakerTests {
         }
     }
 
-    @Test("one person with many devices of another sender's loses those, and holds nobody up")
+    @Test("one user with many devices of another sender loses only those, and delays no other user")
     func oneHostilePerson() async throws {
         try await Counterpart.run { counterpart in
             try await counterpart.register((0..<15).map { ("mallory", "foreign-\($0)") } + [("u1", "t1")])
@@ -150,7 +150,7 @@ struct BreakerTests {
         }
     }
 
-    @Test("those who are really dead end as such, once the provider has proven that it can be believed")
+    @Test("gone devices are revoked after a mass failure, once the provider has accepted a push")
     func realDeaths() async throws {
         try await Counterpart.run { counterpart in
             let users = (0..<80).map { "u\($0)" }
@@ -159,7 +159,7 @@ struct BreakerTests {
             try await counterpart.publish(["e1"], to: users)
             let rig = counterpart.rig
             try await rig.wait(for: 1, "SELECT count(*) FROM breakers WHERE reason = 'mass-death'")
-            // Whoever lives proves it, sooner or later.
+            // A push to the remaining device proves it, sooner or later.
             let states = "SELECT count(*) FROM deliveries WHERE state = 'failed' AND reason = 'UNREGISTERED'"
             var round = 0
             try await eventually("the dead rest") {
@@ -173,7 +173,7 @@ struct BreakerTests {
         }
     }
 
-    @Test("a provider that asks for silence gets it: what comes meanwhile waits and burns no attempt")
+    @Test("a provider that asks for a wait gets it, and deliveries in that time wait and use no attempt")
     func silence() async throws {
         try await Counterpart.run { counterpart in
             try await counterpart.register([("u1", "t1"), ("u2", "t2")])

@@ -14,7 +14,7 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct BudgetTests {
-    /// So slow that nothing is refilled while a test runs.
+    /// A budget so slow that nothing is refilled during a test.
     private static let slow = PushBudget(name: "expo/a", pushes: 1_000, period: .seconds(86_400))
 
     private static func meter(_ bench: Bench) -> BudgetMeter {
@@ -23,7 +23,7 @@ struct BudgetTests {
 
     private static var soon: ContinuousClock.Instant { .now + .milliseconds(50) }
 
-    @Test("two workers draw from one bucket, and a tenth of it is urgent's")
+    @Test("two workers draw from one bucket, and a tenth of it is reserved for urgent messages")
     func shared() async throws {
         try await Bench.withSchema { bench in
             let (one, other) = (Self.meter(bench), Self.meter(bench))
@@ -35,7 +35,7 @@ struct BudgetTests {
         }
     }
 
-    @Test("a bucket fills again at its rate and no further, and who waits gets the first of it")
+    @Test("a bucket refills at its rate up to its size, and a waiter gets the first shares")
     func refilled() async throws {
         try await Bench.withSchema { bench in
             let meter = Self.meter(bench)
@@ -48,7 +48,7 @@ struct BudgetTests {
         }
     }
 
-    @Test("what was taken and not used can be taken again, by the same worker")
+    @Test("an unused share can be taken again by the same worker")
     func givenBack() async throws {
         try await Bench.withSchema { bench in
             let meter = Self.meter(bench)
@@ -58,7 +58,7 @@ struct BudgetTests {
         }
     }
 
-    @Test("a worker that dies with a share leaves the bucket to the others")
+    @Test("a worker that dies with a share leaves the rest of the bucket to the others")
     func deadHolder() async throws {
         try await Bench.withSchema { bench in
             do {

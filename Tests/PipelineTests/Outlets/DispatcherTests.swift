@@ -9,10 +9,10 @@ import Workbench
 @testable import Pipeline
 @testable import Store
 
-/// What becomes of pushes on the way to outlets without room, without servers.
-@Suite("Ways to outlets, without servers", .timeLimit(.ofTest))
+/// Tests of pushes to outlets without room, without servers.
+@Suite("Dispatch to outlets, without servers", .timeLimit(.ofTest))
 struct DispatcherTests {
-    /// A clock that stands still: nobody's time is ever up.
+    /// A clock that never advances, so that no deadline passes.
     private struct StandingTime: TimeSource {
         private let start = ContinuousClock.now
 
@@ -21,7 +21,7 @@ struct DispatcherTests {
         func sleep(for span: Duration) async throws { try await Task.sleep(for: .seconds(86_400)) }
     }
 
-    /// What has come to its end, by its state.
+    /// The number of settled deliveries, by state.
     private final class Ends: Sendable {
         private let states = Mutex<[DeliveryState: Int]>([:])
 
@@ -53,13 +53,13 @@ struct DispatcherTests {
         )
     }
 
-    /// To a device each, of messages of their own.
+    /// Returns pushes to one device each, of separate messages.
     private static func shipments(_ count: Int, _ provider: PushProvider) throws -> [Shipment] {
         let answer = Answered(person: "u", verdict: .delivered(providerMessageID: nil))
         return try (0..<count).map { try answer.shipment($0, provider) }
     }
 
-    @Test("outlets that do not answer hold three quarters of a lane, under way or waiting; the rest waits for no time")
+    @Test("unresponsive outlets hold at most three quarters of a lane, and other pushes join a backlog immediately")
     func silent() async throws {
         let senders = [GatedSender(.fcm), GatedSender(.expo)]
         let dispatcher = try Self.dispatcher(
@@ -81,7 +81,7 @@ struct DispatcherTests {
         #expect(ends[.delivered] == 48)
     }
 
-    @Test("where the window has no room nothing is drawn of the budget, neither for what comes nor for what is pulled")
+    @Test("a full window draws nothing from the budget, for arriving or for pulled deliveries")
     func budget() async throws {
         let time = SkippingTime()
         let store = MemoryStore(time: time)
@@ -102,7 +102,7 @@ struct DispatcherTests {
         #expect(ends[.delivered] == 2)
     }
 
-    @Test("what waits for a place when it is held does not go out, and gives place and budget back")
+    @Test("a delivery under a new hold that waits for a place is not sent, and returns place and budget")
     func braked() async throws {
         let time = SkippingTime()
         let store = MemoryStore(time: time)
@@ -124,7 +124,7 @@ struct DispatcherTests {
         #expect(dispatcher.senders.outlet(shipments[0].outlet)?.window.inFlight == 0)
     }
 
-    @Test("what takes several types along waits in the backlog of the whole outlet, where one of them is held")
+    @Test("a push that combines several types waits in the outlet's backlog if one of the other types is held")
     func severalTypes() async throws {
         let store = MemoryStore(time: SkippingTime())
         let dispatcher = try Self.dispatcher([GatedSender(isOpen: true)], store, StandingTime())
@@ -161,7 +161,7 @@ struct DispatcherTests {
         )
     }
 
-    @Test("of a grant goes what the budget allows, and what gets no share in time gives its place back")
+    @Test("the part of a grant within the budget is sent, and the rest returns its places")
     func partlyAffordable() async throws {
         let time = SkippingTime()
         let store = MemoryStore(time: time)

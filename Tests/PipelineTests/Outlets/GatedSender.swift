@@ -5,7 +5,7 @@ import TestSupport
 
 @testable import Pipeline
 
-/// A provider that takes everything, and answers when it is told to.
+/// A provider that accepts everything, and answers when the test permits it.
 final class GatedSender: PushSender {
     let provider: PushProvider
     let window: Int
@@ -19,7 +19,7 @@ final class GatedSender: PushSender {
         state.withLock { $0.isOpen = isOpen }
     }
 
-    /// To which devices something went, in the order of its coming.
+    /// The tokens of the devices that were sent to, in order.
     var tokens: [String] { state.withLock { $0.tokens } }
 
     /// Answers everything from now on.
@@ -32,10 +32,10 @@ final class GatedSender: PushSender {
         for continuation in waiting { continuation.resume() }
     }
 
-    /// Answers one request at a time, each time until the next one has come, and opens once `count` have come.
+    /// Answers one request at a time, each after the next one has arrived, and opens when `count` have arrived.
     ///
-    /// Requests that are in flight together may overtake each other. Here only one place becomes free at a time, so that the
-    /// order is exact.
+    /// Requests in flight can overtake each other. Here only one place becomes free at a time, so that the order is
+    /// exact.
     func answerInTurn(until count: Int) async throws {
         while tokens.count < count {
             let known = tokens.count

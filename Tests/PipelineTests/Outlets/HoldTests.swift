@@ -23,7 +23,7 @@ struct HoldTests {
     private static let held = "SELECT count(*) FROM deliveries WHERE state = 'deferred' AND reason = 'held'"
     private static let ada = DeskOperator(name: "ada", because: "the wrong campaign")
 
-    /// Beside a worker whose provider answers at once, or when it is told to.
+    /// Runs a body together with a worker whose provider answers immediately or when the test permits it.
     private static func run(
         _ bench: Bench,
         _ sender: GatedSender,
@@ -42,7 +42,7 @@ struct HoldTests {
         }
     }
 
-    /// The same on a bench of its own, with so many users of one device each.
+    /// Runs a body in the same way on a new bench, with `count` users of one device each.
     private static func run(
         _ sender: GatedSender,
         users count: Int,
@@ -61,7 +61,7 @@ struct HoldTests {
         return HoldScope(app: app, type: type.flatMap(EventType.init(validating:)), provider: provider)
     }
 
-    /// Returns when every worker knows.
+    /// Places a hold and returns its number when every worker applies it.
     private static func hold(_ rig: Rig, _ scope: HoldScope) async throws -> Int64 {
         let placing = try await HoldDesk(pool: rig.bench.owner).place(scope, by: ada)
         guard case .placed(let hold) = placing else { throw BenchError("not placed: \(placing)") }
@@ -110,7 +110,7 @@ struct HoldTests {
 
     private static func users(_ count: Int) -> [String] { (0..<count).map { "u\($0)" } }
 
-    @Test("what is held is recorded and waits untouched, other types go out, and a release sends each once")
+    @Test("held deliveries are recorded and wait unchanged, other types are sent, and a release sends each once")
     func type() async throws {
         let sender = GatedSender(isOpen: true)
         try await Self.run(sender, users: 20) { rig, users in
@@ -126,7 +126,7 @@ struct HoldTests {
             )
             #expect(recorded == 22)
             #expect(backlogs == ["drop/fcm//transaction_complete"])
-            // Several looks of the puller, of which none may write.
+            // Several polls of the puller, none of which may write.
             try await Self.publish(rig, to: ["u2"], type: "security")
             try await rig.wait(for: 3, Self.delivered)
             let stillWritten = try await rig.bench.column(
@@ -142,7 +142,7 @@ struct HoldTests {
         }
     }
 
-    @Test("a hold on a provider stops what waits for it already, in its order")
+    @Test("a hold on a provider stops the backlog that waits for it, and a release sends it in order")
     func provider() async throws {
         let sender = GatedSender(window: 1)
         try await Self.run(sender, users: 12) { rig, users in
@@ -161,7 +161,7 @@ struct HoldTests {
             #expect(sender.tokens.count == 2)
             try await Self.release(rig, number)
             try await rig.wait(for: 13, Self.delivered)
-            // The urgent one first, then those that were recorded first; two may be under way at a time.
+            // The urgent one first, then the others in the order of their records; two may be in flight at a time.
             let others = users.filter { !sender.tokens.prefix(2).contains($0) }
             let released = Array(sender.tokens.dropFirst(2))
             #expect(released.sorted() == (["u0"] + others).sorted())
@@ -173,7 +173,7 @@ struct HoldTests {
         }
     }
 
-    @Test("a hold on a type takes its lines out of a backlog that others wait in, too, and lets the others through")
+    @Test("a hold on a type takes its deliveries out of a mixed backlog, and the other types are sent")
     func among() async throws {
         let sender = GatedSender(window: 1)
         try await Self.run(sender, users: 10) { rig, users in
@@ -192,7 +192,7 @@ struct HoldTests {
         }
     }
 
-    @Test("what expires while it is held ends as expired, and says why")
+    @Test("a delivery that expires during a hold ends as expired, with the hold as the reason")
     func expiry() async throws {
         let sender = GatedSender(isOpen: true)
         try await Self.run(sender, users: 2) { rig, _ in
@@ -216,7 +216,7 @@ struct HoldTests {
         }
     }
 
-    @Test("what is discarded is never sent, stays in the app, and is only what was meant")
+    @Test("discarded deliveries are never sent, stay in the app, and are exactly those of the selection")
     func discard() async throws {
         let sender = GatedSender(isOpen: true)
         try await Self.run(sender, users: 8) { rig, users in
@@ -260,7 +260,7 @@ struct HoldTests {
     }
 
     @Test(
-        "a worker that starts while something is held knows of it before it sends anything, and lets go with the others"
+        "a worker that starts during a hold applies it before its first send, and after a release sends each once"
     )
     func restart() async throws {
         try await Bench.withTopology { bench in
@@ -278,7 +278,7 @@ struct HoldTests {
                 #expect(sender.tokens.isEmpty)
             }
             _ = try await HoldDesk(pool: bench.owner).release(try #require(numbers.first), by: Self.ada)
-            // Nobody was there when it was released.
+            // No worker ran at the time of the release.
             try await Self.run(bench, sender) { rig in
                 try await rig.wait(for: 6, Self.delivered)
                 #expect(Set(sender.tokens) == Set(Self.users(6)))
@@ -288,7 +288,7 @@ struct HoldTests {
     }
 }
 
-/// What one body of a test tells the next.
+/// Numbers that one body of a test passes to the next.
 private final class Numbers: Sendable {
     private let all = Mutex<[Int64]>([])
 

@@ -5,13 +5,13 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Providers as a worker sees them")
+@Suite("Provider problems of a worker")
 struct ProviderStreakTests {
     private static func moment(_ seconds: Int64) -> Timestamp {
         Timestamp(clamping: 1_767_225_600_000_000 + seconds * 1_000_000)
     }
 
-    @Test("refusals in a row are a trouble with a beginning and an end; what is taken ends it and is told as that")
+    @Test("consecutive failures are one problem with a start and an end, and an accepted push ends it and is reported")
     func streak() throws {
         let streaks = ProviderStreaks()
         let outlet = OutletKey(app: try #require(AppID(validating: "drop")), provider: .fcm)

@@ -5,7 +5,7 @@ import Testing
 import Workbench
 
 @Suite(
-    "Strangers with made-up tokens",
+    "Unreached devices with invented tokens",
     .inTurn,
     .enabled(
         if: Servers.amqpURL != nil && Servers.databaseURL != nil,
@@ -14,7 +14,7 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct StrangerTests {
-    /// How an app is reached, and what its provider says of a token that somebody made up.
+    /// An app's provider, and its answer to an invented token.
     struct Way: Sendable {
         let app: String
         let provider: PushProvider
@@ -43,14 +43,14 @@ struct StrangerTests {
             word: "BadDeviceToken"
         )
 
-        /// The n-th token that belongs to nobody.
+        /// Returns the n-th token without a device.
         func bad(_ number: Int) -> String {
             let digits = String(100_000 + number)
             return bad + digits
         }
     }
 
-    /// So many accounts with twenty tokens each.
+    /// Registers this number of accounts with twenty unreached devices each.
     private static func register(_ strangers: Int, _ way: Way, _ counterpart: Counterpart) async throws {
         let rig = counterpart.rig
         try await rig.publish(
@@ -68,7 +68,7 @@ struct StrangerTests {
     }
 
     @Test(
-        "four and five strangers lose their own tokens and hold up nobody",
+        "four or five users with invented tokens lose only those devices and delay no other user",
         arguments: [Way.fcm, Way.apns],
         [4, 5]
     )
@@ -88,7 +88,7 @@ struct StrangerTests {
         }
     }
 
-    @Test("while nobody knows whether the keys are right strangers are tried again, and those who were reached go out")
+    @Test("unreached devices are retried while the credentials are unproven, and reached devices get their pushes")
     func benefitOfDoubt() async throws {
         try await Counterpart.run { counterpart in
             let rig = counterpart.rig
@@ -106,7 +106,7 @@ struct StrangerTests {
         }
     }
 
-    @Test("where those are refused who were reached before, the breaker opens and nobody loses a device")
+    @Test("the breaker opens if reached devices are rejected, and no device is revoked")
     func honestFault() async throws {
         try await Counterpart.run { counterpart in
             let rig = counterpart.rig
@@ -125,7 +125,7 @@ struct StrangerTests {
         }
     }
 
-    @Test("strangers who die in masses are no alarm where others were reached")
+    @Test("many gone unreached devices raise no alarm if other devices were reached")
     func deadStrangers() async throws {
         try await Counterpart.run { counterpart in
             let rig = counterpart.rig
@@ -148,7 +148,7 @@ struct StrangerTests {
         }
     }
 
-    @Test("a device is reached once; another token, another kind and a new life make it a stranger again")
+    @Test("a device stays reached until its token or platform changes or it is registered again after a revocation")
     func reachedOnce() async throws {
         try await Counterpart.run { counterpart in
             let rig = counterpart.rig

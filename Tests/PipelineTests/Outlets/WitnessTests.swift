@@ -4,7 +4,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Whose answers count")
+@Suite("Answers about reached and unreached devices")
 struct WitnessTests {
     private static let taken = Verdict.delivered(providerMessageID: nil)
     private static let foreign = Verdict.deviceGone(.senderIDMismatch, at: nil)
@@ -12,7 +12,7 @@ struct WitnessTests {
     private static let tryAgain = Verdict.configError(.senderIDMismatch, scope: .device)
     private static let android = Witnesses(platforms: [.android])
 
-    @Test("where devices were reached before, strangers in any number open nothing and lose nothing while nobody knows")
+    @Test("unreached devices in any number open no breaker and are not revoked while the credentials are unproven")
     func strangers() throws {
         let strangers = Answered.people(20, Self.foreign)
         let (before, _) = try Answered.judged(strangers)
@@ -23,7 +23,7 @@ struct WitnessTests {
         #expect(after.verdicts == [Verdict](repeating: Self.tryAgain, count: 20))
     }
 
-    @Test("once the provider has taken something of late, strangers are told the truth about their devices")
+    @Test("unreached devices are revoked once the provider has accepted a push recently")
     func provenKeys() throws {
         let lately = Witnesses(platforms: [.android], takenLately: [nil])
         let (judgement, _) = try Answered.judged(Answered.people(20, Self.foreign), witnesses: lately)
@@ -31,7 +31,7 @@ struct WitnessTests {
         #expect(judgement.verdicts == [Verdict](repeating: Self.foreign, count: 20))
     }
 
-    @Test("five people whose devices were reached before open the breaker, four do not, whatever strangers are told")
+    @Test("five users with reached devices open the breaker and four do not, whatever the answers about unreached ones")
     func honest() throws {
         let strangers = Answered.people(30, from: 10, Self.foreign)
         for (people, opens) in [(4, false), (5, true)] {
@@ -45,7 +45,7 @@ struct WitnessTests {
         #expect(healthy.verdicts.prefix(6) == [Verdict](repeating: Self.foreign, count: 6)[...])
     }
 
-    @Test("a word that a stranger chooses by environment or platform is the stranger's own while others are reached")
+    @Test("an answer that depends on a device's stated environment or platform affects only that unreached device")
     func chosenWords() throws {
         let key = Verdict.configError(.badEnvironmentKeyID, scope: .provider)
         var answer = Answered(person: "u1", verdict: key, platform: .ios)
@@ -67,7 +67,7 @@ struct WitnessTests {
     }
 
     @Test(
-        "what one recipient can bring about is theirs where others were let in lately, until five people hear it",
+        "an error that one recipient can cause is that recipient's after recent successes, up to four users",
         arguments: [
             Verdict.configError(.notAuthorized, scope: .provider),
             .configError(.invalidCredentials, scope: .platform), .configError(.refusedByPolicy, scope: .provider),
@@ -85,7 +85,7 @@ struct WitnessTests {
         #expect(!many.refusals.isEmpty)
     }
 
-    @Test("what was taken for one platform says nothing about another's keys, nor do its devices outnumber the other's")
+    @Test("pushes accepted for one platform neither prove another platform's keys nor outnumber its devices")
     func keysOfPlatforms() throws {
         let refusal = Verdict.configError(.invalidCredentials, scope: .platform)
         let phones = (0..<5).map { Answered(person: "u\($0)", verdict: refusal, platform: .ios) }
@@ -100,14 +100,14 @@ struct WitnessTests {
         #expect(mixed.refusals.keys.contains(BreakerKey(outlet, platform: .ios)))
     }
 
-    @Test("a key that is refused for everybody needs no witness")
+    @Test("a key that is rejected for all devices opens the breaker without a reached device")
     func wrongKey() throws {
         let wrong = Verdict.configError(.permissionDenied, scope: .provider)
         let (judgement, outlet) = try Answered.judged(Answered.people(1, wrong), witnesses: Self.android)
         #expect(judgement.refusals == [BreakerKey(outlet): "PERMISSION_DENIED"])
     }
 
-    @Test("deaths of strangers are left out of those of devices that were reached")
+    @Test("gone unreached devices are not counted among gone reached devices")
     func deaths() throws {
         let strangers = Answered.people(60, from: 3, Self.dead)
         let known = Answered.people(2, Self.dead, wasReached: true) + Answered.people(1, from: 2, Self.taken)
@@ -116,7 +116,7 @@ struct WitnessTests {
         #expect(judgement.deathsOfReached.people == 2 && judgement.deathsOfReached.answers == 3)
     }
 
-    @Test("witnesses are asked for anew after five seconds, and what was taken is remembered for ten minutes")
+    @Test("reached devices are queried again after five seconds, and accepted pushes count for ten minutes")
     func hearsay() throws {
         let (_, outlet) = try Answered.judged([])
         let start = ContinuousClock.now

@@ -5,17 +5,18 @@ import Testing
 import Workbench
 
 @Suite(
-    "Receipts that speak of a fault of ours",
+    "Receipts that report a configuration error",
     .inTurn,
     .enabled(if: serversAreThere, "needs both servers"),
     .timeLimit(.ofTest)
 )
 struct ReceiptFaultTests {
-    /// Nobody asks by itself: the test says when.
+    /// Receipts are requested only by the test.
     private static let byHand = ReceiptPolicy()
 
-    /// Sends one event to users whose devices have these names, waits until Expo has taken all, and lets the test change
-    /// the ledger before receipts are asked for.
+    /// Publishes one event to users with these devices, lets the test change the ledger, and requests receipts.
+    ///
+    /// It waits until Expo has accepted all pushes before the change.
     private static func ask(
         _ counterpart: Counterpart,
         _ names: [String],
@@ -53,7 +54,7 @@ struct ReceiptFaultTests {
         )
     }
 
-    @Test("where devices die in masses none is revoked, and what they were sent waits for the breaker that opens")
+    @Test("no device is revoked in a mass failure, and its deliveries wait for the breaker that opens")
     func massDeath() async throws {
         try await Counterpart.run(over: .expo, looks: Self.byHand) { counterpart in
             try await Self.ask(
@@ -71,7 +72,7 @@ struct ReceiptFaultTests {
         }
     }
 
-    @Test("sixty lines of the ledger that went out in one push are one dead device and no mass")
+    @Test("sixty rows of the ledger that were sent in one push are one gone device and no mass failure")
     func oneTicket() async throws {
         try await Counterpart.run(over: .expo, looks: Self.byHand) { counterpart in
             try await Self.ask(
@@ -91,7 +92,7 @@ struct ReceiptFaultTests {
         }
     }
 
-    @Test("keys that Expo lacks open the breaker, and what was tried often enough is given up to the dead letters")
+    @Test("credentials that Expo lacks open the breaker, and deliveries at the retry limit become dead letters")
     func refused() async throws {
         try await Counterpart.run(over: .expo, looks: Self.byHand) { counterpart in
             try await Self.ask(
@@ -111,7 +112,7 @@ struct ReceiptFaultTests {
         }
     }
 
-    @Test("keys that are missing for a few devices among many open no breaker")
+    @Test("missing credentials of a few devices among many open no breaker")
     func refusedForFew() async throws {
         try await Counterpart.run(over: .expo, looks: Self.byHand) { counterpart in
             let names = (0..<5).map { "mismatch-\($0)" } + (0..<5).map { "well-\($0)" }

@@ -5,9 +5,9 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("What receipts say together")
+@Suite("Judgement of receipts")
 struct ReceiptJudgementTests {
-    /// Answers about one message each, of as many people.
+    /// Returns answers about one message each, of as many users.
     private static func answers(
         _ refused: [VerdictReason],
         scope: VerdictScope = .platform,
@@ -19,7 +19,7 @@ struct ReceiptJudgementTests {
         return try verdicts.enumerated().map { (try Answered.recipient("u\($0)"), $1) }
     }
 
-    @Test("refusals of five people at least, and more than every second answer; the word is the one said most")
+    @Test("rejections need at least five users and more than half of the answers, and the most frequent reason is used")
     func refusals() throws {
         let four = [VerdictReason](repeating: .mismatchedSender, count: 4)
         let five = four + [.developerError]
@@ -34,7 +34,7 @@ struct ReceiptJudgementTests {
         #expect(ReceiptRefusal.reason(among: []) == nil)
     }
 
-    @Test("one person's devices of another project open no breaker, however many they are")
+    @Test("one user's devices of another project open no breaker, however many they are")
     func onePerson() throws {
         let answers = try Self.answers([VerdictReason](repeating: .mismatchedSender, count: 20), delivered: 0)
         let mallory = try Answered.recipient("mallory")
@@ -42,7 +42,7 @@ struct ReceiptJudgementTests {
         #expect(ReceiptRefusal.reason(among: answers) == .mismatchedSender)
     }
 
-    @Test("the alarm of a mass death ends its count: one more dead device is no mass")
+    @Test("the alarm of a mass failure ends its count, and one more gone device does not trigger it again")
     func reset() throws {
         let app = try #require(AppID(validating: "drop"))
         let deaths = ReceiptDeaths()
@@ -53,7 +53,7 @@ struct ReceiptJudgementTests {
         #expect(deaths.areMany(Array(gone.prefix(49)), of: app, at: now))
     }
 
-    @Test("a few people's dead devices are no mass, however many they are")
+    @Test("a few users' gone devices do not count as a mass failure, however many they are")
     func fewPeople() throws {
         let app = try #require(AppID(validating: "drop"))
         let three = try Self.gone(60).enumerated().map { (try Answered.recipient("u\($0 % 3)"), $1.verdict) }

@@ -4,9 +4,9 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("When receipts are asked for")
+@Suite("Times of receipt requests")
 struct ReceiptPolicyTests {
-    @Test("a look comes when the age has doubled, the last one after a day, and then there is none")
+    @Test("a request is due when the age has doubled, the last one after a day, and then none")
     func looks() {
         let policy = ReceiptPolicy()
         var age = policy.firstLook
@@ -21,7 +21,7 @@ struct ReceiptPolicyTests {
         #expect(policy.wait(atAge: .seconds(24 * 3600 - 1)) == .seconds(900))
     }
 
-    @Test("any number of deliveries travels in messages of five hundred that read back the same")
+    @Test("any number of deliveries is split into messages of five hundred that read back unchanged")
     func messages() throws {
         let app = try #require(AppID(validating: "drop"))
         let keys = try (0..<1203).map { index in
@@ -40,7 +40,7 @@ struct ReceiptPolicyTests {
     }
 
     @Test(
-        "what is no such message is not read",
+        "a body that is not such a message is rejected",
         arguments: [
             "", "[]", #"{"deliveries":{}}"#, #"{"deliveries":[7]}"#, #"{"deliveries":[["drop","u","x","push","t"]]}"#,
         ]

@@ -14,10 +14,10 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct ReceiptTests {
-    /// Nobody asks by itself: the test says when.
+    /// Receipts are requested only by the test.
     private static let byHand = ReceiptPolicy()
 
-    /// The ledger in words, one line for each delivery.
+    /// Returns the ledger as text, one line for each delivery.
     private static func ledger(_ counterpart: Counterpart) async throws -> [String?] {
         try await counterpart.rig.bench.column(
             "SELECT concat_ws('|', user_id, state, reason, attempts) FROM deliveries ORDER BY user_id"
@@ -36,7 +36,7 @@ struct ReceiptTests {
         counterpart.sandbox.received(.expo).count { $0.path.hasSuffix("send") }
     }
 
-    @Test("what Expo took waits for a quarter of an hour with its ticket, and is delivered when the receipt says so")
+    @Test("an accepted push waits for 15 minutes with its ticket, and is delivered if Expo's receipt confirms it")
     func delivered() async throws {
         try await Counterpart.run(over: .expo, looks: Self.byHand) { counterpart in
             try await counterpart.register([("u1", "a"), ("u2", "b")])
@@ -64,7 +64,7 @@ struct ReceiptTests {
         }
     }
 
-    @Test("a device that is gone is revoked, and one that was registered since the send is not")
+    @Test("a gone device is revoked, and one that was registered again since the send is not")
     func deviceGone() async throws {
         try await Counterpart.run(over: .expo, looks: Self.byHand) { counterpart in
             try await counterpart.register([("old", "gone-1"), ("renewed", "gone-2")])
@@ -92,7 +92,7 @@ struct ReceiptTests {
         }
     }
 
-    @Test("what may succeed later is sent again under the retry limit, then it is given up to the dead letters")
+    @Test("a receipt with a temporary error leads to retries up to the limit, and then to a dead letter")
     func retried() async throws {
         try await Counterpart.run(over: .expo) { counterpart in
             try await counterpart.register([("u1", "provider-1")])
@@ -115,7 +115,7 @@ struct ReceiptTests {
         }
     }
 
-    @Test("a device's own limit, keys that Expo lacks and a message that is too big: postponed, held, given up")
+    @Test("a rate limit defers, credentials that Expo lacks wait for a breaker, and a message that is too big fails")
     func held() async throws {
         try await Counterpart.run(over: .expo, looks: Self.byHand) { counterpart in
             counterpart.sandbox.setFaults([
@@ -146,7 +146,7 @@ struct ReceiptTests {
         }
     }
 
-    @Test("a receipt that is missing is asked for again, and after a day its delivery is unknown and not sent again")
+    @Test("a missing receipt is requested again, and after a day its delivery is unknown and not sent again")
     func missing() async throws {
         try await Counterpart.run(over: .expo) { counterpart in
             try await counterpart.register([("u1", "silent-1")])
@@ -163,7 +163,7 @@ struct ReceiptTests {
         }
     }
 
-    @Test("while Expo cannot be asked, what it took stays accepted; then it is asked again")
+    @Test("accepted deliveries stay accepted while Expo is unavailable, and their receipts are requested afterwards")
     func unanswered() async throws {
         try await Counterpart.run(over: .expo) { counterpart in
             let away = SandboxFault(.expo, .answer(.init(status: 503)), match: "getReceipts").limited(count: 1)
@@ -182,7 +182,7 @@ struct ReceiptTests {
         }
     }
 
-    @Test("a message on the receipts queue that is none of ours ends among the dead letters")
+    @Test("a message on the receipts queue that is not an internal message becomes a dead letter")
     func stray() async throws {
         try await Counterpart.run(over: .expo) { counterpart in
             let names = counterpart.rig.bench.names
@@ -198,7 +198,7 @@ struct ReceiptTests {
         }
     }
 
-    @Test("five hundred deliveries are asked about in few questions, and each is settled once")
+    @Test("receipts of five hundred deliveries are requested in few calls, and each delivery is settled once")
     func many() async throws {
         try await Counterpart.run(over: .expo, looks: Self.byHand) { counterpart in
             let users = (0..<500).map { "u\($0)" }
@@ -208,7 +208,7 @@ struct ReceiptTests {
             try await Self.makeDue(counterpart)
             try await counterpart.waitUntilAnswered(500)
             #expect(Self.questions(counterpart) <= 4)
-            // The meters follow what is committed.
+            // The metrics follow after the commit.
             try await eventually("the meters say so") {
                 let text = counterpart.rig.metrics.text()
                 return text.contains(#"bellhop_deliveries_total{app="drop",state="delivered"} 500"#)

@@ -8,12 +8,13 @@ import Workbench
 
 @testable import Pipeline
 
-/// What RabbitMQ does to a message that died once and is dead-lettered again on its way: with its old headers it may be
-/// dropped in silence, or stay in its queue for ever.
+/// Tests RabbitMQ's treatment of a message that was dead-lettered once and is dead-lettered again after a replay.
+///
+/// With its old headers, the broker may drop it silently or leave it in its queue indefinitely.
 @Suite("The dead-letter cycle", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.ofTest))
 struct CycleTrapTests {
     @Test(
-        "a replayed message comes back through a retry queue, where a copy with the old headers may not",
+        "a replayed message returns through a retry queue, and a copy with the old headers may not",
         arguments: ["at-most-once", "at-least-once"]
     )
     func comesBack(strategy: String) async throws {
@@ -38,7 +39,7 @@ struct CycleTrapTests {
         let died = try await BrokerSession.with(broker, name: "test, cycle") { try track.killAtDeliveryLimit($0) }
         #expect(died.properties.headers["x-death"] != nil)
 
-        // The way that ends badly: every header as it was. What comes of it depends on the broker's version.
+        // The copy keeps every header. The result depends on the broker's version.
         let copied = OutgoingMessage(
             exchange: "",
             routingKey: track.retry,
@@ -53,7 +54,7 @@ struct CycleTrapTests {
             "cycle, \(track.strategy): a copy with the old headers \(copies == 1 ? "came back" : "did not come back")"
         )
 
-        // Ours.
+        // The replay of Bellhop.
         let names = TopologyNames(try #require(Namespace("cycle")))
         let item = DeadLetterReading.item(of: died, at: Letters.now, names: names)
         #expect(item.cause.reason == "delivery-limit")
@@ -77,7 +78,7 @@ struct CycleTrapTests {
     }
 }
 
-/// A work queue with a delivery limit, a retry queue that leads back to it, and a queue of the dead.
+/// A work queue with a delivery limit, a retry queue that leads back to it, and a dead-letter queue.
 private struct Track: Sendable {
     let work: String
     let retry: String
@@ -107,7 +108,7 @@ private struct Track: Sendable {
         _ = try session.declareQueue(dead, arguments: ["x-queue-type": "quorum"])
     }
 
-    /// Takes the message and gives it back until the broker has had enough.
+    /// Takes the message and returns it to the queue until the broker dead-letters it.
     func killAtDeliveryLimit(_ session: BrokerSession) throws -> IncomingMessage {
         let deadline = ContinuousClock.now + LongestWait.duration
         while ContinuousClock.now < deadline {
@@ -120,7 +121,7 @@ private struct Track: Sendable {
         throw BenchError("the broker has not dead-lettered the message")
     }
 
-    /// Takes one message that arrives in the work queue; 0 if none does in time.
+    /// Takes one message that arrives in the work queue and returns its count, or 0 if none arrives in time.
     func arrivals(_ session: BrokerSession, within limit: Duration) throws -> Int {
         let deadline = ContinuousClock.now + limit
         while ContinuousClock.now < deadline {

@@ -9,7 +9,7 @@ import Workbench
 
 @Suite("The dead-letter meter", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.ofTest))
 struct DeadLetterMeterTests {
-    @Test("open items are told by app and reason; what is a producer's own word is other, and what is gone is none")
+    @Test("open items are counted by app and reason, unknown reasons as other, and closed items not at all")
     func meter() async throws {
         try await Bench.withSchema { bench in
             let letters = [

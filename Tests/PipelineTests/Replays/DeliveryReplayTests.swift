@@ -8,7 +8,7 @@ import Workbench
 
 @Suite("Replays of deliveries", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.ofTest))
 struct DeliveryReplayTests {
-    @Test("a given-up delivery goes out once more through the ledger, and nothing else of its notification does")
+    @Test("a given-up delivery is sent again through the ledger, and no other delivery of its notification is")
     func replayed() async throws {
         try await ReplayGround.with { ground in
             try await ground.die(["e1", "e2"])
@@ -28,7 +28,7 @@ struct DeliveryReplayTests {
         }
     }
 
-    @Test("a delivery that a receipt gave up is one of the ledger like any other: a replay sends it once more")
+    @Test("a delivery given up after a receipt is an ordinary row of the ledger, and a replay sends it again")
     func givenUpByReceipt() async throws {
         try await ReplayGround.with(over: .expo) { ground in
             let tooBig = SandboxFault(.expo, .answer(.init(status: 500, reason: "MessageTooBig")), match: "receipt")
@@ -49,7 +49,7 @@ struct DeliveryReplayTests {
         }
     }
 
-    @Test("what dies again is the same item: one death older, open, with its history; the cap then leaves it out")
+    @Test("a delivery that fails again is the same open item with one more failure, until the cap excludes it")
     func diesAgain() async throws {
         try await ReplayGround.with { ground in
             try await ground.die(["e1"])
@@ -70,7 +70,7 @@ struct DeliveryReplayTests {
         }
     }
 
-    @Test("what the ledger shows as sent is not sent again, whatever the item says")
+    @Test("a delivery that is sent according to the ledger is not sent again, whatever the item's state")
     func alreadyDelivered() async throws {
         try await ReplayGround.with { ground in
             try await ground.die(["e1"])
@@ -82,7 +82,7 @@ struct DeliveryReplayTests {
         }
     }
 
-    @Test("the user's word at the time of the replay wins")
+    @Test("the user's settings at the time of the replay apply")
     func mutedMeanwhile() async throws {
         try await ReplayGround.with { ground in
             try await ground.die(["e1"])
@@ -97,7 +97,7 @@ struct DeliveryReplayTests {
         }
     }
 
-    @Test("a replay takes what was there when it began; another one may not hold the same items")
+    @Test("a replay contains the items at its start, and another one cannot include the same items")
     func frozenAndAlone() async throws {
         try await ReplayGround.with { ground in
             try await ground.die(["e1", "e2"])
@@ -116,7 +116,7 @@ struct DeliveryReplayTests {
         }
     }
 
-    @Test("a cancelled replay opens at once what had not gone out, and what had comes to its end")
+    @Test("a cancelled replay immediately opens the items that are not sent, and sent items complete")
     func cancelled() async throws {
         try await ReplayGround.with { ground in
             try await ground.die((0..<30).map { "e\($0)" })
@@ -138,7 +138,7 @@ struct DeliveryReplayTests {
         }
     }
 
-    @Test("a ramp stops at its first failure, before anything else goes out; resumed, it goes on")
+    @Test("a ramp stops at its first failure before another send, and continues after a resume")
     func ramped() async throws {
         try await ReplayGround.with { ground in
             try await ground.die((0..<12).map { "e\($0)" })
@@ -156,10 +156,10 @@ struct DeliveryReplayTests {
         }
     }
 
-    @Test("without a ramp too many failures pause it as well")
+    @Test("too many failures pause a replay without a ramp as well")
     func failing() async throws {
         try await ReplayGround.with { ground in
-            // Slow enough that the failures of the first ones are known before the last one goes out.
+            // Slow enough that the first failures are recorded before the last item is sent.
             try await ground.die((0..<120).map { "e\($0)" })
             let id = try await ground.start(pace: .init(rate: 6, pauseShare: 50))
             let paused = try await ground.wait(for: id) { $0.replay.state == .paused }
@@ -168,12 +168,12 @@ struct DeliveryReplayTests {
         }
     }
 
-    @Test("a replay whose runner vanished goes on with another, and sends nothing twice")
+    @Test("a replay whose runner vanished continues with another runner, and sends nothing twice")
     func takenOver() async throws {
         try await ReplayGround.with { ground in
             try await ground.die(["e1", "e2", "e3"])
             ground.takeAll()
-            // Held by somebody who never comes back: one delivery is in the ledger again, and its resume was never sent.
+            // A runner that never returns: one delivery is in the ledger again, and its resume was never sent.
             let held = ReplayRunBook(pool: ground.bench.pool, runner: "vanished", horizon: Rig.horizon)
             let id = try await ground.start(pace: .init(rate: 1))
             _ = try await ground.bench.owner.run(

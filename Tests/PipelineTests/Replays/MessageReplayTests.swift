@@ -12,11 +12,11 @@ import Workbench
 
 @Suite("Replays of messages", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.ofTest))
 struct MessageReplayTests {
-    @Test("a rejected message is taken in once its reason is gone, under the routing key that it came with")
+    @Test("a rejected message is taken in when the reason of its rejection is removed, under its original routing key")
     func recorded() async throws {
         try await ReplayGround.with { ground in
             _ = try await ground.bench.owner.run("ALTER TABLE inbox ADD CONSTRAINT bad CHECK (title <> 'bad')")
-            // Neither the body nor a property says app and type: only the routing key does.
+            // Neither the body nor a property contains app and type: only the routing key does.
             let body = #"{"id":"e1","to":{"user":"u1"},"title":"bad","body":""}"#
             try await ground.rig.publish([ground.rig.event(body, key: "drop.system")])
             try await ground.rig.wait(for: 1, "SELECT count(*) FROM dead_letters WHERE reason = 'refused-by-store'")
@@ -30,7 +30,7 @@ struct MessageReplayTests {
         }
     }
 
-    @Test("a message that is refused again is the same item, counted once for each replay, its message as it came")
+    @Test("a message that is rejected again is the same item, counted once per replay, with the message unchanged")
     func refusedAgain() async throws {
         try await ReplayGround.with { ground in
             try await ground.rig.publish([ground.rig.event("not JSON {", key: "drop.system")])
@@ -54,14 +54,14 @@ struct MessageReplayTests {
         }
     }
 
-    @Test("a replayed event for a thousand users sends only to those who are still owed")
+    @Test("a replayed event for a thousand users is sent only to users with open deliveries")
     func stillOwed() async throws {
         try await ReplayGround.with { ground in
             let users = (0..<1_000).map { "u\($0)" }
             try await ground.counterpart.register(users.map { ($0, "token-\($0)") })
             try await ground.counterpart.publish(["e1"], to: users)
             try await ground.counterpart.waitUntilSettled(1_000)
-            // A worker that died in the middle: 150 of them are still owed, and the event is a dead letter.
+            // The state after a worker has died halfway: 150 deliveries are open, and the event is a dead letter.
             _ = try await ground.bench.owner.run(
                 """
                 UPDATE deliveries SET state = 'pending', due_at = now() + interval '1 hour'
@@ -86,13 +86,13 @@ struct MessageReplayTests {
         }
     }
 
-    @Test("a resume message that died on its way resumes once more, and is not taken for a bad event")
+    @Test("a resume message that became a dead letter resumes again, and is not read as an invalid event")
     func ownWork() async throws {
         try await ReplayGround.with { ground in
             try await ground.counterpart.register([("u1", "token-u1")])
             try await ground.counterpart.publish(["e1"], to: ["u1"])
             try await ground.counterpart.waitUntilSettled(1)
-            // What was owed when the message was lost.
+            // The open delivery when the message was lost.
             _ = try await ground.bench.owner.run(
                 "UPDATE deliveries SET state = 'pending', due_at = now() + interval '1 hour'"
             )
@@ -121,7 +121,7 @@ struct MessageReplayTests {
         }
     }
 
-    @Test("a feed that says no time of its own counts from when it first came: a newer word stands")
+    @Test("a feed message without a source time counts from its first arrival, so that a newer update stands")
     func oldFeed() async throws {
         try await ReplayGround.with { ground in
             let newer = #"{"userId":"u1","locale":"nb"}"#
@@ -142,14 +142,14 @@ struct MessageReplayTests {
         }
     }
 
-    @Test("what the broker dead-lettered goes through a retry queue after its replay: neither dropped nor stuck")
+    @Test("a message that the broker dead-lettered passes a retry queue after its replay, neither dropped nor stuck")
     func cycle() async throws {
         try await ReplayGround.with { ground in
             try await ground.counterpart.register([("u1", "t1")])
             let body =
                 #"{"id":"e1","app":"drop","eventType":"transaction_complete","to":{"user":"u1"},"title":"t","body":"b"}"#
             var properties = MessageProperties(contentType: "application/json")
-            // As RabbitMQ writes it at the delivery limit, with a round through the retry queue that is to come.
+            // The headers that RabbitMQ writes at the delivery limit, before another pass through the retry queue.
             let retry = ground.bench.names.retry(Bench.tiers[2])
             properties.headers = [
                 "x-death": .array(
@@ -185,7 +185,7 @@ struct MessageReplayTests {
 
 @Suite("The message of a replay")
 struct ReplayedMessageTests {
-    @Test("body, properties and headers are as they came, without the broker's headers and what may not be republished")
+    @Test("body, properties and headers are unchanged, except for headers that must not be republished")
     func clean() throws {
         var headers: FieldTable = [
             "tenant": .string("blue"), "bytes": .bytes([0, 255]), "small": .int8(-3), "when": .timestamp(1_700_000_000),
@@ -236,14 +236,14 @@ struct ReplayedMessageTests {
         #expect(Replayed(marks: message.properties.headers)?.routingKey == "drop.system")
     }
 
-    @Test("a ramp doubles its steps in the manner of 1, 2, 5, 10, up to the window")
+    @Test("a ramp increases its steps as in 1, 2, 5, 10, up to the window")
     func ramp() {
         var steps = [1]
         while steps.count < 12 { steps.append(ReplayRunner.rampStep(after: steps[steps.count - 1])) }
         #expect(steps == [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 1000, 1000])
     }
 
-    @Test("a rate lets so many through in a second, without catching up after a pause")
+    @Test("a rate permits its number of items per second, without catching up after a pause")
     func rate() {
         let start = ContinuousClock.now
         var throttle = ReplayThrottle(rate: 10, now: start)

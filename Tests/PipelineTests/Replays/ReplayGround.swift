@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import Workbench
 
-/// A counterpart, and an operator at the desk.
+/// A counterpart with an operator's dead-letter commands.
 struct ReplayGround: Sendable {
     let counterpart: Counterpart
     let book: ReplayBook
@@ -36,9 +36,9 @@ struct ReplayGround: Sendable {
         }
     }
 
-    // MARK: - What tests do
+    // MARK: - Actions of tests
 
-    /// FCM refuses every message for good, until it is told otherwise.
+    /// Makes FCM reject every message permanently, until a test changes its answers.
     func refuseAll() {
         counterpart.sandbox.setFaults([SandboxFault(.fcm, .answer(.init(status: 400, reason: "INVALID_ARGUMENT")))])
     }
@@ -47,7 +47,7 @@ struct ReplayGround: Sendable {
         counterpart.sandbox.setFaults([])
     }
 
-    /// Notifications that FCM has refused, each of them a dead letter.
+    /// Publishes notifications that FCM rejects, and waits until each is a dead letter.
     func die(_ ids: [String], user: String = "u1") async throws {
         try await counterpart.register([(user, "token-\(user)")])
         refuseAll()
@@ -65,14 +65,14 @@ struct ReplayGround: Sendable {
         return ReplayOrder(filter, limits: limits, pace: pace)
     }
 
-    /// Starts a replay of everything that is open and returns its number.
+    /// Starts a replay of every open item and returns its number.
     func start(pace: ReplayOrder.Pace = .init()) async throws -> Int64 {
         let outcome = try await book.start(order(pace: pace), agreed: 100_000, by: Self.ada)
         guard case .started(let id, _) = outcome else { throw BenchError("the replay did not begin: \(outcome)") }
         return id
     }
 
-    /// Waits until the replay says what is wanted, and returns it.
+    /// Waits until the replay meets a condition, and returns it.
     func wait(
         for id: Int64,
         _ isThere: (ReplayProgress) -> Bool = { $0.isFinished }
@@ -85,7 +85,7 @@ struct ReplayGround: Sendable {
         return try #require(progress)
     }
 
-    /// Every item in words: state, deaths, replays, resolution.
+    /// Returns every item as text: state, failures, replays, resolution.
     func items() async throws -> [String?] {
         try await bench.column(
             "SELECT concat_ws('|', state, deaths, replays, resolution) FROM dead_letters ORDER BY event_id, dead_id"
@@ -93,5 +93,5 @@ struct ReplayGround: Sendable {
     }
 }
 
-/// Whether both servers of this run are there.
+/// Whether this run has both servers.
 let serversAreThere = Servers.amqpURL != nil && Servers.databaseURL != nil

@@ -7,11 +7,11 @@ import Workbench
 
 @Suite("The horizon of replays", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.ofTest))
 struct ReplayHorizonTests {
-    @Test("what falls out of the horizon while its replay is paused is not sent, and open again")
+    @Test("an item that leaves the horizon during a pause of its replay is not sent, and is open again")
     func paused() async throws {
         try await ReplayGround.with { ground in
             try await Self.file(["e1", "e2"], on: ground)
-            // At one item a second the replay is paused long before the second one goes out.
+            // At one item per second the replay is paused long before the second item is sent.
             _ = try await ground.bench.owner.run("UPDATE dead_letters SET last_failed_at = now() WHERE dead_id = 'e2'")
             let id = try await ground.start(pace: .init(rate: 1))
             let isPaused = try await ground.book.control(id, .pause, by: ReplayGround.ada)
@@ -33,7 +33,7 @@ struct ReplayHorizonTests {
         }
     }
 
-    @Test("how far retention has gone holds against the settings of whoever carries a replay on")
+    @Test("the progress of retention limits a replay, whatever settings the scheduler that continues it has")
     func retired() async throws {
         try await ReplayGround.with { ground in
             try await Self.file(["e1"], on: ground)

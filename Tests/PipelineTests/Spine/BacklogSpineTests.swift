@@ -9,13 +9,13 @@ import Workbench
 @testable import Pipeline
 @testable import Store
 
-/// What becomes of deliveries that cannot be started at once, without servers.
+/// Tests of deliveries that cannot be started immediately, without servers.
 @Suite("Backlogs, without servers")
 struct BacklogSpineTests {
     private static let budget = PushBudget(name: "drop/fcm", pushes: 100, period: .seconds(1))
     private static let refused = Verdict.configError(.permissionDenied, scope: .provider)
 
-    /// Users with a device each, named after them.
+    /// Returns a ground with these users, each with a device of the same name.
     private static func ground(_ users: [String], budget: PushBudget? = nil) throws -> SpineGround {
         let ground = try SpineGround(budget: budget)
         for user in users { try ground.person(user, device: user) }
@@ -30,7 +30,7 @@ struct BacklogSpineTests {
         Set(ground.store.state.withLock { $0.lines.values.map { "\($0.state) \($0.reason ?? "-")" } })
     }
 
-    @Test("what finds no room is written once and waits untouched; when there is room it goes in its order")
+    @Test("deliveries without room are written once and wait unchanged, and are sent in order when there is room")
     func order() async throws {
         let users = ["a", "b", "c", "d"]
         let ground = try Self.ground(users, budget: Self.budget)
@@ -56,7 +56,7 @@ struct BacklogSpineTests {
         #expect(ground.provider.sent.last == "b")
     }
 
-    @Test("as long as something waits what comes new joins it; what is more urgent than all of it does not")
+    @Test("new deliveries join a backlog while one waits, unless they are more urgent than all of it")
     func fairness() async throws {
         let ground = try Self.ground(["old", "new", "urgent", "late"], budget: Self.budget)
         ground.store.state.withLock { $0.budget = 0 }
@@ -73,7 +73,7 @@ struct BacklogSpineTests {
         #expect(ground.provider.sent == ["urgent", "old", "new", "late"])
     }
 
-    @Test("what has waited for a moment only sends nobody the long way round; after two seconds it does")
+    @Test("a delivery that has waited for a moment sends no other to the backlog, and after two seconds it does")
     func moment() async throws {
         let ground = try Self.ground(["old", "soon", "late"], budget: Self.budget)
         ground.store.state.withLock { $0.budget = 0 }
@@ -91,7 +91,7 @@ struct BacklogSpineTests {
         #expect(ground.backlogs.isEmpty)
     }
 
-    @Test("what a pull has claimed is sent although its answer is lost, and no send counts as unknown")
+    @Test("deliveries that a pull has claimed are sent although its reply is lost, and no send counts as unknown")
     func lostPull() async throws {
         let ground = try Self.ground(["a", "b"], budget: Self.budget)
         ground.store.state.withLock { $0.budget = 0 }
@@ -108,7 +108,7 @@ struct BacklogSpineTests {
         #expect(unknown == 0)
     }
 
-    @Test("of what waits the urgent goes first, whenever it came")
+    @Test("urgent deliveries of a backlog are sent first, whenever they joined it")
     func urgentOvertakes() async throws {
         let ground = try Self.ground(["normal", "urgent"], budget: Self.budget)
         ground.store.state.withLock { $0.budget = 0 }
@@ -121,7 +121,7 @@ struct BacklogSpineTests {
         #expect(ground.provider.sent == ["urgent", "normal"])
     }
 
-    @Test("a replay's push that waits is overtaken by what comes new and is as urgent by its type")
+    @Test("a waiting push of a replay is overtaken by new pushes of the same urgency")
     func replayed() async throws {
         let ground = try Self.ground(["replayed", "joining", "passing"], budget: Self.budget)
         ground.store.state.withLock { $0.budget = 0 }
@@ -132,7 +132,7 @@ struct BacklogSpineTests {
         ground.time.skip(.seconds(20))
         await ground.pull()
         #expect(ground.provider.sent == ["joining", "replayed"])
-        // What was drawn ahead is forgotten by then.
+        // The unused shares of the budget are forgotten by then.
         ground.time.skip(.seconds(2))
         ground.store.state.withLock { $0.budget = 0 }
         await ground.take([ground.event("e3", to: ["replayed"])], lane: .bulk)
@@ -142,7 +142,7 @@ struct BacklogSpineTests {
         #expect(ground.provider.sent == ["joining", "replayed", "passing"])
     }
 
-    @Test("what comes back with a turn long past is not overtaken by what comes new, however short it has waited")
+    @Test("a retry with an old turn is not overtaken by new deliveries, however short its time in the backlog")
     func oldTurn() async throws {
         let ground = try Self.ground(["old", "new"], budget: Self.budget)
         ground.provider.answer([.retry(.unavailable, notBefore: .zero, scope: .message)])
@@ -159,7 +159,7 @@ struct BacklogSpineTests {
         #expect(ground.provider.sent == ["old", "old", "new"])
     }
 
-    @Test("a probe is asked for by whoever has a place for it, and given back where no line is found")
+    @Test("a probe is requested only with a place for it, and returned if no delivery is found")
     func probes() async throws {
         let ground = try Self.ground(["a"], budget: Self.budget)
         ground.provider.answer([Self.refused])
@@ -169,7 +169,7 @@ struct BacklogSpineTests {
         ground.time.skip(.seconds(11))
         await ground.pull()
         #expect(probes() == 0)
-        // Another worker has it in its hands meanwhile.
+        // The state while another worker has claimed the delivery.
         let taken = ground.store.state.withLock { state in
             let lines = state.lines
             for key in lines.keys { state.lines[key]?.backlog = nil }
@@ -188,7 +188,7 @@ struct BacklogSpineTests {
         #expect(ground.provider.sent == ["a", "a"])
     }
 
-    @Test("few backlogs are pulled from at a time, and none while as much is in hand as may be")
+    @Test("few backlogs are pulled at the same time, and none while the puller holds its maximum of work")
     func bounds() async throws {
         let apps = (0..<5).map { "app\($0)" }
         let ground = try SpineGround(apps: apps)
@@ -216,7 +216,7 @@ struct BacklogSpineTests {
         do { try await eventually(what) { condition() } } catch { Issue.record(error) }
     }
 
-    @Test("behind an open breaker all wait untouched but one that tries; when it closes the rest follows in order")
+    @Test("deliveries behind an open breaker wait unchanged except for one probe, and are sent in order when it closes")
     func breaker() async throws {
         let users = (0..<6).map { "u\($0)" }
         let ground = try Self.ground(users)
@@ -242,7 +242,7 @@ struct BacklogSpineTests {
         #expect(ground.backlogs.isEmpty)
     }
 
-    @Test("who tries behind a breaker is of any urgency: one that is refused each time keeps it closed to nobody")
+    @Test("probes are of any urgency, so that one delivery that is always rejected keeps the breaker open for no other")
     func scouts() async throws {
         let ground = try Self.ground(["hopeless", "well"])
         ground.provider.answer(Self.refused, of: "hopeless")
@@ -256,7 +256,7 @@ struct BacklogSpineTests {
         #expect(ground.provider.sent.filter { $0 == "hopeless" }.count > 1)
     }
 
-    @Test("what an older look has found is not forgotten for what a pull brings that was under way")
+    @Test("a pull in flight does not discard the finding of an older poll")
     func marks() throws {
         let ground = try Self.ground([])
         let backlogs = ground.tools.backlogs
@@ -274,7 +274,7 @@ struct BacklogSpineTests {
     }
 
     @Test(
-        "a type that this worker's catalogue lacks is looked at again for a quarter of an hour: another worker knew it",
+        "a type that this worker's catalogue lacks is retried for 15 minutes, as another worker's catalogue has it",
         arguments: [(Duration.seconds(890), "deferred unknown-type"), (.seconds(910), "suppressed unknown-type")]
     )
     func olderCatalogs(age: Duration, state: String) async throws {
@@ -289,7 +289,7 @@ struct BacklogSpineTests {
         #expect(ground.provider.sent.isEmpty)
     }
 
-    @Test("what the database fails on alone leaves its backlog for a minute, and the others go out")
+    @Test("a delivery whose look-up fails alone leaves its backlog for a minute, and the others are sent")
     func damagedUser() async throws {
         let ground = try Self.ground(["a", "b", "c"], budget: Self.budget)
         ground.store.state.withLock { $0.budget = 0 }
@@ -305,7 +305,7 @@ struct BacklogSpineTests {
         #expect(ground.backlogs.isEmpty)
     }
 
-    @Test("a silence that a provider asks for is kept, and what came meanwhile goes out in one wait")
+    @Test("a provider's requested wait is kept, and deliveries of that time are sent after one wait")
     func silence() async throws {
         let ground = try Self.ground(["a", "b", "c"])
         ground.provider.answer([.retry(.quotaExceeded, notBefore: .seconds(30), scope: .provider)])
@@ -320,7 +320,7 @@ struct BacklogSpineTests {
         #expect(Self.versions(ground) == [2, 4, 4])
     }
 
-    @Test("a second copy of an event whose delivery waits is acknowledged, and takes nothing out of its turn")
+    @Test("a duplicate of an event whose delivery waits is acknowledged, and takes nothing out of its turn")
     func duplicate() async throws {
         let ground = try Self.ground(["a"], budget: Self.budget)
         ground.store.state.withLock { $0.budget = 0 }
@@ -332,7 +332,7 @@ struct BacklogSpineTests {
         #expect(Self.versions(ground) == [2])
     }
 
-    @Test("a drain pulls nothing more, and leaves what waits to others")
+    @Test("a drain pulls nothing more, and leaves the backlog to other workers")
     func drained() async throws {
         let ground = try Self.ground(["a"], budget: Self.budget)
         ground.store.state.withLock { $0.budget = 0 }
@@ -345,7 +345,7 @@ struct BacklogSpineTests {
         #expect(Self.reasons(ground) == ["deferred window-full"])
     }
 
-    @Test("settlements go out a thousand at a time, and a digest that waits is in one of them")
+    @Test("settlements are written about a thousand at a time, and a digest that waits is not split")
     func parts() throws {
         let place = BacklogPlace(BacklogKey(try Answered.shipment.outlet), .low)
         let entry = BacklogEntry(place, queuedAt: Timestamp(clamping: 5))
@@ -361,7 +361,7 @@ struct BacklogSpineTests {
         #expect(Settler.parts(of: []).isEmpty)
     }
 
-    @Test("what many resume messages name is claimed in parts, with each user's in one")
+    @Test("notifications of many resume messages are claimed in parts, and one user's stay together")
     func resumeParts() async throws {
         let ground = try SpineGround()
         let users = (0..<1_500).map { "u\($0)" }
@@ -384,7 +384,7 @@ struct BacklogSpineTests {
         #expect(Self.reasons(ground) == ["delivered -"])
     }
 
-    @Test("what two parts of a batch name is sent once")
+    @Test("a delivery that two parts of a batch name is sent once")
     func namedTwice() async throws {
         let ground = try Self.ground(["a"])
         ground.provider.answer(Array(repeating: .retry(.unavailable, notBefore: .zero, scope: .message), count: 600))

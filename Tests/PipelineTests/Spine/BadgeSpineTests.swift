@@ -5,10 +5,10 @@ import Workbench
 
 @testable import Pipeline
 
-/// Counting reads ten thousand rows of a user's inbox, which is for those alone whose devices show the number.
-@Suite("For whom the unread are counted, without servers")
+/// A count may read ten thousand rows of a user's inbox, and so is made only for users whose devices show the badge.
+@Suite("Users whose unread notifications are counted, without servers")
 struct BadgeSpineTests {
-    /// With a user on each platform, who is called like it, as is the device.
+    /// Returns a ground with a user on each platform; user and device have the platform's name.
     private static func ground(_ key: String) throws -> SpineGround {
         let ground = try SpineGround(
             catalogs: try Bench.shipped("drop", replacing: #"badgePlatforms: ["ios"],"#, with: key)
@@ -25,7 +25,7 @@ struct BadgeSpineTests {
 
     private static let everybody = DevicePlatform.allCases.map(\.rawValue)
 
-    @Test("who has Android alone, or a browser, costs no count where the app does not ask for it, nor who has nothing")
+    @Test("users with only Android, a browser or no device are not counted if the app does not request it")
     func unasked() async throws {
         let ground = try Self.ground("")
         #expect(await ground.take([ground.event("e", to: Self.everybody + ["nobody"])]) == [0])
@@ -34,7 +34,7 @@ struct BadgeSpineTests {
         #expect(ground.provider.numbers == ["ios": 1])
     }
 
-    @Test("where the app asks for a platform, its users are counted for and told, and no others", arguments: everybody)
+    @Test("users of a platform that the app requests are counted and get the badge, and no other", arguments: everybody)
     func asked(platform: String) async throws {
         let ground = try Self.ground("badgePlatforms: ['\(platform)'],")
         for (event, number) in [("e", 1), ("f", 2)] {
@@ -45,7 +45,7 @@ struct BadgeSpineTests {
         #expect(Self.counted(ground) == [platform, platform])
     }
 
-    @Test("what is sent again is counted anew, for the platforms that the app asks for alone")
+    @Test("a retry counts again, only for the platforms that the app requests")
     func again() async throws {
         let ground = try Self.ground("badgePlatforms: ['web'],")
         let busy = Verdict.retry(.unavailable, notBefore: .zero, scope: .message)
@@ -57,7 +57,7 @@ struct BadgeSpineTests {
         #expect(ground.provider.numbers == ["web": 1])
     }
 
-    @Test("after a read those are told who can be in silence, where the app asks for it; no others are counted for")
+    @Test("after a read, users of requested platforms with silent updates are counted and get one, and no others")
     func afterRead() async throws {
         let cases: [(key: String, told: [String])] = [
             ("", ["ios"]),

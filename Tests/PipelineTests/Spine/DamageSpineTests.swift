@@ -7,7 +7,7 @@ import Workbench
 
 @testable import Pipeline
 
-@Suite("Users on whom the database fails, without servers")
+@Suite("Users whose rows make the database fail, without servers")
 struct DamageSpineTests {
     private static let busy = Verdict.retry(.unavailable, notBefore: .zero, scope: .message)
 
@@ -36,7 +36,7 @@ struct DamageSpineTests {
         #expect(ground.provider.sent.last == "d-u7")
     }
 
-    @Test("an event for many users reaches all but the damaged one, and that one once the damage is repaired")
+    @Test("an event for many users reaches all but the damaged user, and that user after the repair")
     func manyUsers() async throws {
         let users = (0..<9).map { "u\($0)" }
         let ground = try Self.ground(users)
@@ -51,7 +51,7 @@ struct DamageSpineTests {
         #expect(ground.provider.sent.sorted() == users.map { "d-\($0)" })
     }
 
-    @Test("a resume that names a damaged user is given back, and the others that it names are pushed")
+    @Test("a resume that names a damaged user is given back, and its other users are pushed")
     func resumes() async throws {
         let users = (0..<6).map { "u\($0)" }
         let ground = try Self.ground(users)
@@ -80,7 +80,7 @@ struct DamageSpineTests {
         #expect(givenUp.map(\.tag) == [events[3].tag])
     }
 
-    @Test("pushes go out without their number where the database takes too long to count")
+    @Test("pushes are sent without a badge if the database takes too long to count")
     func uncounted() async throws {
         let ground = try SpineGround()
         try ground.person("u", device: "d", .ios)

@@ -4,14 +4,15 @@ import Synchronization
 
 @testable import AMQP
 
-/// A broker in memory: keeps what is published, refuses when it is asked to, and makes messages that look as if they had
-/// come from a queue.
+/// A broker in memory.
+///
+/// It keeps published messages, rejects some if a test requests it, and makes messages as if from a queue.
 final class MemoryBroker: MessagePublisher {
     struct State {
         var confirmed: [OutgoingMessage] = []
-        /// So many of the next messages are not confirmed.
+        /// The number of further messages that are not confirmed.
         var refusalsToCome = 0
-        /// It has an alarm, and takes nothing from anybody.
+        /// Whether it has an alarm and accepts no message.
         var isBlocked = false
         var lastNumber: UInt64 = 0
     }
@@ -35,12 +36,12 @@ final class MemoryBroker: MessagePublisher {
         }
     }
 
-    /// What lies at an exchange.
+    /// Returns the messages at an exchange.
     func messages(at exchange: String) -> [OutgoingMessage] {
         state.withLock { $0.confirmed.filter { $0.exchange == exchange } }
     }
 
-    /// Takes what lies at the exchanges whose names begin like this.
+    /// Takes the messages at all exchanges whose names begin with `prefix`.
     func take(from prefix: String) -> [OutgoingMessage] {
         state.withLock { state in
             defer { state.confirmed.removeAll { $0.exchange.hasPrefix(prefix) } }
@@ -48,7 +49,7 @@ final class MemoryBroker: MessagePublisher {
         }
     }
 
-    /// A message as a consumer gets it.
+    /// Returns a message as a consumer receives it.
     func arriving(
         _ body: [UInt8],
         from queue: String,
@@ -60,7 +61,7 @@ final class MemoryBroker: MessagePublisher {
         return arriving(body, from: queue, by: (exchange, routingKey), properties, redelivered: redelivered)
     }
 
-    /// The same with properties that matter.
+    /// Returns a message with the given properties as a consumer receives it.
     func arriving(
         _ body: [UInt8] = [],
         from queue: String,

@@ -4,7 +4,7 @@ import BellhopRules
 @testable import Postgres
 @testable import Store
 
-/// What waits for its outlet.
+/// Deliveries that wait for their outlet.
 extension MemoryStore {
     func heads(_ looks: [BacklogBook.Look]) async throws(PostgresError) -> BacklogBook.Heads {
         let now = clock
@@ -68,7 +68,7 @@ extension MemoryStore {
 }
 
 extension MemoryStore.State {
-    /// What waits there, in order.
+    /// Returns the deliveries that wait there, in order.
     fileprivate func waiting(at look: BacklogBook.Look) -> [(key: DeliveryKey, turn: Timestamp)] {
         var waiting: [(key: DeliveryKey, turn: Timestamp)] = []
         for (key, line) in lines where line.priority == look.place.priority {
@@ -78,7 +78,7 @@ extension MemoryStore.State {
         return waiting.sorted { ($0.turn, $0.key.target) < ($1.turn, $1.key.target) }
     }
 
-    /// The lines of its digest, or itself alone.
+    /// Returns the deliveries of the same digest, or only this one.
     fileprivate func together(with key: DeliveryKey) -> [DeliveryKey] {
         guard let line = lines[key], let digest = line.digest else { return [key] }
         return lines.filter { other, candidate in

@@ -5,11 +5,11 @@ import Synchronization
 @testable import Postgres
 @testable import Store
 
-/// A database in memory, for a batch's way without servers: the ledger's rules, and trouble when it is asked for.
+/// A database in memory, to process batches without servers: the ledger's rules, and failures that a test requests.
 ///
-/// It is no proof of any statement; those run against the real one.
+/// It does not test any statement; the statements run against a real database.
 final class MemoryStore: PipelineStore, OutletStore {
-    /// A line of the ledger.
+    /// A row of the ledger.
     struct Line {
         var state: DeliveryState
         var reason: String?
@@ -18,14 +18,14 @@ final class MemoryStore: PipelineStore, OutletStore {
         var leaseEnds: ContinuousClock.Instant
         var dueAt: ContinuousClock.Instant?
         var outcomeIsUnknown = false
-        /// That of its record, or of its place in a backlog.
+        /// The priority of its record, or of its place in a backlog.
         var priority: Priority
-        /// When it was recorded, or claimed last.
+        /// The time at which it was recorded, or last claimed.
         var updatedAt: Timestamp
-        /// The backlog that it waits in, with its turn there.
+        /// The backlog in which it waits, with its turn there.
         var backlog: (key: BacklogKey, queuedAt: Timestamp)?
         var digest: Timestamp?
-        /// How often it was written.
+        /// The number of times that it was written.
         var versions = 1
     }
 
@@ -34,35 +34,35 @@ final class MemoryStore: PipelineStore, OutletStore {
         var people: [RecipientKey: Recipient] = [:]
         var follows: [FollowKey: StoredFollow] = [:]
         var records: [NotificationKey: InboxRecord] = [:]
-        /// When each was recorded.
+        /// The time at which each was recorded.
         var recordedAt: [NotificationKey: Timestamp] = [:]
         var lines: [DeliveryKey: Line] = [:]
         var plans: [EventID: ContentHash] = [:]
-        /// Users whose unread were asked for, in turn.
+        /// Users whose unread notifications were counted, in order.
         var counted: [String] = []
         var fed = 0
         var revoked: [String] = []
-        /// So many of the next calls fail.
+        /// The number of further calls that fail.
         var failuresToCome = 0
-        /// The answer to the next pull is lost, when it has been carried out.
+        /// Whether the reply to the next pull is lost after its execution.
         var losesPull = false
-        /// So many of the next records fail, on top of those.
+        /// The number of further records that fail, after those calls.
         var unrecordedToCome = 0
-        /// How many notifications each claim named.
+        /// The number of notifications in each claim.
         var claimSizes: [Int] = []
-        /// Users whose records it never takes.
+        /// Users whose records it always rejects.
         var refused: Set<UserID> = []
-        /// Users on whom it fails, at every look-up and record, while it answers others.
+        /// Users whose data make it fail, at every look-up and record, while it answers for others.
         var damaged: Set<UserID> = []
-        /// Users whose notifications it fails to look up, while it settles their lines.
+        /// Users whose notifications it cannot look up, while it settles their deliveries.
         var unreadable: Set<UserID> = []
         /// Whether it takes too long to count.
         var isTooSlowToCount = false
-        /// What is left in every budget's bucket; nil for as much as anybody wants.
+        /// The rest in every budget's bucket; `nil` for an unlimited one.
         var budget: Int?
-        /// What was drawn from it.
+        /// The number of shares drawn from it.
         var drawn = 0
-        /// Probes of breakers that were asked for, and not given back.
+        /// Requested probes of breakers that were not returned.
         var probes = 0
     }
 
@@ -177,7 +177,7 @@ final class MemoryStore: PipelineStore, OutletStore {
         try answering { _ in cancellations.map { _ in () } }
     }
 
-    // MARK: - Wider audiences: nobody follows anything here
+    // MARK: - Fan-outs: no user follows anything here
 
     func open(_ plans: [PlannedEvent]) async throws(PostgresError) -> [[FanoutPage]] {
         try answering { _ in plans.map { _ in [] } }
@@ -362,7 +362,7 @@ extension MemoryStore.Line {
 }
 
 extension MemoryStore.State {
-    /// Fails where one of them is damaged, as a server does on a broken page.
+    /// Throws if one of the users is damaged, as a server does on an invalid page.
     fileprivate func read(_ users: [UserID]) throws(PostgresError) {
         guard damaged.isDisjoint(with: users) else { throw Self.brokenPage }
     }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Open messages of a batch")
 struct OpenMessagesTests {
-    /// Four messages, and which of them were acknowledged, call by call.
+    /// Returns four messages, and the indices of the acknowledged ones, call by call.
     private static func four() -> (messages: OpenMessages, calls: @Sendable () -> [[Int]]) {
         let broker = MemoryBroker()
         let tags = (0..<4).map { _ in broker.arriving([], from: "q", by: "x", "k").tag }
@@ -23,7 +23,7 @@ struct OpenMessagesTests {
         func add(_ call: [Int]) { state.withLock { $0.append(call) } }
     }
 
-    @Test("a message is done with its last part, and never where one of them was given up")
+    @Test("a message is done with its last part, and never if one of them was given up")
     func closing() {
         let (messages, calls) = Self.four()
         messages.open([1, 1, 2, 3])
@@ -37,7 +37,7 @@ struct OpenMessagesTests {
     }
 
     @Test(
-        "nothing is done before all is stored, and what had nothing left to do is acknowledged with whatever ends first"
+        "no message is done before all is stored, and messages without open parts are done with the first that ends"
     )
     func idle() {
         let (messages, calls) = Self.four()

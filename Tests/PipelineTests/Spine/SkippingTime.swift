@@ -1,8 +1,9 @@
 import ServiceRuntime
 import Synchronization
 
-/// A clock that goes on only while somebody sleeps, and then at once by as much: what waits for minutes is tried in
-/// milliseconds, always in the same order.
+/// A clock that advances only during a sleep, immediately and by the sleep's duration.
+///
+/// A test of waits of minutes runs in milliseconds, always in the same order.
 final class SkippingTime: TimeSource {
     private let passed = Mutex(Duration.zero)
     private let start = ContinuousClock.now

@@ -11,7 +11,7 @@ import Workbench
 
 @testable import Pipeline
 
-/// A batch's way with everything around it in memory.
+/// Processes batches with everything around them in memory.
 final class SpineGround: Sendable {
     let time = SkippingTime()
     let broker = MemoryBroker()
@@ -29,7 +29,7 @@ final class SpineGround: Sendable {
     static let tiers = [10, 60].map { RetryTier(.seconds($0)) }
     static let app = "drop"
 
-    /// All of the apps have the one provider; the catalogue is that of drop, unless `catalogs` is another.
+    /// Creates a ground whose apps share one provider; the catalogue is that of drop, unless `catalogs` is another.
     init(
         seed: UInt64 = 1,
         retryLimit: Int = 3,
@@ -63,9 +63,9 @@ final class SpineGround: Sendable {
         )
     }
 
-    // MARK: - What comes in
+    // MARK: - Input
 
-    /// An event of a type that is never muted, as a producer publishes it.
+    /// Returns an event of a type that is never muted, as a producer publishes it.
     func event(
         _ id: String,
         to users: [String],
@@ -76,7 +76,7 @@ final class SpineGround: Sendable {
         message(Self.body(id, users, title), type: type, redelivered: redelivered)
     }
 
-    /// The same with properties that matter.
+    /// Returns such an event with the given properties.
     func event(_ id: String, to users: [String], _ properties: MessageProperties) -> IncomingMessage {
         let way = (exchange: names.events, routingKey: "\(Self.app).security")
         return broker.arriving(Array(Self.body(id, users, "Hei").utf8), from: names.lane(.urgent), by: way, properties)
@@ -98,20 +98,20 @@ final class SpineGround: Sendable {
         )
     }
 
-    /// Users who have read, as the scheduler hands them over.
+    /// Returns a message of users who have read something, as the scheduler releases it.
     func readers(_ users: [String]) throws -> IncomingMessage {
         let message = BadgeMessage(recipients: try users.map(key))
         return broker.arriving(message.body, from: names.resume(.normal), by: names.work, names.resume(.normal))
     }
 
-    /// What waits in retry tiers comes back when the longest of them is over.
+    /// Returns the resumes of all retry tiers, after the longest tier's delay.
     func resumes() -> [IncomingMessage] {
         let waiting = broker.take(from: "spine.retry.") + broker.take(from: names.work)
         if !waiting.isEmpty { time.skip(.seconds(61)) }
         return waiting.map { broker.arriving($0.body, from: names.resume(.urgent), by: $0.exchange, $0.routingKey) }
     }
 
-    /// A user with one device.
+    /// Adds a user with one device.
     func person(_ user: String, device: String, _ platform: DevicePlatform = .android) throws {
         var recipient = Recipient()
         recipient.devices = [
@@ -127,7 +127,7 @@ final class SpineGround: Sendable {
         store.state.withLock { $0.people[key] = person }
     }
 
-    /// The user wants nothing of what may be silenced.
+    /// Mutes everything for the user that can be muted.
     func mute(_ user: String) throws {
         let key = try key(user)
         store.state.withLock { $0.people[key]?.preferences = Preferences(["enabled": false]) }
@@ -140,9 +140,9 @@ final class SpineGround: Sendable {
         )
     }
 
-    // MARK: - What becomes of it
+    // MARK: - Results
 
-    /// The whole way of one batch through a lane; what was acknowledged of it, by the places of the messages.
+    /// Processes one batch through a lane and returns the positions of its acknowledged messages.
     @discardableResult
     func take(_ messages: [IncomingMessage], lane: Lane = .urgent) async -> [Int] {
         let asides = Asides()
@@ -163,7 +163,7 @@ final class SpineGround: Sendable {
         return messages.indices.filter { isAcknowledged(messages[$0]) }
     }
 
-    /// What batches have given up since the last call.
+    /// Returns the messages that batches have given up since the last call.
     func takeGivenUp() -> [OpenMessages.GivenUp] {
         givenUp.withLock { givenUp in
             defer { givenUp = [] }
@@ -171,13 +171,13 @@ final class SpineGround: Sendable {
         }
     }
 
-    /// From now on the database fails on what concerns these users.
+    /// Makes the database fail for these users from now on.
     func damage(_ users: [String]) throws {
         let users = try users.map { try key($0).user }
         store.state.withLock { $0.damaged = Set(users) }
     }
 
-    /// Serves every backlog once, until nothing waits there any more or something holds it up.
+    /// Serves every backlog once, until nothing waits there or something blocks it.
     func pull() async {
         let puller = self.puller
         let shift = BacklogCarrier.Shift(drain)
@@ -190,7 +190,7 @@ final class SpineGround: Sendable {
 
     var puller: BacklogPuller { intake.puller(for: Lane.allCases) }
 
-    /// Looks what waits, as a worker does once a second.
+    /// Polls the backlogs, as a worker does once per second.
     func look() async {
         var watch = BacklogWatch(
             store: store,
@@ -202,14 +202,14 @@ final class SpineGround: Sendable {
         await watch.look(at: tools.senders.keys, every: .seconds(1))
     }
 
-    /// The backlogs of which this worker knows.
+    /// The backlogs that this worker has recorded.
     var backlogs: [String] { tools.backlogs.known.map(\.text).sorted() }
 
     func isAcknowledged(_ message: IncomingMessage) -> Bool {
         acknowledged.withLock { $0.contains(message.tag) }
     }
 
-    /// The states of a user's lines, by their targets.
+    /// Returns the states of all deliveries, by user and target.
     func lines() -> [String: String] {
         store.state.withLock { state in
             Dictionary(
@@ -219,19 +219,19 @@ final class SpineGround: Sendable {
         }
     }
 
-    /// The reasons of the dead letters, in their order.
+    /// Returns the reasons of the dead letters, in order.
     func deadLetters() -> [String] {
         broker.messages(at: names.dead).map { $0.properties.headers["x-bellhop-reason"]?.text ?? "-" }
     }
 }
 
-/// A provider that answers what it is told to, and takes everything where it was told nothing.
+/// A provider that returns scripted verdicts, and accepts everything without one.
 final class ScriptedSender: PushSender {
     let provider = PushProvider.fcm
     let budget: PushBudget?
     private struct State {
         var script: [Verdict] = []
-        /// What it says of a device each time, whatever the script says.
+        /// The verdicts for single devices, which take precedence over the script.
         var ofDevices: [String: Verdict] = [:]
         var sent: [String] = []
         var numbers: [String: Int] = [:]
@@ -240,10 +240,10 @@ final class ScriptedSender: PushSender {
 
     private let state = Mutex(State())
 
-    /// To whom something went, in the order of sending.
+    /// The devices that were sent to, in order.
     var sent: [String] { state.withLock { $0.sent } }
 
-    /// The number that each device was told last, where it was told one.
+    /// The last badge of each device that was sent one.
     var numbers: [String: Int] { state.withLock { $0.numbers } }
 
     init(budget: PushBudget? = nil) {
@@ -254,12 +254,12 @@ final class ScriptedSender: PushSender {
         state.withLock { $0.script += verdicts }
     }
 
-    /// From now on, of this device.
+    /// Returns the verdict for every send to this device from now on.
     func answer(_ verdict: Verdict, of device: String) {
         state.withLock { $0.ofDevices[device] = verdict }
     }
 
-    /// Calls this whenever something is sent.
+    /// Sets a closure that is called at every send.
     func beforeAnswering(_ body: @escaping @Sendable () -> Void) {
         state.withLock { $0.beforeAnswering = body }
     }

@@ -7,8 +7,10 @@ import Workbench
 
 @testable import Pipeline
 
-/// The whole way of a batch in milliseconds; the real servers are the proof, these say first where it breaks.
-@Suite("A batch's way, without servers")
+/// Processes whole batches in milliseconds.
+///
+/// Tests against real servers are the proof; these show first where a step breaks.
+@Suite("Batches, without servers")
 struct SpineTests {
     private static let busy = Verdict.retry(.unavailable, notBefore: .zero, scope: .message)
 
@@ -21,7 +23,7 @@ struct SpineTests {
         #expect(ground.lines() == ["u d": "delivered"])
     }
 
-    @Test("a second copy of an event sends nothing, in the same batch or a later one, and is done")
+    @Test("a duplicate of an event sends nothing, in the same batch or a later one, and is done")
     func duplicates() async throws {
         let ground = try SpineGround()
         try ground.person("u", device: "d")
@@ -31,7 +33,7 @@ struct SpineTests {
         #expect(ground.provider.sent == ["d"])
     }
 
-    @Test("of several events of a burst in one batch, one goes out, and the others wait for the end of its window")
+    @Test("of several events of a burst in one batch, one is sent, and the others wait for the end of its window")
     func burstInOneBatch() async throws {
         let ground = try SpineGround()
         try ground.person("u", device: "d")
@@ -54,7 +56,7 @@ struct SpineTests {
         #expect(states.sorted() == ["deferred burst", "deferred burst", "delivered -"])
     }
 
-    @Test("other words under a known id are a dead letter; the first ones stay")
+    @Test("other content under a known id is a dead letter, and the first content stays")
     func conflict() async throws {
         let ground = try SpineGround()
         try ground.person("u", device: "d")
@@ -64,7 +66,7 @@ struct SpineTests {
         #expect(ground.provider.sent == ["d"])
     }
 
-    @Test("what the provider cannot take now waits in a tier, comes back and goes out; the third failure gives it up")
+    @Test("a delivery that the provider cannot accept waits in a tier and is sent, and the third failure gives it up")
     func retries() async throws {
         let ground = try SpineGround()
         try ground.person("u", device: "d")
@@ -97,7 +99,7 @@ struct SpineTests {
         #expect(ground.lines() == ["u d": "delivered"])
     }
 
-    @Test("a resume that the broker does not confirm soon is left to the sweeper, and its message is done")
+    @Test("a resume without a confirm is left to the sweeper after a short time, and its message is done")
     func unconfirmedResume() async throws {
         let ground = try SpineGround()
         try ground.person("u", device: "d")
@@ -125,7 +127,7 @@ struct SpineTests {
         #expect(dueTimes.count == 1)
     }
 
-    @Test("what was sent is settled although its task is cancelled, and the database fails once more")
+    @Test("a sent delivery is settled although its task is cancelled and the database fails again")
     func cancelledWhileSending() async throws {
         let ground = try SpineGround()
         try ground.person("u", device: "d")
@@ -138,7 +140,7 @@ struct SpineTests {
         #expect(ground.lines() == ["u d": "delivered"])
     }
 
-    @Test("a device that is gone ends its line and its subscription, without a dead letter")
+    @Test("a gone device ends its delivery and its subscription, without a dead letter")
     func deviceGone() async throws {
         let ground = try SpineGround()
         try ground.person("u", device: "d")
@@ -149,7 +151,7 @@ struct SpineTests {
         #expect(ground.deadLetters().isEmpty)
     }
 
-    @Test("a bad message is a dead letter and stops no other; while the broker takes no letter it alone is held")
+    @Test("an invalid message is a dead letter and stops no other, even while the broker rejects dead letters")
     func faults() async throws {
         let ground = try SpineGround()
         try ground.person("u", device: "d")
@@ -160,7 +162,7 @@ struct SpineTests {
         #expect(ground.provider.sent == ["d"])
     }
 
-    @Test("an event for later that would be too large when it is published again is refused at once")
+    @Test("an event for later that would be too large when it is published again is rejected immediately")
     func tooLargeForLater() async throws {
         let ground = try SpineGround()
         let what = #""id":"e","to":{"user":"u"},"title":"Hei","body":"på deg","deliverAt":"2023-12-01T00:00:00Z""#
@@ -173,7 +175,7 @@ struct SpineTests {
         #expect(kept.isEmpty)
     }
 
-    @Test("what has expired is recorded for those whom it is for, and for nobody else")
+    @Test("an expired event is recorded for the users whose settings permit it, and for no others")
     func expiredForNobody() async throws {
         let dropping = #"qr_payment: { whenMuted: "drop","#
         let catalogs = try Bench.shipped("drop", replacing: "qr_payment: {", with: dropping)
@@ -189,7 +191,7 @@ struct SpineTests {
         #expect(ground.provider.sent.isEmpty)
     }
 
-    @Test("a user whose record the database never takes is a dead letter; the others of the event have theirs")
+    @Test("a user whose record the database rejects is a dead letter, and the other users of the event get theirs")
     func refusedByStore() async throws {
         let ground = try SpineGround()
         let users = (0..<9).map { "u\($0)" }
@@ -201,7 +203,7 @@ struct SpineTests {
         #expect(ground.provider.sent.count == 8)
     }
 
-    @Test("a database that is away is waited out: recorded once, sent once")
+    @Test("an unavailable database is waited for: an event is recorded once and sent once")
     func databaseAway() async throws {
         let ground = try SpineGround()
         try ground.person("u", device: "d")
@@ -210,14 +212,14 @@ struct SpineTests {
         #expect(ground.provider.sent == ["d"])
     }
 
-    /// An event that is too late at a time of the day on which the ground's clock begins, at 22:13:20.
+    /// Returns an event that expires at this time of the day on which the ground's clock begins, at 22:13:20.
     private static func event(expiringAt time: String, _ ground: SpineGround) -> IncomingMessage {
         ground.message(
             #"{"id":"e","to":{"user":"u"},"title":"Hei","body":"på deg","expiresAt":"2023-11-14T\#(time)Z"}"#
         )
     }
 
-    @Test("what has expired while the database was away is not sent, wherever it was on its way")
+    @Test("an event that expires while the database is unavailable is not sent, whether it is looked up or recorded")
     func expiredMeanwhile() async throws {
         for isRecording in [false, true] {
             let ground = try SpineGround()
@@ -232,13 +234,13 @@ struct SpineTests {
         }
     }
 
-    @Test("what is taken up again is decided by the time at which it can be sent")
+    @Test("a resumed delivery is decided by the time at which it can be sent")
     func resumedLate() async throws {
         let ground = try SpineGround()
         try ground.person("u", device: "d")
         ground.provider.answer([Self.busy])
         await ground.take([Self.event(expiringAt: "22:14:40", ground)])
-        // A minute later.
+        // The retry is due a minute later.
         let resume = ground.resumes()
         ground.store.state.withLock { $0.failuresToCome = 40 }
         #expect(await ground.take(resume) == [0])
@@ -246,7 +248,7 @@ struct SpineTests {
         #expect(ground.lines() == ["u d": "expired"])
     }
 
-    @Test("what was decided long before it could be recorded is decided anew, and sent once")
+    @Test("a decision long before its record is made again, and the push is sent once")
     func decidedAnew() async throws {
         let ground = try SpineGround()
         try ground.person("u", device: "d")
@@ -258,7 +260,7 @@ struct SpineTests {
         #expect(claims == [1])
     }
 
-    @Test("more than one statement may claim is decided anew under the claim that recorded it")
+    @Test("more deliveries than one statement may claim are decided again under the claim that recorded them")
     func manyDecidedAnew() async throws {
         let ground = try SpineGround()
         let users = (0..<1_100).map { "u\($0)" }
@@ -272,7 +274,7 @@ struct SpineTests {
         #expect(unknown == 0)
     }
 
-    @Test("a drain gives up what the database does not take, and acknowledges nothing of it")
+    @Test("a drain gives up messages that the database does not accept, and acknowledges none of them")
     func drained() async throws {
         let ground = try SpineGround()
         try ground.person("u", device: "d")
@@ -286,7 +288,7 @@ struct SpineTests {
         #expect(ground.provider.sent == ["d"])
     }
 
-    @Test("whatever fails, every user has each event once, nothing is left over, and nothing is acknowledged unsettled")
+    @Test("after any failures each user has each event once, nothing is left, and all acknowledged events are settled")
     func storm() async throws {
         for seed in UInt64(1)...20 {
             var chance = SeededChance(seed)
@@ -301,7 +303,7 @@ struct SpineTests {
                 let batch = Array(waiting.prefix(size))
                 ground.trouble(&chance)
                 let done = Set(await ground.take(batch))
-                // What was not acknowledged comes again, and so does, now and then, what was.
+                // Unacknowledged messages are redelivered, and some acknowledged ones are repeated.
                 waiting = Array(waiting.dropFirst(size))
                 waiting += batch.enumerated().filter { place, _ in
                     !done.contains(place) || Int.random(in: 0..<8, using: &chance) == 0
@@ -326,7 +328,7 @@ struct SpineTests {
 }
 
 extension SpineGround {
-    /// Some of what may go wrong in a batch.
+    /// Applies some of the failures that can happen during a batch.
     fileprivate func trouble(_ chance: inout SeededChance) {
         if Int.random(in: 0..<4, using: &chance) == 0 {
             let failures = Int.random(in: 1...6, using: &chance)
@@ -355,7 +357,7 @@ extension SpineGround {
         broker.state.withLock { $0.refusalsToCome = 0 }
     }
 
-    /// What the dead letters are about.
+    /// Returns the bodies of the dead letters.
     fileprivate func deadLetterBodies() -> [[UInt8]] {
         broker.messages(at: "spine.dead").map(\.body)
     }

@@ -8,7 +8,7 @@ import Testing
 @testable import Pipeline
 @testable import Tracing
 
-@Suite("The traces of a batch")
+@Suite("Traces of a batch")
 struct TraceSpineTests {
     private static let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     private static let busy = Verdict.retry(.unavailable, notBefore: .zero, scope: .message)
@@ -50,7 +50,7 @@ struct TraceSpineTests {
         #expect(Set(spans.map(\.context.span)).count == spans.count)
     }
 
-    @Test("no span says whom an event is for, what it says, or where it goes")
+    @Test("no span contains an event's user, its texts or its destination")
     func nothingPersonal() async throws {
         let tracer = try Self.tracer()
         let ground = try SpineGround(tracer: tracer)
@@ -61,7 +61,7 @@ struct TraceSpineTests {
         #expect(!"\(spans)".contains("geheim"))
     }
 
-    @Test("a second copy that comes after its worker's death is a span below the first receipt")
+    @Test("a redelivery after its worker's death is a span below the first receipt")
     func redelivered() async throws {
         let tracer = try Self.tracer()
         let ground = try SpineGround(tracer: tracer)
@@ -75,7 +75,7 @@ struct TraceSpineTests {
         #expect(second.context.span != first.context.span)
     }
 
-    @Test("what nobody samples leaves no span, and so does everything where nobody traces")
+    @Test("an event that its producer does not sample leaves no span, and is sent")
     func unsampled() async throws {
         let tracer = try Self.tracer()
         let ground = try SpineGround(tracer: tracer)
@@ -89,6 +89,6 @@ struct TraceSpineTests {
 }
 
 extension Tracer {
-    /// What waits to be sent.
+    /// Returns the spans that wait for their export.
     fileprivate func taken() -> [Span] { queue.take(.max) }
 }

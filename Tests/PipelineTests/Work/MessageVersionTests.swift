@@ -5,16 +5,17 @@ import Testing
 
 @testable import Pipeline
 
-/// What programs of ours send one another, byte for byte as the first release writes it: a later one goes on reading all of it,
-/// and changes what it writes only in the knowledge of who reads it beside it.
+/// Tests the internal messages against the bytes that the first release writes.
+///
+/// A later release still reads all of them, and changes its own form only with regard to the releases that read it.
 @Suite("Forms of internal messages")
 struct MessageVersionTests {
-    @Test("what is written is what the first form says", arguments: Form.all)
+    @Test("a written message equals the text of the first form", arguments: Form.all)
     func written(_ form: Form) {
         #expect(String(decoding: form.written, as: UTF8.self) == form.text)
     }
 
-    @Test("what is read is what was written, whatever members beside it are not known here", arguments: Form.all)
+    @Test("a message is read as it was written, with any unknown members", arguments: Form.all)
     func read(_ form: Form) {
         #expect(form.isRead(form.text))
         let later = #"{"hue":{"deep":[1,null]},"# + form.text.dropFirst()
@@ -22,7 +23,7 @@ struct MessageVersionTests {
         #expect(form.isRead(#"{"version":1,"# + form.text.dropFirst()))
     }
 
-    @Test("a newer form is not taken for what it resembles, and says so", arguments: Form.all)
+    @Test("a newer form is not read as an older one, and the error names the newest readable form", arguments: Form.all)
     func newer(_ form: Form) {
         for version in ["2", "1e9", #""two""#, "1.5"] {
             let body = Array((#"{"version":\#(version),"# + form.text.dropFirst()).utf8)
@@ -40,13 +41,13 @@ struct MessageVersionTests {
         }
     }
 
-    @Test("no kind of message is left out")
+    @Test("no kind of message is omitted")
     func all() {
         #expect(Form.all.count == 5)
     }
 
     @Test(
-        "what nobody of ours wrote is no newer form",
+        "a body that no Bellhop program wrote is foreign and not a newer form",
         arguments: ["", "[]", "{}", #"{"version":1}"#, #"{"badges":7}"#]
     )
     func foreign(_ body: String) {
@@ -54,7 +55,7 @@ struct MessageVersionTests {
         #expect(ReceiptMessage.read(Array(body.utf8)) == .failure(.foreign))
     }
 
-    @Test("the marks of a replay are read as the first release wrote them, with and without what may be missing")
+    @Test("the marks of a replay are read as the first release wrote them, with and without optional ones")
     func marks() {
         let first: FieldTable = [
             "x-bellhop-replay-of": "noti_1-sub_1-1", "x-bellhop-replay-count": 2, "x-bellhop-replay-by": "ada",
@@ -76,7 +77,7 @@ struct MessageVersionTests {
 }
 
 extension MessageVersionTests {
-    /// One kind of message: what the program writes, and the text that it wrote first.
+    /// One kind of message: the program's output, and the text of the first release.
     struct Form: Sendable, CustomTestStringConvertible {
         let name: String
         let written: [UInt8]

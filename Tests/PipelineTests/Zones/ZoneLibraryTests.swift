@@ -9,7 +9,7 @@ struct ZoneLibraryTests {
         try #require(TimeZoneName(validating: text))
     }
 
-    /// A database with one zone, and beside it a file that is none of its business.
+    /// Runs a body with a database that has one zone, next to a file outside of it.
     private static func withLibrary(_ body: (ZoneLibrary, URL) throws -> Void) throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("bellhop-zones-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -31,7 +31,7 @@ struct ZoneLibraryTests {
         return Data(block + block + Array("\nIST-5:30\n".utf8))
     }
 
-    @Test("the machine's own database answers, now as before")
+    @Test("the machine's own database answers, again from the cache")
     func machine() throws {
         let library = ZoneLibrary(environment: [:])
         let instant = try #require(Timestamp(validating: "2026-07-01T12:00:00Z"))
@@ -44,7 +44,7 @@ struct ZoneLibraryTests {
         #expect(library.isThere)
     }
 
-    @Test("TZDIR says where the database is; an empty one says nothing")
+    @Test("TZDIR defines the database's folder, and an empty value does not")
     func folder() throws {
         #expect(ZoneLibrary(environment: [:]).folder == "/usr/share/zoneinfo")
         #expect(ZoneLibrary(environment: ["TZDIR": ""]).folder == "/usr/share/zoneinfo")
@@ -54,7 +54,7 @@ struct ZoneLibraryTests {
     }
 
     @Test(
-        "what is no zone, or no place, is nil",
+        "a name without a zone inside the database gives nil",
         arguments: [
             "Asia", "Asia/", "Asia//Kolkata", "Kolkata", "Asia/Kolkata/", "localtime", "posixrules", "Garbage", "Empty",
             "Huge", "Leaving", "Deep/Outside",
@@ -93,7 +93,7 @@ struct ZoneLibraryTests {
         }
     }
 
-    @Test("a former name that has no file of its own is found by its present one")
+    @Test("a former name without a file is found by its present name")
     func formerName() throws {
         try Self.withLibrary { library, database in
             let source =
@@ -118,7 +118,7 @@ struct ZoneLibraryTests {
         }
     }
 
-    @Test("names beyond what it keeps are answered all the same")
+    @Test("names beyond the size of the cache are still answered")
     func many() throws {
         try Self.withLibrary { library, _ in
             for number in 0..<5_000 {
