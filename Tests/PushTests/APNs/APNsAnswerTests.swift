@@ -3,7 +3,7 @@ import HTTPTransfer
 import Push
 import Testing
 
-/// One row of APNs' verdict table: an answer and what it means.
+/// One row of APNs' verdict table: an answer and its meaning.
 struct APNsRow: Sendable, CustomTestStringConvertible {
     let status: Int
     let body: String
@@ -137,7 +137,7 @@ struct APNsAnswerTests {
         ["", page, "{}", #"{"reason":7}"#, "null", #"["Unregistered"]"#].map { APNsRow(status, body: $0, foreign) }
     }
 
-    @Test("every row means what the table says", arguments: [messages, devices, ours, passing].flatMap(\.self))
+    @Test("every row of the table has its verdict", arguments: [messages, devices, ours, passing].flatMap(\.self))
     func row(_ row: APNsRow) {
         let reading = APNsAnswer.read(
             status: row.status,
@@ -148,13 +148,13 @@ struct APNsAnswerTests {
         #expect(reading == row.reading)
     }
 
-    @Test("an answer without one of Apple's reasons is somebody else's, and costs no token", arguments: foreigners)
+    @Test("an answer without one of Apple's reasons is another server's and revokes no device", arguments: foreigners)
     func foreigner(_ row: APNsRow) {
         let body = Array(row.body.utf8)
         #expect(APNsAnswer.read(status: row.status, id: "x", retryAfterSeconds: nil, body: body) == row.reading)
     }
 
-    @Test("what is taken is delivered under the id that APNs gave back, where a table could hold it")
+    @Test("an accepted push is delivered with the id that APNs returned, if a table can store it")
     func taken() {
         let id = "8e4f0b1a-3c5d-4e6f-8a9b-0c1d2e3f4a5b"
         let outcome = TransferOutcome.answer(200, lines: "apns-id: \(id)\n")
@@ -167,7 +167,7 @@ struct APNsAnswerTests {
         #expect(APNsAnswer.read(status: 200, id: id, retryAfterSeconds: nil, body: page) == Self.foreign)
     }
 
-    @Test("what was not sent may go again, and what was lost sight of is unknown")
+    @Test("a push that was not sent may be retried, and a lost one is unknown")
     func transfers() {
         let lost = TransferError(.connectionLost, "x")
         #expect(

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("APNs' limit of 4096 bytes")
 struct APNsLimitTests {
-    @Test("a message that fits exactly is not touched, one byte more shortens its body")
+    @Test("a message that fits exactly is unchanged, and one byte more shortens its body")
     func exactFit() throws {
         var message = try Messages.apple()
         let spare = try 4096 - APNsPush.made(of: message).body.count
@@ -17,7 +17,7 @@ struct APNsLimitTests {
         #expect(try APNsPush.made(of: message).json().body?.hasSuffix("b…") == true)
     }
 
-    @Test("data gives way as a whole when even short words do not fit beside it, then the image")
+    @Test("data is omitted as a whole if even short texts do not fit with it, and then the image")
     func bigData() throws {
         var message = try Messages.apple()
         message.data = ["blob": .string(String(repeating: "x", count: 4000)), "small": "y"]
@@ -34,7 +34,7 @@ struct APNsLimitTests {
         #expect(json["aps"]?["mutable-content"] == nil)
     }
 
-    @Test("what never fits is refused as too large")
+    @Test("a message that never fits is rejected as too large")
     func neverFits() throws {
         var message = try Messages.apple()
         message.link = .init(web: String(repeating: "w", count: 4096), mobile: "/")
@@ -45,7 +45,7 @@ struct APNsLimitTests {
         #expect(verdict == .payloadError(.payloadTooLarge))
     }
 
-    @Test("any message becomes JSON within the limit, or is refused as too large")
+    @Test("any message becomes JSON within the limit, or is rejected as too large")
     func random() throws {
         var generator = SeededChance.announced("APNs bodies")
         var refused = 0
@@ -72,6 +72,6 @@ struct APNsLimitTests {
 }
 
 extension JSONValue {
-    /// The body of a payload's words.
+    /// The body text of a payload.
     fileprivate var body: String? { self["aps"]?["alert"]?["body"]?.string }
 }

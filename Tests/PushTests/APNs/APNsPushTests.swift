@@ -3,7 +3,7 @@ import HTTPTransfer
 import Push
 import Testing
 
-/// What a test wants of a message that should have become a push.
+/// Thrown for a message of which no push was made.
 struct NoPush: Error {
     let draft: APNsPush.Draft
 }
@@ -39,7 +39,7 @@ struct APNsPushTests {
         return verdict
     }
 
-    @Test("a message has its words and keys under aps, and beside it what the app finds, metadata as an object")
+    @Test("a message has its texts and keys in aps and the app's members outside of it, with metadata as an object")
     func payload() throws {
         let expected = """
             {"aps":{"alert":{"title":"Betaling mottatt","body":"Du har mottatt 2 000 kr"},"badge":4,\
@@ -54,7 +54,7 @@ struct APNsPushTests {
         #expect(String(decoding: try APNsPush.made(of: full()).body, as: UTF8.self) == expected)
     }
 
-    @Test("what a message does not have is not in the request")
+    @Test("a request omits every member that the message does not have")
     func bare() throws {
         var message = try Messages.apple()
         message.body = ""
@@ -69,7 +69,7 @@ struct APNsPushTests {
         #expect(push.path == "/3/device/00fc13adff785122")
     }
 
-    @Test("an app's own names never take the place of ours, nor of aps")
+    @Test("an event's data never replaces Bellhop's members or aps")
     func names() throws {
         var message = try full()
         message.data = ["aps": "a", "imageUrl": "b", "type": "c", "own": "d"]
@@ -84,7 +84,7 @@ struct APNsPushTests {
         #expect(try APNsPush.made(of: message).json()["imageUrl"] == "b")
     }
 
-    @Test("headers name topic, type, expiry and what a repeat replaces")
+    @Test("headers contain topic, type, expiry and collapse id")
     func headers() throws {
         let push = try APNsPush.made(of: full())
         #expect(push.header("apns-topic") == "com.example.drop")
@@ -97,14 +97,14 @@ struct APNsPushTests {
         #expect(try APNsPush.made(of: message).header("apns-collapse-id")?.utf8.count == 64)
     }
 
-    @Test("only what has time is sent as patient", arguments: Priority.allCases)
+    @Test("only a push with low priority is sent with priority 5", arguments: Priority.allCases)
     func priority(_ priority: Priority) throws {
         var message = try Messages.apple()
         message.priority = priority
         #expect(try APNsPush.made(of: message).header("apns-priority") == (priority == .low ? "5" : "10"))
     }
 
-    @Test("the id is a UUID that every repeat has, and no other device and no other notification")
+    @Test("the id is a UUID that is equal for repeats and differs for another device or notification")
     func id() throws {
         let id = try #require(try APNsPush.made(of: full()).header("apns-id"))
         let groups = id.split(separator: "-")
@@ -126,7 +126,7 @@ struct APNsPushTests {
         #expect(ids.count == 5)
     }
 
-    @Test("a badge update is a number alone, patient, with a collapse id of its own")
+    @Test("a badge update contains only the badge, with priority 5 and a separate collapse id")
     func badgeUpdate() throws {
         var message = try full()
         message.purpose = .badgeUpdate
@@ -144,14 +144,14 @@ struct APNsPushTests {
     }
 
     @Test(
-        "a token that is no pairs of hexadecimal digits never becomes a path",
+        "a token that is not pairs of hexadecimal digits never becomes a path",
         arguments: ["a", "abc", "xy", "../x", "00fc 3ad", "00/1", "éé", "00?a=b1"]
     )
     func badToken(_ token: String) throws {
         #expect(try refusal(Messages.apple(token: token)) == .deviceGone(.invalidToken, at: nil))
     }
 
-    @Test("tokens of any even length up to a thousand digits, in either case, are taken as they are")
+    @Test("tokens of any even length up to a thousand digits, in either case, are used unchanged")
     func tokens() throws {
         for token in ["ab", "ABcd", String(repeating: "0f", count: 512)] {
             #expect(try APNsPush.made(of: Messages.apple(token: token)).path == "/3/device/" + token)
@@ -160,12 +160,12 @@ struct APNsPushTests {
         #expect(try refusal(Messages.apple(token: long)) == .deviceGone(.invalidToken, at: nil))
     }
 
-    @Test("a message of another provider is not ours to send")
+    @Test("a message of another provider is rejected")
     func provider() throws {
         #expect(try refusal(Messages.plain(.ios)) == .payloadError(.wrongProvider))
     }
 
-    @Test("an expiry of any year fits into the header", arguments: [(0, "0"), (Int64.max, "4294967295")])
+    @Test("an expiry in any year fits into the header", arguments: [(0, "0"), (Int64.max, "4294967295")])
     func expiry(_ microseconds: Int64, _ expected: String) throws {
         var message = try Messages.apple()
         message.expiry = Timestamp(clamping: microseconds)

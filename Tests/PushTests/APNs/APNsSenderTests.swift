@@ -53,7 +53,7 @@ struct APNsSenderTests {
 
     private func delivered(_ token: String) -> Verdict { .delivered(providerMessageID: "id-\(token)") }
 
-    @Test("verdicts come in the order of the batch, each message's own, through its device's environment")
+    @Test("verdicts are in the order of the batch, and each message is sent in its device's environment")
     func order() async throws {
         let production = ScriptedTransport { Self.apns($0) }
         let sandbox = ScriptedTransport { Self.apns($0) }
@@ -92,7 +92,7 @@ struct APNsSenderTests {
         #expect(try request.body == APNsPush.made(of: Messages.apple(token: "a1")).body)
     }
 
-    @Test("an empty batch, and one of which nothing can be sent, ask nobody")
+    @Test("an empty batch, and one without a valid message, send no request")
     func nothing() async throws {
         let production = ScriptedTransport { Self.apns($0) }
         let sender = try sender(production: production)
@@ -101,7 +101,7 @@ struct APNsSenderTests {
         #expect(production.requests.isEmpty)
     }
 
-    @Test("an expired token is replaced where it is old enough, and only the messages concerned are sent again")
+    @Test("an expired token is replaced if it is old enough, and only the affected messages are sent again")
     func expired() async throws {
         let tokens = try tokens()
         let stale = try tokens.token().get().authorization
@@ -115,7 +115,7 @@ struct APNsSenderTests {
         #expect(production.requests.map { $0.url.suffix(4) } == ["e/a1", "e/b2", "dead", "e/b2", "dead"])
     }
 
-    @Test("a young token that APNs calls expired is a config error: a clock is wrong")
+    @Test("a young token that APNs reports as expired is a config error: a clock is wrong")
     func skewed() async throws {
         let production = ScriptedTransport { _ in Self.reason(403, "ExpiredProviderToken") }
         let expected = Verdict.configError(.expiredProviderToken, scope: .provider)
@@ -123,7 +123,7 @@ struct APNsSenderTests {
         #expect(production.requests.count == 2)
     }
 
-    @Test("a fresh token that is refused as well is a config error, and there is no third round")
+    @Test("a fresh token that is rejected as well is a config error, and there is no third attempt")
     func useless() async throws {
         let tokens = try tokens()
         _ = tokens.token()
@@ -134,7 +134,7 @@ struct APNsSenderTests {
         #expect(production.requests.count == 2)
     }
 
-    @Test("too many token updates rest everything of the key for 20 minutes")
+    @Test("too many token updates pause all sends with the key for 20 minutes")
     func tooManyUpdates() async throws {
         let production = ScriptedTransport { request in
             request.url.hasSuffix("a1") ? Self.reason(429, "TooManyProviderTokenUpdates") : Self.apns(request)
@@ -153,7 +153,7 @@ struct APNsSenderTests {
         #expect(await sender.send(messages) == [delivered("b2"), delivered("c3")])
     }
 
-    @Test("an unrelated key gets a new connection and is sent once more, then it is a config error")
+    @Test("an unrelated key gets a new connection and one repeat, and then it is a config error")
     func unrelatedKey() async throws {
         let count = Mutex(0)
         let once = ScriptedTransport { request in
@@ -171,7 +171,7 @@ struct APNsSenderTests {
     }
 
     @Test(
-        "a connection that APNs gives up is retired, and the message tried another time",
+        "a connection that APNs closes is retired, and the message is retried later",
         arguments: [(503, "Shutdown", Duration.seconds(900)), (400, "IdleTimeout", Duration.seconds(10))]
     )
     func staleConnection(_ status: Int, _ reason: String, _ wait: Duration) async throws {
@@ -188,7 +188,7 @@ struct APNsSenderTests {
     }
 
     @Test(
-        "tokens that are not of this environment or app are gone, however many",
+        "devices of another environment or app are gone, however many",
         arguments: [("bad0", VerdictReason.badDeviceToken), ("f0f0", VerdictReason.deviceTokenNotForTopic)]
     )
     func foreign(_ token: String, _ reason: VerdictReason) async throws {
@@ -198,7 +198,7 @@ struct APNsSenderTests {
         #expect(verdicts == [Verdict](repeating: gone, count: 8) + [delivered("a1")])
     }
 
-    @Test("a transport that gives too few outcomes leaves no message without a verdict")
+    @Test("a transport that returns too few outcomes leaves no message without a verdict")
     func tooFewOutcomes() async throws {
         struct Silent: HTTPTransport {
             func send(_ requests: [TransferRequest]) async -> [TransferOutcome] { [] }

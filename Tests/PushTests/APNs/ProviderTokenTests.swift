@@ -46,7 +46,7 @@ struct ProviderTokenTests {
         #expect(!dumped.contains(secret))
     }
 
-    @Test("a token serves for 50 minutes, and then another does")
+    @Test("a token is used for 50 minutes, and then replaced")
     func age() throws {
         let tokens = try tokens()
         let first = try tokens.token().get()
@@ -59,7 +59,7 @@ struct ProviderTokenTests {
         #expect(try tokens.token().get() == second)
     }
 
-    @Test("a hundred who want the first token at once get the same one")
+    @Test("a hundred concurrent requests for the first token get the same one")
     func singleFlight() async throws {
         let tokens = try tokens()
         let texts = await withTaskGroup(of: String?.self) { group in
@@ -69,20 +69,20 @@ struct ProviderTokenTests {
         #expect(texts.count == 1 && texts.first != .some(nil))
     }
 
-    @Test("a token that APNs calls expired is replaced from 20 minutes on, once for everybody")
+    @Test("a token that APNs reports as expired is replaced after 20 minutes, once for all requests")
     func replaced() throws {
         let tokens = try tokens()
         let stale = try tokens.token().get()
         time.set(to: Instant(seconds: 1_771_163_100 + 1_200))
         let fresh = try tokens.token(insteadOf: stale).get()
         #expect(fresh != stale)
-        // Whoever comes late gets what was signed meanwhile.
+        // A later request gets the token that was signed meanwhile.
         #expect(try tokens.token(insteadOf: stale).get() == fresh)
         #expect(try tokens.token().get() == fresh)
         #expect(refusal(tokens.token(insteadOf: fresh)) == .expiredProviderToken)
     }
 
-    @Test("a younger one stays, since it is a clock that is wrong, and the log says so")
+    @Test("a younger token stays, because a clock is wrong, and the log reports it")
     func clockSkew() throws {
         let tokens = try tokens()
         let token = try tokens.token().get()
@@ -92,7 +92,7 @@ struct ProviderTokenTests {
         #expect(log.lines().contains { $0.contains("clock") })
     }
 
-    @Test("after too many updates everything rests for 20 minutes, and the token stays")
+    @Test("after too many updates all requests pause for 20 minutes, and the token stays")
     func pause() throws {
         let tokens = try tokens()
         let token = try tokens.token().get()
@@ -105,7 +105,7 @@ struct ProviderTokenTests {
         #expect(try tokens.token().get() == token)
     }
 
-    @Test("a clock that is set back ends neither in an endless rest nor in tokens from the future")
+    @Test("a clock that is set back causes neither an endless pause nor tokens from the future")
     func clockSetBack() throws {
         let tokens = try tokens()
         let token = try tokens.token().get()

@@ -2,12 +2,12 @@ import BellhopRules
 import Push
 import Testing
 
-/// What apps find in a push, on all five ways out.
-@Suite("What a client finds in a push")
+/// Tests the members of a push that its app can read, for every provider.
+@Suite("Client data in a push")
 struct ClientNamesTests {
     private static let head = "app: 'a', language: 'en', timezone: 'UTC'"
 
-    /// A type of a catalogue with these settings beside its own.
+    /// Returns the presentation of a type with these settings of its app and its type.
     private static func presentation(_ app: String = "", _ type: String = "") throws -> PushPresentation {
         let text = "{\(head), \(app) types: {t: {priority: 'normal', label: {en: 'T'}, \(type)}}}"
         let catalogs = try CatalogSet.load(files: [("a.json5", Array(text.utf8))]).get()
@@ -15,7 +15,7 @@ struct ClientNamesTests {
         return PushPresentation(try #require(catalog.types.first))
     }
 
-    /// What each provider's client finds, as JSON.
+    /// Returns the data that each provider's client receives, as JSON.
     private static func found(_ change: (inout PushMessage) throws -> Void) throws -> [String: JSONValue] {
         var found: [String: JSONValue] = [:]
         let ways: [(String, DevicePlatform)] = [
@@ -44,7 +44,7 @@ struct ClientNamesTests {
         return found
     }
 
-    @Test("every provider's client finds the same things under the names of each app's own specification")
+    @Test("every provider's client gets the same values under the names of each app's specification")
     func everywhere() throws {
         for (provider, client) in try Self.found({ _ in }) {
             #expect(client["notificationId"] == "noti_00000000000000ab", "\(provider)")
@@ -62,7 +62,7 @@ struct ClientNamesTests {
         }
     }
 
-    @Test("a digest says that it is one, and for how many it stands")
+    @Test("a digest is marked as one and contains its count")
     func digest() throws {
         let clients = try Self.found { message in
             message.type = try #require(EventType(validating: "digest"))
@@ -76,7 +76,7 @@ struct ClientNamesTests {
         }
     }
 
-    @Test("an app gets what its catalogue lists, under the names that it says, and nothing else")
+    @Test("an app gets only the members that its catalogue lists, under the catalogue's names")
     func chosen() throws {
         let clients = try Self.found { message in
             let names = "clientData: {type: 'kind', targetId: true, metadata: 'more', sentAtIso: 'sent'},"
@@ -90,13 +90,13 @@ struct ClientNamesTests {
         #expect(clients["fcm"]?.object?.members.map(\.key) == ["kind", "targetId", "more", "sent"])
         let apple = clients["apns"]?.object?.members.map(\.key).filter { $0 != "aps" && $0 != "imageUrl" }
         #expect(apple == ["kind", "targetId", "more", "sent"])
-        // The service worker finds what it needs, whatever the app wants beside.
+        // The service worker gets its members, whatever else the app requests.
         let web = try #require(clients["webpush"])
         #expect(web["id"] == "noti_00000000000000ab" && web["type"] == "transaction_complete" && web["url"] != nil)
         #expect(web["kind"] == "transaction_complete" && web["data"] == nil && web["venueId"] == nil)
     }
 
-    @Test("a name that is free by the catalogue is the event's to use, and one that is taken never twice")
+    @Test("a name that the catalogue frees may be the event's, and a used name never appears twice")
     func freed() throws {
         let clients = try Self.found { message in
             message.presentation = try Self.presentation("clientData: {type: 'kind', data: true},")
@@ -106,7 +106,7 @@ struct ClientNamesTests {
     }
 
     @Test(
-        "names that a provider keeps for itself, that stand twice or that nobody knows are faults",
+        "reserved names, duplicate names and unknown members are faults",
         arguments: [
             "{type: 'aps'}", "{type: 'google.x'}", "{type: 'a', eventType: 'a'}", "{type: false}", "{colour: true}",
             "{data: 'all'}", "{type: ''}", "{type: 'targetId', targetId: true}",
@@ -118,7 +118,7 @@ struct ClientNamesTests {
         #expect(accepted == nil)
     }
 
-    @Test("an Android app that draws for itself gets data alone, with the words and the looks, and at once")
+    @Test("an Android app that draws notifications gets only data, with text and looks, and with high priority")
     func drawnByApp() throws {
         var message = try Messages.full(.android)
         message.presentation.android.display = .app
@@ -139,7 +139,7 @@ struct ClientNamesTests {
         #expect(apple["/notification/title"] == "Betaling mottatt")
     }
 
-    @Test("words that are too long for data alone are cut as everywhere")
+    @Test("texts too long for a push of data alone are cut in the same way")
     func drawnAndCut() throws {
         var message = try Messages.full(.android)
         message.presentation.android.display = .app
@@ -149,7 +149,7 @@ struct ClientNamesTests {
         #expect(body.data["body"]?.hasSuffix("a…") == true)
     }
 
-    @Test("how urgently a device takes it is the catalogue's word, and else follows from the priority")
+    @Test("the urgency for the device is that of the catalogue, and otherwise follows from the priority")
     func urgency() throws {
         let android = "android: {icon: 'ic_stat'},"
         var message = try Messages.full(.android)

@@ -7,7 +7,7 @@ import Testing
 struct ManyNamesTests {
     private static let count = 200_000
 
-    @Test("reserved names whose other names are taken are left out, however many there are")
+    @Test("reserved names whose alternative names are used are omitted, however many there are")
     func reserved() throws {
         let members = (0..<Self.count).map { ("gcm\($0)", JSONValue.null) } + [("gcm", "mine"), ("x_gcm", "taken")]
         var message = try Messages.plain()
@@ -21,7 +21,7 @@ struct ManyNamesTests {
         #expect(body.data["gcm"] == nil)
     }
 
-    /// Through the parser, which finds doubled names without a search for each.
+    /// Builds an object with the parser, which finds duplicate names without a search for each.
     private static func object(_ members: [(String, JSONValue)]) -> JSONObject {
         var text: [UInt8] = [UInt8(ascii: "{")]
         for (index, (name, value)) in members.enumerated() {

@@ -31,7 +31,7 @@ struct APNsConfigurationTests {
 
     private func app(_ name: String) throws -> AppID { try #require(AppID(validating: name)) }
 
-    @Test("a section with everything is read, and one with what it must have has the defaults")
+    @Test("a complete section is read, and a minimal one has the defaults")
     func sound() throws {
         let configuration = try read(
             """
@@ -55,7 +55,7 @@ struct APNsConfigurationTests {
         #expect(safe.key.fingerprint == drop.key.fingerprint)
     }
 
-    @Test("everything that is missing is named at once, with what to put there")
+    @Test("all missing members are reported together, each with its expected value")
     func missing() throws {
         let found = try faults("")
         let keys = found.map { $0.replacing("/drop/apns/", with: "").prefix { $0 != ":" } }
@@ -65,7 +65,7 @@ struct APNsConfigurationTests {
     }
 
     @Test(
-        "what is wrong says where and why",
+        "a fault reports its place and its reason",
         arguments: [
             ("key", #""none.p8""#, "does not exist"), ("key", #""empty.p8""#, "no private key"),
             ("key", #""rsa.p8""#, "P-256"), ("key", #""ca.pem""#, "no private key"), ("key", "7", "path of a file"),
@@ -87,13 +87,13 @@ struct APNsConfigurationTests {
         #expect(!found.joined().contains(secret))
     }
 
-    @Test("a key that nobody knows is told with the one that was meant")
+    @Test("an unknown member is reported with the similar known one")
     func unknown() throws {
         let found = try faults(Self.whole + #", keyId: "KEY1234567""#)
         #expect(found.count == 1 && found.first?.contains("did you mean keyID?") == true)
     }
 
-    @Test("apps share a transport for each environment where team, key and ways are the same, and never else")
+    @Test("apps share a transport per environment only if team, key and connection settings are equal")
     func sharing() throws {
         let configuration = try read(
             """
@@ -113,7 +113,7 @@ struct APNsConfigurationTests {
             return ScriptedTransport { _ in .answer(200) }
         }
         let needs = seen.withLock { $0 }
-        // Two for one and two together, two for three, two for four, and five's own production.
+        // Two for one and two together, two for three, two for four, and a production transport for five.
         #expect(needs.count == 7)
         #expect(needs.filter { $0.name == "apns-sandbox" }.count == 3)
         #expect(Set(needs).count == 7)

@@ -2,9 +2,9 @@ import BellhopRules
 import Push
 import Testing
 
-@Suite("What clients are told of the providers")
+@Suite("Providers' settings for clients")
 struct ClientPartTests {
-    @Test("no key is read by which anything is sent, and what is wrong elsewhere does not matter")
+    @Test("the settings for clients are read without credentials for sends, despite faults elsewhere")
     func parts() throws {
         let folder = try TemporaryFolder()
         _ = try folder.write("keys", Array(String(repeating: "k", count: 40).utf8))

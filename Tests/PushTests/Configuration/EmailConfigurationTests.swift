@@ -12,7 +12,9 @@ struct EmailConfigurationTests {
         "linkBase": #""https://drop.example/""#, "unsubscribe": #"{ url: "https://drop.example/u", keyFile: "key" }"#,
     ]
 
-    /// Reads a section with these members in place of, or beside, the usual ones; empty leaves one out.
+    /// Reads a section with the usual members and these.
+    ///
+    /// A given member replaces the usual one, and an empty value removes it.
     private func read(_ members: [String: String] = [:]) throws(DocumentFaults) -> ProviderConfiguration.Email? {
         let all = Self.usual.merging(members) { $1 }.filter { !$0.value.isEmpty }
         let section = all.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }.joined(separator: ",\n")
@@ -25,7 +27,7 @@ struct EmailConfigurationTests {
         return try ProviderConfiguration.read(file: file).apps[drop]?.email
     }
 
-    @Test("a section with what is needed has defaults for the rest")
+    @Test("a minimal section has defaults for all other members")
     func defaults() throws {
         let email = try #require(try read())
         #expect(email.transport.server == ListenAddress(host: "mail.example", port: 587))
@@ -37,7 +39,7 @@ struct EmailConfigurationTests {
         #expect(email.letterhead.from.name == "Drop")
     }
 
-    @Test("everything that may be said is heard, and the password is nowhere to be seen")
+    @Test("every member is read, and the password is never shown")
     func full() throws {
         let email = try #require(
             try read([
@@ -59,7 +61,7 @@ struct EmailConfigurationTests {
         #"{ url: "https://"# + String(repeating: "x", count: 400) + #"", keyFile: "key" }"#
 
     @Test(
-        "what is wrong is told at its place",
+        "a fault reports its place",
         arguments: [
             ("server", "", "found nothing"), ("server", #""mail.example:587""#, "smtps://HOST:465"),
             ("server", #""http://mail.example:587""#, "smtps://HOST:465"),
@@ -93,7 +95,7 @@ struct EmailConfigurationTests {
         }
     }
 
-    @Test("a password file must hold one line of something", arguments: ["empty", "gone"])
+    @Test("a password file must contain one line with text", arguments: ["empty", "gone"])
     func passwords(_ file: String) throws {
         do {
             _ = try read(["user": #""kari""#, "passwordFile": "\"\(file)\""])
@@ -103,7 +105,7 @@ struct EmailConfigurationTests {
         }
     }
 
-    @Test("each app that mails has a sender of its own, and closing ends what is under it")
+    @Test("each app with mails has a separate sender, and closing it ends its transport")
     func senders() async throws {
         let email = try #require(try read())
         let drop = try #require(AppID(validating: "drop"))
@@ -120,7 +122,7 @@ struct EmailConfigurationTests {
         #expect(verdicts == [.retry(.closed, notBefore: .zero, scope: .message)])
     }
 
-    @Test("a mail transport that cannot be opened is told, and not swallowed")
+    @Test("an error while a mail transport is opened is reported")
     func failing() throws {
         let email = try #require(try read())
         let drop = try #require(AppID(validating: "drop"))

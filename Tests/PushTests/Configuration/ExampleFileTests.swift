@@ -8,7 +8,7 @@ import Testing
 struct ExampleFileTests {
     private static let shipped = Checkout.file("deploy/providers.example.json5")
 
-    /// What the example needs beside itself, and nobody but its reader has.
+    /// The files that the example needs and that only its user has.
     private static let keys: [(pointer: String, file: String, content: @Sendable () -> [UInt8])] = [
         ("/drop/fcm/serviceAccount", "drop-service-account.json", { Accounts.file() }),
         ("/drop/email/unsubscribe/keyFile", "unsubscribe.key", { Array(String(repeating: "k", count: 64).utf8) }),
@@ -17,7 +17,7 @@ struct ExampleFileTests {
         ("/padel/webpush/keys/0/privateKeyFile", "padel-vapid-2026.pem", { Array(TestKey.ellipticPEM.utf8) }),
     ]
 
-    /// The same providers with what is required and nothing else.
+    /// The same providers with the required members alone.
     private static let bare = """
         {
           drop: {
@@ -36,7 +36,7 @@ struct ExampleFileTests {
         }
         """
 
-    @Test("it lacks nothing but keys that nobody else has")
+    @Test("the example lacks only the user's own keys")
     func lacksKeys() throws {
         let folder = try TemporaryFolder()
         let file = try folder.write("providers.json5", [UInt8](Data(contentsOf: Self.shipped)))
@@ -48,7 +48,7 @@ struct ExampleFileTests {
         }
     }
 
-    @Test("what it shows as defaults are the defaults, of every provider")
+    @Test("the values that the example shows as defaults are the defaults of every provider")
     func showsDefaults() throws {
         let folder = try TemporaryFolder()
         try FileManager.default.createDirectory(atPath: folder.path + "/keys", withIntermediateDirectories: true)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The providers' file")
 struct ProviderConfigurationTests {
-    /// The faults of a text whose folder holds `account.json`, `ca.pem` and `empty`.
+    /// Returns the faults of a text whose folder contains `account.json`, `ca.pem` and `empty`.
     private func faults(_ text: String) throws -> [String] {
         let folder = try TemporaryFolder()
         _ = try folder.write("account.json", Accounts.file())
@@ -20,7 +20,7 @@ struct ProviderConfigurationTests {
         }
     }
 
-    @Test("a file with everything is read, paths counting from its own folder")
+    @Test("a complete file is read, with paths relative to its folder")
     func full() throws {
         let folder = try TemporaryFolder()
         _ = try folder.write("account.json", Accounts.file())
@@ -50,7 +50,7 @@ struct ProviderConfigurationTests {
         #expect(safe.reach.connections == 5 && safe.reach.window == 500)
     }
 
-    @Test("all faults come at once, each with its line, its place and what to do")
+    @Test("all faults are reported together, each with its line, its place and the correction")
     func allAtOnce() throws {
         let found = try faults(
             """
@@ -89,7 +89,7 @@ struct ProviderConfigurationTests {
     }
 
     @Test(
-        "a service account that cannot be used says why",
+        "an unusable service account is reported with the reason",
         arguments: [
             (#""missing.json""#, "does not exist"), (#""empty""#, "there is no value"), (#"".""#, "plain file"),
             (#""ca.pem""#, "invalid number"), (#""""#, "path of a file"), ("7", "path of a file"),
@@ -122,7 +122,7 @@ struct ProviderConfigurationTests {
         }
     }
 
-    @Test("a certificate file without a certificate is told apart")
+    @Test("a certificate file without a certificate is reported as such")
     func badAuthorities() throws {
         let found = try faults(#"{ drop: { fcm: { serviceAccount: "account.json", caFile: "empty" } } }"#)
         #expect(found.count == 1)
@@ -130,7 +130,7 @@ struct ProviderConfigurationTests {
     }
 
     @Test(
-        "a text that is no JSON5, or no object, says where",
+        "a text that is not JSON5 or not an object is reported with its place",
         arguments: [
             ("{ drop: ", "1:9"), ("{\n  drop: { fcm: ,", "2:16"), ("", "1:1"), ("[]", "1:1"), ("{ a: 1, a: 2 }", "1:9"),
         ]
@@ -141,7 +141,7 @@ struct ProviderConfigurationTests {
         #expect(found.first?.hasPrefix("providers.json5:\(place): ") == true, "\(found)")
     }
 
-    @Test("a file that is not there says which setting to check")
+    @Test("a missing file is reported with the setting to check")
     func missing() {
         do {
             _ = try ProviderConfiguration.read(file: "/nonexistent/providers.json5")

@@ -8,7 +8,7 @@ import Testing
 struct ProvidersPageTests {
     private static let page = Checkout.file("docs/providers.md")
 
-    /// The first example of a section.
+    /// Returns the first example of a section.
     private func example(_ section: String) throws -> String {
         let text = try String(contentsOf: Self.page, encoding: .utf8)
         let start = try #require(text.range(of: "\n## \(section)\n"))
@@ -25,7 +25,7 @@ struct ProvidersPageTests {
         return try ProviderConfiguration.read(file: try folder.write("providers.json5", Array(text.utf8)))
     }
 
-    @Test("the example for APNs is sound, and what it shows as defaults are the defaults")
+    @Test("the example for APNs is valid, and the values that it shows as defaults are the defaults")
     func apns() throws {
         let drop = try #require(AppID(validating: "drop"))
         let shown = try #require(read(example("APNs")).apps[drop]?.apns)
@@ -41,7 +41,7 @@ struct ProvidersPageTests {
         #expect(shown.reach.connections == bare.reach.connections && shown.reach.window == bare.reach.window)
     }
 
-    @Test("the example for FCM is sound, and what it shows as defaults are the defaults")
+    @Test("the example for FCM is valid, and the values that it shows as defaults are the defaults")
     func fcm() throws {
         let safe = try #require(AppID(validating: "safe"))
         let shown = try #require(read(example("FCM")).apps[safe]?.fcm)
@@ -53,7 +53,7 @@ struct ProvidersPageTests {
     }
 
     @Test(
-        "every word that an operator may meet in the ledger has its place in the tables",
+        "every reason that an operator may find in the ledger is in the tables",
         arguments: VerdictReason.allCases
     )
     func words(reason: VerdictReason) throws {

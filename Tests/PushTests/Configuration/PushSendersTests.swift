@@ -21,7 +21,7 @@ struct PushSendersTests {
         request.url.hasSuffix("/token") ? .token("t") : .answer(200, "{}")
     }
 
-    @Test("apps share token sources where nothing keeps them apart, and never a way for pushes")
+    @Test("apps share token sources if all their settings are equal, and never share a transport for pushes")
     func sharing() async throws {
         let configuration = try configuration(
             """
@@ -50,14 +50,14 @@ struct PushSendersTests {
         }
         let transports = made.withLock { $0 }
         #expect(transports.map(\.name).sorted() == ["fcm", "fcm", "fcm", "fcm", "tokens", "tokens"])
-        // Accounts a and b through the system's authorities, account a through its own.
+        // Accounts a and b with the system's authorities, and account a with its own.
         #expect(transports.filter { $0.name == "tokens" }.map(\.transport.requests.count).sorted() == [1, 2])
         #expect(transports.filter { $0.name == "fcm" }.allSatisfy { $0.transport.requests.count == 1 })
         await senders.close()
         #expect(transports.allSatisfy { $0.transport.closeCount == 1 })
     }
 
-    @Test("two keys of one account never share a token, even where their files give both one name")
+    @Test("two keys of one account never share a token, even if their files have the same key id")
     func keysOfOneAccount() async throws {
         let configuration = try configuration(
             #"{ one: { fcm: { serviceAccount: "a.json" } }, two: { fcm: { serviceAccount: "renewed.json" } } }"#
@@ -77,7 +77,7 @@ struct PushSendersTests {
         await senders.close()
     }
 
-    @Test("what a file says of connections, window and authorities reaches the transport")
+    @Test("connections, window and authorities of the file reach the transport")
     func options() throws {
         let configuration = try configuration(
             #"{ one: { fcm: { serviceAccount: "a.json", connections: 5, window: 77, caFile: "ca.pem" } } }"#
@@ -96,7 +96,7 @@ struct PushSendersTests {
         #expect(need.kind == .pushes(one))
     }
 
-    @Test("a transport that cannot be opened is told, and not swallowed")
+    @Test("an error while a transport is opened is reported")
     func failing() throws {
         let configuration = try configuration(#"{ one: { fcm: { serviceAccount: "a.json" } } }"#)
         #expect(throws: TransferError.self) {

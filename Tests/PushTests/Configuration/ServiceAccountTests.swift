@@ -9,7 +9,7 @@ struct ServiceAccountTests {
         return faults.faults.map { "\($0.pointer.text.dropFirst()): \($0.message)" }
     }
 
-    @Test("it is read as the Firebase console gives it out")
+    @Test("a file is read in the format of the Firebase console")
     func sound() throws {
         let account = try Accounts.read()
         #expect(account.projectID == "bellhop-test")
@@ -20,7 +20,7 @@ struct ServiceAccountTests {
     }
 
     @Test(
-        "each member that is wrong is named",
+        "each invalid member is named",
         arguments: [
             ("type", "authorized_user"), ("project_id", "a/../b"), ("project_id", ""), ("client_email", "nobody"),
             ("private_key_id", "a b"), ("token_uri", "http://oauth2.example"), ("token_uri", "https://u:p@x"),
@@ -35,7 +35,7 @@ struct ServiceAccountTests {
         #expect(sentences(Accounts.file { $0[name] = 7 }).count == 1)
     }
 
-    @Test("all faults come at once, and none of them shows a key")
+    @Test("all faults are reported together, and none of them shows a key")
     func allAtOnce() {
         let found = sentences(Array("{}".utf8))
         #expect(found.count == 6)
@@ -45,7 +45,7 @@ struct ServiceAccountTests {
         #expect(!broken.joined().contains(secret))
     }
 
-    @Test("what is no JSON object is told apart", arguments: ["", "{", "[]", "<html>"])
+    @Test("a file that is not a JSON object is reported as such", arguments: ["", "{", "[]", "<html>"])
     func noObject(_ text: String) {
         #expect(sentences(Array(text.utf8)).count == 1)
     }

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("APNs end to end, over TLS and HTTP/2", .inTurn, .timeLimit(.ofTest))
 struct APNsSandboxTests {
-    /// A token of so many digits that tells its number.
+    /// Returns a token: the prefix and the number in eight hexadecimal digits.
     private func token(_ number: Int, prefix: String = "") -> String {
         let digits = String(number, radix: 16)
         return prefix + String(repeating: "0", count: 8 - digits.count) + digits
@@ -30,7 +30,7 @@ struct APNsSandboxTests {
         }
     }
 
-    @Test("a batch of 500 to both environments arrives whole, and dead devices are told apart")
+    @Test("a batch of 500 to both environments arrives completely, and gone devices get their verdicts")
     func fullBatch() async throws {
         try await AppleCounterpart.run { counterpart in
             let tokens = (0..<500).map { index in
@@ -61,7 +61,7 @@ struct APNsSandboxTests {
         }
     }
 
-    @Test("every message that can be built is one that APNs accepts")
+    @Test("APNs accepts every message that can be built")
     func randomMessages() async throws {
         var generator = SeededChance.announced("APNs messages end to end")
         var messages: [PushMessage] = []
@@ -92,7 +92,7 @@ struct APNsSandboxTests {
                 #expect(await counterpart.apns.send(batch).first?.kind == .delivered)
                 #expect(await safe.send(batch).first?.kind == .delivered)
             }
-            // A second token within 20 minutes, or a second connection, would have shown.
+            // A second token within 20 minutes, or a second connection, would be visible here.
             #expect(counterpart.received.map(\.connection) == Array(repeating: 1, count: 6))
             let topics = counterpart.received.compactMap { request in
                 request.headers.first { $0.name == "apns-topic" }?.value
@@ -101,7 +101,7 @@ struct APNsSandboxTests {
         }
     }
 
-    @Test("hours go by, and tokens are renewed in time without anybody noticing")
+    @Test("tokens are renewed in time over hours, without any failed push")
     func renewal() async throws {
         try await AppleCounterpart.run(settings: "connections: 1") { counterpart in
             for number in 0..<24 {
@@ -112,7 +112,7 @@ struct APNsSandboxTests {
         }
     }
 
-    @Test("a token that APNs calls expired is replaced once, or is a clock's fault")
+    @Test("a token that APNs reports as expired is replaced once if it is old, and is a config error if it is young")
     func expired() async throws {
         try await AppleCounterpart.run(settings: "connections: 1") { counterpart in
             let expired = SandboxFault(.apns, .answer(.init(status: 403, reason: "ExpiredProviderToken")))
@@ -127,7 +127,7 @@ struct APNsSandboxTests {
         }
     }
 
-    @Test("a change of tokens that comes too soon rests the key, and the token stays")
+    @Test("a token update that comes too soon pauses the key, and the token stays")
     func tooManyUpdates() async throws {
         try await AppleCounterpart.run { counterpart in
             let many = SandboxFault.Answer(status: 429, reason: "TooManyProviderTokenUpdates")
@@ -142,7 +142,7 @@ struct APNsSandboxTests {
         }
     }
 
-    @Test("what APNs says about a connection leads to a new one")
+    @Test("an answer of APNs about the connection leads to a new one")
     func newConnections() async throws {
         try await AppleCounterpart.run(settings: "connections: 1") { counterpart in
             let reasons = [(403, "UnrelatedKeyIdInToken", Verdict.Kind.delivered), (503, "Shutdown", .retry)]
@@ -153,12 +153,12 @@ struct APNsSandboxTests {
             }
             counterpart.sandbox.setFaults([])
             #expect(await send([token(9)], through: counterpart.apns).first?.kind == .delivered)
-            // The unrelated key's repeat, and the request after the shutdown, each went over a new connection.
+            // The repeat after the unrelated key, and the request after the shutdown, each used a new connection.
             #expect(counterpart.received.map(\.connection) == [1, 2, 2, 3])
         }
     }
 
-    @Test("a farewell in the middle of a batch loses nothing and repeats nothing that was taken")
+    @Test("a GOAWAY in the middle of a batch loses no push and repeats no accepted one")
     func goAway() async throws {
         try await AppleCounterpart.run(settings: "connections: 1") { counterpart in
             let unlucky = token(50)
@@ -173,7 +173,7 @@ struct APNsSandboxTests {
     }
 
     @Test(
-        "a connection that dies under a batch leaves unknown outcomes, and a repeat carries the same collapse ids",
+        "a connection that is lost during a batch leaves unknown outcomes, and a repeat carries the same collapse ids",
         arguments: [SandboxFault.Effect.drop, .partial, .reset]
     )
     func lost(_ effect: SandboxFault.Effect) async throws {
@@ -191,7 +191,7 @@ struct APNsSandboxTests {
         }
     }
 
-    @Test("a slow answer holds up nobody else")
+    @Test("a slow answer delays no other push")
     func drip() async throws {
         try await AppleCounterpart.run { counterpart in
             counterpart.sandbox.setFaults([
@@ -202,7 +202,7 @@ struct APNsSandboxTests {
         }
     }
 
-    @Test("a token of the other environment is none")
+    @Test("a token of the other environment is rejected as a gone device")
     func wrongEnvironment() async throws {
         try await AppleCounterpart.run { counterpart in
             var messages = try batch((0..<10).map { token($0, prefix: "cafe") })
@@ -212,7 +212,7 @@ struct APNsSandboxTests {
         }
     }
 
-    @Test("a topic that is not the team's is a config error")
+    @Test("a topic of another team is a config error")
     func wrongTopic() async throws {
         try await AppleCounterpart.run {
             $0.apnsTopics = ["com.example.other"]
@@ -222,7 +222,7 @@ struct APNsSandboxTests {
         }
     }
 
-    @Test("a certificate that does not hold is a config error, and no secret goes out", arguments: [false, true])
+    @Test("an invalid certificate is a config error, and no secret is sent", arguments: [false, true])
     func untrusted(isExpired: Bool) async throws {
         try await AppleCounterpart.run(trusting: isExpired) {
             if isExpired { $0.certificateFault = .expired }

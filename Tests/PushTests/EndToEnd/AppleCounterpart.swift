@@ -5,7 +5,7 @@ import ServiceRuntime
 import TestSupport
 import Testing
 
-/// A provider sandbox of a test's own, and senders of two apps to its APNs, as a providers' file describes them.
+/// A separate provider sandbox, and senders of two apps to its APNs, as a providers' file describes them.
 struct AppleCounterpart: SandboxCounterpart {
     let sandbox: ProviderSandbox
     let senders: PushSenders
@@ -22,7 +22,7 @@ struct AppleCounterpart: SandboxCounterpart {
         _ body: (AppleCounterpart) async throws -> Void
     ) async throws {
         var options = SandboxOptions()
-        // Certificates must hold by the real clock; whatever the test moves starts from there.
+        // Certificates must be valid by the real clock; the test's clock starts there.
         let time = ManualTime(SystemTime().now())
         options.time = time
         options.apnsTopics = ["com.example.drop", "com.example.safe"]

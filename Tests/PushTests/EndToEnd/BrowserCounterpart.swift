@@ -12,7 +12,7 @@ struct BrowserCounterpart: SandboxCounterpart {
     /// The public halves of its keys `main` and `next`.
     let publicKeys: [String: String]
 
-    /// What the file says beside keys and subject.
+    /// Settings of the file in addition to keys and subject.
     static let testing = "allowPrivateAddresses: true, "
 
     /// Runs `body` against a fresh sandbox, and ends everything afterwards.
@@ -45,7 +45,7 @@ struct BrowserCounterpart: SandboxCounterpart {
         sender = try #require(senders.senders[padel]?[.webpush])
     }
 
-    /// A message to a browser that subscribes just now, with the key of this name if any.
+    /// Returns a message to a newly subscribed browser, with the key of this name if there is one.
     func message(key: String? = nil, notification: UInt64 = 0xAB) throws -> PushMessage {
         var subscription = try sandbox.makeWebPushSubscription(
             applicationServerKey: key.flatMap { publicKeys[$0] }
@@ -60,6 +60,6 @@ struct BrowserCounterpart: SandboxCounterpart {
 }
 
 extension ReceivedRequest {
-    /// What the service worker gets.
+    /// The payload that the service worker receives.
     var payload: JSONValue? { body["payload"] }
 }

@@ -3,7 +3,7 @@ import Push
 import Sandbox
 import Testing
 
-/// A provider sandbox of a test's own, and drop's sender to it as a providers' file describes it.
+/// A separate provider sandbox, and drop's sender to it as a providers' file describes it.
 struct Counterpart: SandboxCounterpart {
     let sandbox: ProviderSandbox
     let senders: PushSenders

@@ -9,7 +9,7 @@ struct EmailSandboxTests {
     private static let minute = Duration.seconds(60)
 
     @Test(
-        "a mail arrives as it was meant, with TLS from the start and with STARTTLS",
+        "a mail arrives unchanged, with TLS from the start and with STARTTLS",
         arguments: MailCounterpart.Way.allCases
     )
     func arrives(_ way: MailCounterpart.Way) async throws {
@@ -62,12 +62,12 @@ struct EmailSandboxTests {
             #expect(verdicts.count { $0.kind == .delivered } == 36)
             #expect(counterpart.sandbox.received(.email).compactMap(\.refused) == [])
             #expect(Set(counterpart.taken.compactMap(\.token)).count == 36)
-            // Two, and another one after each refusal, behind which libcurl gives a connection up.
+            // Two, and another one after each rejection, because libcurl closes the connection then.
             #expect(Set(counterpart.sandbox.received(.email).map(\.connection)).count <= 6)
         }
     }
 
-    @Test("every message that can be built is one that a strict server takes")
+    @Test("a strict server accepts every message that can be built")
     func randomMessages() async throws {
         var generator = SeededChance.announced("mails end to end")
         let messages = try (0..<SeededChance.rounds(60)).map { index in
@@ -92,7 +92,7 @@ struct EmailSandboxTests {
     }
 
     @Test(
-        "what the server says at each step reaches the verdict",
+        "the server's reply at each step determines the verdict",
         arguments: [
             (
                 DialoguePhase.connect, 421, "4.3.2 Busy",
@@ -123,7 +123,7 @@ struct EmailSandboxTests {
     }
 
     @Test(
-        "a connection that is lost before the content has lost nothing, and after it nobody knows",
+        "a connection lost before the end of the content leads to a retry, and one lost after it to an unknown outcome",
         arguments: DialoguePhase.allCases
     )
     func drops(_ phase: DialoguePhase) async throws {
@@ -135,7 +135,7 @@ struct EmailSandboxTests {
         }
     }
 
-    @Test("a slow server that says the right thing in the end has the mail")
+    @Test("a slow server that accepts the mail in the end has it")
     func drips() async throws {
         try await MailCounterpart.run { counterpart in
             let message = try Mails.message()
@@ -147,7 +147,7 @@ struct EmailSandboxTests {
         }
     }
 
-    @Test("an authority that is not trusted is a config error, and no password goes out")
+    @Test("an untrusted authority is a config error, and no password is sent")
     func untrusted() async throws {
         var settings = MailCounterpart.Settings()
         settings.isTrusting = false
@@ -158,7 +158,7 @@ struct EmailSandboxTests {
         }
     }
 
-    @Test("a wrong password, or none where one is needed, is a config error", arguments: ["wrong", nil])
+    @Test("a wrong or missing password is a config error", arguments: ["wrong", nil])
     func wrongPassword(_ password: String?) async throws {
         var settings = MailCounterpart.Settings()
         settings.password = password
@@ -169,7 +169,7 @@ struct EmailSandboxTests {
         }
     }
 
-    @Test("a cancelled batch ends at once: what was on its way is unknown, the rest may be tried again")
+    @Test("a cancelled batch ends immediately: sends in flight are unknown, and the others may be retried")
     func cancelled() async throws {
         try await MailCounterpart.run { counterpart in
             counterpart.sandbox.setFaults([SandboxFault(.email, .delay, delay: .seconds(600))])

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Expo end to end, over TLS and HTTP/2", .inTurn, .timeLimit(.ofTest))
 struct ExpoSandboxTests {
-    /// Runs `body` with a sandbox of its own, and drop's sender to it as a providers' file describes it.
+    /// Runs `body` with a separate sandbox, and drop's sender to it as a providers' file describes it.
     private static func run(
         accessToken: String? = nil,
         _ body: (ProviderSandbox, any PushSender, any ReceiptSource) async throws -> Void
@@ -47,7 +47,7 @@ struct ExpoSandboxTests {
         }
     }
 
-    @Test("a batch of 350 arrives whole in four requests, and tickets and receipts tell the devices apart")
+    @Test("a batch of 350 arrives completely in four requests, and tickets and receipts have each device's outcome")
     func fullBatch() async throws {
         try await Self.run { sandbox, sender, receipts in
             #expect(sender.window == 600)
@@ -81,7 +81,7 @@ struct ExpoSandboxTests {
         }
     }
 
-    @Test("every message that can be built is one that Expo accepts")
+    @Test("Expo accepts every message that can be built")
     func randomMessages() async throws {
         var generator = SeededChance.announced("Expo messages end to end")
         var messages: [PushMessage] = []
@@ -102,7 +102,7 @@ struct ExpoSandboxTests {
         }
     }
 
-    @Test("receipts of a thousand messages are read, although they are many times what a provider's usual answer is")
+    @Test("receipts of a thousand messages are read, although their size is many times that of a usual answer")
     func longAnswer() async throws {
         try await Self.run { _, sender, receipts in
             var chance = SeededChance(7)
@@ -117,7 +117,7 @@ struct ExpoSandboxTests {
         }
     }
 
-    @Test("devices of two projects are all reached, each project by itself")
+    @Test("devices of two projects are all reached, each project in separate requests")
     func projects() async throws {
         try await Self.run { sandbox, sender, _ in
             let names = (0..<40).map { $0 % 4 == 0 ? "other:\($0)" : "\($0)" }
@@ -128,7 +128,7 @@ struct ExpoSandboxTests {
         }
     }
 
-    @Test("an access token that Expo does not know is a config error, for messages and for receipts")
+    @Test("an access token that Expo rejects is a config error, for messages and for receipts")
     func unauthorized() async throws {
         try await Self.run(accessToken: "wrong") { _, sender, receipts in
             let verdicts = await sender.send(try Expo.batch(["a", "b"]))
@@ -138,7 +138,7 @@ struct ExpoSandboxTests {
         }
     }
 
-    @Test("a connection that drops leaves every message of its request unknown")
+    @Test("a lost connection leaves every message of its request unknown")
     func dropped() async throws {
         try await Self.run { sandbox, sender, _ in
             sandbox.setFaults([SandboxFault(.expo, .drop, match: "push/send")])
@@ -148,7 +148,7 @@ struct ExpoSandboxTests {
     }
 
     @Test(
-        "a fault's answer is read like the real one's",
+        "a scripted error is read like Expo's own",
         arguments: [(429, VerdictReason.requestRate), (503, .unavailable), (502, .unavailable), (400, .invalidMessage)]
     )
     func faults(_ status: Int, _ reason: VerdictReason) async throws {

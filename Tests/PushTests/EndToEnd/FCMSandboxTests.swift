@@ -10,7 +10,7 @@ struct FCMSandboxTests {
         try tokens.enumerated().map { try Messages.plain(token: $1, notification: UInt64($0)) }
     }
 
-    @Test("a batch of 500 arrives whole, over few connections, with one access token, and dead devices are told apart")
+    @Test("a batch of 500 arrives completely, with few connections and one access token, and gone devices are reported")
     func fullBatch() async throws {
         try await Counterpart.run { counterpart in
             let tokens = (0..<500).map { index in
@@ -46,7 +46,7 @@ struct FCMSandboxTests {
         }
     }
 
-    @Test("every message that can be built is one that FCM accepts")
+    @Test("FCM accepts every message that can be built")
     func randomMessages() async throws {
         var generator = SeededChance.announced("FCM messages end to end")
         var messages: [PushMessage] = []
@@ -63,7 +63,7 @@ struct FCMSandboxTests {
         }
     }
 
-    @Test("a busy FCM's own waits reach the verdicts")
+    @Test("the waits that a busy FCM requests are in the verdicts")
     func busy() async throws {
         try await Counterpart.run { counterpart in
             counterpart.sandbox.setFaults([
@@ -88,14 +88,14 @@ struct FCMSandboxTests {
         }
     }
 
-    @Test("a connection that dies under a batch leaves unknown outcomes, and a repeat carries the same tags")
+    @Test("a connection that is lost during a batch leaves unknown outcomes, and a repeat carries the same tags")
     func dropped() async throws {
         try await Counterpart.run { counterpart in
             counterpart.sandbox.setFaults([SandboxFault(.fcm, .drop, match: "device-20").limited(count: 1)])
             let batch = try batch((0..<40).map { "device-\($0)" })
             let verdicts = await counterpart.fcm.send(batch)
             #expect(verdicts[20].kind == .unknown)
-            // What shared the connection may be lost with it; what never went out may be a retry.
+            // Messages on the same connection may be lost with it, and messages that were not sent may be retried.
             #expect(verdicts.allSatisfy { [.delivered, .unknown, .retry].contains($0.kind) })
             let lost = zip(batch, verdicts).filter { $1.kind != .delivered }.map(\.0)
             let repeated = await counterpart.fcm.send(lost)
@@ -107,7 +107,7 @@ struct FCMSandboxTests {
         }
     }
 
-    @Test("an access token that FCM stops accepting is replaced once, and nobody notices")
+    @Test("an access token that FCM no longer accepts is replaced once, and all pushes are delivered")
     func staleToken() async throws {
         try await Counterpart.run { counterpart in
             counterpart.sandbox.setFaults([
@@ -120,7 +120,7 @@ struct FCMSandboxTests {
         }
     }
 
-    @Test("a token endpoint that is down sends nothing and loses nothing")
+    @Test("no push is sent or lost while the token endpoint is unavailable")
     func tokensDown() async throws {
         try await Counterpart.run { counterpart in
             counterpart.sandbox.setFaults([
@@ -142,7 +142,7 @@ struct FCMSandboxTests {
         }
     }
 
-    @Test("an account that Google does not know is a config error")
+    @Test("an account that Google rejects is a config error")
     func refused() async throws {
         try await Counterpart.run { counterpart in
             counterpart.sandbox.setFaults([SandboxFault(.oauth, .answer(.init(status: 400)))])
@@ -151,7 +151,7 @@ struct FCMSandboxTests {
         }
     }
 
-    @Test("an authority that is not trusted is a config error, and no secret goes out")
+    @Test("an untrusted authority is a config error, and no secret is sent")
     func untrusted() async throws {
         try await Counterpart.run(trusting: false) { counterpart in
             let verdicts = await counterpart.fcm.send(try batch(["a"]))
@@ -160,7 +160,7 @@ struct FCMSandboxTests {
         }
     }
 
-    @Test("a cancelled batch ends at once: what was on its way is unknown, the rest may be tried again")
+    @Test("a cancelled batch ends immediately: sends in flight are unknown, and the others may be retried")
     func cancelled() async throws {
         try await Counterpart.run { counterpart in
             counterpart.sandbox.setFaults([SandboxFault(.fcm, .delay, delay: .seconds(600))])
@@ -170,7 +170,7 @@ struct FCMSandboxTests {
             sending.cancel()
             let verdicts = await sending.value
             #expect(verdicts[0] == .unknown(.cancelled, notBefore: .seconds(10)))
-            // More than the window of 500, so that some never left.
+            // More than the window of 500, so that some were never sent.
             #expect(verdicts[899] == .retry(.cancelled, notBefore: .zero, scope: .message))
             #expect(verdicts.allSatisfy { $0.reason == .cancelled })
         }

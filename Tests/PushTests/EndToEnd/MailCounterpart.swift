@@ -3,7 +3,7 @@ import Push
 import Sandbox
 import Testing
 
-/// A sandbox of a test's own, and drop's sender of mails to it as a providers' file describes it.
+/// A separate sandbox, and drop's sender of mails to it as a providers' file describes it.
 struct MailCounterpart: SandboxCounterpart {
     enum Way: CaseIterable {
         case startTLS
@@ -51,6 +51,6 @@ struct MailCounterpart: SandboxCounterpart {
         email = try #require(senders.emailSenders[drop])
     }
 
-    /// What the server has taken.
+    /// The mails that the server has accepted.
     var taken: [ReceivedRequest] { sandbox.received(.email).filter { $0.answer?.status == 250 } }
 }

@@ -3,7 +3,7 @@ import Sandbox
 import ServiceRuntime
 import TestSupport
 
-/// A sandbox of a test's own, and senders to it as a providers' file describes them.
+/// A separate sandbox, and senders to it as a providers' file describes them.
 protocol SandboxCounterpart {
     var senders: PushSenders { get }
 }
@@ -28,7 +28,7 @@ extension SandboxCounterpart {
         try result.get()
     }
 
-    /// What the text of a providers' file in that folder describes.
+    /// Returns the senders that a providers' file with this text in that folder describes.
     static func described(
         by text: String,
         in folder: borrowing TemporaryFolder,

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Web Push end to end, over TLS and HTTP/2", .inTurn, .timeLimit(.ofTest))
 struct WebPushSandboxTests {
-    @Test("every browser of a batch decrypts its own message, over few connections and with one sign-in")
+    @Test("every browser of a batch decrypts its message, with few connections and one authorization")
     func batch() async throws {
         try await BrowserCounterpart.run { counterpart in
             let batch = try counterpart.messages(200)
@@ -26,7 +26,7 @@ struct WebPushSandboxTests {
         }
     }
 
-    @Test("the service worker of padel gets what it needs to keep quiet hours")
+    @Test("the service worker of padel gets the members that it needs for quiet hours")
     func content() async throws {
         try await BrowserCounterpart.run { counterpart in
             var message = try Browsers.full()
@@ -44,7 +44,7 @@ struct WebPushSandboxTests {
         }
     }
 
-    @Test("every message that can be built is one that a browser accepts")
+    @Test("a browser accepts every message that can be built")
     func randomMessages() async throws {
         var generator = SeededChance.announced("Web Push messages end to end")
         try await BrowserCounterpart.run { counterpart in
@@ -61,7 +61,7 @@ struct WebPushSandboxTests {
         }
     }
 
-    @Test("subscriptions made before and after a change of keys are both reached, each by its own key")
+    @Test("subscriptions from before and after a change of keys are both reached, each with its key")
     func rotation() async throws {
         try await BrowserCounterpart.run { counterpart in
             let old = try counterpart.message(key: "main")
@@ -76,12 +76,12 @@ struct WebPushSandboxTests {
         }
     }
 
-    @Test("a browser that subscribed with a key that it does not name, and that is not the usual one, is gone")
+    @Test("a browser that subscribed with another key than the default, without naming it, is gone")
     func otherKey() async throws {
         try await BrowserCounterpart.run { counterpart in
             var message = try counterpart.message(key: "next")
             message.device.webPushKeys = try #require(message.device.webPushKeys.map(forgettingKey))
-            // As long as no browser has taken a message under the key, the key itself may be the wrong one.
+            // Until a browser has accepted a message with the key, the key may be the wrong one.
             #expect(await counterpart.sender.send([message]) == [.configError(.vapidMismatch, scope: .device)])
             let usual = try counterpart.message()
             #expect(await counterpart.sender.send([usual]).map(\.kind) == [.delivered])
@@ -89,7 +89,7 @@ struct WebPushSandboxTests {
         }
     }
 
-    @Test("subscriptions that ended, and that never were, are gone")
+    @Test("subscriptions that ended, or that never existed, are gone")
     func gone() async throws {
         try await BrowserCounterpart.run { counterpart in
             let ended = try counterpart.message()
@@ -102,7 +102,7 @@ struct WebPushSandboxTests {
         }
     }
 
-    @Test("a busy service's own waits reach the verdicts, and redirects are not followed")
+    @Test("the waits that a busy service requests are in the verdicts, and redirects are not followed")
     func faults() async throws {
         try await BrowserCounterpart.run { counterpart in
             let batch = try counterpart.messages(7)
@@ -128,7 +128,7 @@ struct WebPushSandboxTests {
         }
     }
 
-    @Test("a connection that dies leaves an unknown outcome, and the repeat carries the same topic")
+    @Test("a lost connection leaves an unknown outcome, and the repeat carries the same topic")
     func dropped() async throws {
         try await BrowserCounterpart.run { counterpart in
             let message = try counterpart.message()
@@ -142,9 +142,9 @@ struct WebPushSandboxTests {
         }
     }
 
-    @Test("a good name that leads to this machine is refused for that subscription alone, and nothing is sent")
+    @Test("an allowed name with this machine's address is rejected for the subscription alone, and nothing is sent")
     func rebinding() async throws {
-        // Without the permission that only tests give: `localhost` is an allowed name here that leads to loopback.
+        // Without the permission that only tests have: `localhost` is an allowed name here with a loopback address.
         try await BrowserCounterpart.run("") { counterpart in
             let batch = try counterpart.messages(3)
             let verdicts = await counterpart.sender.send(batch)
@@ -155,7 +155,7 @@ struct WebPushSandboxTests {
     }
 
     @Test(
-        "an endpoint anywhere else is refused before anybody is asked for its address",
+        "any other endpoint is rejected without a look-up of its address",
         arguments: [
             "https://127.0.0.1:PORT/wp/a", "https://[::1]:PORT/wp/a", "https://2130706433:PORT/wp/a",
             "https://localhost/wp/a", "http://localhost:PORT/wp/a", "https://user@localhost:PORT/wp/a",

@@ -7,9 +7,9 @@ import Testing
 
 @testable import Push
 
-@Suite("The window's share of a host", .inTurn, .timeLimit(.ofTest))
+@Suite("A host's share of the window", .inTurn, .timeLimit(.ofTest))
 struct WindowShareTests {
-    @Test("a host that takes requests and does not answer gets a quarter of the window, and the others go on")
+    @Test("a host that does not answer gets a quarter of the window, and the other hosts continue")
     func slowHost() async throws {
         let (slow, fast) = (try await ProviderSandbox.start(), try await ProviderSandbox.start())
         slow.setFaults([SandboxFault(.webpush, .delay, delay: .seconds(600))])

@@ -3,7 +3,7 @@ import HTTPTransfer
 import Push
 import Testing
 
-/// One row of Expo's table for one message: what a ticket or a receipt says, and what it means.
+/// One row of Expo's table for one message: a ticket or a receipt, and its meaning.
 struct ExpoMessageRow: Sendable, CustomTestStringConvertible {
     let name: String
     let report: String
@@ -39,7 +39,7 @@ struct ExpoMessageRow: Sendable, CustomTestStringConvertible {
     ]
 }
 
-/// One row of Expo's table for a request as a whole.
+/// One row of Expo's table for a whole request.
 struct ExpoRequestRow: Sendable, CustomTestStringConvertible {
     let name: String
     let status: Int
@@ -111,25 +111,25 @@ struct ExpoAnswerTests {
         ExpoAnswer.read(.answer(status, body, retryAfter: retryAfter), count: count)
     }
 
-    @Test("a request that failed as a whole", arguments: ExpoRequestRow.all)
+    @Test("a request that fails as a whole has one verdict for all its messages", arguments: ExpoRequestRow.all)
     func request(_ row: ExpoRequestRow) {
         #expect(read(row.status, row.body, retryAfter: row.retryAfter) == row.reading)
     }
 
-    @Test("an error in a ticket", arguments: ExpoMessageRow.all)
+    @Test("an error in a ticket has its verdict", arguments: ExpoMessageRow.all)
     func ticket(_ row: ExpoMessageRow) {
         let body = #"{"data":[{"status":"ok","id":"7f-x"},\#(row.report)]}"#
         #expect(read(200, body) == .verdicts([.accepted(ticket: "7f-x"), row.verdict]))
     }
 
-    @Test("an error in a receipt", arguments: ExpoMessageRow.all)
+    @Test("an error in a receipt has its verdict", arguments: ExpoMessageRow.all)
     func receipt(_ row: ExpoMessageRow) {
         let body = #"{"data":{"b":\#(row.report),"a":{"status":"ok"}}}"#
         let answers = ExpoReceipts.read(.answer(200, body), of: ["a", "b", "c"])
         #expect(answers == [.known(.delivered(providerMessageID: nil)), .known(row.verdict), .missing])
     }
 
-    @Test("a ticket without a name that can be asked with is taken, and one of no known kind is unknown")
+    @Test("a ticket without a usable id counts as delivered, and one of an unknown kind as unknown")
     func oddTickets() {
         let body = #"{"data":[{"status":"ok"},{"status":"ok","id":"a b"},{"status":"maybe"},7]}"#
         let unknown = Verdict.unknown(.unexpectedAnswer, notBefore: .seconds(5))
@@ -137,7 +137,7 @@ struct ExpoAnswerTests {
         #expect(read(200, body, count: 4) == .verdicts([taken, taken, unknown, unknown]))
     }
 
-    @Test("what never left is tried again, and what may have left is unknown, for all messages of the request")
+    @Test("all messages of a request are retried if it was not sent, and unknown if it may have been")
     func transfers() {
         let lost = ExpoAnswer.read(.unknown(TransferError(.timeout, "t")), count: 100)
         #expect(lost == .all(.unknown(.timeout, notBefore: .seconds(5))))
@@ -146,7 +146,7 @@ struct ExpoAnswerTests {
     }
 
     @Test(
-        "a question about receipts that failed is asked again, whatever it failed of",
+        "a failed request for receipts is repeated, whatever the failure",
         arguments: [
             (401, Expo.error("UNAUTHORIZED"), VerdictReason.notAuthorized, 60),
             (429, Expo.error("TOO_MANY_REQUESTS"), .requestRate, 30), (503, "", .unavailable, 5),
@@ -159,7 +159,7 @@ struct ExpoAnswerTests {
         #expect(answers == Array(repeating: .unanswered(reason, notBefore: .seconds(seconds)), count: 2))
     }
 
-    @Test("a question whose answer never came is asked again")
+    @Test("a request for receipts without an answer is repeated")
     func lostQuestion() {
         let answers = ExpoReceipts.read(.unknown(TransferError(.timeout, "t")), of: ["a"])
         #expect(answers == [.unanswered(.timeout, notBefore: .seconds(5))])

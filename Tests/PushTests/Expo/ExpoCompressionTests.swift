@@ -3,9 +3,9 @@ import HTTPTransfer
 import Push
 import Testing
 
-@Suite("Expo's answers, compressed")
+@Suite("Compressed answers of Expo")
 struct ExpoCompressionTests {
-    /// The answer as it is, packed and said to be so.
+    /// Returns the answer with a compressed body and the header for it.
     private static func packed(_ outcome: TransferOutcome) -> TransferOutcome {
         guard case .answered(let answer) = outcome, let body = Gzip.compressed(answer.body) else { return outcome }
         guard case .answered(let shell) = TransferOutcome.answer(200, lines: "Content-Encoding: gzip\r\n") else {
@@ -14,7 +14,7 @@ struct ExpoCompressionTests {
         return .answered(shell.with(body: body))
     }
 
-    @Test("a request asks for gzip, and tickets that come so are read")
+    @Test("a request accepts gzip, and compressed tickets are read")
     func tickets() async throws {
         let transport = ScriptedTransport { request in (try? Expo.tickets(request)).map(Self.packed) ?? .answer(500) }
         let names = (0..<150).map { "phone-\($0)" }
@@ -25,7 +25,7 @@ struct ExpoCompressionTests {
         #expect(asksForGzip)
     }
 
-    @Test("what only claims to be gzip, or would fill the memory, is no ticket")
+    @Test("a body that is not gzip, or is too large when expanded, gives no ticket")
     func broken() async throws {
         let bomb = try #require(Gzip.compressed([UInt8](repeating: 0x20, count: 64 << 20)))
         for body in [Array("{}".utf8), bomb, Array(bomb.dropLast(9))] {

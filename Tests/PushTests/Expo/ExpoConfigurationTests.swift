@@ -28,7 +28,7 @@ struct ExpoConfigurationTests {
         }
     }
 
-    @Test("an empty section is enough")
+    @Test("an empty section is valid")
     func defaults() throws {
         let expo = try expo(read(""))
         #expect(expo.accessToken == nil)
@@ -38,7 +38,7 @@ struct ExpoConfigurationTests {
         #expect(expo.reach.authoritiesFile == nil)
     }
 
-    @Test("everything can be said, and the access token is never shown")
+    @Test("every member is read, and the access token is never shown")
     func whole() throws {
         let limits = "connections: 2, window: 300, budget: {pushes: 50, seconds: 2}"
         let section = #"accessTokenFile: "token", endpoint: "https://e.example/", \#(limits)"#
@@ -55,7 +55,7 @@ struct ExpoConfigurationTests {
     }
 
     @Test(
-        "an access token that cannot be used says why, without showing it",
+        "an unusable access token is reported with the reason, and not shown",
         arguments: ["", "\n", "two words", "tø", String(repeating: "x", count: 5000)]
     )
     func badToken(_ token: String) {
@@ -65,7 +65,7 @@ struct ExpoConfigurationTests {
         #expect(token.count < 3 || found.first?.contains(token) == false)
     }
 
-    @Test("all faults are told at once")
+    @Test("all faults are reported together")
     func allFaults() {
         let found = faults(#"acessTokenFile: "x", accessTokenFile: "missing", endpoint: "http://e", window: 0"#)
         #expect(found.count == 4)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Push
 
-/// Messages to devices of Expo's, and senders whose far side is a script.
+/// Messages to devices with Expo's tokens, and senders with a scripted transport.
 enum Expo {
     static func plain(
         _ name: String = "phone",
@@ -47,7 +47,7 @@ enum Expo {
         )
     }
 
-    /// A success with one ticket for each message, numbered by its token.
+    /// Returns a success with one ticket for each message, named after its token.
     static func tickets(_ request: TransferRequest) throws -> TransferOutcome {
         .answer(
             200,
@@ -63,7 +63,7 @@ enum Expo {
 }
 
 extension TransferRequest {
-    /// The body as JSON, expanded where it is compressed.
+    /// The body as JSON, expanded if it is compressed.
     var expoBody: JSONValue {
         get throws {
             let bytes = header("content-encoding") == "gzip" ? Gzip.expanded(body, atMost: 1 << 22) : body
@@ -72,7 +72,7 @@ extension TransferRequest {
         }
     }
 
-    /// The tokens of the messages, in their order.
+    /// The tokens of the messages, in order.
     var expoTokens: [String] {
         get throws {
             let messages = try expoBody.array ?? []

@@ -44,7 +44,7 @@ struct ExpoMessageTests {
         #expect(try text(Expo.full(.ios)) == expected)
     }
 
-    @Test("what a message does not have is not in it, but for the time to live")
+    @Test("a message without optional members contains none of them, except the time to live")
     func bare() throws {
         var message = try Expo.plain()
         message.body = ""
@@ -56,7 +56,7 @@ struct ExpoMessageTests {
         #expect(try text(message) == expected)
     }
 
-    @Test("a badge update is a number and no words, silent, and in the data where the platform has no number")
+    @Test("a badge update is silent and contains only the badge, in the data if the platform has no badge")
     func badgeUpdate() throws {
         var message = try Expo.full(.ios)
         message.purpose = .badgeUpdate
@@ -75,7 +75,7 @@ struct ExpoMessageTests {
         #expect(try text(message) == android)
     }
 
-    @Test("only what has time is sent as patient", arguments: Priority.allCases)
+    @Test("only a message with low priority is sent with normal priority", arguments: Priority.allCases)
     func priority(_ priority: Priority) throws {
         var message = try Expo.plain()
         message.priority = priority
@@ -83,7 +83,7 @@ struct ExpoMessageTests {
     }
 
     @Test(
-        "the time to live keeps between nothing and four weeks",
+        "the time to live is between zero and four weeks",
         arguments: [
             (-5_000_000, 0), (999_999, 0), (61_500_000, 61), (9_000_000_000_000, 2_419_200),
             (.max, 2_419_200), (.min, 0),
@@ -96,7 +96,7 @@ struct ExpoMessageTests {
         #expect(try read(message)["ttl"]?.number?.int64 == seconds)
     }
 
-    @Test("of one name the first stays, ours before the event's; null and empty names are left out")
+    @Test("of equal names the first is used, Bellhop's before the event's, and null and empty names are omitted")
     func names() throws {
         var message = try Expo.plain()
         message.targetID = "ours"
@@ -116,7 +116,7 @@ struct ExpoMessageTests {
         #expect(data.count == data.members.count && Set(data.members.map(\.key)).count == data.count)
     }
 
-    @Test("what is too long gives way: the body, the title, the data as a whole, the image")
+    @Test("a message that is too long is shortened: the body, the title, all data, then the image")
     func shortening() throws {
         var message = try Expo.full(.ios)
         message.body = String(repeating: "b", count: 8000)
@@ -137,7 +137,7 @@ struct ExpoMessageTests {
         #expect(ExpoMessage.bytes(of: message, now: Messages.now) == nil)
     }
 
-    @Test("a random message is JSON within the limit, or none")
+    @Test("a random message is JSON within the limit, or is rejected")
     func random() throws {
         var generator = SeededChance.announced("Expo messages")
         for _ in 0..<SeededChance.rounds(300) {

@@ -11,7 +11,7 @@ struct ExpoSenderTests {
         names.map { .accepted(ticket: "t-" + Expo.token($0)) }
     }
 
-    @Test("a batch goes out a hundred to a request, compressed, and each message gets its own ticket")
+    @Test("a batch is sent in compressed requests of a hundred, and each message gets its ticket")
     func batches() async throws {
         let transport = ScriptedTransport { (try? Expo.tickets($0)) ?? .answer(500) }
         let names = (0..<250).map { "phone-\($0)" }
@@ -26,7 +26,7 @@ struct ExpoSenderTests {
         }
     }
 
-    @Test("a small request goes out as it is, with the access token where there is one")
+    @Test("a small request is sent uncompressed, with the access token if there is one")
     func small() async throws {
         let transport = ScriptedTransport { (try? Expo.tickets($0)) ?? .answer(500) }
         let verdicts = await Expo.sender(transport, accessToken: "secret").send([try Expo.plain()])
@@ -36,7 +36,7 @@ struct ExpoSenderTests {
         #expect(request.header("authorization") == "Bearer secret")
     }
 
-    @Test("a sender that is printed does not tell its access token")
+    @Test("a printed sender does not show its access token")
     func masked() {
         let sender = Expo.sender(ScriptedTransport { _ in .answer(500) }, accessToken: "very-secret")
         var dumped = ""
@@ -45,14 +45,14 @@ struct ExpoSenderTests {
         #expect(dumped.contains("accessToken"))
     }
 
-    @Test("an empty batch asks nothing")
+    @Test("an empty batch sends no request")
     func empty() async {
         let transport = ScriptedTransport { _ in .answer(500) }
         #expect(await Expo.sender(transport).send([]) == [])
         #expect(transport.requests.isEmpty)
     }
 
-    @Test("what is for another provider, for a browser, or too long is not sent, and the rest is")
+    @Test("messages for another provider, for a browser or beyond the limit are not sent, and the others are")
     func unfit() async throws {
         let transport = ScriptedTransport { (try? Expo.tickets($0)) ?? .answer(500) }
         var long = try Expo.plain()
@@ -67,7 +67,7 @@ struct ExpoSenderTests {
         )
     }
 
-    /// Answers as Expo does to a request that mixes projects; the project is what stands before the colon.
+    /// Answers as Expo does to a request that mixes projects; a token's project is the part before the colon.
     private static func divided(_ request: TransferRequest) throws -> TransferOutcome {
         let projects = Dictionary(grouping: try request.expoTokens) { String($0.prefix { $0 != ":" }) }
         guard projects.count > 1 else { return try Expo.tickets(request) }
@@ -80,7 +80,7 @@ struct ExpoSenderTests {
         )
     }
 
-    @Test("devices of several projects are sent by project at once, and the log says so")
+    @Test("devices of several projects are sent again by project immediately, and the log reports it")
     func projects() async throws {
         let transport = ScriptedTransport { (try? Self.divided($0)) ?? .answer(500) }
         let log = CapturedLog()
@@ -91,7 +91,7 @@ struct ExpoSenderTests {
         #expect(log.lines(.text).contains { $0.contains("several Expo projects") })
     }
 
-    @Test("projects that Expo does not name are found by halves, and one message alone is never divided")
+    @Test("projects that Expo does not name are found by halving, and one message alone is never divided")
     func unnamedProjects() async throws {
         let transport = ScriptedTransport { request in
             let projects = Set(((try? request.expoTokens) ?? []).map { $0.prefix { $0 != ":" } })
@@ -107,7 +107,7 @@ struct ExpoSenderTests {
         #expect(always.requests.count == 5)
     }
 
-    @Test("one message that Expo refuses does not take its whole request down: halves find it")
+    @Test("a message that Expo rejects is found by halving, and the others of its request are sent")
     func bisection() async throws {
         let transport = ScriptedTransport { request in
             guard (try? request.expoTokens.contains(Expo.token("bad"))) == false else {
@@ -124,7 +124,7 @@ struct ExpoSenderTests {
         #expect(transport.requests.count <= 15)
     }
 
-    @Test("a request whose outcome is unknown is unknown for all its messages, and for no other")
+    @Test("an unknown outcome of a request applies to all its messages, and to no other")
     func unknown() async throws {
         let transport = ScriptedTransport { request in
             guard (try? request.expoTokens.contains(Expo.token("phone-150"))) == false else {
@@ -141,7 +141,7 @@ struct ExpoSenderTests {
         #expect(transport.requests.count == 3)
     }
 
-    @Test("receipts are asked for a thousand at a time, and the answers keep the order of the tickets")
+    @Test("receipts are requested a thousand at a time, and the answers keep the order of the tickets")
     func receipts() async throws {
         let transport = ScriptedTransport { request in
             let ids = (try? request.expoBody["ids"]?.array?.compactMap(\.string)) ?? []

@@ -3,7 +3,7 @@ import HTTPTransfer
 import Push
 import Testing
 
-/// One row of the verdict table: an answer and what it means.
+/// One row of the verdict table: an answer and its meaning.
 struct AnswerRow: Sendable, CustomTestStringConvertible {
     let name: String
     let status: Int
@@ -25,7 +25,7 @@ struct AnswerRow: Sendable, CustomTestStringConvertible {
         self.reading = reading
     }
 
-    /// An error as FCM words it; `details` as JSON.
+    /// Returns an error in FCM's format; `details` are JSON.
     static func error(_ status: String, _ message: String = "", details: String...) -> String {
         let details = details.joined(separator: ",")
         return #"{"error":{"code":0,"message":"\#(message)","status":"\#(status)","details":[\#(details)]}}"#
@@ -297,14 +297,14 @@ struct FCMAnswerTests {
         Row("599", 599, "", .retry(.unexpectedStatus, notBefore: .seconds(10), scope: .message)),
     ]
 
-    @Test("every row means what the table says", arguments: [taken, refused, ours, passing].flatMap(\.self))
+    @Test("every row of the table has its verdict", arguments: [taken, refused, ours, passing].flatMap(\.self))
     func row(_ row: AnswerRow) {
         let reading = FCMAnswer.read(status: row.status, retryAfterSeconds: row.retryAfter, body: Array(row.body.utf8))
         #expect(reading == row.reading)
     }
 
     @Test(
-        "no body, however odd, costs a device its token or stops the process",
+        "no unexpected body revokes a device or ends the process",
         arguments: [400, 401, 403, 404, 429, 500]
     )
     func oddBodies(_ status: Int) {

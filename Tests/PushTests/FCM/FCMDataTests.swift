@@ -10,7 +10,7 @@ struct FCMDataTests {
         return try ReadBody(try #require(FCMRequest.body(of: message, now: Messages.now))).data
     }
 
-    @Test("a name that FCM or APNs keep for themselves gets x_ in front")
+    @Test("a name that FCM or APNs reserve gets the prefix x_")
     func reserved() throws {
         let names = [
             "from", "message_type", "collapse_key", "aps", "fcm_options", "gcm", "gcm.n.e", "google.ttl", "googled",
@@ -25,20 +25,20 @@ struct FCMDataTests {
     }
 
     @Test(
-        "names that only resemble reserved ones stay as they are",
+        "names that only resemble reserved ones are unchanged",
         arguments: ["fromage", "apsis", "g", "message", "goo"]
     )
     func unreserved(_ name: String) throws {
         #expect(try data { $0.data[name] = "v" }[name] == "v")
     }
 
-    @Test("a renamed member never pushes out one that has the name by itself")
+    @Test("a renamed member never replaces one that has the name already")
     func renamedClash() throws {
         let data = try data { $0.data = ["from": "renamed", "x_from": "own"] }
         #expect(data["x_from"] == "own")
     }
 
-    @Test("our own names win over the event's data, which has those that we do not need")
+    @Test("Bellhop's names take precedence over the event's data, which may use Bellhop's unused names")
     func precedence() throws {
         let data = try data { message in
             message.venueID = "42"
@@ -56,14 +56,14 @@ struct FCMDataTests {
         #expect(data == expected)
     }
 
-    @Test("null and empty names are left out")
+    @Test("null and empty names are omitted")
     func nothing() throws {
         let data = try data { $0.data = ["b": .null, "": "nameless"] }
         #expect(data["b"] == nil)
         #expect(data[""] == nil)
     }
 
-    @Test("every value is a text, numbers digit by digit")
+    @Test("every value is a text, and numbers keep all digits")
     func texts() throws {
         let wei = try JSONParser().parse(Array(#"{"wei":123456789012345678901234567890,"e":1.50}"#.utf8)).get()
         let data = try data { $0.data = wei.object ?? [:] }

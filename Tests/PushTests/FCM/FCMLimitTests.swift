@@ -9,7 +9,7 @@ struct FCMLimitTests {
         try ReadBody(try #require(FCMRequest.body(of: message, now: Messages.now)))
     }
 
-    @Test("a body of words is cut to the last byte before anything else gives way")
+    @Test("a long body is cut to the last byte before anything else is shortened")
     func longBody() throws {
         var message = try Messages.full(.android)
         message.body = String(repeating: "a", count: 8000)
@@ -21,7 +21,7 @@ struct FCMLimitTests {
         #expect(body["/notification/image"] != nil)
     }
 
-    @Test("a message that fits exactly is not touched, one byte more shortens it")
+    @Test("a message that fits exactly is unchanged, and one byte more shortens it")
     func exactFit() throws {
         var message = try Messages.plain()
         let spare = 4096 - (try read(message)).byteCount
@@ -33,7 +33,7 @@ struct FCMLimitTests {
         #expect(try read(message)["/notification/body"]?.string?.hasSuffix("…") == true)
     }
 
-    @Test("the title gives way only when the body is down to its shortest")
+    @Test("the title is shortened only when the body has its minimum length")
     func longTitle() throws {
         var message = try Messages.plain()
         message.title = String(repeating: "t", count: 4000)
@@ -44,7 +44,7 @@ struct FCMLimitTests {
         #expect(body.byteCount == 4096)
     }
 
-    @Test("data is left out as a whole when even short words do not fit beside it, and the client is told")
+    @Test("data is omitted as a whole, with a mark for the client, if even short texts do not fit with it")
     func bigData() throws {
         var message = try Messages.full(.android)
         message.data["blob"] = .string(String(repeating: "x", count: 4000))
@@ -59,7 +59,7 @@ struct FCMLimitTests {
         #expect(body["/notification/body"]?.string == message.body)
     }
 
-    @Test("ten thousand members of data do not keep a message from going out")
+    @Test("a message with ten thousand members of data is sent")
     func manyMembers() throws {
         var message = try Messages.plain()
         let members = (0..<10_000).map { "\"key\($0)\":\"v\"" }.joined(separator: ",")
@@ -67,7 +67,7 @@ struct FCMLimitTests {
         #expect(try read(message).data["dataOmitted"] == "true")
     }
 
-    @Test("the image is the last to give way")
+    @Test("the image is omitted last")
     func bigImage() throws {
         var message = try Messages.plain()
         message.imageURL = "https://cdn.example/" + String(repeating: "i", count: 2020)
@@ -90,7 +90,7 @@ struct FCMLimitTests {
     }
 
     @Test(
-        "a cut falls between characters as people see them",
+        "a cut is between visible characters",
         arguments: [
             "👩‍👩‍👧‍👦", "🇳🇴", "e\u{301}", "👍🏽", "क्षि", "\"", "\\", "\u{1}", "\n", "å", "\u{1112}\u{1161}\u{11AB}",
             "각\u{11A8}", "🏴󠁧󠁢󠁥󠁮󠁧󠁿", "\u{2067}א\u{2069}",
@@ -106,13 +106,13 @@ struct FCMLimitTests {
             #expect(message.body.hasPrefix(String(sent.dropLast())))
             let one = Array(JSONWriter.canonicalBytes(of: .string(character))).count - 2
             #expect(body.byteCount <= 4096)
-            // White space before the ellipsis goes, whatever it leaves free.
+            // White space before the ellipsis is removed, however many bytes that leaves free.
             guard character != "\n" else { continue }
             #expect(body.byteCount > 4096 - one)
         }
     }
 
-    @Test("a single character that is longer than the limit leaves the ellipsis alone")
+    @Test("a single character longer than the limit leaves only the ellipsis")
     func endlessCharacter() throws {
         var message = try Messages.plain()
         message.body = "e" + String(repeating: "\u{301}", count: 4000)
@@ -120,7 +120,7 @@ struct FCMLimitTests {
     }
 
     @Test(
-        "marks, flags and joiners without end are cut, and nothing worse",
+        "endless marks, flags and joiners are cut without further effects",
         arguments: ["\u{301}", "\u{200D}", "🇳", "👩\u{200D}", "\u{1161}", "\u{2067}", "\u{FE0F}", " "]
     )
     func endlessSequences(piece: String) throws {
@@ -133,7 +133,7 @@ struct FCMLimitTests {
         }
     }
 
-    @Test("whatever the message, the body is valid JSON within the limit, or there is none")
+    @Test("the body of any message is valid JSON within the limit, or the message is rejected")
     func randomMessages() throws {
         var generator = SeededChance.announced("FCM bodies")
         var refused = 0

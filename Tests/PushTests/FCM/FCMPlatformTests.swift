@@ -21,7 +21,7 @@ struct FCMPlatformTests {
         String(decoding: try #require(FCMRequest.body(of: message, now: Messages.now)), as: UTF8.self)
     }
 
-    @Test("an iOS image stands where the app's extension finds it, and lets the extension run")
+    @Test("an iOS image is in the place for the app's extension, and lets the extension run")
     func appleImage() throws {
         var message = try Messages.plain(.ios)
         message.presentation.apple.sound = nil
@@ -32,7 +32,7 @@ struct FCMPlatformTests {
         #expect(body["/notification/image"] == nil)
     }
 
-    @Test("a sound that is heard through silence is a dictionary, and only for the critical level")
+    @Test("a critical sound is a dictionary, and only for the critical level")
     func criticalSound() throws {
         var message = try Messages.plain(.ios)
         message.presentation.apple = .init(sound: "alarm.caf", interruptionLevel: .critical)
@@ -44,7 +44,7 @@ struct FCMPlatformTests {
     }
 
     @Test(
-        "a browser's topic is the one that Web Push itself gives",
+        "a browser's topic is the same as with direct Web Push",
         arguments: [nil, "match-7_A", "a b ⚽️"] as [String?]
     )
     func webTopic(_ key: String?) throws {
@@ -56,7 +56,7 @@ struct FCMPlatformTests {
     }
 
     @Test(
-        "a link goes into the browser's block only where it is https",
+        "a link is in the browser's block only if it is https",
         arguments: [("https://app.example/t", true), ("/t", false), ("http://app.example/t", false)]
     )
     func webLink(_ link: String, _ isThere: Bool) throws {
@@ -67,7 +67,7 @@ struct FCMPlatformTests {
         #expect(body.data["link"] == link)
     }
 
-    @Test("a badge update for iOS is a number alone, patient and with a collapse id of its own")
+    @Test("a badge update for iOS contains only the badge, with priority 5 and a separate collapse id")
     func appleBadge() throws {
         let expected = """
             {"message":{"token":"device-token","apns":{"headers":{"apns-collapse-id":"bellhop-badge",\
@@ -76,7 +76,7 @@ struct FCMPlatformTests {
         #expect(try text(badgeUpdate(.ios)) == expected)
     }
 
-    @Test("a badge update for Android is data alone, of normal priority")
+    @Test("a badge update for Android contains only data, with normal priority")
     func androidBadge() throws {
         let expected = """
             {"message":{"token":"device-token","data":{"badge":"4"},"android":{"collapse_key":"bellhop-badge",\
@@ -85,7 +85,7 @@ struct FCMPlatformTests {
         #expect(try text(badgeUpdate(.android)) == expected)
     }
 
-    @Test("a badge keeps within what platforms count", arguments: [(-3, 0), (0, 0), (Int.max, 2_147_483_647)])
+    @Test("a badge stays within the range of the platforms", arguments: [(-3, 0), (0, 0), (Int.max, 2_147_483_647)])
     func badgeRange(_ badge: Int, _ expected: Int) throws {
         let body = try read(badgeUpdate(.ios, badge: badge))
         #expect(body["/apns/payload/aps/badge"]?.number?.int64 == Int64(expected))

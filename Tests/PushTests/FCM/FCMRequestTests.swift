@@ -16,8 +16,9 @@ struct FCMRequestTests {
         "token":"device-token","notification":{"title":"Betaling mottatt","body":"Du har mottatt 2 000 kr"
         """
 
-    /// What the app finds, with the form of the link that its platform understands, and the number where the platform has
-    /// no place of its own for it.
+    /// The app's data, with the platform's form of the link.
+    ///
+    /// It contains the badge if the platform has no separate place for it.
     private static func data(route: String, badge: String = "") -> String {
         """
         "data":{"notificationId":"noti_00000000000000ab","type":"transaction_complete",\
@@ -30,7 +31,7 @@ struct FCMRequestTests {
 
     private static let image = #","image":"https://cdn.example/a.png"},"#
 
-    @Test("an Android message has its words, its data and the Android block, in a fixed order")
+    @Test("an Android message has its texts, its data and the Android block, in a fixed order")
     func android() throws {
         let data = Self.data(route: "/transactions/tx_rem_1", badge: #""badge":"4","#)
         let expected = """
@@ -42,7 +43,7 @@ struct FCMRequestTests {
         #expect(try text(Messages.full(.android)) == expected)
     }
 
-    @Test("an iOS message has the headers and the aps keys that APNs wants")
+    @Test("an iOS message has the headers and the aps keys that APNs requires")
     func apple() throws {
         let data = Self.data(route: "/transactions/tx_rem_1")
         let expected = """
@@ -54,7 +55,7 @@ struct FCMRequestTests {
         #expect(try text(Messages.full(.ios)) == expected)
     }
 
-    @Test("a browser's message has the headers and the tag that Web Push wants")
+    @Test("a browser's message has the headers and the tag that Web Push requires")
     func web() throws {
         let data = Self.data(route: "/transactions?id=tx_rem_1", badge: #""badge":"4","#)
         let expected = """
@@ -64,7 +65,7 @@ struct FCMRequestTests {
         #expect(try text(Messages.full(.web)) == expected)
     }
 
-    @Test("what a message does not have is not in the body")
+    @Test("a body omits every member that the message does not have")
     func bare() throws {
         var message = try Messages.plain()
         message.body = ""
@@ -80,7 +81,7 @@ struct FCMRequestTests {
         #expect(try read(message)["/apns/payload"] == nil)
     }
 
-    @Test("each word of a catalogue for Android has its name at FCM")
+    @Test("each Android value of a catalogue has its name in FCM")
     func androidNames() throws {
         let visibilities = ["public": "PUBLIC", "private": "PRIVATE", "secret": "SECRET"]
         for visibility in AndroidOptions.Visibility.allCases {
@@ -97,7 +98,7 @@ struct FCMRequestTests {
         }
     }
 
-    @Test("each of Apple's options travels by itself, also where all others are left to the app")
+    @Test("each of Apple's options is sent separately, even if all others are left to the app")
     func appleOptions() throws {
         let table: [(ApplePresentation, String, String)] = [
             (.init(sound: nil, category: "c"), "category", "c"), (.init(sound: nil, thread: "t"), "thread-id", "t"),
@@ -112,7 +113,7 @@ struct FCMRequestTests {
         }
     }
 
-    @Test("only what has time is sent as patient", arguments: Priority.allCases)
+    @Test("only a message with low priority is sent with normal priority", arguments: Priority.allCases)
     func priority(_ priority: Priority) throws {
         var message = try Messages.plain()
         message.priority = priority
@@ -122,7 +123,7 @@ struct FCMRequestTests {
     }
 
     @Test(
-        "the time to live keeps between nothing and four weeks",
+        "the time to live is between zero and four weeks",
         arguments: [(-5_000_000, "0s"), (999_999, "0s"), (61_500_000, "61s"), (9_000_000_000_000, "2419200s")]
     )
     func lifetime(_ microseconds: Int64, _ expected: String) throws {
@@ -131,7 +132,7 @@ struct FCMRequestTests {
         #expect(try read(message)["/android/ttl"]?.string == expected)
     }
 
-    @Test("an event's collapse key takes the place of the notification's id, hashed where APNs could not carry it")
+    @Test("an event's collapse key replaces the notification's id, as a hash if APNs cannot carry it")
     func collapseKey() throws {
         var message = try Messages.plain(.ios)
         let pointer = "/apns/headers/apns-collapse-id"

@@ -11,7 +11,7 @@ import Testing
 struct FCMSenderTests {
     private let time = ManualTime(Instant(microseconds: Messages.now.microseconds))
 
-    /// A sender whose tokens are numbered: `token-1` is the first.
+    /// Returns a sender with numbered tokens; the first is `token-1`.
     private func sender(
         tokens: ScriptedTransport? = nil,
         registry: MetricsRegistry? = nil,
@@ -51,7 +51,7 @@ struct FCMSenderTests {
         .delivered(providerMessageID: "projects/bellhop-test/messages/\(token)")
     }
 
-    @Test("verdicts come in the order of the batch, each message's own")
+    @Test("verdicts are in the order of the batch, one for each message")
     func order() async throws {
         let transport = ScriptedTransport { Self.fcm($0) }
         let sender = try sender(transport)
@@ -71,7 +71,7 @@ struct FCMSenderTests {
         #expect(transport.requests.map(\.deviceToken) == ["a", "gone", "busy", "lost", "unsent", "foreign"])
     }
 
-    @Test("a request names the project, the token and what it holds")
+    @Test("a request contains the project, the access token and the content type")
     func request() async throws {
         let transport = ScriptedTransport { Self.fcm($0) }
         _ = try await sender(transport).send(batch(["a"]))
@@ -83,7 +83,7 @@ struct FCMSenderTests {
         #expect(request.timeouts.total >= .seconds(10))
     }
 
-    @Test("a badge update that cannot be is told, and nothing is sent for it")
+    @Test("a badge update that cannot be built has an error, and sends no request")
     func badgeUpdates() async throws {
         let transport = ScriptedTransport { Self.fcm($0) }
         var messages = try batch(["a", "b", "c"])
@@ -98,7 +98,7 @@ struct FCMSenderTests {
         #expect(transport.requests.map(\.deviceToken) == ["a"])
     }
 
-    @Test("an empty batch asks nobody")
+    @Test("an empty batch sends no request")
     func empty() async throws {
         let tokens = ScriptedTransport { _ in .answer(500) }
         let transport = ScriptedTransport { Self.fcm($0) }
@@ -106,7 +106,7 @@ struct FCMSenderTests {
         #expect(tokens.requests.isEmpty && transport.requests.isEmpty)
     }
 
-    @Test("a token that is not accepted is replaced, and only the messages concerned are sent again, once")
+    @Test("a token that is not accepted is replaced, and only the affected messages are sent again, once")
     func staleToken() async throws {
         let transport = ScriptedTransport { request in
             let isStale = request.header("authorization") == "Bearer token-1" && request.deviceToken != "a"
@@ -119,7 +119,7 @@ struct FCMSenderTests {
         #expect(transport.requests.last?.header("authorization") == "Bearer token-2")
     }
 
-    @Test("when the fresh token is not accepted either, it is a config error, and no third round")
+    @Test("a fresh token that is not accepted either is a config error, and there is no third attempt")
     func uselessToken() async throws {
         let transport = ScriptedTransport { _ in .answer(401) }
         let sender = try sender(transport)
@@ -130,7 +130,7 @@ struct FCMSenderTests {
         #expect(transport.requests.count == 6)
     }
 
-    @Test("many batches that meet a stale token at once fetch one fresh token between them")
+    @Test("concurrent batches with a stale token fetch one fresh token together")
     func sharedReplacement() async throws {
         let count = Mutex(0)
         let tokens = ScriptedTransport { _ in .token("token-\(count.withLock { $0 += 1; return $0 })") }
@@ -147,7 +147,7 @@ struct FCMSenderTests {
         #expect(tokens.requests.count == 2)
     }
 
-    @Test("without a token nothing is sent, and every message has the same verdict")
+    @Test("no message is sent without a token, and all messages have the same verdict")
     func noToken() async throws {
         let transport = ScriptedTransport { Self.fcm($0) }
         let down = ScriptedTransport { _ in .notSent(TransferError(.connect, "x")) }
@@ -159,7 +159,7 @@ struct FCMSenderTests {
         #expect(transport.requests.isEmpty)
     }
 
-    @Test("a transport that gives too few outcomes leaves no message without a verdict")
+    @Test("a transport that returns too few outcomes leaves no message without a verdict")
     func tooFewOutcomes() async throws {
         struct Silent: HTTPTransport {
             func send(_ requests: [TransferRequest]) async -> [TransferOutcome] { [] }
@@ -174,7 +174,7 @@ struct FCMSenderTests {
         #expect(try await sender.send(batch(["a"])).map(\.kind) == [.unknown])
     }
 
-    @Test("tokens of a foreign project are gone, however many: what that says of us is for those who know the people")
+    @Test("tokens of another project are gone, however many: only the judgement by users detects a wrong project")
     func foreignProject() async throws {
         let sender = try sender(ScriptedTransport { Self.fcm($0) })
         let gone = Verdict.deviceGone(.senderIDMismatch, at: nil)
@@ -183,7 +183,7 @@ struct FCMSenderTests {
         #expect(verdicts[8].kind == .delivered)
     }
 
-    @Test("verdicts are counted by provider, app and kind, and a batch's time is taken")
+    @Test("verdicts are counted by provider, app and kind, and a batch's duration is measured")
     func metrics() async throws {
         let registry = MetricsRegistry()
         let sender = try sender(registry: registry, ScriptedTransport { Self.fcm($0) })

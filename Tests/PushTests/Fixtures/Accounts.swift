@@ -6,9 +6,9 @@ import ServiceRuntime
 import TestSupport
 import Testing
 
-/// Service accounts that no Google knows.
+/// Service accounts that Google does not have.
 enum Accounts {
-    /// The file's members, with a key that guards nothing.
+    /// The file's members, with a key that protects nothing.
     static let members: JSONObject = [
         "type": "service_account", "project_id": "bellhop-test", "private_key_id": "key-1",
         "private_key": .string(TestKey.pem), "client_email": "sender@bellhop-test.iam.gserviceaccount.com",
@@ -25,7 +25,7 @@ enum Accounts {
         try ServiceAccount.read(file()).get()
     }
 
-    /// A source of tokens whose endpoint is `transport`; its jitter is always the same.
+    /// Returns a source of tokens with the endpoint `transport`; its jitter is always the same.
     static func source(
         _ transport: any HTTPTransport,
         time: any TimeSource,
@@ -41,7 +41,7 @@ enum Accounts {
     }
 }
 
-/// A folder that goes when the test is over.
+/// A folder that is deleted after the test.
 struct TemporaryFolder: ~Copyable {
     let path: String
 
@@ -54,7 +54,7 @@ struct TemporaryFolder: ~Copyable {
         try? FileManager.default.removeItem(atPath: path)
     }
 
-    /// Writes a file and gives its path.
+    /// Writes a file and returns its path.
     func write(_ name: String, _ bytes: [UInt8]) throws -> String {
         let file = path + "/" + name
         try Data(bytes).write(to: URL(fileURLWithPath: file))

@@ -2,7 +2,7 @@ import BellhopRules
 import Push
 import Testing
 
-/// Messages and instants that tests start from.
+/// Messages and instants for tests.
 enum Messages {
     /// 2026-02-15T13:45:00Z.
     static let now = Timestamp(clamping: 1_771_163_100_000_000)
@@ -26,7 +26,7 @@ enum Messages {
         )
     }
 
-    /// The same for a device of Apple's, reached without FCM.
+    /// Returns the plain message for an Apple device that is reached without FCM.
     static func apple(
         token: String = "00fc13adff785122",
         environment: PushEnvironment = .production,
@@ -38,7 +38,7 @@ enum Messages {
         return message
     }
 
-    /// A message with everything that a message can have.
+    /// Returns a message with every optional member.
     static func full(_ platform: DevicePlatform) throws -> PushMessage {
         var message = try plain(platform)
         message.targetID = "tx_rem_1"

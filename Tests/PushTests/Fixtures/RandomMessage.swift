@@ -41,7 +41,7 @@ enum RandomMessage {
         Bool.random(using: &generator) ? make(&generator) : nil
     }
 
-    /// Short texts are as likely as long ones.
+    /// Returns a text; short texts are as likely as long ones.
     private static func text(atMost longest: Int, _ generator: inout SeededChance) -> String {
         let count = Int.random(in: 0...Int.random(in: 0...longest, using: &generator), using: &generator)
         return (0..<count).reduce(into: "") { text, _ in

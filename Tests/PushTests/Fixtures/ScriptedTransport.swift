@@ -3,7 +3,7 @@ import BellhopRules
 import Synchronization
 import Testing
 
-/// A transport whose far side is a closure: what FCM and Google would answer, one request after the other.
+/// A transport with a closure that gives the answers of FCM and Google, one request after another.
 final class ScriptedTransport: HTTPTransport {
     typealias Answerer = @Sendable (TransferRequest) async -> TransferOutcome
 
@@ -16,7 +16,7 @@ final class ScriptedTransport: HTTPTransport {
         self.answerer = answerer
     }
 
-    /// All requests so far, in the order in which they came.
+    /// All requests so far, in the order of their arrival.
     var requests: [TransferRequest] { kept.withLock { $0 } }
 
     var closeCount: Int { closings.withLock { $0 } }
@@ -28,7 +28,7 @@ final class ScriptedTransport: HTTPTransport {
         return outcomes
     }
 
-    /// After how many requests its connections were to be retired, each time.
+    /// The number of requests before each retirement of its connections.
     var retiredAfter: [Int] { retirements.withLock { $0 } }
 
     func retireConnections() {
@@ -61,7 +61,7 @@ extension TransferOutcome {
         )
     }
 
-    /// Google's answer with an access token.
+    /// Returns Google's answer with an access token.
     static func token(_ text: String, lifetime: Int = 3600) -> TransferOutcome {
         .answer(200, #"{"access_token":"\#(text)","expires_in":\#(lifetime),"token_type":"Bearer"}"#)
     }
@@ -72,13 +72,13 @@ extension TransferRequest {
         headers.first { $0.name == name }?.value
     }
 
-    /// The device token that a request to FCM is for.
+    /// The device token of a request to FCM.
     var deviceToken: String? {
         (try? ReadBody(body))?["/token"]?.string
     }
 }
 
-/// A gate that holds whoever comes until it is opened.
+/// A gate that blocks its callers until it is opened.
 actor Gate {
     private var isOpen = false
     private var waiting: [CheckedContinuation<Void, Never>] = []

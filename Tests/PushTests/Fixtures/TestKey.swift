@@ -1,9 +1,9 @@
 import Push
 import Testing
 
-/// Keys made for these tests; they guard nothing.
+/// Keys made for these tests; they protect nothing.
 enum TestKey {
-    /// RSA with 2,048 bits.
+    /// An RSA key with 2,048 bits.
     static let pem = """
         -----BEGIN PRIVATE KEY-----
         MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQCne320dqy8PblO
@@ -35,7 +35,7 @@ enum TestKey {
         -----END PRIVATE KEY-----
         """
 
-    /// P-256, which Google's token endpoint does not take.
+    /// A P-256 key, which Google's token endpoint does not accept.
     static let ellipticPEM = """
         -----BEGIN PRIVATE KEY-----
         MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgBOGRAZExTItade6s
@@ -44,13 +44,13 @@ enum TestKey {
         -----END PRIVATE KEY-----
         """
 
-    /// The same as a team's key for APNs.
+    /// Returns the same key as a team's key for APNs.
     static func apple() throws -> APNsKey {
         let key = try APNsKey(teamID: "TEAM123456", keyID: "KEY1234567", p8: Array(ellipticPEM.utf8))
         return try #require(key)
     }
 
-    /// Another of the same kind.
+    /// Another P-256 key.
     static let otherPEM = """
         -----BEGIN PRIVATE KEY-----
         MIIEvgIBADANBgkqhkiG9w0BAQEFAASCBKgwggSkAgEAAoIBAQC0Rp1k/SvXPdN3

@@ -90,7 +90,7 @@ struct EmailAnswerTests {
         #expect(EmailAnswer.read(.refused(reply, at: row.phase)) == row.verdict)
     }
 
-    @Test("no reply whatever lets a mail vanish without a verdict that fits it")
+    @Test("every reply code at every step has a matching verdict")
     func allReplies() {
         for code in 400...599 {
             for phase in MailPhase.allCases {
@@ -108,14 +108,14 @@ struct EmailAnswerTests {
         #expect(EmailAnswer.read(outcome, messageID: "<a@b>") == .delivered(providerMessageID: "<a@b>"))
     }
 
-    @Test("a server that lacks encryption or our way of signing in is a config error")
+    @Test("a server without encryption or a supported authentication is a config error")
     func lacks() {
         #expect(EmailAnswer.read(.unsuitable(.encryption)) == .configError(.encryptionMissing, scope: .provider))
         #expect(EmailAnswer.read(.unsuitable(.authentication)) == Self.noLogin)
     }
 
     @Test(
-        "what was not sent may be tried again, unless our settings are why",
+        "a mail that was not sent may be retried, unless the settings are the cause",
         arguments: [
             (TransferError.Code.nameLookup, Verdict.retry(.nameLookup, notBefore: minute, scope: .provider)),
             (.connect, .retry(.connect, notBefore: minute, scope: .provider)),

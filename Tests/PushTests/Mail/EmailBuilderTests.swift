@@ -5,7 +5,7 @@ import Push
 import TestSupport
 import Testing
 
-@Suite("The builder of mails")
+@Suite("Building of mails")
 struct EmailBuilderTests {
     private static let sentAt: Int64 = 1_771_163_100
 
@@ -15,12 +15,12 @@ struct EmailBuilderTests {
         return String(decoding: mail.content, as: UTF8.self)
     }
 
-    /// The lines before the first blank one.
+    /// Returns the lines before the first blank one.
     private func head(_ mail: String) -> [String] {
         Array(mail.components(separatedBy: "\r\n").prefix { !$0.isEmpty })
     }
 
-    @Test("a mail has every header that a receiver asks for, once, and no other")
+    @Test("a mail has every header that receivers require, once, and no other")
     func headers() throws {
         let lines = head(try text(try Mails.message()))
         let names = lines.filter { !$0.hasPrefix(" ") }.compactMap { $0.split(separator: ":").first.map(String.init) }
@@ -39,7 +39,7 @@ struct EmailBuilderTests {
         #expect(lines.contains("List-Unsubscribe-Post: List-Unsubscribe=One-Click"))
     }
 
-    @Test("the plain part comes before the better one")
+    @Test("the plain part comes before the HTML part")
     func order() throws {
         let mail = try text(try Mails.message())
         let plain = try #require(mail.firstRange(of: "text/plain; charset=utf-8"))
@@ -48,7 +48,7 @@ struct EmailBuilderTests {
         #expect(mail.hasSuffix("\r\n--=_noti_00000000000000ab--\r\n"))
     }
 
-    @Test("the same message at the same time gives the same bytes, and a repeat later only another date")
+    @Test("the same message at the same time gives the same bytes, and a later repeat differs only in its date")
     func stable() throws {
         let letterhead = try Mails.letterhead()
         let message = try Mails.message()
@@ -60,7 +60,7 @@ struct EmailBuilderTests {
         #expect(zip(lines, before).filter { $0 != $1 }.map(\.0) == ["Date: Sun, 15 Feb 2026 13:46:00 +0000"])
     }
 
-    @Test("whatever a producer says, a mail is ASCII in short lines, and no header comes from it")
+    @Test("a mail is ASCII in short lines, and a producer's text adds no header")
     func hostile() throws {
         var generator = SeededChance.announced("hostile mails")
         let usual = head(try text(try Mails.message())).filter { !$0.hasPrefix(" ") }.count
@@ -76,7 +76,7 @@ struct EmailBuilderTests {
         }
     }
 
-    @Test("the longest that may be configured keeps every line within 998 bytes")
+    @Test("the longest configured values keep every line within 998 bytes")
     func longest() throws {
         let base = "https://" + String(repeating: "a", count: 392)
         var message = try Mails.message()
@@ -103,7 +103,7 @@ struct EmailBuilderTests {
         #expect(decoded.components(separatedBy: "\n").contains(expected), "\(decoded)")
     }
 
-    @Test("HTML escapes everything that came from outside")
+    @Test("HTML escapes all external text")
     func escapes() throws {
         let message = try Mails.message(#"<script>alert("1")</script>"#, "a & b < c > d \"e\" 'f'</p><img src=x>")
         let html = try PlainMail(try text(message)).html
@@ -113,7 +113,7 @@ struct EmailBuilderTests {
     }
 
     @Test(
-        "the words that are ours are in the reader's language, or in English",
+        "Bellhop's own texts are in the user's language, or in English",
         arguments: [
             ("nb", "Åpne", "Meld deg av varsler på e-post"), ("nn-NO", "Åpne", "Meld deg av varsler på e-post"),
             ("sv-SE", "Öppna", "Avsluta notiser via e-post"),
@@ -137,13 +137,13 @@ struct EmailBuilderTests {
         #expect(!html.contains("class=\"button\" href"))
     }
 
-    @Test("a title that has nothing visible gives way to the app's name")
+    @Test("a title without visible characters is replaced by the app's name")
     func emptyTitle() throws {
         #expect(try text(try Mails.message("\u{202E}\n ")).contains("Subject: =?utf-8?B?RHLDuHA=?="))
     }
 
     @Test(
-        "an address that not every server takes gets no mail",
+        "an address that not every server accepts gets no mail",
         arguments: ["kåre@example.com", "a..b@example.com", ".a@example.com", "a@é.no"]
     )
     func addresses(_ address: String) throws {
@@ -152,7 +152,7 @@ struct EmailBuilderTests {
     }
 }
 
-/// The two parts of a mail, decoded by the shortest way that a test can trust.
+/// The two parts of a mail, decoded in the simplest way, so that the decoder is easy to verify.
 struct PlainMail {
     let text: String
     let html: String

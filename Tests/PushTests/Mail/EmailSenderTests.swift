@@ -50,7 +50,7 @@ struct EmailSenderTests {
         return (await sender.send(batch), transport.mails)
     }
 
-    @Test("verdicts come in the order of the batch, and what cannot be sent is not handed over")
+    @Test("verdicts are in the order of the batch, and a mail that cannot be sent is not passed to the transport")
     func order() async throws {
         let (verdicts, mails) = try await send(["a", "kåre", "gone", "lost", "b", "c"])
         #expect(
@@ -66,7 +66,7 @@ struct EmailSenderTests {
         #expect(mails.allSatisfy { $0.sender == "no-reply@drop.example" })
     }
 
-    @Test("each mail that is refused has its own word, however many are")
+    @Test("each rejected mail has its own verdict, however many are rejected")
     func refusals() async throws {
         let (verdicts, _) = try await send(["gone", "spam", "gone", "gone", "gone", "a"])
         let unknown = Verdict.payloadError(.mailboxUnknown)
@@ -74,7 +74,7 @@ struct EmailSenderTests {
         #expect(verdicts[5].kind == .delivered)
     }
 
-    @Test("an empty batch asks nobody")
+    @Test("an empty batch sends no request")
     func empty() async throws {
         let (verdicts, mails) = try await send([])
         #expect(verdicts.isEmpty && mails.isEmpty)

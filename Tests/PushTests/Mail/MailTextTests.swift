@@ -6,7 +6,7 @@ import Testing
 @Suite("Texts in mails")
 struct MailTextTests {
     @Test(
-        "a line is one line, without control characters and turns of direction",
+        "a line is one line, without control characters and changes of direction",
         arguments: [
             ("Hei\r\nBcc: x@y.example", "Hei Bcc: x@y.example"), ("  a\t\tb  ", "a b"),
             ("a\u{0}\u{1F}\u{7F}\u{85}b", "a b"),
@@ -17,13 +17,13 @@ struct MailTextTests {
         #expect(MailText.line(text) == expected)
     }
 
-    @Test("lines break wherever a text breaks, and keep tabs and blanks")
+    @Test("a text is split at every line break, and keeps tabs and blanks")
     func lines() {
         #expect(MailText.lines("a\r\nb\n\nc\rd\u{2029}e\tf \u{1}") == ["a", "b", "", "c", "d", "e\tf "])
         #expect(MailText.lines("") == [""])
     }
 
-    /// As long as a line may be before its mark that it goes on.
+    /// The maximum length of a line before its continuation mark.
     private static let full = String(repeating: "a", count: 75)
 
     private static let quotations: [(String, String)] = [
@@ -33,13 +33,13 @@ struct MailTextTests {
         ("\(full).b", "\(full)=\r\n=2Eb\r\n"),
     ]
 
-    @Test("quoted-printable is what RFC 2045 says", arguments: quotations)
+    @Test("quoted-printable follows RFC 2045", arguments: quotations)
     func quotedPrintable(_ line: String, _ expected: String) {
         #expect(String(decoding: QuotedPrintable.encode([line]), as: UTF8.self) == expected)
     }
 
     @Test(
-        "a subject stays as it is where it is short ASCII, and is encoded otherwise",
+        "a short ASCII subject is unchanged, and any other is encoded",
         arguments: [
             ("Hello", "Hello"), ("Blåbær", "=?utf-8?B?QmzDpWLDpnI=?="),
             ("=?utf-8?B?QQ==?=", "=?utf-8?B?PT91dGYtOD9CP1FRPT0/PQ==?="),
@@ -49,7 +49,7 @@ struct MailTextTests {
         #expect(HeaderWords.text(text) == expected)
     }
 
-    @Test("long subjects become words of 75 bytes at most, cut between characters")
+    @Test("a long subject becomes words of at most 75 bytes, cut between characters")
     func longSubject() {
         let encoded = HeaderWords.text(String(repeating: "a👍🏽é", count: 60))
         let words = encoded.components(separatedBy: "\r\n ")
@@ -65,14 +65,14 @@ struct MailTextTests {
         #expect(words.count > 3 && words.allSatisfy { $0.utf8.count <= 75 })
     }
 
-    @Test("a name in ASCII is quoted, with what needs it escaped")
+    @Test("a name in ASCII is quoted, with the necessary escapes")
     func phrase() {
         #expect(HeaderWords.phrase(#"Drop "Pay" \ Co"#) == #""Drop \"Pay\" \\ Co""#)
         #expect(HeaderWords.phrase("Drøp") == "=?utf-8?B?RHLDuHA=?=")
     }
 
     @Test(
-        "a date is that of RFC 5322, and never out of range",
+        "a date has the format of RFC 5322, and is never out of range",
         arguments: [
             (1_771_163_100, "Sun, 15 Feb 2026 13:45:00 +0000"), (0, "Thu, 01 Jan 1970 00:00:00 +0000"),
             (951_782_400, "Tue, 29 Feb 2000 00:00:00 +0000"), (Int64.max, "Fri, 31 Dec 9999 23:59:59 +0000"),

@@ -1,10 +1,10 @@
 import Push
 import Testing
 
-@Suite("Who a mail is from")
+@Suite("Sender addresses of mails")
 struct MailboxTests {
     @Test(
-        "a name and an address, or an address alone",
+        "a name with an address, or an address alone, is read",
         arguments: [
             ("Drop <a@b.example>", "Drop", "a@b.example"), ("a@b.example", "", "a@b.example"), ("<a@b>", "", "a@b"),
             (#""Drop, Inc." <x+y@b.example>"#, "Drop, Inc.", "x+y@b.example"), ("Drøp Ø <a@b>", "Drøp Ø", "a@b"),
@@ -17,7 +17,7 @@ struct MailboxTests {
     }
 
     @Test(
-        "what could begin another header, or is no plain address, is refused",
+        "a text that could begin another header, or has no plain address, is rejected",
         arguments: [
             "", "Drop", "Drop <>", "Drop <a@b", "Drop\r\nBcc: <a@b>", "D\u{202E}rop <a@b>", "Drop <a@b> <c@d>x",
             "a@b@c",
@@ -28,7 +28,7 @@ struct MailboxTests {
         #expect(Mailbox(text) == nil)
     }
 
-    @Test("the domain is what stands behind the @")
+    @Test("the domain is the part after the @")
     func domain() throws {
         #expect(try #require(Mailbox("Drop <a@mail.drop.example>")).domain == "mail.drop.example")
     }

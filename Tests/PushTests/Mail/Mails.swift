@@ -2,7 +2,7 @@ import BellhopRules
 import Push
 import Testing
 
-/// Messages and letterheads that tests of mails start from.
+/// Messages and letterheads for tests of mails.
 enum Mails {
     static let keyText = String(repeating: "k", count: 32)
 

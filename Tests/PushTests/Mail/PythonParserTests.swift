@@ -6,7 +6,7 @@ import Testing
 
 @testable import Push
 
-/// What Python's own parser makes of a mail: a reader that has nothing in common with the writer.
+/// A mail as Python's parser reads it, which shares no code with the writer.
 private struct Parsed: Decodable {
     let subject: String
     let fromName: String
@@ -32,7 +32,7 @@ extension Parsed {
 }
 
 @Suite(
-    "Mails as another program reads them",
+    "Mails in another parser",
     .inTurn,
     .enabled(
         if: PythonScript.isThere,
@@ -43,7 +43,7 @@ extension Parsed {
 struct PythonParserTests {
     private static let sentAt: Int64 = 1_771_163_100
 
-    /// The first line in which the two differ, as it was read and as it was meant.
+    /// Returns the first line that differs, as it was read and as it was meant.
     private static func difference(_ read: String, _ meant: [String]) -> [String]? {
         let lines = read.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false).map { String($0) }
         // The last line end belongs to the boundary behind it.
@@ -74,7 +74,7 @@ struct PythonParserTests {
     }
 
     @Test(
-        "ordinary mails mean what they should",
+        "ordinary mails are read with the intended content",
         arguments: [
             "Drøp <no-reply@drop.example>", "no-reply@drop.example", #""Drop, \ "Inc"" <a.b+c@mail.drop.example>"#,
             "A name that is much longer than what fits on one line of the head of a mail <x@drop.example>",
@@ -89,7 +89,7 @@ struct PythonParserTests {
         try await check(messages, try Mails.letterhead(from: from))
     }
 
-    @Test("hostile mails mean what they should")
+    @Test("hostile mails are read with the intended content")
     func hostile() async throws {
         var generator = SeededChance.announced("mails for another parser")
         let messages = try (0..<SeededChance.rounds(200)).map { index in

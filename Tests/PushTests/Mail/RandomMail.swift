@@ -3,7 +3,7 @@ import Push
 import TestSupport
 import Testing
 
-/// Mails of every shape: hostile characters in words, links and addresses.
+/// Mails of every shape: hostile characters in texts, links and addresses.
 enum RandomMail {
     private static let pieces: [String] = [
         "a", "Z", " ", "\n", "\r", "\r\n", "\n\n", "\t", "\"", "'", "\\", "<", ">", "&", "=", "=?utf-8?B?QQ==?=", ".",

@@ -3,7 +3,7 @@ import Cryptography
 import Push
 import Testing
 
-@Suite("Links to unsubscribe")
+@Suite("Unsubscribe links")
 struct UnsubscribeLinkTests {
     private func subject(_ user: String = "u1", app: String = "drop") throws -> UnsubscribeLink.Subject {
         UnsubscribeLink.Subject(
@@ -12,7 +12,7 @@ struct UnsubscribeLinkTests {
         )
     }
 
-    @Test("a link speaks for whom it was made, whatever their id looks like", arguments: ["u1", "kåre 👍🏽", "../x"])
+    @Test("a link identifies its user, whatever the user's id", arguments: ["u1", "kåre 👍🏽", "../x"])
     func roundTrip(_ user: String) throws {
         let link = try Mails.link()
         let subject = try subject(user)
@@ -23,7 +23,7 @@ struct UnsubscribeLinkTests {
         #expect(link.token(for: subject) == link.token(for: subject))
     }
 
-    @Test("a link names the address that its mail went to, whatever its capitals, by a hash of the app's own")
+    @Test("a link contains the app's own hash of the mail's address, in which case does not matter")
     func address() throws {
         let link = try Mails.link()
         let plain = try subject("kåre x")
@@ -41,7 +41,7 @@ struct UnsubscribeLinkTests {
         #expect(link.check(link.token(for: plain))?.addressHash == nil)
     }
 
-    @Test("every change of a token makes it worthless")
+    @Test("every change of a token makes it invalid")
     func forged() throws {
         let link = try Mails.link()
         let token = try #require(Base64URL.decode(link.token(for: subject())))
@@ -57,14 +57,14 @@ struct UnsubscribeLinkTests {
     }
 
     @Test(
-        "what is no token is none",
+        "a malformed token is invalid",
         arguments: ["", "x", "====", "é", String(repeating: "A", count: 43), String(repeating: "A", count: 5000)]
     )
     func nonsense(_ token: String) throws {
         #expect(try Mails.link().check(token) == nil)
     }
 
-    @Test("a key of somebody else proves nothing, and neither does the same key in another use")
+    @Test("a token with another key, or of another use of the key, is invalid")
     func keys() throws {
         let link = try Mails.link()
         let other = try Mails.link(keys: String(repeating: "x", count: 32))
@@ -74,7 +74,7 @@ struct UnsubscribeLinkTests {
         #expect(link.check(Base64URL.encode(proof + statement)) == nil)
     }
 
-    @Test("after a new key came in front, old links still work and new ones are made with it")
+    @Test("after a new key is inserted first, old links still work, and new ones use it")
     func rotation() throws {
         let old = try Mails.link()
         let fresh = String(repeating: "n", count: 40)
@@ -86,7 +86,7 @@ struct UnsubscribeLinkTests {
     }
 
     @Test(
-        "keys that could be guessed are refused, and none are ever printed",
+        "keys that could be guessed are rejected, and keys are never printed",
         arguments: ["", "#\n", "short", "short\n" + Mails.keyText]
     )
     func weakKeys(_ text: String) throws {

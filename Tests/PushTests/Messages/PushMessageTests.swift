@@ -3,9 +3,9 @@ import Testing
 
 @testable import Push
 
-@Suite("A push message")
+@Suite("Push messages")
 struct PushMessageTests {
-    @Test("a change to a copy leaves the original as it was")
+    @Test("a change to a copy leaves the original unchanged")
     func copies() throws {
         let original = try Messages.plain()
         var copy = original
@@ -20,7 +20,7 @@ struct PushMessageTests {
         #expect(original.presentation.apple.sound == ApplePresentation().sound)
     }
 
-    @Test("a type says how its messages look and sound, until something else is said")
+    @Test("a type defines looks and sound of its messages, until a message overrides them")
     func presentation() throws {
         let file = """
             {app: "shop", language: "en", timezone: "UTC", types: {

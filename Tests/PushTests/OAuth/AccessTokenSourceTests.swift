@@ -9,7 +9,7 @@ import Testing
 struct AccessTokenSourceTests {
     private let time = ManualTime(Instant(seconds: 1_771_163_100))
 
-    /// An endpoint that numbers its tokens: `token-1` is the first.
+    /// Returns an endpoint with numbered tokens; the first is `token-1`.
     private func counting(lifetime: Int = 3600) -> ScriptedTransport {
         let count = Mutex(0)
         return ScriptedTransport { _ in
@@ -21,17 +21,17 @@ struct AccessTokenSourceTests {
         try await source.token().get().secret.revealed
     }
 
-    /// Waits until the endpoint was asked so often.
+    /// Waits until the endpoint has received this number of requests.
     private func asked(_ transport: ScriptedTransport, _ count: Int) async throws {
         try await eventually("request \(count)") { transport.requests.count >= count }
     }
 
-    /// Waits until a refresh has landed: it is handed out from then on.
+    /// Waits until a refresh is complete and the source returns its token.
     private func landed(_ source: AccessTokenSource, _ expected: String) async throws {
         try await eventually("the token \(expected)") { try await text(source) == expected }
     }
 
-    @Test("a hundred who want the first token at once share one request")
+    @Test("a hundred concurrent callers share one request for the first token")
     func singleFlight() async throws {
         let gate = Gate()
         let transport = ScriptedTransport { _ in
@@ -49,7 +49,7 @@ struct AccessTokenSourceTests {
         #expect(transport.requests.count == 1)
     }
 
-    @Test("a token is kept until 85 % of its life, and handed out while the next one is fetched")
+    @Test("a token is used until 85 % of its life, and still returned while the next one is fetched")
     func refresh() async throws {
         let gate = Gate()
         let count = Mutex(0)
@@ -74,7 +74,7 @@ struct AccessTokenSourceTests {
         #expect(transport.requests.count == 2)
     }
 
-    @Test("a token that has ended is never handed out")
+    @Test("an expired token is never returned")
     func ended() async throws {
         let transport = counting(lifetime: 1000)
         let source = try Accounts.source(transport, time: time)
@@ -83,7 +83,7 @@ struct AccessTokenSourceTests {
         #expect(try await text(source) == "token-2")
     }
 
-    @Test("a life that is missing, odd or written as a text is an hour, a second or what it says")
+    @Test("a missing life is one hour, an invalid one is one second, and a life as text is read")
     func lifetimes() async throws {
         let bodies = [
             (#"{"access_token":"t"}"#, 3059), (#"{"access_token":"t","expires_in":"100"}"#, 84),
@@ -110,7 +110,7 @@ struct AccessTokenSourceTests {
         }
     }
 
-    @Test("an endpoint that is down is asked at a growing pace, however many want a token")
+    @Test("an endpoint that is unavailable gets requests at growing intervals, however many callers need a token")
     func noStorm() async throws {
         let transport = ScriptedTransport { _ in .answer(503) }
         let log = CapturedLog()
@@ -136,7 +136,7 @@ struct AccessTokenSourceTests {
         #expect(log.records.allSatisfy { $0.level == .warning })
     }
 
-    @Test("an endpoint that refuses is asked once a minute, and a mended account is found again")
+    @Test("an endpoint that rejects is called once a minute, and a corrected account is found")
     func refusal() async throws {
         let isMended = Mutex(false)
         let transport = ScriptedTransport { _ in
@@ -157,7 +157,7 @@ struct AccessTokenSourceTests {
         #expect(try await text(source) == "mended")
     }
 
-    @Test("while the endpoint is down, a token that is still good is used to its end")
+    @Test("a valid token is used to its end while the endpoint is unavailable")
     func oldTokenDuringOutage() async throws {
         let count = Mutex(0)
         let transport = ScriptedTransport { _ in
@@ -179,7 +179,7 @@ struct AccessTokenSourceTests {
         }
     }
 
-    @Test("a token that is not accepted is replaced once for all who met it")
+    @Test("a token that is not accepted is replaced once for all its users")
     func replacement() async throws {
         let transport = counting()
         let source = try Accounts.source(transport, time: time)
@@ -211,7 +211,7 @@ struct AccessTokenSourceTests {
         #expect(try await source.token(insteadOf: second).get().secret.revealed == "token-3")
     }
 
-    @Test("a refresh goes on when the one who started it is cancelled")
+    @Test("a refresh continues when its first caller is cancelled")
     func cancellation() async throws {
         let gate = Gate()
         let transport = ScriptedTransport { _ in

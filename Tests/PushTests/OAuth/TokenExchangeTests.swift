@@ -6,11 +6,11 @@ import ServiceRuntime
 import TestSupport
 import Testing
 
-@Suite("The exchange for an access token")
+@Suite("The request for an access token")
 struct TokenExchangeTests {
     private static let now = Instant(seconds: 1_771_163_100)
 
-    @Test("the request carries an assertion that Google would accept")
+    @Test("the request carries an assertion that Google accepts")
     func assertion() async throws {
         let transport = ScriptedTransport { _ in .token("t") }
         let source = try Accounts.source(transport, time: ManualTime(Self.now))
@@ -42,14 +42,14 @@ struct TokenExchangeTests {
         return refusal.verdict(shortestWait: .seconds(10))
     }
 
-    @Test("an endpoint that is away or busy makes a retry", arguments: [408, 429, 500, 502, 503, 504])
+    @Test("an unavailable or busy endpoint leads to a retry", arguments: [408, 429, 500, 502, 503, 504])
     func busy(_ status: Int) async throws {
         let expected = Verdict.retry(.tokenUnavailable, notBefore: .seconds(10), scope: .provider)
         #expect(try await verdict(.answer(status, "<html>")) == expected)
     }
 
     @Test(
-        "an error that passes makes a retry, whatever the status",
+        "a temporary error leads to a retry, whatever the status",
         arguments: ["internal_failure", "server_error", "temporarily_unavailable"]
     )
     func passing(_ word: String) async throws {
@@ -57,7 +57,7 @@ struct TokenExchangeTests {
     }
 
     @Test(
-        "an endpoint that refuses the account makes a config error",
+        "an endpoint that rejects the account leads to a config error",
         arguments: [
             (400, #"{"error":"invalid_grant","error_description":"Invalid JWT Signature."}"#),
             (400, #"{"error":"invalid_scope"}"#), (400, #"{"error":"unauthorized_client"}"#),
@@ -70,7 +70,7 @@ struct TokenExchangeTests {
     }
 
     @Test(
-        "an answer without a usable token is not Google's",
+        "an answer without a usable token leads to a config error",
         arguments: [
             "", "<html>", "{}", #"{"access_token":""}"#, #"{"access_token":7}"#, #"{"access_token":"a b"}"#,
             #"{"access_token":"a\r\nx: y"}"#,
@@ -80,13 +80,13 @@ struct TokenExchangeTests {
         #expect(try await verdict(.answer(200, body)) == .configError(.tokenRefused, scope: .provider))
     }
 
-    @Test("an endpoint's own wait counts, within reason", arguments: [(120, 120), (1, 10), (.max, 21_600)])
+    @Test("an endpoint's requested wait is kept, within limits", arguments: [(120, 120), (1, 10), (.max, 21_600)])
     func retryAfter(_ asked: Int, _ expected: Int) async throws {
         let verdict = try await verdict(.answer(503, "", retryAfter: asked))
         #expect(verdict?.notBefore == .seconds(expected))
     }
 
-    @Test("an endpoint that cannot be reached makes a retry, one that cannot be asked a config error")
+    @Test("an unreachable endpoint leads to a retry, and an unusable one to a config error")
     func transfer() async throws {
         #expect(try await verdict(.notSent(TransferError(.connect, "x")))?.kind == .retry)
         #expect(try await verdict(.unknown(TransferError(.timeout, "x")))?.kind == .retry)
@@ -94,7 +94,7 @@ struct TokenExchangeTests {
         #expect(try await verdict(.notSent(TransferError(.addressRefused, "x")))?.kind == .configError)
     }
 
-    @Test("the log says what came back and what to do, and no secret")
+    @Test("the log contains the answer and the correction, and no secret")
     func log() async throws {
         let log = CapturedLog()
         let body = #"{"error":"invalid_grant","error_description":"secret-words"}"#

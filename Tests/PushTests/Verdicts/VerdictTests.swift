@@ -23,19 +23,19 @@ struct VerdictTests {
         (.invalidOptions, .configError(.invalidOptions, scope: .provider)),
     ]
 
-    @Test("a request that was not sent may be tried again, unless our settings are why", arguments: notSent)
+    @Test("a request that was not sent may be retried, unless the settings are the cause", arguments: notSent)
     func unsent(_ code: TransferError.Code, _ verdict: Verdict) {
         #expect(FCMAnswer.read(.notSent(TransferError(code, "x"))) == .verdict(verdict))
     }
 
-    @Test("a request whose fate nobody knows is unknown, whatever happened", arguments: notSent)
+    @Test("a request without a known outcome is unknown, whatever the error", arguments: notSent)
     func unknown(_ code: TransferError.Code, _ verdict: Verdict) throws {
         let reason = try #require(verdict.reason)
         let expected = Verdict.unknown(reason, notBefore: Self.wait)
         #expect(FCMAnswer.read(.unknown(TransferError(code, "x"))) == .verdict(expected))
     }
 
-    @Test("only what no repeat could change is final")
+    @Test("only an outcome that a repeat cannot change is final")
     func finality() {
         #expect(Verdict.delivered(providerMessageID: nil).isFinal)
         #expect(Verdict.deviceGone(.unregistered, at: nil).isFinal)
@@ -46,7 +46,7 @@ struct VerdictTests {
         #expect(!Verdict.unknown(.timeout, notBefore: .zero).isFinal)
     }
 
-    @Test("neither our own fault nor our own closing burns an attempt")
+    @Test("neither a configuration error nor a shutdown uses an attempt")
     func attempts() {
         #expect(!Verdict.configError(.certificate, scope: .provider).burnsAttempt)
         #expect(!Verdict.retry(.cancelled, notBefore: .zero, scope: .message).burnsAttempt)
@@ -55,7 +55,7 @@ struct VerdictTests {
         #expect(Verdict.unknown(.cancelled, notBefore: .zero).burnsAttempt)
     }
 
-    @Test("where many hear the same, some answers about a device or a mailbox are config errors, and no others")
+    @Test("some answers about a device or a mailbox are config errors if many users get them, and no others")
     func inMasses() {
         let suspicious: Set<VerdictReason> = [
             .senderIDMismatch, .badDeviceToken, .deviceTokenNotForTopic, .vapidMismatch,
@@ -73,7 +73,7 @@ struct VerdictTests {
         #expect(Verdict.delivered(providerMessageID: nil).inMasses == nil)
     }
 
-    @Test("reasons are distinct words without spaces, fit for a label")
+    @Test("reasons are distinct words without spaces that fit into a label")
     func words() {
         #expect(Set(VerdictReason.allCases.map(\.rawValue)).count == VerdictReason.allCases.count)
         for reason in VerdictReason.allCases {

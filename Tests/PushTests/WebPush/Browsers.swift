@@ -3,9 +3,9 @@ import Cryptography
 import Push
 import Testing
 
-/// Browsers and keys that tests start from.
+/// Browsers and keys for tests.
 enum Browsers {
-    /// RFC 8291, appendix A.
+    /// The public key of RFC 8291, appendix A.
     static let point = "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"
     static let secret = "BTBZMqHH6r4Tts7J_aSIgg"
 
@@ -33,7 +33,7 @@ enum Browsers {
         return message
     }
 
-    /// The message with everything, for a browser.
+    /// Returns the message with every optional member, for a browser.
     static func full() throws -> PushMessage {
         var message = try Messages.full(.web)
         message.device.provider = .webpush
@@ -41,7 +41,7 @@ enum Browsers {
         return message
     }
 
-    /// The message that goes to the subscription with this JSON.
+    /// Returns the message to the subscription with this JSON.
     static func message(to subscription: JSONObject, notification: UInt64 = 0xAB) throws -> PushMessage {
         let endpoint = try #require(subscription["endpoint"]?.string)
         var message = try message(endpoint, notification: notification)

@@ -2,7 +2,7 @@ import BellhopRules
 import Push
 import Testing
 
-@Suite("Where push services may be")
+@Suite("Hosts of push services")
 struct PushServiceHostsTests {
     @Test(
         "the browsers' own services are known",
@@ -18,7 +18,7 @@ struct PushServiceHostsTests {
     }
 
     @Test(
-        "whatever only looks like one is not",
+        "a host that only resembles a known one is rejected",
         arguments: [
             "https://fcm.googleapis.com.evil.example/a", "https://evilfcm.googleapis.com/a",
             "https://googleapis.com/a", "https://push.apple.com/a", "https://xpush.apple.com/a",
@@ -30,7 +30,7 @@ struct PushServiceHostsTests {
         #expect(!PushServiceHosts.known.allow(try #require(WebPushEndpoint(validating: text))))
     }
 
-    @Test("a list of one's own takes names and everything below a name, at one port")
+    @Test("a configured list accepts names and everything below a name, at one port")
     func own() throws {
         let hosts = try #require(PushServiceHosts(["push.example", "*.up.example"], port: 8443))
         let rows = [
@@ -45,7 +45,7 @@ struct PushServiceHostsTests {
     }
 
     @Test(
-        "an entry is a name in small letters, or one behind an asterisk and a dot",
+        "an entry is a name in lower case, or one after an asterisk and a dot",
         arguments: [
             "", "*", "*.", "*example", "a.*.example", "Push.example", "127.0.0.1", "[::1]", "a:443", "a/b", "a.",
         ]

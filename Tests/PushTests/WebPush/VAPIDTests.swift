@@ -4,7 +4,7 @@ import Push
 import ServiceRuntime
 import Testing
 
-@Suite("Sign-in at push services")
+@Suite("VAPID authorization")
 struct VAPIDTests {
     private let start = Instant(seconds: 1_800_000_000)
     private let origin = "https://fcm.googleapis.com"
@@ -27,7 +27,7 @@ struct VAPIDTests {
         return try JSONParser().parse(token.claims).get()
     }
 
-    @Test("it says to whom, from whom and for twelve hours, and its signature is the one of k")
+    @Test("an authorization names the service, the sender and an end in twelve hours, and is signed with the key in k")
     func content() throws {
         let key = try key()
         let tokens = VAPIDTokens(subject: "mailto:ops@example.com")
@@ -35,7 +35,7 @@ struct VAPIDTests {
         #expect(claims == ["aud": "https://fcm.googleapis.com", "exp": 1_800_043_200, "sub": "mailto:ops@example.com"])
     }
 
-    @Test("one is made for each key and origin, and used for six hours")
+    @Test("one authorization is made for each key and origin, and used for six hours")
     func cache() throws {
         let (one, other) = (try key("one"), try key("other"))
         let tokens = VAPIDTokens(subject: "mailto:ops@example.com")
@@ -50,7 +50,7 @@ struct VAPIDTests {
         #expect(try tokens.authorization(one, for: origin, now: later) == renewed)
     }
 
-    @Test("a clock that was set back gets a new one, which is not too far ahead")
+    @Test("a new authorization is made after a clock was set back, and is not too far ahead")
     func clockSetBack() throws {
         let key = try key()
         let tokens = VAPIDTokens(subject: "mailto:ops@example.com")
@@ -60,7 +60,7 @@ struct VAPIDTests {
         #expect(claims["exp"] == 1_799_956_800)
     }
 
-    @Test("a refused one is replaced once it is an hour old, and never sooner; others' replacements serve, too")
+    @Test("a rejected authorization is replaced once it is an hour old, never sooner, and once for all requests")
     func refused() throws {
         let key = try key()
         let tokens = VAPIDTokens(subject: "mailto:ops@example.com")
@@ -74,7 +74,7 @@ struct VAPIDTests {
         #expect(try tokens.authorization(key, for: origin, insteadOf: second, now: late) == nil)
     }
 
-    @Test("origins without number do not fill the memory, and each still gets its own")
+    @Test("an unlimited number of origins does not fill the memory, and each still gets its own authorization")
     func manyOrigins() throws {
         let key = try key()
         let tokens = VAPIDTokens(subject: "mailto:ops@example.com")
@@ -86,7 +86,7 @@ struct VAPIDTests {
         }
     }
 
-    @Test("a key file is PEM, or the secret number in base64url; nothing else, and no other kind of key")
+    @Test("a key file is PEM or the secret number in base64url, and any other content or kind of key is rejected")
     func files() throws {
         let secret = "q1dXpw3UpT5VOmu_cf_v6ih07Aems3njxI-JWgLcM94"
         for text in [secret, secret + "\n", "  \(secret)=\r\n"] {

@@ -3,7 +3,7 @@ import BellhopRules
 import Push
 import Testing
 
-/// One row of the verdict table: an answer and what it means.
+/// One row of the verdict table: an answer and its meaning.
 struct WebPushAnswerRow: Sendable, CustomTestStringConvertible {
     let name: String
     let status: Int
@@ -128,7 +128,7 @@ struct WebPushAnswerTests {
 
     static let all: [WebPushAnswerRow] = [taken, redirects, mozilla, apple, signIns, refused, waiting].flatMap { $0 }
 
-    @Test("every row of the table", arguments: all)
+    @Test("every row of the table has its verdict", arguments: all)
     func rows(_ row: WebPushAnswerRow) {
         let outcome = TransferOutcome.answer(row.status, row.body, retryAfter: row.retryAfter)
         #expect(WebPushAnswer.read(outcome, namesKey: true) == row.reading)
@@ -136,7 +136,7 @@ struct WebPushAnswerTests {
     }
 
     @Test(
-        "a browser that subscribed with another key is gone where it did not say with which, else our files are mixed up",
+        "a browser with another key is gone if it did not name the key, and otherwise the configuration is at fault",
         arguments: [
             (400, WebPushAnswerRow.apple("VapidPkHashMismatch")), (403, WebPushAnswerRow.apple("VapidPkHashMismatch")),
             (403, WebPushAnswerRow.otherKey), (401, WebPushAnswerRow.otherKey),
@@ -152,7 +152,7 @@ struct WebPushAnswerTests {
         )
     }
 
-    @Test("Apple's id is kept; an address by which a message can be withdrawn is not")
+    @Test("Apple's id is stored, and an address for the withdrawal of a message is not")
     func identifiers() {
         func reading(_ headers: String) -> WebPushAnswer.Reading {
             WebPushAnswer.read(
@@ -189,12 +189,12 @@ struct WebPushAnswerTests {
         (.cancelled, after(.cancelled, 0)), (.closed, after(.closed, 0)),
     ]
 
-    @Test("what was not sent says nothing about anybody else's endpoint", arguments: transfers)
+    @Test("a request that was not sent affects only its own endpoint", arguments: transfers)
     func notSent(_ code: TransferError.Code, _ verdict: Verdict) {
         #expect(WebPushAnswer.read(.notSent(TransferError(code, "x")), namesKey: true) == .verdict(verdict))
     }
 
-    @Test("what may have been sent is unknown")
+    @Test("a request that may have been sent is unknown")
     func unknown() {
         let outcome = TransferOutcome.unknown(TransferError(.timeout, "x"))
         #expect(
@@ -202,7 +202,7 @@ struct WebPushAnswerTests {
         )
     }
 
-    @Test("no answer and no failure to connect speaks for the whole provider")
+    @Test("no answer and no failure to connect applies to the whole provider")
     func noBreaker() {
         var verdicts: [Verdict] = Self.transfers.map(\.1)
         for row in Self.all {

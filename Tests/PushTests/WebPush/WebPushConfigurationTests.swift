@@ -31,7 +31,7 @@ struct WebPushConfigurationTests {
     private static let keys = #"keys: [{id: "2026", privateKeyFile: "p256.pem"}]"#
     private static let subject = #"subject: "mailto:ops@example.com""#
 
-    @Test("what is left out has its default: the known services, port 443, public addresses")
+    @Test("omitted members have their defaults: the known services, port 443, public addresses")
     func defaults() throws {
         let webPush = try read("\(Self.subject), \(Self.keys)").get()
         #expect(webPush.hosts == .known && webPush.hosts.port == 443)
@@ -42,7 +42,7 @@ struct WebPushConfigurationTests {
         #expect(webPush.subject == "mailto:ops@example.com")
     }
 
-    @Test("everything can be set")
+    @Test("every member can be set")
     func everything() throws {
         let webPush = try read(
             """
@@ -63,10 +63,10 @@ struct WebPushConfigurationTests {
         #expect(webPush.keys.key(named: "none") == nil)
     }
 
-    /// A section that is sound but for what is added.
+    /// Returns a valid section with these members added.
     private static func sound(_ more: String) -> String { [subject, keys, more].joined(separator: ", ") }
 
-    /// A section with these keys.
+    /// Returns a section with these keys.
     private static func with(keys: String) -> String { [subject, "keys: \(keys)"].joined(separator: ", ") }
 
     static let wrong: [(String, [String])] = [
@@ -87,13 +87,13 @@ struct WebPushConfigurationTests {
         (sound("window: 0"), ["window"]), (sound("hosts: []"), ["hosts"]),
     ]
 
-    @Test("what is wrong says where", arguments: wrong)
+    @Test("a fault reports its place", arguments: wrong)
     func faults(_ section: String, _ places: [String]) throws {
         #expect(try pointers(section).sorted() == places.map { "/padel/webpush/\($0)" }.sorted())
     }
 
     @Test(
-        "a subject is where somebody can be reached, in the form that Apple takes",
+        "a subject that is not a reachable address in Apple's form is rejected",
         arguments: [
             "", "ops@example.com", "mailto:ops@localhost", "mailto:<ops@example.com>", "mailto: ops@example.com",
             "mailto:ops", "https://localhost", "http://example.com", "https://",

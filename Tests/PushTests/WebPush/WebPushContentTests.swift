@@ -18,7 +18,7 @@ struct WebPushContentTests {
 
     private static let plaintext = Array("When I grow up, I want to be a watermelon".utf8)
 
-    @Test("the example of RFC 8291 comes out byte for byte")
+    @Test("the example of RFC 8291 is reproduced byte for byte")
     func published() throws {
         let body = try WebPushContent.body(
             Self.plaintext,
@@ -33,7 +33,7 @@ struct WebPushContentTests {
         )
     }
 
-    @Test("padding lengthens the record by exactly itself, up to a body of 4,096 bytes")
+    @Test("padding lengthens the record by exactly its own length, up to a body of 4,096 bytes")
     func padding() throws {
         for length in WebPushPadding.lengths {
             let body = try WebPushContent.body(
@@ -47,7 +47,7 @@ struct WebPushContentTests {
         #expect(WebPushPadding.lengths.last == 3993)
     }
 
-    @Test("nothing of one message is used for the next")
+    @Test("no secret of one message is used for the next")
     func freshness() throws {
         let bodies = try (0..<50).map { _ in
             try WebPushContent.body(Self.plaintext, paddedTo: 512, for: Browsers.keys(), with: .draw())
@@ -57,7 +57,7 @@ struct WebPushContentTests {
         #expect(Set(bodies.map { Array($0[86...]) }).count == 50)
     }
 
-    @Test("a browser's key off the curve is an invalid key, and no secret comes out of it")
+    @Test("a browser's key off the curve is an invalid key, and gives no shared secret")
     func offCurve() throws {
         var point = try #require(Base64URL.decode(Browsers.point))
         point[64] ^= 1
@@ -70,7 +70,7 @@ struct WebPushContentTests {
         }
     }
 
-    @Test("keys print a mask")
+    @Test("keys are printed as a mask")
     func mask() throws {
         let keys = try Browsers.keys(keyID: "2026")
         for text in ["\(keys)", String(reflecting: keys), "\(Mirror(reflecting: keys).children.count)"] {

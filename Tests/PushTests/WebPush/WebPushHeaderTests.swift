@@ -2,7 +2,7 @@ import BellhopRules
 import Push
 import Testing
 
-@Suite("Headers of a message for a browser")
+@Suite("Headers of a message to a browser")
 struct WebPushHeaderTests {
     private func headers(_ message: PushMessage) -> [String: String] {
         let headers = WebPushRequest.headers(of: message, now: Messages.now)
@@ -11,7 +11,7 @@ struct WebPushHeaderTests {
     }
 
     @Test(
-        "the time to live ends with the message, is a second at least and four weeks at most",
+        "the time to live ends with the message, and is at least one second and at most four weeks",
         arguments: [
             (nil, "2419200"), (3600, "3600"), (0, "1"), (-100, "1"), (1, "1"), (10_000_000, "2419200"),
         ] as [(Int64?, String)]
@@ -36,7 +36,7 @@ struct WebPushHeaderTests {
         #expect(headers(message)["urgency"] == priority.rawValue)
     }
 
-    @Test("the topic is 32 hex digits, the same for a repeat and for the same collapse key, another for another")
+    @Test("the topic is 32 hex digits, equal for a repeat or the same collapse key, and different otherwise")
     func topic() throws {
         var first = try Browsers.message(notification: 1)
         var second = try Browsers.message(notification: 2)
@@ -50,7 +50,7 @@ struct WebPushHeaderTests {
         #expect(headers(first)["topic"] != topic)
     }
 
-    @Test("the encoding is told once")
+    @Test("the encoding is stated once")
     func encoding() throws {
         let headers = headers(try Browsers.message())
         #expect(headers["content-encoding"] == "aes128gcm")

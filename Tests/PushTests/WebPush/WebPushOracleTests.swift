@@ -5,20 +5,20 @@ import ServiceRuntime
 import Testing
 import TestSupport
 
-/// Whether Python and its library `cryptography` (Debian: python3-cryptography) are there.
+/// Whether Python and its library `cryptography` (Debian: python3-cryptography) are installed.
 private let isOracleThere: Bool = {
     guard PythonScript.isThere else { return false }
     return PythonScript.succeeds("webpush_open.py", "check")
 }()
 
 @Suite(
-    "Web Push by another implementation",
+    "Web Push in another implementation",
     .inTurn,
     .enabled(if: isOracleThere, "needs python3 with the library cryptography (Debian: python3-cryptography)"),
     .timeLimit(.ofTest)
 )
 struct WebPushOracleTests {
-    @Test("what we encrypt, for many keys and lengths, Python decrypts; and nothing that was changed")
+    @Test("Python decrypts encrypted bodies of many keys and lengths, and no changed one")
     func bodies() async throws {
         var generator = SeededChance.announced("Web Push bodies")
         var questions: [String] = []
@@ -43,7 +43,7 @@ struct WebPushOracleTests {
             input: questions.joined(),
             environment: PythonScript.home
         )
-        // A record size that was changed, and is still long enough, changes nothing else.
+        // A changed record size that is still long enough changes nothing else.
         for (index, (answer, expected)) in zip(answers, expected).enumerated() where index % 4 != 3 {
             #expect(answer == expected)
         }
@@ -51,7 +51,7 @@ struct WebPushOracleTests {
         #expect(answers.filter { $0 == "no" }.count >= 8)
     }
 
-    @Test("our sign-in is one that Python verifies, and not under another key")
+    @Test("Python verifies an authorization with its key, and not with another one")
     func signIn() async throws {
         let key = try VAPIDKey(id: "main", key: PrivateKey.generateP256())
         let other = try VAPIDKey(id: "other", key: PrivateKey.generateP256())
@@ -69,7 +69,7 @@ struct WebPushOracleTests {
         #expect(answers == [#"{"typ":"JWT","alg":"ES256"} "# + claims, "no"])
     }
 
-    /// The secret number, out of the key's PKCS #8: the first octet string of 32 bytes.
+    /// Returns the secret number from the key's PKCS #8: the first octet string of 32 bytes.
     private static func secret(of key: PrivateKey) throws -> String {
         let text = String(decoding: try key.pem(), as: UTF8.self)
         let base64 = text.split(separator: "\n").filter { !$0.hasPrefix("-") }.joined()

@@ -3,7 +3,7 @@ import Push
 import TestSupport
 import Testing
 
-@Suite("What a service worker gets")
+@Suite("The payload for a service worker")
 struct WebPushPayloadTests {
     private func payload(_ message: PushMessage, atMost limit: Int = 3993) throws -> JSONValue {
         let bytes = try #require(WebPushPayload.bytes(of: message, atMost: limit))
@@ -11,7 +11,7 @@ struct WebPushPayloadTests {
         return try JSONParser().parse(bytes).get()
     }
 
-    @Test("a full message has everything, under the names of the contract")
+    @Test("a full message has every member, under the names of the contract")
     func full() throws {
         let bytes = try #require(WebPushPayload.bytes(of: Browsers.full(), atMost: 3993))
         let expected = """
@@ -26,14 +26,14 @@ struct WebPushPayloadTests {
         #expect(String(decoding: bytes, as: UTF8.self) == expected)
     }
 
-    @Test("a plain message has what is always there and nothing else")
+    @Test("a plain message has only the members that are always present")
     func plain() throws {
         let payload = try payload(Browsers.message())
         let keys = ["id", "app", "type", "priority", "title", "body", "tag", "notificationId", "eventType"]
         #expect(payload.object?.members.map(\.key) == keys)
     }
 
-    @Test("long words give way first, then the event's data, then the image; then it does not fit")
+    @Test("long texts are shortened first, then the event's data and the image are omitted, and then it is rejected")
     func shortening() throws {
         var message = try Browsers.full()
         message.body = String(repeating: "æ", count: 4000)
@@ -50,7 +50,7 @@ struct WebPushPayloadTests {
         #expect(WebPushPayload.bytes(of: message, atMost: 3993) == nil)
     }
 
-    @Test("every message either fits and is whole JSON with its id, or is refused")
+    @Test("every message either fits and is complete JSON with its id, or is rejected")
     func random() throws {
         var generator = SeededChance.announced("Web Push payloads")
         var fitting = 0

@@ -25,7 +25,7 @@ struct WebPushSenderTests {
         )
     }
 
-    @Test("a batch goes out in one piece and gets its verdicts in its own order")
+    @Test("a batch is sent together and gets its verdicts in its own order")
     func batch() async throws {
         let transport = ScriptedTransport { request in .answer(request.url.hasSuffix("/3") ? 410 : 201) }
         let sender = try sender(transport)
@@ -40,7 +40,7 @@ struct WebPushSenderTests {
         #expect(await sender.send([]).isEmpty)
     }
 
-    @Test("lengths of bodies tell one of five sizes, and Mozilla's never exceed its bridge")
+    @Test("bodies have one of five lengths, and Mozilla's never exceed the limit of its bridge")
     func sizes() async throws {
         let transport = ScriptedTransport { _ in .answer(201) }
         let sender = try sender(transport)
@@ -60,7 +60,7 @@ struct WebPushSenderTests {
         #expect(mozilla.allSatisfy { $0.body.count <= 2744 })
     }
 
-    @Test("what cannot go to a browser is refused before anything is sent, each with its own reason")
+    @Test("a message that cannot go to a browser is rejected before a send, with its own reason")
     func refusals() async throws {
         let transport = ScriptedTransport { _ in .answer(201) }
         let sender = try sender(transport)
@@ -90,7 +90,7 @@ struct WebPushSenderTests {
         #expect(transport.requests.isEmpty)
     }
 
-    @Test("each subscription's own key signs, and the usual one where it names none")
+    @Test("a message is signed with its subscription's key, or with the default if it names none")
     func rotation() async throws {
         let transport = ScriptedTransport { _ in .answer(201) }
         let old = try VAPIDKey(id: "2025", key: PrivateKey.generateP256())
@@ -103,7 +103,7 @@ struct WebPushSenderTests {
         #expect(used.map(String.init) == [new.publicKey, old.publicKey, old.publicKey])
     }
 
-    @Test("a sign-in that was made within the hour is not made anew: what refuses it is a config error of the device")
+    @Test("an authorization less than an hour old is not made again, and its rejection is a config error of the device")
     func refusedSignIn() async throws {
         let transport = ScriptedTransport { _ in .answer(403) }
         let sender = try sender(transport)
@@ -112,7 +112,7 @@ struct WebPushSenderTests {
         #expect(transport.requests.count == 2)
     }
 
-    @Test("an hour later a refused sign-in is made anew and the message sent once more")
+    @Test("a rejected authorization is made again after an hour, and the message is sent again")
     func renewal() async throws {
         let seen = Mutex<[String]>([])
         let transport = ScriptedTransport { request in
@@ -130,7 +130,7 @@ struct WebPushSenderTests {
         #expect(all.count == 3 && all[0] == all[1] && all[1] != all[2])
     }
 
-    @Test("browsers with another key are gone once the key has been taken by others, however many they are")
+    @Test("browsers with another key are gone once other browsers have accepted the key, however many they are")
     func mismatches() async throws {
         let transport = ScriptedTransport { request in
             request.url.contains("other") ? .answer(403, WebPushAnswerRow.otherKey) : .answer(201)
