@@ -1,7 +1,7 @@
 import BellhopRules
 import Testing
 
-@Suite("Words of a digest")
+@Suite("Texts of a digest")
 struct DigestTests {
     private func catalog(_ words: String, titles: Int = 3) throws -> Catalog {
         let text = """
@@ -14,7 +14,7 @@ struct DigestTests {
 
     private static let plain = "en: {title: '{count} new', body: '{titles}|{more}'}"
 
-    @Test("titles are told once each, and what is behind none of them is counted")
+    @Test("each title appears once, and notifications without a shown title are counted")
     func titles() throws {
         let catalog = try catalog(Self.plain, titles: 2)
         let digest = try #require(catalog.renderDigest(titles: ["A", "B", "A", "C"], count: 9, language: nil))
@@ -25,7 +25,7 @@ struct DigestTests {
         #expect(same.body == "A|0")
     }
 
-    @Test("the reader's language is met")
+    @Test("a digest is in the user's language")
     func language() throws {
         let catalog = try catalog("\(Self.plain), nb: {title: '{count} nye'}")
         let norwegian = try #require(LanguageTag(validating: "nb"))
@@ -33,7 +33,7 @@ struct DigestTests {
         #expect(catalog.renderDigest(titles: ["A"], count: 1, language: norwegian)?.body == "")
     }
 
-    @Test("a long title is cut between characters, and titles that do not fit are left out and counted")
+    @Test("a long title is cut between characters, and titles that do not fit are omitted and counted")
     func long() throws {
         let catalog = try catalog("en: {title: '{titles}', body: '{more}'}", titles: 20)
         let long = String(repeating: "🇳🇴x", count: 256)
@@ -45,7 +45,7 @@ struct DigestTests {
         #expect(crowd.body == "16")
     }
 
-    @Test("words that are too long even so are cut, and empty ones give way to a title")
+    @Test("texts that are still too long are cut, and an empty title is replaced by a notification's title")
     func hopeless() throws {
         let long = "en: {title: '\(String(repeating: "{titles} ", count: 20))', body: 'B'}"
         let cut = try #require(
@@ -59,13 +59,13 @@ struct DigestTests {
         #expect(empty.renderDigest(titles: ["a" + mark], count: 1, language: nil)?.title == "…")
     }
 
-    @Test("without titles, or without a digest, there is nothing to tell")
+    @Test("no digest is rendered without titles or without a digest in the catalogue")
     func nothing() throws {
         #expect(try catalog(Self.plain).renderDigest(titles: [], count: 0, language: nil) == nil)
         #expect(try Repository.catalog("venues").renderDigest(titles: ["A"], count: 1, language: nil) == nil)
     }
 
-    @Test("counts beyond reason are written out, and nothing worse")
+    @Test("extreme counts are rendered without further effects")
     func counts() throws {
         let catalog = try catalog(Self.plain)
         #expect(catalog.renderDigest(titles: ["A"], count: .max, language: nil) != nil)

@@ -41,7 +41,7 @@ struct RenderingTests {
 
     private struct NotAnEvent: Error {}
 
-    @Test("gaps are filled from the event, by path and by alias; braces can be written; values are not read again")
+    @Test("gaps are filled from the event by path and by alias, braces can be written, and values are not parsed again")
     func gaps() throws {
         let rendered = try render([:]).get()
         #expect(rendered.title == "Order a&b/ø: 5.00 {net}")
@@ -57,7 +57,7 @@ struct RenderingTests {
     }
 
     @Test(
-        "the reader's language is met as closely as possible",
+        "the best match for the user's language is used",
         arguments: [
             (nil, "Order a&b/ø: 5.00 {net}"), ("nb", "Ordre a&b/ø"), ("nb-NO", "Bestilling a&b/ø"),
             ("nb_no", "Bestilling a&b/ø"),
@@ -69,7 +69,7 @@ struct RenderingTests {
         #expect(try render([:], language: language).get().title == title)
     }
 
-    @Test("explicit words win, each for itself, and need no values")
+    @Test("explicit texts take precedence, each separately, and need no values")
     func explicitWords() throws {
         let both = try render(["title": "T", "body": "", "data": nil]).get()
         #expect(both.title == "T")
@@ -81,7 +81,7 @@ struct RenderingTests {
     }
 
     @Test(
-        "a missing value refuses the event and says which one",
+        "a missing value rejects the event and is named",
         arguments: [
             (["data": ["order": ["name": "x", "price": "1"]]], "/data/count"),
             (["data": ["count": 1]], "/data/order/price"),
@@ -100,7 +100,7 @@ struct RenderingTests {
         #expect(rejection.app?.text == "shop")
     }
 
-    @Test("filled words have the same limits as explicit ones")
+    @Test("filled texts have the same limits as explicit ones")
     func limits() throws {
         let long = JSONValue.string(String(repeating: "x", count: 600))
         let rejection = try #require(
@@ -110,7 +110,7 @@ struct RenderingTests {
         #expect(rejection.reason == .invalidField)
     }
 
-    @Test("a title that comes out empty refuses the event")
+    @Test("a title that is empty after rendering rejects the event")
     func emptyTitle() throws {
         let text = """
             {app: "a", language: "en", timezone: "UTC", types: {t: {priority: "low", label: {en: "T"}, templates: {
@@ -129,7 +129,7 @@ struct RenderingTests {
         }
     }
 
-    @Test("a type without words needs a title, and no body")
+    @Test("a type without texts needs a title, and no body")
     func bare() throws {
         let rejection = try #require(try render(["eventType": "bare"]).failure)
         #expect(rejection.reason == .invalidField)
@@ -139,7 +139,7 @@ struct RenderingTests {
         #expect(rendered.body == "")
     }
 
-    @Test("a route beats the type's link, which beats the app's; a link that lacks a value gives way")
+    @Test("a route takes precedence over the type's link, and that over the app's; a link without its value is skipped")
     func linkOrder() throws {
         #expect(
             try render(["route": "/here?a=b c"]).get().link?.json == ["web": "/here?a=b c", "mobile": "/here?a=b c"]

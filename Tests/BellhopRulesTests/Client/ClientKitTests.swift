@@ -2,7 +2,7 @@ import BellhopRules
 import Foundation
 import Testing
 
-@Suite("The rules inside an app")
+@Suite("Client kit")
 struct ClientKitTests {
     private static func rules() throws -> LocalRules {
         let platform = try #require(TimeZone(identifier: "Europe/Stockholm"))
@@ -11,7 +11,7 @@ struct ClientKitTests {
     }
 
     @Test(
-        "the page shows the very code that is compiled and run here",
+        "the page contains the exact code that is compiled and tested here",
         arguments: ["ClientKitExample", "ClientKitZone"]
     )
     func page(file: String) throws {
@@ -19,13 +19,13 @@ struct ClientKitTests {
         #expect(try Repository.text("docs/client-kit.md").contains("```swift\n\(code)```"))
     }
 
-    @Test("the page about the inbox shows the very code that is compiled and run here")
+    @Test("the page about the inbox contains the exact code that is compiled and tested here")
     func inboxPage() throws {
         let code = try Repository.text("Tests/BellhopRulesTests/Client/InboxRowExample.swift")
         #expect(try Repository.text("docs/inbox.md").contains("```swift\n\(code)```"))
     }
 
-    @Test("the page's table of repairs is what the code does")
+    @Test("the page's table of repairs matches the code")
     func table() throws {
         let rows = try Repository.text("docs/client-kit.md").split(separator: "\n")
             .filter { $0.hasPrefix("| `") }.map { $0.split(separator: "|").map { $0.trimmingPrefix(" ") } }
@@ -40,7 +40,7 @@ struct ClientKitTests {
         }
     }
 
-    @Test("a type that is off or unknown is muted, a quiet hour says until when, else it is shown")
+    @Test("a disabled or unknown type is muted, quiet hours return their end, and any other notification is shown")
     func answers() throws {
         let rules = try Self.rules()
         let match = try #require(EventType(validating: "scheduled_match_new"))
@@ -57,7 +57,7 @@ struct ClientKitTests {
         #expect(rules.answer(for: unknown, stored: nil, now: night) == .muted)
     }
 
-    @Test("a reminder inside the quiet hours rings when they end, across a change of the clocks")
+    @Test("a reminder inside the quiet hours fires at their end, across a change of the clocks")
     func reminder() throws {
         let rules = try Self.rules()
         let hours = QuietHours(enabled: true, startHour: 22, endHour: 7)
@@ -67,12 +67,12 @@ struct ClientKitTests {
         #expect(try rules.nextReminder(at: time, quietHours: .usual, after: after) == at("2026-03-29T01:00:00Z"))
     }
 
-    /// The rooms that an app links, what each may import, and how many files it has at least.
+    /// The targets that an app links, with the allowed imports of each and its minimum number of files.
     private static let rooms: [(room: String, allowed: [Substring], fewest: Int)] = [
         ("BellhopRules", ["Foundation", "BellhopJSON"], 50), ("BellhopJSON", [], 10),
     ]
 
-    @Test("what an app links imports nothing but Foundation and its own JSON, which imports nothing", arguments: rooms)
+    @Test("a target in apps imports only Foundation and BellhopJSON, and BellhopJSON nothing", arguments: rooms)
     func imports(room: String, allowed: [Substring], fewest: Int) throws {
         let root = Repository.path("Sources/\(room)")
         var files = 0

@@ -1,8 +1,8 @@
 import BellhopRules
 import Testing
 
-/// The arrows as the specifications of the apps draw them, each with the event that takes it.
-@Suite("The machines of the clients")
+/// The transitions in the specifications of the apps, each with its event.
+@Suite("State machines of clients")
 struct MachineTests {
     private static let permissionArrows = [
         ("NotDetermined --> Requesting", PermissionState.Event.requested),
@@ -44,7 +44,7 @@ struct MachineTests {
         ("AllUnsubscribed --> NotificationsDisabled", .proceeded),
     ]
 
-    @Test("the permission follows every arrow of its picture, and no other")
+    @Test("the permission has every transition of its diagram, and no other")
     func permission() throws {
         var taken = 0
         for state in PermissionState.allCases {
@@ -61,7 +61,7 @@ struct MachineTests {
         #expect(taken == Self.permissionArrows.count)
     }
 
-    @Test("the subscription follows every arrow of its picture, and no other")
+    @Test("the subscription has every transition of its diagram, and no other")
     func subscription() throws {
         var taken = 0
         for state in SubscriptionState.allCases {
@@ -78,7 +78,7 @@ struct MachineTests {
         #expect(taken == Self.subscriptionArrows.count)
     }
 
-    @Test("the page for apps draws the same arrows")
+    @Test("the page for apps shows the same transitions")
     func page() throws {
         let page = try Repository.text("docs/client-kit.md")
         let drawn = page.split(separator: "\n").map(String.init).filter { $0.contains(" --> ") && !$0.contains("[*]") }
@@ -88,7 +88,7 @@ struct MachineTests {
         #expect(drawn.map { $0.trimmingPrefix { $0 == " " } }.map(String.init).sorted() == known.sorted())
     }
 
-    @Test("every state can be reached from where the machines begin")
+    @Test("every state is reachable from the initial states")
     func reachable() {
         var permissions: Set<PermissionState> = [.initial]
         for _ in PermissionState.allCases {
@@ -106,7 +106,7 @@ struct MachineTests {
         #expect(subscriptions == Set(SubscriptionState.allCases))
     }
 
-    @Test("what the app tells the server about the permission, and what it takes from the system at a launch")
+    @Test("each permission state has its value for the server, and each system permission its state at launch")
     func pushPermission() {
         let told = PermissionState.allCases.map { "\($0.rawValue) \($0.permission.rawValue) \($0.receivesPushes)" }
         #expect(
@@ -124,7 +124,7 @@ struct MachineTests {
         )
     }
 
-    @Test("subscribed is who has a role, as owner or as observer")
+    @Test("only states with a role, owner or observer, are subscribed")
     func roles() {
         let roles = SubscriptionState.allCases.compactMap { state in state.role.map { "\(state.rawValue) \($0)" } }
         #expect(roles == ["SubscribedOwner owner", "SubscribedObserver observer"])

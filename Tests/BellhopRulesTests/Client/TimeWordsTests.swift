@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Time words")
 struct TimeWordsTests {
-    @Test("the rules say what the table says; the notification centre is held by the same one")
+    @Test("time words match the table that also tests the notification centre")
     func table() throws {
         let text = try Checkout.text("Tests/Tables/time-words.json")
         let rows = try JSONParser().parse(Array(text.utf8)).get().array ?? []

@@ -2,9 +2,9 @@ import BellhopRules
 import TestSupport
 import Testing
 
-@Suite("Any decision")
+@Suite("Random decisions")
 struct DecisionPropertyTests {
-    @Test("of whatever facts, the decision and its explanation say the same, and every rule keeps its place")
+    @Test("a decision and its explanation agree for random facts, and the rules keep their order")
     func anyFacts() throws {
         var chance = SeededChance.announced("decisions")
         let catalog = try Shop.catalog()
@@ -20,10 +20,10 @@ struct DecisionPropertyTests {
         }
     }
 
-    /// For all devices together and then for each of them, rules come in their order and stop at the first no.
+    /// Checks that rules are in order and end at the first rejection, for all devices and then for each of them.
     private func expectOrder(_ steps: [RuleStep], _ place: Comment) {
         for (_, asked) in Dictionary(grouping: steps, by: \.device) {
-            // A type that is mailed and not pushed by default is asked again, for devices.
+            // A type that is mailed and not pushed by default is evaluated again for devices.
             let places = asked.filter { $0.rule != .type || $0.outcome == nil }
                 .compactMap { Rule.allCases.firstIndex(of: $0.rule) }
             #expect(places == places.sorted(), place)
@@ -33,7 +33,7 @@ struct DecisionPropertyTests {
         }
     }
 
-    /// What became of each way is what the last rule said that was asked for it.
+    /// Checks that each outcome is that of the last rule evaluated for it.
     private func expectDeciders(_ decision: Decision, _ steps: [RuleStep], _ place: Comment) {
         if let push = decision.push {
             #expect(steps.last?.outcome == push, place)
@@ -67,7 +67,7 @@ struct DecisionPropertyTests {
     }
 }
 
-/// Facts of all kinds; those that let something through are frequent.
+/// Facts of all kinds; facts that permit a send are frequent.
 private enum RandomFacts {
     static func make(_ catalog: Catalog, _ chance: inout SeededChance) throws -> DecisionFacts {
         let type = try #require(catalog.types.randomElement(using: &chance))

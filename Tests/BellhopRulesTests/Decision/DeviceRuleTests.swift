@@ -1,9 +1,9 @@
 import BellhopRules
 import Testing
 
-@Suite("The rules for devices")
+@Suite("Rules for devices")
 struct DeviceRuleTests {
-    @Test("devices that are not to be used are not used, whatever they are")
+    @Test("no device is used, whatever it is, if the user has disabled pushes")
     func pushDisabled() throws {
         let decision = Decision(try Shop.facts("alarm") { $0.recipient.pushEnabled = false })
         #expect(decision.push == .suppress(.pushDisabled))
@@ -11,7 +11,7 @@ struct DeviceRuleTests {
         #expect(decision.isRecorded)
     }
 
-    @Test("no device is no fault: it is in the app")
+    @Test("a user without devices gets the notification in the app, without an error")
     func noDevice() throws {
         let decision = Decision(try Shop.facts { $0.recipient.devices = [] })
         #expect(decision.push == .suppress(.noDevice))
@@ -19,7 +19,7 @@ struct DeviceRuleTests {
     }
 
     @Test(
-        "a device shows what its system allows; where nobody said, the provider will tell",
+        "a device shows what its system permits, and an unknown permission is left to the provider",
         arguments: [
             (.granted, true), (.provisional, true), (nil, true), (.denied, false), (.default, false),
             (.undetermined, false),
@@ -37,7 +37,7 @@ struct DeviceRuleTests {
         #expect(PushPermission.allCases.count == 5)
     }
 
-    @Test("a device of a provider that the app does not use waits for no one")
+    @Test("a device of a provider that the app does not use is suppressed immediately")
     func provider() throws {
         let devices = [try Shop.device(.ios, .expo), try Shop.device(.android, .fcm)]
         let decision = Decision(try Shop.facts { $0.recipient.devices = devices })
@@ -47,7 +47,7 @@ struct DeviceRuleTests {
         #expect(open.devices.map(\.outcome) == [.send, .send])
     }
 
-    @Test("each device has an answer of its own, in the order in which they are known")
+    @Test("each device has a separate outcome, in the order of registration")
     func eachItsOwn() throws {
         let devices = [
             try Shop.device(.web, .webpush, .denied), try Shop.device(.ios, .expo), try Shop.device(.android, .fcm),

@@ -1,9 +1,9 @@
 import BellhopRules
 import Testing
 
-@Suite("The rules for every way to the user")
+@Suite("Rules for all channels")
 struct GeneralRuleTests {
-    @Test("where nothing stands in the way, it is in the app and goes to every device")
+    @Test("a notification without obstacles is in the app and goes to every device")
     func nothingInTheWay() throws {
         let decision = Decision(try Shop.facts())
         #expect(decision.isRecorded)
@@ -13,7 +13,7 @@ struct GeneralRuleTests {
         #expect(decision.email == nil)
     }
 
-    @Test("it expires at the very instant that it names, and is in the app all the same")
+    @Test("a notification expires exactly at its expiry, and is still in the app")
     func expiry() throws {
         for (expiresAt, outcome) in [("2026-03-10T12:00:00Z", Outcome.expire), ("2026-03-10T12:00:00.000001Z", .send)] {
             let decision = Decision(try Shop.facts { $0.expiresAt = try at(expiresAt) })
@@ -22,7 +22,7 @@ struct GeneralRuleTests {
         }
     }
 
-    @Test("what a later one has replaced, and what was read, is not pushed")
+    @Test("a replaced notification and a read one are not pushed")
     func history() throws {
         let superseded = Decision(try Shop.facts { $0.history.isSuperseded = true })
         #expect(superseded.push == .suppress(.superseded))
@@ -32,7 +32,7 @@ struct GeneralRuleTests {
     }
 
     @Test(
-        "a type for some roles reaches followers in one of them, and leaves no trace with the others",
+        "a type for some roles reaches followers in them, and leaves no record for others",
         arguments: [("owner", true), ("deputy", true), ("observer", false), (nil, false)] as [(String?, Bool)]
     )
     func roles(role: String?, isReached: Bool) throws {
@@ -45,14 +45,14 @@ struct GeneralRuleTests {
         #expect(decision.isRecorded == isReached)
     }
 
-    @Test("roles do not count for users who are named, nor for a type that is for all")
+    @Test("roles do not apply to named users or to a type for all roles")
     func rolesOfOthers() throws {
         #expect(Decision(try Shop.facts("approval")).outcome(.ios) == .send)
         let observer = DecisionFacts.Follow(role: FollowRole(validating: "observer"))
         #expect(Decision(try Shop.facts { $0.follow = observer }).outcome(.ios) == .send)
     }
 
-    @Test("the master toggle silences everything but the app")
+    @Test("the master toggle suppresses everything except the record in the app")
     func master() throws {
         let decision = Decision(
             try Shop.facts("alarm") { $0.recipient.preferences = Shop.preferences(enabled: false) }
@@ -62,7 +62,7 @@ struct GeneralRuleTests {
         #expect(decision.isRecorded)
     }
 
-    @Test("a type's toggle wins over the catalogue's default, both ways; without a word the default holds")
+    @Test("a type's toggle takes precedence over the catalogue's default, in both directions")
     func toggles() throws {
         let off = Shop.preferences(toggles: ["order": false])
         let on = Shop.preferences(toggles: ["notice": true])
@@ -76,7 +76,7 @@ struct GeneralRuleTests {
         }
     }
 
-    @Test("a muted topic silences what comes from it")
+    @Test("a muted topic suppresses its events")
     func topic() throws {
         let muted = Decision(try Shop.facts { $0.follow = DecisionFacts.Follow(isMuted: true) })
         #expect(muted.push == .suppress(.topicMuted))
@@ -84,7 +84,7 @@ struct GeneralRuleTests {
         #expect(Decision(try Shop.facts { $0.follow = DecisionFacts.Follow() }).outcome(.ios) == .send)
     }
 
-    @Test("who follows no more leaves no trace, whatever the type; everybody else is not asked")
+    @Test("a user who has stopped following gets no record for any type, and a named user is not checked")
     func unfollowed() throws {
         for type in ["order", "approval", "terms"] {
             let left = Decision(try Shop.facts(type) { $0.follow = .ended })
@@ -94,7 +94,7 @@ struct GeneralRuleTests {
         #expect(Decision(try Shop.facts("order")).outcome(.ios) == .send)
     }
 
-    @Test("where one device follows, the others stay silent; it is in the app all the same")
+    @Test("only the following device gets the push, and the notification is in the app")
     func oneDevice() throws {
         let facts = try Shop.facts { facts in
             let android = facts.recipient.devices.first { $0.platform == .android }
@@ -107,7 +107,7 @@ struct GeneralRuleTests {
         #expect(decision.outcome(.web) == .suppress(.otherDevice))
     }
 
-    @Test("a type that is dropped when muted leaves no trace, however it was muted; expiry does not count as muting")
+    @Test("a type that is dropped when muted leaves no record, however it is muted, and expiry is not muting")
     func whenMuted() throws {
         let ways: [(inout DecisionFacts) -> Void] = [
             { $0.recipient.preferences = Shop.preferences(enabled: false) },
@@ -120,7 +120,7 @@ struct GeneralRuleTests {
         #expect(Decision(try Shop.facts("secret") { $0.recipient.pushEnabled = false }).isRecorded)
     }
 
-    @Test("what is mandatory is not silenced by any toggle or topic")
+    @Test("no toggle or topic suppresses a mandatory type")
     func mandatory() throws {
         let everythingOff = Shop.preferences(enabled: false, toggles: ["terms": false])
         let decision = Decision(
@@ -133,7 +133,7 @@ struct GeneralRuleTests {
         #expect(decision.email == .send)
     }
 
-    @Test("what is mandatory still asks the system, the switch for devices, quiet hours and expiry")
+    @Test("a mandatory type is still subject to permission, disabled pushes, quiet hours and expiry")
     func limitsOfMandatory() throws {
         func decide(at now: String = Shop.noon, _ change: (inout DecisionFacts) throws -> Void) throws -> Outcome? {
             Decision(try Shop.facts("terms", at: now, change)).outcome(.ios)
@@ -149,9 +149,9 @@ struct GeneralRuleTests {
     }
 }
 
-@Suite("The rules for e-mail")
+@Suite("Rules for e-mail")
 struct EmailRuleTests {
-    @Test("a type that is mailed goes to whoever allows it and has an address; no other type is mailed")
+    @Test("a mailed type goes to users with an address who permit it, and no other type is mailed")
     func email() throws {
         #expect(Decision(try Shop.facts("alarm")).email == .send)
         #expect(Decision(try Shop.facts("order")).email == nil)
@@ -165,7 +165,7 @@ struct EmailRuleTests {
         )
     }
 
-    @Test("an event that says so is never mailed, whatever its type, its user and an address say")
+    @Test("an event with noEmail is never mailed, whatever its type, its user and the address")
     func neverMailed() throws {
         let decision = Decision(try Shop.facts("alarm") { $0.isNeverMailed = true })
         #expect(decision.email == .suppress(.notMailed))
@@ -173,7 +173,7 @@ struct EmailRuleTests {
         #expect(Decision(try Shop.facts("order") { $0.isNeverMailed = true }).email == nil)
     }
 
-    @Test("e-mail makes no noise: neither devices nor quiet hours nor a digest hold it back")
+    @Test("devices, quiet hours and digests do not delay e-mail")
     func silence() throws {
         let decision = Decision(
             try Shop.facts("news", at: Shop.night) {
@@ -185,7 +185,7 @@ struct EmailRuleTests {
         #expect(decision.email == .send)
     }
 
-    @Test("a type that is mailed by default and not pushed goes by e-mail alone, until the user turns it on or off")
+    @Test("a type mailed and not pushed by default goes by e-mail alone, until the user changes its toggle")
     func emailAlone() throws {
         let usual = Decision(try Shop.facts("letter"))
         #expect(usual.email == .send)
@@ -202,7 +202,7 @@ struct EmailRuleTests {
         #expect(off.push == .suppress(.typeMuted))
     }
 
-    @Test("what expired or was read is not mailed")
+    @Test("an expired or read notification is not mailed")
     func tooLate() throws {
         #expect(Decision(try Shop.facts("alarm") { $0.expiresAt = $0.now }).email == .expire)
         #expect(Decision(try Shop.facts("alarm") { $0.history.isRead = true }).email == .suppress(.alreadyRead))

@@ -1,13 +1,13 @@
 import BellhopRules
 import Testing
 
-@Suite("A user out of a file")
+@Suite("Users from files")
 struct RecipientDocumentTests {
     private func read(_ text: String) -> Result<RecipientDocument, CatalogFaults> {
         RecipientDocument.read(Array(text.utf8), file: "r.json")
     }
 
-    @Test("everything that the rules look at can be said, in JSON5")
+    @Test("every fact that the rules use can be given, in JSON5")
     func everything() throws {
         let document = try read(
             """
@@ -41,7 +41,7 @@ struct RecipientDocumentTests {
     }
 
     @Test(
-        "of whom nothing is said, the defaults hold; null is as good as nothing",
+        "omitted members have their defaults, and null equals absence",
         arguments: ["{}", "{locale: null}"]
     )
     func nothing(text: String) throws {
@@ -52,7 +52,7 @@ struct RecipientDocumentTests {
         #expect(document.user == nil && document.follow == nil && !document.isRead)
     }
 
-    @Test("preferences take the form that a feed gives them: complete, and canonical")
+    @Test("preferences have the canonical and complete form of a feed")
     func preferences() throws {
         let document = try read("{preferences: {enabled: true}}").get()
         let (recipient, isCanonical) = document.recipient(of: try Shop.catalog())
@@ -61,7 +61,7 @@ struct RecipientDocumentTests {
         #expect(!isCanonical)
     }
 
-    @Test("every fault is told at once, with its place, in the order of the file")
+    @Test("all faults are reported together, with their places, in the order of the file")
     func faults() throws {
         let faults = try #require(
             read(
@@ -82,7 +82,7 @@ struct RecipientDocumentTests {
         #expect(faults.first?.message.contains("did you mean timezone?") == true)
     }
 
-    @Test("what is no object is no user", arguments: ["", "[]", "{", "7"])
+    @Test("a document that is not an object is rejected", arguments: ["", "[]", "{", "7"])
     func noObject(text: String) {
         #expect(read(text).failure?.faults.count == 1)
     }

@@ -1,9 +1,9 @@
 import BellhopRules
 import Testing
 
-@Suite("The order of the rules")
+@Suite("Order of the rules")
 struct RuleOrderTests {
-    /// Something that makes one rule say no.
+    /// A fact that makes one rule reject.
     struct Obstacle: Sendable, CustomTestStringConvertible {
         let rule: Rule
         let outcome: Outcome
@@ -12,13 +12,13 @@ struct RuleOrderTests {
         var testDescription: String { rule.rawValue }
     }
 
-    /// What the user says; several rules look into it.
+    /// The user's choices, which several rules use.
     struct Wishes {
         var enabled = true
         var toggle = true
     }
 
-    /// In the order in which the rules are asked, all but those of time, which are asked last and one at a time.
+    /// Obstacles in the order of the rules, except those of time, which come last and one at a time.
     static let obstacles: [Obstacle] = [
         Obstacle(rule: .expiry, outcome: .expire) { facts, _ in facts.expiresAt = facts.now },
         Obstacle(rule: .superseded, outcome: .suppress(.superseded)) { facts, _ in facts.history.isSuperseded = true },
@@ -42,7 +42,7 @@ struct RuleOrderTests {
         },
     ]
 
-    /// A gathered type for owners at night, with these obstacles, the last ones raised first.
+    /// Returns facts of a gathered type for owners at night, with these obstacles, the last ones raised first.
     private func facts(_ obstacles: some Collection<Obstacle>) throws -> DecisionFacts {
         try Shop.facts("news", at: Shop.night) { facts in
             facts.follow = DecisionFacts.Follow(role: FollowRole(validating: "owner"))
@@ -58,7 +58,7 @@ struct RuleOrderTests {
         }
     }
 
-    @Test("of several that say no, the first one decides", arguments: obstacles.indices)
+    @Test("the first of several rejecting rules decides", arguments: obstacles.indices)
     func first(index: Int) throws {
         let obstacle = Self.obstacles[index]
         let (decision, steps) = Decision.explained(try facts(Self.obstacles[index...]))
@@ -67,7 +67,7 @@ struct RuleOrderTests {
         #expect(steps.last?.outcome == obstacle.outcome)
     }
 
-    @Test("each of them alone says no, and all that come before it pass", arguments: obstacles)
+    @Test("each rule rejects alone, and all rules before it pass", arguments: obstacles)
     func alone(obstacle: Obstacle) throws {
         let (decision, steps) = Decision.explained(try facts([obstacle]))
         #expect(decision.outcome(.ios) == obstacle.outcome)
@@ -75,7 +75,7 @@ struct RuleOrderTests {
         #expect(steps.dropLast().allSatisfy { $0.outcome == nil || $0.rule == .email })
     }
 
-    @Test("where all pass, every rule was asked but the ones that had nothing to ask")
+    @Test("all rules with something to check are evaluated if none of them rejects")
     func allPass() throws {
         let (decision, steps) = Decision.explained(try facts([]))
         #expect(
@@ -92,13 +92,13 @@ struct RuleOrderTests {
         #expect(Decision(due).outcome(.ios) == .wait(Wait(.quietHours, until: morning)))
     }
 
-    @Test("every rule has an obstacle, but e-mail and time, which have tests of their own")
+    @Test("every rule has an obstacle, except e-mail and time, which have separate tests")
     func complete() {
         let tested = Set(Self.obstacles.map(\.rule))
         #expect(Set(Rule.allCases).subtracting(tested) == [.email, .digest, .quietHours, .burst])
     }
 
-    @Test("findings name what was seen, and no secret")
+    @Test("findings name their facts, and no secret")
     func findings() throws {
         for index in Self.obstacles.indices {
             for step in Decision.explained(try facts(Self.obstacles[index...])).steps {

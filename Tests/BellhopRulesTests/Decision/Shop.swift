@@ -1,12 +1,12 @@
 import BellhopRules
 import Testing
 
-/// An app made for the tests of the decision, and facts of it in which nothing stands in the way.
+/// An app for the tests of decisions, and facts of it without obstacles.
 enum Shop {
     static let noon = "2026-03-10T12:00:00Z"
-    /// 23 o'clock in Oslo.
+    /// 23:00 in Oslo.
     static let night = "2026-03-10T22:00:00Z"
-    /// 7 o'clock in Oslo, when the quiet hours from 22 to 7 are over.
+    /// 07:00 in Oslo, when the quiet hours from 22 to 7 are over.
     static let morning = "2026-03-11T06:00:00Z"
 
     private static let text = """
@@ -31,7 +31,7 @@ enum Shop {
         }
         """
 
-    /// Zones are read once: the properties of thousands of decisions need them.
+    /// The zones, which are read once, because the property tests need them for thousands of decisions.
     private static let zones: [TimeZoneName: Zone] = {
         let names = ["Europe/Oslo", "America/New_York", "Asia/Karachi"]
         return names.reduce(into: [:]) { zones, text in
@@ -44,7 +44,8 @@ enum Shop {
         return try #require(try CatalogSet.load(files: [("shop.json5", Array(text.utf8))]).get().catalogs.first)
     }
 
-    /// A user in Oslo with an address and three devices that may show everything; nothing is expired, quiet or muted.
+    /// Returns facts of a user in Oslo with an address and three devices with permission; nothing is expired, quiet or
+    /// muted.
     static func facts(
         _ type: String = "order",
         at now: String = noon,
@@ -82,7 +83,7 @@ enum Shop {
         )
     }
 
-    /// What a user said, in the form in which it is stored.
+    /// Returns a user's choices in the form in which they are stored.
     static func preferences(
         enabled: Bool = true,
         toggles: JSONObject = [:],
@@ -98,12 +99,12 @@ enum Shop {
         return Preferences(document)
     }
 
-    /// From 22 to 7.
+    /// Quiet hours from 22 to 7.
     static let quietNights = preferences(quiet: 7...22)
 }
 
 extension Decision {
-    /// What becomes of the device of a platform, whether it was asked for itself or all of them together.
+    /// Returns the outcome for the device of a platform, whether it was decided alone or together with all devices.
     func outcome(_ platform: DevicePlatform) -> Outcome? {
         push ?? devices.first { $0.device.platform == platform }?.outcome
     }

@@ -1,7 +1,7 @@
 import BellhopRules
 import Testing
 
-@Suite("The rules of time")
+@Suite("Rules of time")
 struct TimingRuleTests {
     private func decide(
         _ type: String = "order",
@@ -19,7 +19,7 @@ struct TimingRuleTests {
     private func quiet(until text: String) throws -> Outcome { .wait(Wait(.quietHours, until: try at(text))) }
     private func digest(_ text: String) throws -> Outcome { .wait(Wait(.digest, until: try at(text))) }
 
-    /// The shop with a burst for orders, and so many pushes of low priority an hour.
+    /// The shop with a cap of three pushes with low priority per hour.
     private static func calmShop() throws -> Catalog {
         try Shop.catalog(
             replacing: #"timezone: "Europe/Oslo","#,
@@ -35,7 +35,7 @@ struct TimingRuleTests {
     }
 
     @Test(
-        "in a burst what comes after the first waits for its end, together with what waits already",
+        "events in a burst after the first wait for its end, together with events that already wait",
         arguments: [
             (nil, nil), ("11:59:00", nil), ("11:59:00.000001", "12:00:00.000001"), ("11:59:30", "12:00:30"),
             ("12:00:00", "12:01:00"), ("12:00:30", "12:00:30"),
@@ -52,7 +52,7 @@ struct TimingRuleTests {
         #expect(Decision(other).outcome(.ios) == .send)
     }
 
-    @Test("quiet hours come before a burst, expiry beats both, and the finding of each is told")
+    @Test("quiet hours precede a burst, expiry takes precedence over both, and each has its finding")
     func burstAmongOthers() throws {
         let shop = try Self.burstingShop()
         let quiet = try quiet(until: Shop.morning)
@@ -71,7 +71,7 @@ struct TimingRuleTests {
     }
 
     @Test(
-        "what goes beyond the cap of low priority waits for the digest; other priorities know no cap",
+        "events beyond the cap of low priority wait for the digest, and other priorities have no cap",
         arguments: 2...4
     )
     func cap(count: Int) throws {
@@ -85,7 +85,7 @@ struct TimingRuleTests {
         #expect(Decision(uncapped).outcome(.ios) == .send)
     }
 
-    @Test("in quiet hours each kind of device has its policy: to wait, to be dropped, to go out")
+    @Test("in quiet hours each platform has its policy: defer, drop or bypass")
     func policies() throws {
         let decision = try decide()
         let expected = try quiet(until: Shop.morning)
@@ -95,7 +95,7 @@ struct TimingRuleTests {
         #expect(decision.isRecorded)
     }
 
-    @Test("without a policy, high priority goes out and all else waits")
+    @Test("without a policy, a high priority is sent and any other waits")
     func usualPolicies() throws {
         for platform in DevicePlatform.allCases {
             #expect(try decide("alarm").outcome(platform) == .send)
@@ -114,7 +114,7 @@ struct TimingRuleTests {
         #expect(try decide("usual", at: now).outcome(.ios) == (isQuiet ? try quiet(until: Shop.morning) : .send))
     }
 
-    @Test("who has said nothing of quiet hours has the app's, which are off unless the catalogue turns them on")
+    @Test("a user without quiet hours has the app's, which are off unless the catalogue enables them")
     func usualHours() throws {
         #expect(Decision(try Shop.facts(at: Shop.night)).outcome(.ios) == .send)
         let catalog = try Shop.catalog(
@@ -131,7 +131,7 @@ struct TimingRuleTests {
         #expect(own.outcome(.ios) == untilMorning)
     }
 
-    @Test("expiry beats waiting: what would be too late by the end of the quiet is too late now")
+    @Test("expiry takes precedence over a wait: a push that would expire before the end of quiet hours expires now")
     func expiry() throws {
         for (expiresAt, outcome) in [
             (Shop.morning, Outcome.expire), ("2026-03-11T06:00:00.000001Z", try quiet(until: Shop.morning)),
@@ -143,7 +143,7 @@ struct TimingRuleTests {
     }
 
     @Test(
-        "the user's own clock counts; without a zone, or with one that nobody knows, the app's",
+        "the user's own time zone applies, and the app's if it is missing or unknown",
         arguments: [
             ("America/New_York", "2026-03-11T03:00:00Z", "2026-03-11T11:00:00Z"),
             (nil, Shop.night, Shop.morning), ("Mars/Olympus_Mons", Shop.night, Shop.morning),
@@ -155,14 +155,14 @@ struct TimingRuleTests {
         #expect(decision.outcome(.ios) == expected)
     }
 
-    @Test("where nobody knows any clock it is never quiet, and nothing is gathered")
+    @Test("without any known time zone there are no quiet hours and no digest")
     func noClock() throws {
         #expect(try decide { $0.zone = { _ in nil } }.outcome(.ios) == .send)
         #expect(try decide("news") { $0.zone = { _ in nil } }.outcome(.ios) == .send)
     }
 
     @Test(
-        "what is gathered waits for the next digest, and for the one after it within the last 30 seconds",
+        "a gathered event waits for the next digest, or for the one after it in the last 30 seconds",
         arguments: [
             (Shop.noon, "2026-03-10T16:00:00Z"), ("2026-03-10T15:59:29.999999Z", "2026-03-10T16:00:00Z"),
             ("2026-03-10T15:59:30Z", "2026-03-11T07:00:00Z"), (Shop.night, "2026-03-11T07:00:00Z"),
@@ -175,7 +175,7 @@ struct TimingRuleTests {
         #expect(decision.email == .send)
     }
 
-    @Test("a type that is not to be gathered, and an app without a digest, go out at once")
+    @Test("a type that is not gathered, and an app without a digest, are sent immediately")
     func noDigest() throws {
         #expect(try decide("chatter", at: Shop.noon).outcome(.ios) == .send)
         let catalog = try Shop.catalog(
@@ -185,7 +185,7 @@ struct TimingRuleTests {
         #expect(Decision(try Shop.facts("news", in: catalog)).outcome(.ios) == .send)
     }
 
-    @Test("in a digest that is due it is not gathered again: it goes out, or waits for the quiet to end")
+    @Test("an event in a due digest is not gathered again: it is sent, or waits for the end of quiet hours")
     func dueDigest() throws {
         let noon = try at(Shop.noon)
         #expect(try decide("news", at: Shop.noon) { $0.history.digest = noon }.outcome(.ios) == .send)
@@ -194,7 +194,7 @@ struct TimingRuleTests {
     }
 
     @Test(
-        "who hands a digest over may be ahead by 30 seconds: it is not put off to the next one",
+        "a digest may be released up to 30 seconds early, and is not deferred to the next one",
         arguments: [("2026-03-10T15:59:29.999999Z", false), ("2026-03-10T15:59:30Z", true)]
     )
     func aheadOfUs(now: String, goesOut: Bool) throws {
@@ -205,7 +205,7 @@ struct TimingRuleTests {
         #expect(decision.outcome(.ios) == (goesOut ? .send : waits))
     }
 
-    @Test("expiry beats a digest, too: what would be too late by then is not gathered")
+    @Test("expiry takes precedence over a digest: an event that would expire before it is not gathered")
     func expiryInDigest() throws {
         for (expiresAt, outcome) in [
             ("2026-03-10T16:00:00Z", Outcome.expire),

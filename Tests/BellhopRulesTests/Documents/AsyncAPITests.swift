@@ -31,7 +31,7 @@ struct AsyncAPITests {
             }
         }
 
-        /// The colon that ends a key; none in a line that goes on with a folded text.
+        /// Returns the colon that ends a key, or `nil` in a line that continues a folded text.
         private static func colon(in content: Substring) -> Substring.Index? {
             var inQuotes = false
             for index in content.indices {
@@ -54,7 +54,7 @@ struct AsyncAPITests {
         Document(try Repository.text("docs/asyncapi.yaml"))
     }
 
-    @Test("every reference leads somewhere, in this document or in the schema")
+    @Test("every reference leads to a place in this document or in the schema")
     func references() throws {
         let document = try document()
         let schema = try JSONParser(limits: .catalog).parse(try Repository.bytes("docs/event.schema.json")).get()
@@ -69,7 +69,7 @@ struct AsyncAPITests {
         }
     }
 
-    @Test("every feed type has its message with its own schema, and no other is offered")
+    @Test("every feed type has its message with its schema, and there is no other")
     func feedTypes() throws {
         let document = try document()
         let types = FeedType.allCases.map(\.rawValue)
@@ -82,7 +82,7 @@ struct AsyncAPITests {
         #expect(document.scalars["#/channels/cancellations/address"] == "{app}.\(SubmissionParser.cancellationType)")
     }
 
-    @Test("the lanes are queues, the events go to the topic exchange by app and type")
+    @Test("lanes are queues, and events go to the topic exchange by app and type")
     func channels() throws {
         let document = try document()
         for lane in Lane.allCases {
@@ -96,7 +96,7 @@ struct AsyncAPITests {
         #expect(document.scalars["#/channels/events/address"] == "{app}.{eventType}")
     }
 
-    @Test("the three forms are there with the content types that the code takes for them")
+    @Test("the three forms are listed with the content types that the code accepts")
     func forms() throws {
         let document = try document()
         let messages = "#/components/messages"

@@ -14,7 +14,7 @@ struct CatalogSchemaTests {
         return try SchemaEvaluator(root: try schema()).accepts(document)
     }
 
-    @Test("every object has the keys of the reader, and no other")
+    @Test("every object has the reader's keys, and no other")
     func keys() throws {
         let schema = try schema()
         let table: [(place: String, keys: [String])] = [
@@ -36,7 +36,7 @@ struct CatalogSchemaTests {
         }
     }
 
-    @Test("every closed list has the words of the code, in their order")
+    @Test("every closed list has the values of the code, in their order")
     func enumerations() throws {
         let schema = try schema()
         let reserved = FeedType.allCases.map(\.rawValue) + [SubmissionParser.cancellationType]
@@ -72,12 +72,12 @@ struct CatalogSchemaTests {
         for (place, value) in table { #expect(JSONPointer(place)?.value(in: schema) == value, "\(place)") }
     }
 
-    @Test("the catalogues that come with the project satisfy it", arguments: Repository.apps)
+    @Test("the shipped catalogues satisfy the schema", arguments: Repository.apps)
     func shipped(app: String) throws {
         #expect(try accepts(try Repository.bytes("deploy/catalogs/\(app).json5")))
     }
 
-    @Test("what the schema takes, the reader takes", arguments: CatalogKeyTests.good.indices)
+    @Test("the reader accepts everything that the schema accepts", arguments: CatalogKeyTests.good.indices)
     func good(index: Int) throws {
         let (app, type) = CatalogKeyTests.good[index]
         let file = CatalogKeyTests.file(app, type)
@@ -85,7 +85,7 @@ struct CatalogSchemaTests {
         #expect(try accepts(file), "\(app) \(type)")
     }
 
-    @Test("what the schema refuses, the reader refuses", arguments: CatalogKeyTests.bad.indices)
+    @Test("the reader rejects everything that the schema rejects", arguments: CatalogKeyTests.bad.indices)
     func bad(index: Int) throws {
         let row = CatalogKeyTests.bad[index]
         let file = CatalogKeyTests.file(row.app, row.type)
@@ -93,7 +93,7 @@ struct CatalogSchemaTests {
         #expect(try accepts(file) == row.isBeyondSchema, "\(row.app) \(row.type)")
     }
 
-    @Test("all references lead somewhere, and all keywords are understood")
+    @Test("all references lead somewhere, and all keywords are supported")
     func references() throws {
         let evaluator = SchemaEvaluator(root: try schema())
         func visit(_ value: JSONValue) throws {
@@ -104,7 +104,7 @@ struct CatalogSchemaTests {
         try visit(evaluator.root)
     }
 
-    @Test("docs/catalogs.md has a row for every key of an app and of a type, and the plural rules of every language")
+    @Test("docs/catalogs.md has a row for every key of an app and of a type, and every language's plural rules")
     func page() throws {
         let rows = try Repository.text("docs/catalogs.md").split(separator: "\n").filter { $0.hasPrefix("|") }
         let named = Set(

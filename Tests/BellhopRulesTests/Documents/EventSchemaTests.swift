@@ -8,7 +8,7 @@ struct EventSchemaTests {
         return try parser.parse(try Repository.bytes("docs/event.schema.json")).get()
     }
 
-    /// Whether the code takes a body as what its type says.
+    /// Returns whether the code accepts a body as a message of its type.
     private func codeAccepts(_ body: JSONObject, type: String) throws -> Bool {
         var envelope = Messages.envelope(body)
         envelope.source = .eventsExchange(routingKey: "drop.\(type)")
@@ -29,7 +29,7 @@ struct EventSchemaTests {
         ("to", ["everyone": true, "else": 1]), ("id", .string(String(repeating: "x", count: 255))),
     ]
 
-    @Test("what the code takes, the schema takes", arguments: goodValues.indices)
+    @Test("the schema accepts everything that the code accepts", arguments: goodValues.indices)
     func good(index: Int) throws {
         let (key, value) = Self.goodValues[index]
         let body = Messages.changed([key: value])
@@ -37,11 +37,11 @@ struct EventSchemaTests {
         #expect(try SchemaEvaluator(root: try schema()).accepts(.object(body)), "\(key)")
     }
 
-    @Test("what the code refuses for its form, the schema refuses", arguments: RejectionTests.invalid.indices)
+    @Test("the schema rejects everything that the code rejects for its form", arguments: RejectionTests.invalid.indices)
     func bad(index: Int) throws {
         let (changes, _, pointer) = RejectionTests.invalid[index]
-        // Left to the code: whether the app and type exist, and which audience a type has, ids from properties, dates that the calendar does not have,
-        // and U+0000 below data and in unknown fields.
+        // The code alone checks the existence of app and type, a type's audience, ids from properties, dates that the
+        // calendar does not have, and U+0000 in data and in unknown fields.
         let beyondSchema = [
             "/app": ["missing", "other"], "/eventType": ["missing", "none"], "/id": ["missing"], "/to": ["missing"],
             "/deliverAt": [],
@@ -156,7 +156,7 @@ struct EventSchemaTests {
         ("event.cancelled", ["id": ""], false),
     ]
 
-    @Test("feed messages: code and schema agree", arguments: feedDocuments.indices)
+    @Test("code and schema agree on feed messages", arguments: feedDocuments.indices)
     func feed(index: Int) throws {
         let (type, body, isValid) = Self.feedDocuments[index]
         let evaluator = SchemaEvaluator(root: try schema())
@@ -167,7 +167,7 @@ struct EventSchemaTests {
         )
     }
 
-    @Test("CloudEvents of structured mode: code and schema agree", arguments: CloudEventsTests.faults.indices)
+    @Test("code and schema agree on CloudEvents in structured mode", arguments: CloudEventsTests.faults.indices)
     func cloudEvents(index: Int) throws {
         let evaluator = SchemaEvaluator(root: try schema())
         let definition = try evaluator.resolve("#/$defs/cloudEvent")
@@ -176,14 +176,14 @@ struct EventSchemaTests {
         ]
         #expect(try evaluator.accepts(.object(object), schema: definition))
         let (changes, _, pointer) = CloudEventsTests.faults[index]
-        // What the data hold, whether they contradict the attributes, and what base64 hides is for the code to see.
+        // The code alone checks the content of the data, contradictions to the attributes, and the content of base64.
         guard !pointer.hasPrefix("/data/"), changes.allSatisfy({ $0.key != "data_base64" || $0.value?.string == "%%%" })
         else { return }
         for (key, value) in changes { object[key] = value }
         #expect(try !evaluator.accepts(.object(object), schema: definition), "\(changes)")
     }
 
-    @Test("every field, feed type, reason and word of the code is in the schema, and no other")
+    @Test("every field, feed type, reason and value of the code is in the schema, and no other")
     func enumerations() throws {
         let schema = try schema()
         func words(_ pointer: String) throws -> [String] {
@@ -226,7 +226,7 @@ struct EventSchemaTests {
         }
     }
 
-    @Test("all references lead somewhere, and all keywords are understood")
+    @Test("all references lead somewhere, and all keywords are supported")
     func references() throws {
         let evaluator = SchemaEvaluator(root: try schema())
         func visit(_ value: JSONValue) throws {

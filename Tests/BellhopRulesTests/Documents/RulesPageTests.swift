@@ -3,7 +3,7 @@ import Testing
 
 @Suite("docs/rules.md")
 struct RulesPageTests {
-    /// The rows of the table whose header begins with a cell.
+    /// Returns the rows of the table whose header begins with this cell.
     private func table(_ header: String) throws -> [[String]] {
         let lines = try Repository.text("docs/rules.md").split(separator: "\n", omittingEmptySubsequences: false)
         let rows = lines.drop { !$0.hasPrefix("| \(header) |") }.dropFirst(2).prefix { $0.hasPrefix("|") }
@@ -14,7 +14,7 @@ struct RulesPageTests {
         }
     }
 
-    @Test("it has every reason of a rule, and no other")
+    @Test("the page has every reason of a rule, and no other")
     func reasons() throws {
         let rows = try table("reason")
         let suppressions = Set(rows.filter { $0[1] != "`deferred`" && $0[1] != "`expired`" }.map { $0[0] })
@@ -23,12 +23,12 @@ struct RulesPageTests {
         #expect(waits == Set(Wait.Reason.allCases.map { "`\($0.rawValue)`" }))
     }
 
-    @Test("it has every rule, in the order in which they are asked")
+    @Test("the page has every rule, in the order of evaluation")
     func rules() throws {
         #expect(try table("| rule").map { $0[1] } == Rule.allCases.map { "`\($0.rawValue)`" })
     }
 
-    @Test("it has every policy of quiet hours")
+    @Test("the page has every policy of quiet hours")
     func policies() throws {
         #expect(Set(try table("policy").map { $0[0] }) == Set(QuietHoursPolicy.allCases.map { "`\($0.rawValue)`" }))
     }

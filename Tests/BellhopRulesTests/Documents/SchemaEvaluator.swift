@@ -1,8 +1,9 @@
 import BellhopRules
 import Foundation
 
-/// JSON Schema 2020-12, as far as the schemas under `docs/` use it; any other keyword is an error, so that nothing in
-/// them can be without effect here.
+/// Evaluates JSON Schema 2020-12, limited to the keywords that the schemas in `docs/` use.
+///
+/// Any other keyword is an error, so that no part of a schema is without effect here.
 struct SchemaEvaluator {
     struct UnknownKeyword: Error {
         let keyword: String
@@ -83,7 +84,7 @@ struct SchemaEvaluator {
         }
     }
 
-    /// The members that `properties` does not name.
+    /// Returns whether the members that `properties` does not name are accepted.
     private func accepts(others value: JSONValue, than properties: JSONValue?, _ argument: JSONValue) throws -> Bool {
         try (value.object?.members ?? []).allSatisfy { member in
             guard properties?[member.key] == nil else { return true }

@@ -70,7 +70,7 @@ struct CloudEventsTests {
     }
 
     @Test(
-        "other formats of CloudEvents are refused by name",
+        "other formats of CloudEvents are rejected",
         arguments: [
             "application/cloudevents-batch+json", "application/cloudevents+avro", "application/cloudevents",
         ]
@@ -81,7 +81,7 @@ struct CloudEventsTests {
         #expect(try Messages.rejection(envelope).reason == .malformedJSON)
     }
 
-    @Test("an id in the data wins over source and id, and nothing is said against it")
+    @Test("an id in the data takes precedence over source and id, without a fault")
     func dataID() throws {
         var data = Self.data
         data["id"] = "evt_5"
@@ -91,7 +91,7 @@ struct CloudEventsTests {
         #expect(try Messages.event(envelope).id.text == "https://auth.getdrop.no/7")
     }
 
-    @Test("data in base64 is read, absent data is an event without fields")
+    @Test("data in base64 is read, and absent data is an event without fields")
     func otherData() throws {
         let bytes = JSONWriter.canonicalBytes(of: .object(Self.data))
         let base64 = Foundation.Data(bytes).base64EncodedString()
@@ -129,7 +129,7 @@ struct CloudEventsTests {
         #expect(rejection.pointer.text == pointer, "\(changes)")
     }
 
-    @Test("headers that lack an attribute, have another type or contradict one another are refused")
+    @Test("headers that lack an attribute, have another type or contradict one another are rejected")
     func faultyHeaders() throws {
         for name in ["specversion", "id", "source", "type"] {
             var attributes = Self.attributes
@@ -143,23 +143,24 @@ struct CloudEventsTests {
         #expect(try Messages.rejection(envelope).pointer.text == "/id")
     }
 
-    @Test("headers of other purposes do not make an event of CloudEvents")
+    @Test("headers of other purposes do not make a message a CloudEvent")
     func otherHeaders() throws {
         var envelope = Messages.envelope(Messages.complete)
         envelope.headers = [("ce-region", .string("eu")), ("cell", .string("7")), ("", .other), ("ce-", .integer(1))]
         #expect(try Messages.event(envelope).id.text == "evt_1")
     }
 
-    @Test("the extension traceparent stands in for the header")
+    @Test("the extension traceparent replaces the header")
     func traces() throws {
         let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
         #expect(try Messages.event(structured(["traceparent": .string(trace)])).traceParent?.text == trace)
         #expect(try Messages.event(structured(["traceparent": "x"])).traceParent == nil)
     }
 
-    @Test("the level that CloudEvents adds does not count against the limit of 32")
+    @Test("the level that CloudEvents adds does not count towards the limit of 32")
     func depth() throws {
-        // to and data take the first levels; the value below has 31 levels, 32 with the data, 33 with the fields.
+        // The fields to and data are the first levels; the value below has 31 levels, 32 with the data, 33 with the
+        // fields.
         func nested(_ levels: Int) -> JSONValue {
             (0..<levels).reduce(JSONValue.null) { value, _ in [value] }
         }
@@ -170,7 +171,7 @@ struct CloudEventsTests {
         #expect(try Messages.rejection(structured(["data": .object(data)])).reason == .malformedJSON)
     }
 
-    @Test("a refused event of CloudEvents keeps its names")
+    @Test("a rejected CloudEvent keeps its app, type and id")
     func names() throws {
         var envelope = structured(["specversion": "0.3"])
         envelope.source = .elsewhere
@@ -181,7 +182,7 @@ struct CloudEventsTests {
         #expect(rejection.eventID?.text == "https://auth.getdrop.no/7")
     }
 
-    @Test("feed messages and cancellations come in these forms too")
+    @Test("feed messages and cancellations are accepted in these forms, too")
     func otherSubmissions() throws {
         var envelope = structured(["type": "event.cancelled", "data": ["id": "evt_5"]])
         envelope.source = .eventsExchange(routingKey: "drop.event.cancelled")

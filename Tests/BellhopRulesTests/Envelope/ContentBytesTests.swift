@@ -9,7 +9,7 @@ struct ContentBytesTests {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    @Test("the form is fixed, since hashes of it are stored for years")
+    @Test("the form is fixed, because hashes of it are stored for years")
     func form() throws {
         let all = try bytes([
             "title": "T", "body": "B", "data": ["z": 1, "a": ["y": "å", "x": .null]], "route": "/r", "targetId": "t",
@@ -25,14 +25,14 @@ struct ContentBytesTests {
         #expect(try bytes(["title": nil]) == #"{"type":"security"}"#)
     }
 
-    @Test("they are appended to what is there")
+    @Test("content bytes are appended to existing bytes")
     func appends() throws {
         var bytes: [UInt8] = Array("x".utf8)
         try Messages.event(Messages.envelope(Messages.changed(["title": nil]))).contentBytes(into: &bytes)
         #expect(String(decoding: bytes, as: UTF8.self) == #"x{"type":"security"}"#)
     }
 
-    @Test("time of sending, audience, spelling of absence and unknown fields do not count")
+    @Test("time of sending, audience, spelling of absence and unknown fields do not change the content")
     func indifferent() throws {
         let plain = try bytes([:])
         #expect(try bytes(["sentAtIso": "2026-02-15T13:45:00Z"]) == plain)
@@ -43,7 +43,7 @@ struct ContentBytesTests {
     }
 
     @Test(
-        "everything that a user would see or that changes the delivery counts",
+        "everything that a user would see or that changes the delivery is content",
         arguments: [
             ("title", "x"), ("body", "x"), ("data", ["a": 1]), ("route", "/x"), ("targetId", "x"), ("venueId", "x"),
             ("metadata", ["a": "b"]), ("imageUrl", "https://x"), ("collapseKey", "x"),
@@ -55,7 +55,7 @@ struct ContentBytesTests {
         #expect(try bytes([key: value]) != bytes([:]))
     }
 
-    @Test("moving words from one field to another is another content")
+    @Test("the same text in another field is other content")
     func unambiguous() throws {
         #expect(
             try bytes(["title": "a", "body": "b\",\"route\":\"c"]) != bytes(["title": "a", "body": "b", "route": "c"])

@@ -2,7 +2,7 @@ import Testing
 
 @testable import BellhopRules
 
-@Suite("What a catalogue adds to an event")
+@Suite("Defaults of events")
 struct EventDefaultTests {
     private static let catalog = """
         {app: "a", language: "en", timezone: "UTC", topics: {foldCase: ["Venue"], venueId: "venue"}, idFromContent: true,
@@ -13,7 +13,7 @@ struct EventDefaultTests {
          }}
         """
 
-    /// `hash` is that of the parser.
+    /// Reads an event; `hash` is that of the parser.
     private static func read(
         _ type: String,
         _ body: String,
@@ -26,7 +26,7 @@ struct EventDefaultTests {
 
     private struct NotAnEvent: Error {}
 
-    /// No good hash, and good enough for some bytes.
+    /// A weak hash that suffices for these bytes.
     @Sendable
     private static func mixed(_ bytes: [UInt8]) -> [UInt8] {
         (1...16).map { place in bytes.reduce(UInt8(place)) { $0 &* 31 &+ $1 } }
@@ -37,7 +37,7 @@ struct EventDefaultTests {
         return event
     }
 
-    @Test("an event without an audience gets that of its type; where the type has none it is refused")
+    @Test("an event without an audience gets that of its type, and is rejected if the type has none")
     func audience() throws {
         #expect(try Self.event("news", #"{"id":"1","title":"T"}"#).audience == .everyone)
         let topic = try #require(Topic(validating: "venue:a"))
@@ -48,7 +48,7 @@ struct EventDefaultTests {
         #expect(try Self.read("news", #"{"id":"1","title":"T","to":{}}"#).failure?.reason == .missingAudience)
     }
 
-    @Test("a topic is spelled as the follows of it are, and says which venue it is, unless the event does")
+    @Test("a topic is spelled like its follows and gives the event's venue, unless the event names one")
     func topic() throws {
         let event = try Self.event("plain", #"{"id":"1","title":"T","to":{"topic":"VENUE:42B"}}"#)
         #expect(event.audience.topic?.text == "venue:42b")
@@ -58,7 +58,7 @@ struct EventDefaultTests {
         #expect(try Self.event("plain", #"{"id":"1","title":"T","to":{"user":"u"}}"#).content.venueID == nil)
     }
 
-    @Test("without an id the same body is the same event, in whatever order its fields come; another is another")
+    @Test("the same body without an id is the same event, in any order of fields, and another body is another event")
     func contentID() throws {
         let first = try Self.event("news", #"{"title":"T","body":"B"}"#).id
         #expect(first.text.hasPrefix("content:"))
@@ -67,7 +67,7 @@ struct EventDefaultTests {
         #expect(try Self.event("news", #"{"title":"T","id":"7"}"#).id.text == "7")
     }
 
-    @Test("no id is made where nobody hashes, nor for an app that does not say so")
+    @Test("no id is made without a hash function, or for an app that does not request it")
     func noContentID() throws {
         let reason = try Self.read("news", #"{"title":"T"}"#, hash: nil).failure?.reason
         #expect(reason == .missingID)

@@ -2,7 +2,7 @@ import BellhopRules
 import TestSupport
 import Testing
 
-/// Whatever comes in, a value comes out.
+/// Any input gives a result, without a crash.
 ///
 /// Rounds: BELLHOP_FUZZ_ROUNDS; seed: BELLHOP_FUZZ_SEED.
 @Suite("Random messages")
@@ -14,7 +14,7 @@ struct FuzzTests {
          "sentAtIso":"2026-02-15T13:45:00.000Z","deliverAt":"2026-02-16T13:45:00+01:00","specversion":"1.0"}
         """
 
-    /// Fails unless the outcome is consistent: a rejection that can be shown, or content bytes that read back.
+    /// Fails unless the result is consistent: a rejection that can be shown, or content bytes that read back.
     private func check(_ envelope: InboundEnvelope, _ parser: SubmissionParser, _ set: CatalogSet) throws {
         switch parser.parse(envelope) {
         case .failure(let rejection):
@@ -57,7 +57,7 @@ struct FuzzTests {
         return envelope
     }
 
-    @Test("random bytes")
+    @Test("random bytes give a consistent result")
     func randomBytes() throws {
         var generator = SeededChance.announced("random bytes")
         let set = try Repository.drop()
@@ -71,7 +71,7 @@ struct FuzzTests {
         }
     }
 
-    @Test("random JSON")
+    @Test("random JSON gives a consistent result")
     func randomJSON() throws {
         var generator = SeededChance.announced("random JSON")
         let set = try Repository.drop()
@@ -87,7 +87,7 @@ struct FuzzTests {
         }
     }
 
-    @Test("a valid event with bytes changed, lost, doubled and cut off")
+    @Test("a valid event with changed, removed and repeated bytes gives a consistent result")
     func mutations() throws {
         var generator = SeededChance.announced("mutated events")
         let set = try Repository.drop()

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Plain events")
 struct PlainEventTests {
-    @Test("every field of the contract arrives where it belongs")
+    @Test("every field of the contract is read into its place")
     func everyField() throws {
         let text = """
             {"id":"evt_01J","app":"drop","eventType":"transaction_complete","to":{"users":["u1","u2","u1"]},
@@ -33,7 +33,7 @@ struct PlainEventTests {
         #expect(event.traceParent == nil)
     }
 
-    @Test("the four audiences")
+    @Test("the four audiences are read")
     func audiences() throws {
         func audience(_ to: JSONValue) throws -> Audience {
             try Messages.event(Messages.envelope(Messages.changed(["to": to]))).audience
@@ -50,7 +50,7 @@ struct PlainEventTests {
 
     private struct NotUsers: Error {}
 
-    @Test("properties and routing key name what the body does not")
+    @Test("properties and routing key replace names that the body lacks")
     func properties() throws {
         var envelope = Messages.envelope(#"{"to":{"user":"u1"},"title":"t"}"#)
         envelope.messageID = "evt_9"
@@ -72,7 +72,7 @@ struct PlainEventTests {
         #expect(try Messages.event(routed).type.text == "rate_update")
     }
 
-    @Test("saying the same thing in several places is fine")
+    @Test("equal names in several places are accepted")
     func agreement() throws {
         var envelope = Messages.envelope(Messages.complete)
         envelope.source = .eventsExchange(routingKey: "drop.security")
@@ -82,7 +82,7 @@ struct PlainEventTests {
         #expect(try Messages.event(envelope).id.text == "evt_1")
     }
 
-    @Test("an id in the body wins over message_id, which many clients fill in by themselves")
+    @Test("an id in the body takes precedence over message_id, which many clients set automatically")
     func ownNumbering() throws {
         var envelope = Messages.envelope(Messages.complete)
         envelope.messageID = "6f1b3c0e-transport"
@@ -100,7 +100,7 @@ struct PlainEventTests {
         #expect(event == complete)
     }
 
-    @Test("the body's own time beats the AMQP timestamp; a timestamp beyond all calendars is ignored")
+    @Test("the body's time takes precedence over the AMQP timestamp, and a timestamp out of range is ignored")
     func sentAt() throws {
         var envelope = Messages.envelope(Messages.changed(["sentAtIso": "2026-02-15T13:45:00Z"]))
         envelope.timestamp = 1
@@ -110,7 +110,7 @@ struct PlainEventTests {
         #expect(try Messages.event(envelope).sentAt == nil)
     }
 
-    @Test("what other systems noted of a trace travels beside it, and an ill-formed note is dropped without the trace")
+    @Test("a trace state accompanies its trace, and an invalid one is dropped without the trace")
     func traceStates() throws {
         let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
         let long = String(repeating: "a", count: 510)
@@ -125,13 +125,13 @@ struct PlainEventTests {
         envelope.headers = [("Traceparent", .string(trace)), ("tracestate", .string("vendor=1"))]
         let event = try Messages.event(envelope)
         #expect(event.traceParent?.state == "vendor=1")
-        // What is kept says it too.
+        // The plain form contains it, too.
         var again = Messages.envelope("")
         again.body = event.plainForm()
         #expect(try Messages.event(again).traceParent == event.traceParent)
     }
 
-    @Test("what a burst gathers under is read again from what is kept, however long type and topic are")
+    @Test("a burst's collapse key is read again from the plain form, for the longest type and topic")
     func longestTopic() throws {
         let type = String(repeating: "t", count: 64)
         let catalog = """
@@ -158,7 +158,7 @@ struct PlainEventTests {
         #expect(keys.count == 2)
     }
 
-    @Test("a well-formed trace travels on, an ill-formed one is ignored")
+    @Test("a well-formed trace is kept, and an ill-formed one is ignored")
     func traces() throws {
         let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
         var envelope = Messages.envelope(Messages.complete)
@@ -183,7 +183,7 @@ struct PlainEventTests {
         #expect(try Messages.event(envelope).id.text == "evt_1")
     }
 
-    @Test("the payload of the padel document needs only an id and an audience beside itself")
+    @Test("the payload of padel's documentation needs only an id and an audience in addition")
     func padelPayload() throws {
         let text = """
             { "eventType": "system", "title": "Ny match i schemat", "body": "Tisdag 19:00 på PDL Center.",

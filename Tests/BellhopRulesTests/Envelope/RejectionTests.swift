@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Rejections")
 struct RejectionTests {
-    /// Fields that replace those of the complete event, with the reason and the place that must come out.
+    /// Fields that replace those of the complete event, with the expected reason and place.
     static let invalid: [(changes: KeyValuePairs<String, JSONValue?>, reason: RejectionReason, pointer: String)] = [
         (["id": nil], .missingID, "/id"), (["id": .null], .missingID, "/id"), (["id": 7], .invalidField, "/id"),
         (["id": ""], .invalidField, "/id"), (["id": "a\nb"], .invalidField, "/id"),
@@ -58,7 +58,7 @@ struct RejectionTests {
     }
 
     @Test(
-        "what is no JSON object is refused",
+        "a body that is not a JSON object is rejected",
         arguments: [
             ("", RejectionReason.malformedJSON), ("{", .malformedJSON), ("not json", .malformedJSON),
             (#"{"id":"a","id":"b"}"#, .malformedJSON), (#"{"id":"\ud800"}"#, .malformedJSON),
@@ -72,13 +72,13 @@ struct RejectionTests {
         #expect(rejection.pointer == .root)
     }
 
-    @Test("a syntax error says where it is")
+    @Test("a syntax error states its place")
     func syntaxPlace() throws {
         let rejection = try Messages.rejection(Messages.envelope("{\n  \"id\": oops}"))
         #expect(rejection.message == "unexpected character (line 2, column 9, byte 10)")
     }
 
-    @Test("numbers that cannot travel are refused with their place, others keep their digits")
+    @Test("numbers that are not portable are rejected with their place, and others keep their digits")
     func numbers() throws {
         func envelope(_ number: String) -> InboundEnvelope {
             let fields = #""id":"e","app":"drop","eventType":"security","to":{"user":"u"},"title":"t""#
@@ -94,7 +94,7 @@ struct RejectionTests {
         #expect(event.content.data["n"]?.array?.last?.number?.text == wei)
     }
 
-    @Test("256 KiB are accepted, a byte more is too large, and that is seen before anything is parsed")
+    @Test("256 KiB are accepted, and one byte more is rejected as too large before it is parsed")
     func size() throws {
         let limit = 256 * 1024
         let empty = JSONWriter.canonicalBytes(of: .object(Messages.changed(["filler": ""]))).count
@@ -108,7 +108,7 @@ struct RejectionTests {
         #expect(try Messages.rejection(garbage).reason == .tooLarge)
     }
 
-    @Test("a message never speaks for another app or type than its routing key and its properties")
+    @Test("a message cannot name another app or type than its routing key and its properties")
     func contradictions() throws {
         func rejection(_ change: (inout InboundEnvelope) -> Void) throws -> Rejection {
             var envelope = Messages.envelope(Messages.complete)
@@ -135,7 +135,7 @@ struct RejectionTests {
         #expect(try Messages.rejection(envelope).pointer.text == "/app")
     }
 
-    @Test("whose the message is stays known as far as it can be read")
+    @Test("a rejection keeps app, type and id if they are readable")
     func names() throws {
         var envelope = Messages.envelope("no json at all", source: .eventsExchange(routingKey: "drop.security"))
         envelope.messageID = "evt_7"
@@ -151,7 +151,7 @@ struct RejectionTests {
         #expect(illegible.eventID == nil)
     }
 
-    @Test("neither message nor pointer repeats what was in the message, however it was made")
+    @Test("neither message nor pointer repeats content of the rejected message")
     func discretion() throws {
         let secret = "s3cret"
         for key in ["id", "app", "eventType", "to", "data", "imageUrl", "sentAtIso", "deliverAt", "metadata"] {
@@ -165,7 +165,7 @@ struct RejectionTests {
         #expect(rejection.pointer.text == "/data/a")
     }
 
-    @Test("the reasons are those of the contract, all of them")
+    @Test("the reasons are exactly those of the contract")
     func reasons() {
         let contract = [
             "malformed-json", "too-large", "missing-id", "missing-audience", "unknown-app", "unknown-type",

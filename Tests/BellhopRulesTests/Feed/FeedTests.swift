@@ -13,7 +13,7 @@ struct FeedTests {
 
     private struct NotAFeedMessage: Error {}
 
-    @Test("a recipient with everything, and one with nothing but a name")
+    @Test("a recipient with all fields is read, and one with only a user")
     func recipients() throws {
         let full = try update(
             .recipientUpserted,
@@ -41,7 +41,7 @@ struct FeedTests {
         #expect(untouched.pushEnabled == .unchanged)
     }
 
-    @Test("null clears a field, where absence leaves it")
+    @Test("null clears a field, and absence leaves it unchanged")
     func clearing() throws {
         let text = #"{"userId":"u1","locale":null,"email":null,"preferences":null,"pushEnabled":null}"#
         guard case .recipientUpserted(let recipient) = try update(.recipientUpserted, text).change else {
@@ -54,7 +54,7 @@ struct FeedTests {
         #expect(recipient.timezone == .unchanged)
     }
 
-    @Test("a device with its provider")
+    @Test("a device with its provider is read")
     func subscriptions() throws {
         let text = """
             {"userId":"u1","token":"\(WebPush.endpoint)","platform":"web","provider":"webpush",
@@ -75,7 +75,7 @@ struct FeedTests {
         #expect(revoked == .subscriptionRevoked(user: user, token: token))
     }
 
-    @Test("of a browser's subscription only what messages to it need is kept, of a phone's nothing")
+    @Test("only the necessary parts of a browser's subscription are kept, and nothing of a phone's")
     func keptSubscription() throws {
         let litter: JSONObject = ["litter": .string(String(repeating: "x", count: 200_000)), "vapidKeyID": "2026"]
         let fat = WebPush.subscription(beside: litter) { $0["more"] = .string(String(repeating: "y", count: 239)) }
@@ -94,7 +94,7 @@ struct FeedTests {
         }
     }
 
-    @Test("follows with and without role")
+    @Test("follows with and without a role are read")
     func follows() throws {
         let text = #"{"userId":"u1","topic":"safe:1:0xabc","role":"owner","muted":true}"#
         guard case .followAdded(let follow) = try update(.followAdded, text).change else { throw NotAFeedMessage() }
@@ -109,7 +109,7 @@ struct FeedTests {
         #expect(follow.token == nil && token == nil)
     }
 
-    @Test("a follow, and its end, may be about one device alone")
+    @Test("a follow, and its end, may apply to one device alone")
     func followOfDevice() throws {
         let text = #"{"userId":"u1","topic":"safe:1:0xabc","token":"t1"}"#
         guard case .followAdded(let follow) = try update(.followAdded, text).change,
@@ -119,7 +119,7 @@ struct FeedTests {
         #expect(ended?.text == "t1")
     }
 
-    @Test("reminders, on every day unless days are named; their id is not the message's")
+    @Test("reminders apply to every day unless days are named, and their id is not the message's")
     func reminders() throws {
         let text = #"{"userId":"u1","id":"r1","localTime":"09:05","title":"Trening","body":""}"#
         var envelope = Messages.envelope(text, source: .eventsExchange(routingKey: "drop.reminder.set"))
@@ -148,7 +148,7 @@ struct FeedTests {
     }
 
     @Test(
-        "faults point to their field",
+        "each fault points to its field",
         arguments: [
             (FeedType.recipientUpserted, "{}", "/userId"), (.recipientUpserted, #"{"userId":""}"#, "/userId"),
             (.recipientUpserted, #"{"userId":"u","locale":"x"}"#, "/locale"),
@@ -189,7 +189,7 @@ struct FeedTests {
         #expect(rejection.eventType?.text == type.rawValue)
     }
 
-    @Test("feed messages of an app that nobody described are refused")
+    @Test("feed messages of an app without a catalogue are rejected")
     func unknownApp() throws {
         let source = InboundEnvelope.Source.eventsExchange(routingKey: "nobody.recipient.deleted")
         let rejection = try Messages.rejection(Messages.envelope(#"{"userId":"u1"}"#, source: source))

@@ -1,14 +1,14 @@
 import TestSupport
 import Testing
 
-/// The C library's knowledge of zones, asked for through Python: it shares no code with the rules.
+/// The C library's data of zones, read through Python, which shares no code with the rules.
 enum ClockOracle {
     static var isThere: Bool { PythonScript.isThere }
     static let absence: Comment = "needs python3"
 
-    /// Asks all questions of one child process; see `Tests/Oracles/clock_offsets.py` for what can be asked.
+    /// Sends all questions to one child process and returns each answer, split at its spaces.
     ///
-    /// Returns the words of each answer.
+    /// `Tests/Oracles/clock_offsets.py` lists the possible questions.
     static func ask(_ questions: [String], of folder: String = Zones.folder) async throws -> [[Substring]] {
         let lines = try await PythonScript.lines(
             of: "clock_offsets.py",

@@ -1,9 +1,9 @@
 import BellhopRules
 import Testing
 
-/// Something that happens in one of the apps whose catalogues come with the project.
+/// Events of the apps with shipped catalogues.
 enum Happening {
-    /// The event as its producer would send it; `fields` go beside the app, the type and the audience.
+    /// Returns the event as its producer would send it; `fields` are added to the app, the type and the audience.
     static func event(_ app: String, _ type: String, _ fields: JSONObject = [:]) throws -> Event {
         var body: JSONObject = [
             "id": "e1", "app": .string(app), "eventType": .string(type), "to": ["user": "u1"],
@@ -14,7 +14,7 @@ enum Happening {
         return event
     }
 
-    /// What a reader of a language gets of it.
+    /// Returns the event as a user of this language gets it.
     static func rendered(
         _ app: String,
         _ type: String,

@@ -1,9 +1,9 @@
 import BellhopRules
 import Testing
 
-/// Builds messages and has them understood.
+/// Builds messages and parses them.
 enum Messages {
-    /// A complete event of drop, to which tests add or from which they take.
+    /// A complete event of drop, to which tests add fields or from which they remove some.
     static let complete: JSONObject = [
         "id": "evt_1", "app": "drop", "eventType": "security", "to": ["user": "u1"], "title": "Ny pålogging",
     ]
@@ -37,7 +37,7 @@ enum Messages {
         }
     }
 
-    /// The complete event with other fields; nil takes a field away.
+    /// Returns the complete event with other fields; `nil` removes a field.
     static func changed(_ changes: KeyValuePairs<String, JSONValue?>) -> JSONObject {
         var object = complete
         for (key, value) in changes { object[key] = value }

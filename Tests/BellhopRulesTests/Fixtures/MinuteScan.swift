@@ -1,20 +1,20 @@
 import BellhopRules
 import Testing
 
-/// A stretch of time minute by minute, with the offsets that the C library has for each.
+/// A range of time in minutes, with the C library's offset for each.
 ///
-/// From them it finds by plain looking what the rules work out: no table, no rule, no arithmetic with periods.
+/// It finds the rules' results by search: without tables, rules or arithmetic with periods.
 struct MinuteScan {
     /// The first minute, in minutes since 1970.
     let start: Int
-    /// What the clocks show at each minute, in minutes since 1970.
+    /// The local time at each minute, in minutes since 1970.
     let shown: [Int]
-    /// For each reading from the first one on, the position at which the clocks have first reached it.
+    /// For each local time from the first one on, the position at which the clocks first reached it.
     private let reached: [Int]
     /// The dates that the clocks show, in days since 1970.
     private let dates: Set<Int>
 
-    /// Takes an answer to `minutes`; offsets that are no whole minutes have no place here.
+    /// Reads an answer to `minutes`; offsets that are not whole minutes are not supported.
     init(start: Int, _ runs: [Substring]) throws {
         var shown: [Int] = []
         for run in runs {
@@ -38,8 +38,9 @@ struct MinuteScan {
         self.dates = dates
     }
 
-    /// For each minute, the position of the first later one whose hour is outside `[from, to)`; nil where the hour of
-    /// the minute itself is outside, `shown.count` where the scan ends before.
+    /// Returns, for each minute, the position of the first later one whose hour is outside `[from, to)`.
+    ///
+    /// It is `nil` if the minute's own hour is outside, and `shown.count` if the scan ends before.
     func quietEnds(from: Int, to: Int) -> [Int?] {
         var ends: [Int?] = Array(repeating: nil, count: shown.count)
         var next = shown.count
@@ -51,7 +52,7 @@ struct MinuteScan {
         return ends
     }
 
-    /// When the clocks have first reached a time of a date; nil where they never show that date.
+    /// Returns the instant at which the clocks first reached a time of a date, or `nil` if they never show that date.
     func instant(ofDay day: Int, minute: Int) -> Timestamp? {
         let index = day * 1_440 + minute - shown[0]
         guard dates.contains(day), reached.indices.contains(index) else { return nil }
@@ -66,7 +67,7 @@ struct MinuteScan {
     /// The position in the middle, around which the clocks change.
     var middle: Int { shown.count / 2 }
 
-    /// The instant of a position.
+    /// Returns the instant of a position.
     func instant(_ position: Int) -> Timestamp {
         Timestamp(clamping: Int64(start + position) * 60_000_000)
     }

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Files of the repository that tests hold against the code.
+/// Files of the repository that tests compare with the code.
 enum Repository {
     private static let root = Checkout.root
 
@@ -19,16 +19,16 @@ enum Repository {
         String(decoding: try bytes(path), as: UTF8.self)
     }
 
-    /// The apps whose catalogues come with the project.
+    /// The apps with shipped catalogues.
     static let apps = ["drop", "safe", "venues", "padel", "daily"]
 
-    /// The catalogue of drop as adopters see it.
+    /// Returns the shipped catalogue of drop.
     static func drop() throws -> CatalogSet { try readDrop.get() }
 
-    /// All catalogues as adopters see them.
+    /// Returns all shipped catalogues.
     static func catalogs() throws -> CatalogSet { try readAll.get() }
 
-    // Read once: to a build for debugging a catalogue is much work.
+    // Read once, because a debug build reads catalogues slowly.
     private static let readDrop = Result { try read(["drop"]) }
     private static let readAll = Result { try read(apps) }
 
@@ -37,7 +37,7 @@ enum Repository {
         return try CatalogSet.load(files: files).get()
     }
 
-    /// The catalogue of one app as adopters see it.
+    /// Returns the shipped catalogue of one app.
     static func catalog(_ app: String) throws -> Catalog {
         let app = try #require(AppID(validating: app))
         return try #require(try catalogs()[app])

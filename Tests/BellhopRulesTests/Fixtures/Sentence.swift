@@ -1,18 +1,18 @@
 import BellhopRules
 
-/// One template on its way from a catalogue's text to words.
+/// Renders one template through a catalogue.
 enum Sentence {
-    /// Why a template cannot be read.
+    /// Returns the fault of a template, or `nil` if it can be read.
     static func fault(_ template: String, language: String = "en", phrases: JSONObject = [:]) -> String? {
         catalog(template, language, phrases).failure?.faults.first?.message
     }
 
-    /// A number as a producer might write it.
+    /// Returns a number in the form that a producer might write.
     static func number(_ text: String) -> JSONValue {
         (try? JSONParser().parse(Array(text.utf8)).get()) ?? .null
     }
 
-    /// The words for these values.
+    /// Returns the text for these values.
     static func render(
         _ template: String,
         _ data: JSONObject = [:],
@@ -47,7 +47,7 @@ enum Sentence {
         return CatalogSet.load(files: [("a.json5", orderedBytes(file))])
     }
 
-    /// JSON with the members in their order, which phrases depend on.
+    /// Returns JSON with the members in their order, on which phrases depend.
     private static func orderedBytes(_ object: JSONObject) -> [UInt8] {
         var bytes: [UInt8] = []
         func write(_ value: JSONValue) {

@@ -1,7 +1,7 @@
-/// Bytes of a TZif file with what a test wants in it.
+/// Bytes of a TZif file with the content that a test needs.
 struct TZifFile {
     var version: Character = "2"
-    /// Seconds since 1970 and the type that begins there.
+    /// Seconds since 1970, and the type that begins then.
     var transitions: [(seconds: Int64, type: UInt8)] = []
     /// Seconds ahead of UTC.
     var types: [Int32] = [0]

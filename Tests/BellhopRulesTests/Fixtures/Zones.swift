@@ -18,14 +18,14 @@ enum Zones {
         [UInt8](try Data(contentsOf: URL(fileURLWithPath: folder).appendingPathComponent(text)))
     }
 
-    /// Every zone under one of its names: names whose files hold the same bytes are the same zone.
+    /// Returns every zone under one of its names: names whose files have the same bytes are the same zone.
     static func distinct() throws -> [(name: String, bytes: [UInt8])] {
         var seen: Set<[UInt8]> = []
         let all = try all().sorted { $0.key < $1.key }
         return all.filter { seen.insert($0.value).inserted }.map { ($0.key, $0.value) }
     }
 
-    /// Every zone by its name; not those that count leap seconds, nor what names the machine's own choice.
+    /// Returns every zone by its name, without zones that count leap seconds and names of the machine's own zone.
     static func all() throws -> [String: [UInt8]] {
         let root = URL(fileURLWithPath: folder)
         var found: [String: [UInt8]] = [:]
@@ -39,7 +39,7 @@ enum Zones {
     }
 }
 
-/// Instants as tests write them.
+/// Returns an instant in the form that tests write.
 func at(_ text: String, _ place: SourceLocation = #_sourceLocation) throws -> Timestamp {
     try #require(Timestamp(validating: text), "\(text) is no instant", sourceLocation: place)
 }

@@ -12,7 +12,7 @@ struct IdentifierTests {
     }
 
     @Test(
-        "what is no app is refused",
+        "any other text is rejected as an app",
         arguments: ["", "Drop", "2drop", "-a", "a.b", "a b", "å", "a\0", "a" + String(repeating: "b", count: 32)]
     )
     func notApps(text: String) {
@@ -20,7 +20,7 @@ struct IdentifierTests {
     }
 
     @Test(
-        "a type is letters, digits, _, . and -",
+        "a type consists of letters, digits, _, . and -",
         arguments: ["a", "INCOMING_ETHER", "a.b-c", String(repeating: "x", count: 64)]
     )
     func types(text: String) {
@@ -28,14 +28,14 @@ struct IdentifierTests {
     }
 
     @Test(
-        "what is no type is refused",
+        "any other text is rejected as a type",
         arguments: ["", "a b", "a#", "a*", "a/b", "é", "a\n", String(repeating: "x", count: 65)]
     )
     func notTypes(text: String) {
         #expect(EventType(validating: text) == nil)
     }
 
-    @Test("plain identifiers take anything but control characters, up to 255 bytes")
+    @Test("plain identifiers accept everything but control characters, up to 255 bytes")
     func plain() {
         for text in ["u", "user@example.com", "Bjørn Å", "😀", String(repeating: "x", count: 255)] {
             #expect(UserID(validating: text)?.text == text)
@@ -54,7 +54,7 @@ struct IdentifierTests {
         #expect(DeviceToken(validating: String(repeating: "x", count: 4097)) == nil)
     }
 
-    @Test("two spellings of one letter are two users, as they are in the database")
+    @Test("two spellings of one letter are two users, as in the database")
     func bytes() throws {
         let one = try #require(UserID(validating: "\u{E5}"))
         let other = try #require(UserID(validating: "a\u{30A}"))
@@ -63,7 +63,7 @@ struct IdentifierTests {
         #expect(other < one)
     }
 
-    @Test("addresses by their shape")
+    @Test("addresses are checked by their form")
     func addresses() {
         for text in ["a@b.no", "first.last+tag@example.com", "ø@ål.no", "a@1-2.x--y.a1"] {
             #expect(EmailAddress(validating: text) != nil, "\(text)")
@@ -91,7 +91,7 @@ struct IdentifierTests {
         }
     }
 
-    @Test("zones by their shape")
+    @Test("zones are checked by their form")
     func zones() {
         for text in ["UTC", "Europe/Oslo", "America/Argentina/Buenos_Aires", "Etc/GMT+5"] {
             #expect(TimeZoneName(validating: text) != nil, "\(text)")
@@ -101,7 +101,7 @@ struct IdentifierTests {
         }
     }
 
-    @Test("a notification's id is made of the digest's first eight bytes")
+    @Test("a notification's id consists of the digest's first eight bytes")
     func notificationIDs() throws {
         let id = try #require(NotificationID(digest: [0x00, 0x01, 0xAB, 0xCD, 0, 0, 0, 0x0F, 0x99]))
         #expect(id.text == "noti_0001abcd0000000f")
@@ -125,7 +125,7 @@ struct IdentifierTests {
         #expect(bytes == Array("drop\0é\0u1".utf8))
     }
 
-    @Test("a trace is carried only when it is well-formed")
+    @Test("only a well-formed trace is accepted")
     func traces() {
         let good = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
         #expect(TraceParent(validating: good)?.text == good)

@@ -6,7 +6,7 @@ import Testing
 @Suite("Instants")
 struct TimestampTests {
     @Test(
-        "RFC 3339 in its variants",
+        "every variant of RFC 3339 is read",
         arguments: [
             ("1970-01-01T00:00:00Z", 0), ("2026-02-15T13:45:00.000Z", 1_771_163_100_000_000),
             ("2026-02-15t13:45:00z", 1_771_163_100_000_000), ("2026-02-15T14:45:00+01:00", 1_771_163_100_000_000),
@@ -21,7 +21,7 @@ struct TimestampTests {
     }
 
     @Test(
-        "everything else is refused",
+        "any other text is rejected",
         arguments: [
             "", "2026", "2026-02-15", "2026-02-15T13:45:00", "2026-02-15 13:45:00Z", "2026-02-15T13:45Z",
             "2026-02-30T00:00:00Z", "2025-02-29T00:00:00Z", "1900-02-29T00:00:00Z", "2026-13-01T00:00:00Z",
@@ -37,7 +37,7 @@ struct TimestampTests {
         #expect(Timestamp(validating: text) == nil)
     }
 
-    @Test("written instants read back the same, and agree with Foundation's calendar")
+    @Test("written instants read back unchanged, and agree with Foundation's calendar")
     func agreesWithFoundation() throws {
         var generator = SeededChance.announced("instants")
         let formatter = ISO8601DateFormatter()
@@ -63,7 +63,7 @@ struct TimestampTests {
         #expect(Timestamp(microseconds: 1)?.description == "1970-01-01T00:00:00.000001Z")
     }
 
-    @Test("local times from 00:00 to 23:59")
+    @Test("local times from 00:00 to 23:59 are accepted")
     func localTimes() {
         #expect(LocalTime(validating: "00:00")?.description == "00:00")
         #expect(LocalTime(validating: "23:59")?.description == "23:59")

@@ -2,9 +2,9 @@ import BellhopRules
 import TestSupport
 import Testing
 
-@Suite("Preferences of any shape")
+@Suite("Random preferences")
 struct PreferencePropertyTests {
-    @Test("any JSON becomes a canonical document; that one stays as it is; and a lazy reader says the same")
+    @Test("any JSON becomes a canonical document, which is stable, and a lazy reader returns the same values")
     func properties() throws {
         let schema = try PreferenceTests.schema()
         var json = RandomJSON(generator: .announced("preferences of any shape"))
@@ -32,7 +32,7 @@ struct PreferencePropertyTests {
         }
     }
 
-    /// Now and then anything at all; else the known keys with values that are mostly right and sometimes anything.
+    /// Returns any JSON in one of five cases, and otherwise the known keys with values that are mostly valid.
     private static func document(_ schema: PreferenceSchema, _ json: inout RandomJSON) -> JSONValue {
         if Int.random(in: 0..<5, using: &json.generator) == 0 { return json.value() }
         var toggles = JSONObject()

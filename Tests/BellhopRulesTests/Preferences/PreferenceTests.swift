@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Preferences")
 struct PreferenceTests {
-    /// The types of the club's app, with one that is off until somebody turns it on.
+    /// Returns the types of the club's app, with one that is off until the user enables it.
     static func schema() throws -> PreferenceSchema {
         let types = ["scheduled_match_new", "availability_poll_reminder", "admin_announcement"]
         let toggles = try types.map { PreferenceSchema.Toggle(try #require(EventType(validating: $0))) }
@@ -27,14 +27,14 @@ struct PreferenceTests {
         "admin_announcement":true,"promotional":false},"quietHours":{"enabled":false,"startHour":22,"endHour":7}}
         """
 
-    @Test("without a document the defaults hold, and nothing was repaired")
+    @Test("the defaults apply without a document, and nothing is repaired")
     func missing() throws {
         let document = PreferenceDocument(normalizing: nil, schema: try Self.schema())
         #expect(try .object(document.json) == Self.parse(Self.canonical))
         #expect(!document.wasRepaired)
     }
 
-    @Test("the canonical form has the app's order, whatever the source had, and order is no repair")
+    @Test("the canonical form has the app's order, whatever the source's order, and a change of order is not a repair")
     func order() throws {
         let shuffled = """
             {"quietHours":{"endHour":7,"startHour":22,"enabled":false},"eventToggles":{"promotional":false,\
@@ -52,7 +52,7 @@ struct PreferenceTests {
     }
 
     @Test(
-        "what is broken, of the wrong kind or missing becomes the default, and counts as a repair",
+        "a malformed, mistyped or missing value becomes the default, and counts as a repair",
         arguments: [
             "null", "[]", "\"on\"", "7", "true", "{}", #"{"enabled":true}"#, #"{"enabled":null}"#,
             #"{"enabled":"false"}"#,
@@ -67,7 +67,7 @@ struct PreferenceTests {
         #expect(document.wasRepaired)
     }
 
-    @Test("what the user said stays; keys that the app does not know go")
+    @Test("the user's choices are kept, and keys that the app does not have are removed")
     func kept() throws {
         let document = try Self.normalized(
             """
@@ -85,7 +85,7 @@ struct PreferenceTests {
     }
 
     @Test(
-        "hours: numbers lose their fraction and are moved into the day, anything else is the default",
+        "an hour loses its fraction and is moved into the day, and any other value becomes the default",
         arguments: [
             ("0", 0), ("23", 23), ("7.0", 7), ("1.5", 1), ("7.999", 7), ("-0.5", 0), ("-3", 0), ("-1e400", 0),
             ("24", 23),
@@ -101,7 +101,7 @@ struct PreferenceTests {
         #expect(end.quietHours.endHour == (hour == 22 ? 7 : hour))
     }
 
-    @Test("an app may have other defaults; a type that is given twice counts once")
+    @Test("an app may have other defaults, and a type that is given twice counts once")
     func otherDefaults() throws {
         let type = try #require(EventType(validating: "security"))
         let schema = PreferenceSchema(

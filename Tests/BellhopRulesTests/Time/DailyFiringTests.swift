@@ -13,7 +13,7 @@ struct DailyFiringTests {
     }
 
     @Test(
-        "it rings when its time has come and less than an hour later, else on its next date",
+        "a reminder fires from its time until less than an hour later, and otherwise on its next date",
         arguments: [
             ("2026-01-10T07:59:59.999999Z", "wait 2026-01-10"), ("2026-01-10T08:00:00Z", "fire 2026-01-10"),
             ("2026-01-10T08:59:59.999999Z", "fire 2026-01-10"), ("2026-01-10T09:00:00Z", "wait 2026-01-11"),
@@ -28,7 +28,7 @@ struct DailyFiringTests {
     }
 
     @Test(
-        "one that is set when its time is past today rings tomorrow",
+        "a reminder that is set after its time of today fires tomorrow",
         arguments: [
             ("2026-01-10T07:59:59Z", "fire 2026-01-10"), ("2026-01-10T08:00:00Z", "wait 2026-01-11"),
             ("2026-01-10T08:10:00Z", "wait 2026-01-11"),
@@ -40,7 +40,7 @@ struct DailyFiringTests {
         #expect(said.text == verdict)
     }
 
-    @Test("it rings once for a date, however many schedulers ask and wherever the user goes")
+    @Test("a reminder fires once for a date, whatever the number of schedulers and the user's travels")
     func oncePerDate() throws {
         let since = try at("2026-01-01T00:00:00Z")
         let rung = try Self.date("2026-03-10")
@@ -48,13 +48,13 @@ struct DailyFiringTests {
         #expect(
             try Self.reminder("Europe/Oslo").verdict(at: now, since: since, lastDate: rung).text == "wait 2026-03-11"
         )
-        // At nine in Honolulu it is still the tenth.
+        // At 09:00 in Honolulu the date is still the tenth.
         let later = try at("2026-03-10T19:00:00Z")
         #expect(
             try Self.reminder("Pacific/Honolulu").verdict(at: later, since: since, lastDate: rung).text
                 == "wait 2026-03-11"
         )
-        // At nine in Kiritimati the eleventh has begun.
+        // At 09:00 in Kiritimati the date is the eleventh.
         #expect(
             try Self.reminder("Pacific/Kiritimati").verdict(at: later, since: since, lastDate: rung).text
                 == "fire 2026-03-11"
@@ -62,7 +62,7 @@ struct DailyFiringTests {
     }
 
     @Test(
-        "in travels and outages it never rings twice for a date, nor an hour late, nor misses a ring that it could make"
+        "in travels and outages a reminder never fires twice for a date or an hour late, and misses no possible time"
     )
     func travels() throws {
         var chance = SeededChance.announced("a year of travels")
@@ -93,7 +93,7 @@ struct DailyFiringTests {
                     last = slot.date
                 case .wait(let slot):
                     #expect(slot.instant > now)
-                    // Awake within the hour, it would have rung: so nothing was due since it was last asked.
+                    // Checked within the hour, it would have fired, so nothing has been due since the last check.
                     guard hours == 1, let due = zone.instant(of: zone.local(at: now).date, at: time) else { break }
                     #expect(!(due > asleep && due <= now && last.map { $0 < zone.local(at: now).date } ?? true))
                 case .never: Issue.record("there is always another day")
@@ -102,7 +102,7 @@ struct DailyFiringTests {
         }
     }
 
-    @Test("when the years end it never rings again")
+    @Test("a reminder never fires after the last year")
     func never() throws {
         let reminder = try Self.reminder("Etc/UTC")
         let late = try at("9999-12-31T20:00:00Z")

@@ -22,7 +22,7 @@ struct LocalDateTests {
     }
 
     @Test(
-        "what the calendar does not have is refused",
+        "dates that the calendar does not have are rejected",
         arguments: [
             (2026, 2, 29), (2100, 2, 29), (2026, 0, 1), (2026, 13, 1), (2026, 4, 31), (2026, 1, 0), (0, 1, 1),
             (10_000, 1, 1),
@@ -41,14 +41,14 @@ struct LocalDateTests {
     }
 
     @Test(
-        "what is no written date is refused",
+        "any other text is rejected as a date",
         arguments: ["", "2026-1-01", "2026-02-30", "20260101", "2026/01/01", "2026-01-0a", "+026-01-01", "٢٠٢٦-٠١-٠١"]
     )
     func noDate(text: String) {
         #expect(LocalDate(validating: text) == nil)
     }
 
-    @Test("times are ordered through the day, and hours and minutes that no clock shows are refused")
+    @Test("times are ordered through the day, and hours and minutes that no clock shows are rejected")
     func times() throws {
         let times = try ["00:00", "00:59", "01:00", "23:59"].map { try #require(LocalTime(validating: $0)) }
         #expect(times.shuffled().sorted() == times)
@@ -59,7 +59,7 @@ struct LocalDateTests {
     }
 
     @Test(
-        "an offset is written with seconds only where it has some",
+        "an offset is written with seconds only if it has some",
         arguments: [(0, "+00:00"), (-12_600, "-03:30"), (-2_670, "-00:44:30"), (50_400, "+14:00")]
     )
     func offsets(offset: Int, text: String) {

@@ -1,22 +1,22 @@
 import BellhopRules
 import Testing
 
-@Suite("Schedules on a user's own clock")
+@Suite("Schedules in a user's time zone")
 struct LocalScheduleTests {
     static func time(_ text: String) throws -> LocalTime {
         try #require(LocalTime(validating: text))
     }
 
     @Test(
-        "the next run, whatever the clocks do",
+        "the next run is right across all changes of the clocks",
         arguments: [
-            // A time that is past comes tomorrow, also when it is this very instant.
+            // A time that has passed, or is exactly now, comes tomorrow.
             ("Europe/Oslo", "09:00", "2026-01-10T07:59:59.999999Z", "2026-01-10T08:00:00.000Z"),
             ("Europe/Oslo", "09:00", "2026-01-10T08:00:00Z", "2026-01-11T08:00:00.000Z"),
             // A time that is skipped comes right after the gap.
             ("Europe/Oslo", "02:30", "2026-03-28T12:00:00Z", "2026-03-29T01:00:00.000Z"),
             ("Europe/Oslo", "02:30", "2026-03-29T01:00:00Z", "2026-03-30T00:30:00.000Z"),
-            // A time that comes twice counts the first time.
+            // A time that occurs twice counts the first time.
             ("Europe/Oslo", "02:30", "2026-10-24T12:00:00Z", "2026-10-25T00:30:00.000Z"),
             ("Europe/Oslo", "02:30", "2026-10-25T00:30:00Z", "2026-10-26T01:30:00.000Z"),
             ("Australia/Lord_Howe", "01:45", "2026-04-04T00:00:00Z", "2026-04-04T14:45:00.000Z"),
@@ -27,10 +27,10 @@ struct LocalScheduleTests {
             ("Africa/Cairo", "00:30", "2026-04-23T12:00:00Z", "2026-04-23T22:00:00.000Z"),
             ("America/Santiago", "00:00", "2026-09-05T12:00:00Z", "2026-09-06T04:00:00.000Z"),
             ("America/Asuncion", "00:15", "2023-09-30T12:00:00Z", "2023-10-01T04:00:00.000Z"),
-            // Midnight comes twice; the date before has its last hour twice.
+            // Midnight occurs twice; the date before has its last hour twice.
             ("Asia/Beirut", "23:30", "2026-10-24T12:00:00Z", "2026-10-24T20:30:00.000Z"),
             ("Asia/Beirut", "23:30", "2026-10-24T20:30:00Z", "2026-10-25T21:30:00.000Z"),
-            // Two hours at once; a day that does not exist; clocks that go back for a month.
+            // A change of two hours; a day that does not exist; clocks that go back for a month.
             ("Antarctica/Troll", "02:30", "2026-03-28T12:00:00Z", "2026-03-29T01:00:00.000Z"),
             ("Pacific/Apia", "12:00", "2011-12-29T22:00:00Z", "2011-12-30T22:00:00.000Z"),
             ("Africa/Casablanca", "02:30", "2026-02-14T12:00:00Z", "2026-02-15T01:30:00.000Z"),
@@ -46,7 +46,7 @@ struct LocalScheduleTests {
         #expect(try schedule.next(after: at(after))?.instant.description == run)
     }
 
-    @Test("a slot keeps the date and time that were meant")
+    @Test("a slot keeps its intended date and time")
     func slot() throws {
         let schedule = LocalSchedule(at: try Self.time("23:30"), in: try Zones.named("America/Nuuk"))
         let slot = try #require(schedule.next(after: at("2026-03-28T12:00:00Z")))
@@ -56,7 +56,7 @@ struct LocalScheduleTests {
         #expect(schedule.next(after: slot.instant)?.date.description == "2026-03-29")
     }
 
-    @Test("only on its days, by the user's own calendar")
+    @Test("a schedule runs only on its days, by the user's own calendar")
     func days() throws {
         let schedule = LocalSchedule(
             at: try Self.time("08:00"),
@@ -78,7 +78,7 @@ struct LocalScheduleTests {
         #expect(try schedule.next(after: at("2011-12-24T00:00:00Z"))?.date.description == "2012-01-06")
     }
 
-    @Test("several times a day, in whatever order they are given; those that one gap skips are one run")
+    @Test("several times per day may be given in any order, and those skipped by one gap are one run")
     func several() throws {
         let times = try ["18:00", "02:10", "02:50", "18:00", "03:00"].map(Self.time)
         let schedule = try #require(LocalSchedule(at: times, in: Zones.named("Europe/Oslo")))
@@ -107,7 +107,7 @@ struct LocalScheduleTests {
         #expect(honolulu.next(after: after, lastDate: date)?.date.description == "2026-03-11")
     }
 
-    @Test("when the years end, so do the runs")
+    @Test("no run follows the last year")
     func end() throws {
         let schedule = LocalSchedule(at: try Self.time("12:00"), in: try Zones.named("Etc/UTC"))
         #expect(try schedule.next(after: at("9999-12-31T11:59:59Z")) != nil)

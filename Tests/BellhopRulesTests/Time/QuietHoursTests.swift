@@ -4,9 +4,9 @@ import Testing
 @Suite("Quiet hours")
 struct QuietHoursTests {
     @Test(
-        "they are over at the first instant whose hour is outside",
+        "quiet hours end at the first instant whose hour is outside",
         arguments: [
-            // Wrapping midnight, both ends to the second.
+            // Across midnight, both ends exact to the second.
             ("Europe/Oslo", 22, 7, "2026-01-10T20:59:59.999999Z", nil),
             ("Europe/Oslo", 22, 7, "2026-01-10T21:00:00Z", "2026-01-11T06:00:00.000Z"),
             ("Europe/Oslo", 22, 7, "2026-01-11T05:59:59.999999Z", "2026-01-11T06:00:00.000Z"),
@@ -14,20 +14,20 @@ struct QuietHoursTests {
             // Within a day.
             ("Asia/Kathmandu", 9, 17, "2026-01-10T03:15:00Z", "2026-01-10T11:15:00.000Z"),
             ("Asia/Kathmandu", 9, 17, "2026-01-10T03:14:59Z", nil),
-            // The same hour: never.
+            // The same hour: never quiet.
             ("Europe/Oslo", 22, 22, "2026-01-10T21:30:00Z", nil),
-            // A night with a change is an hour shorter, or longer.
+            // A night with a change of the clocks is an hour shorter, or longer.
             ("Europe/Oslo", 22, 7, "2026-03-28T22:00:00Z", "2026-03-29T05:00:00.000Z"),
             ("Europe/Oslo", 22, 7, "2026-10-24T21:00:00Z", "2026-10-25T06:00:00.000Z"),
-            // The end is skipped: over at the jump.
+            // The end is skipped: quiet hours end at the jump.
             ("Europe/Oslo", 0, 2, "2026-03-29T00:30:00Z", "2026-03-29T01:00:00.000Z"),
-            // The end comes twice: over the first time, and quiet again in the hour that comes back.
+            // The end occurs twice: quiet hours end the first time, and begin again in the repeated hour.
             ("Europe/Oslo", 1, 3, "2026-10-25T00:30:00Z", "2026-10-25T02:00:00.000Z"),
             ("Europe/Oslo", 1, 2, "2026-10-24T23:30:00Z", "2026-10-25T00:00:00.000Z"),
             ("Australia/Lord_Howe", 23, 2, "2026-04-04T14:30:00Z", "2026-04-04T15:30:00.000Z"),
             // The only hour outside does not exist that night: quiet until the next one.
             ("Europe/Oslo", 3, 2, "2026-03-28T23:00:00Z", "2026-03-30T00:00:00.000Z"),
-            // Two hours at once.
+            // A change of two hours.
             ("Antarctica/Troll", 22, 2, "2026-03-29T00:30:00Z", "2026-03-29T01:00:00.000Z"),
             // Midnight does not exist.
             ("Africa/Cairo", 20, 0, "2026-04-23T21:59:00Z", "2026-04-23T22:00:00.000Z"),
@@ -42,7 +42,7 @@ struct QuietHoursTests {
         #expect(try hours.until(at(instant), in: Zones.named(zone))?.description == until)
     }
 
-    @Test("turned off they never hold")
+    @Test("disabled quiet hours never apply")
     func off() throws {
         let hours = QuietHours(enabled: false, startHour: 0, endHour: 23)
         #expect(try hours.until(at("2026-01-10T12:00:00Z"), in: Zones.named("Etc/UTC")) == nil)
@@ -55,7 +55,7 @@ struct QuietHoursTests {
         #expect([hours.startHour, hours.endHour] == [0, 23])
     }
 
-    @Test("when the years end, so do they")
+    @Test("quiet hours end with the last year")
     func end() throws {
         let hours = QuietHours(enabled: true, startHour: 22, endHour: 7)
         #expect(

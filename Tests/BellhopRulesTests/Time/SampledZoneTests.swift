@@ -2,10 +2,10 @@ import BellhopRules
 import Foundation
 import Testing
 
-@Suite("Zones by their offsets alone")
+@Suite("Sampled zones")
 struct SampledZoneTests {
     @Test(
-        "a zone of the platform, asked for its offsets, is the zone of the tz database",
+        "a zone sampled from the platform's offsets equals the zone of the tz database",
         arguments: ["Europe/Oslo", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu"]
     )
     func platform(name: String) throws {
@@ -28,7 +28,7 @@ struct SampledZoneTests {
         #expect(found == changes.dropFirst().map { [$0.0, $0.1] })
     }
 
-    @Test("an offset that no clock on Earth has becomes the furthest one; an empty stretch has one offset")
+    @Test("an impossible offset is moved to the nearest possible one, and an empty range has one offset")
     func extremes() throws {
         let name = try Zones.name("Test/Zone")
         let far = Zone(name: name, from: seconds(0), to: seconds(50_000)) { $0 < seconds(25_000) ? .min : .max }

@@ -1,14 +1,14 @@
 import BellhopRules
 import Testing
 
-/// Holds a zone's answers against a scan of its clocks; says of each rule the first difference.
+/// Compares a zone's answers with a scan of its clocks, and reports the first difference of each rule.
 struct ScanCheck {
     let zone: Zone
     let scan: MinuteScan
-    /// From 0: which of the minutes are looked at.
+    /// The selection of minutes to check, from 0.
     let phase: Int
 
-    /// Positions worth a look: dense where the clocks change, sparse elsewhere, every minute of the change itself.
+    /// The checked positions: dense near a change of the clocks, sparse elsewhere, every minute of the change itself.
     private var positions: [Int] {
         let middle = scan.middle
         return scan.shown.indices.filter { position in
@@ -17,7 +17,7 @@ struct ScanCheck {
         }
     }
 
-    /// A window that ends outside the scan is only known to end there.
+    /// Checks quiet hours; for a window that ends outside the scan, it is only known that it ends there.
     func quietHours(from: Int, to: Int) {
         let hours = QuietHours(enabled: true, startHour: from, endHour: to)
         let ends = scan.quietEnds(from: from, to: to)
@@ -35,7 +35,7 @@ struct ScanCheck {
         }
     }
 
-    /// Times of each date, dense where the clocks change.
+    /// Checks times of each date, dense near a change of the clocks.
     func localTimes() {
         let change = scan.shown[scan.middle] % 1_440
         for day in scan.wholeDays {
@@ -52,7 +52,7 @@ struct ScanCheck {
         }
     }
 
-    /// A time at which the clocks change, and one at which they do not: every instant that shows them.
+    /// Checks every instant of a time at which the clocks change, and of one at which they do not.
     func occurrences() {
         for minute in [scan.shown[scan.middle] - 30, scan.shown[scan.middle] + 30] {
             let expected = scan.shown.indices.filter { scan.shown[$0] == minute }.map(scan.instant)
@@ -63,14 +63,14 @@ struct ScanCheck {
         }
     }
 
-    /// Several times a day, asked from every position that is worth a look.
+    /// Checks several times per day from every checked position.
     func schedule(at minutes: [Int]) {
         let times = minutes.compactMap { LocalTime(hour: $0 / 60, minute: $0 % 60) }
         guard let schedule = LocalSchedule(at: times, in: zone) else { return }
         let slots = scan.wholeDays.flatMap { day in
             minutes.sorted().compactMap { scan.instant(ofDay: day, minute: $0) }
         }
-        // The last whole day always has a slot of its own.
+        // The last whole day always has a separate slot.
         let inside = scan.wholeDays.lowerBound * 1_440..<(scan.wholeDays.upperBound - 1) * 1_440
         for position in positions where inside.contains(scan.shown[position]) {
             let instant = scan.instant(position)
@@ -84,7 +84,7 @@ struct ScanCheck {
 
     private func text(_ instant: Timestamp?) -> String { instant?.description ?? "nil" }
 
-    /// By counting, and not by the calendar under test.
+    /// Returns the date by counting, not by the calendar under test.
     private static func date(_ daysSinceEpoch: Int) -> LocalDate? {
         var (year, month, rest) = (1970, 1, daysSinceEpoch)
         func isLeap(_ year: Int) -> Bool { year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) }

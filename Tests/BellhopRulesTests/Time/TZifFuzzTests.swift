@@ -3,9 +3,9 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Hostile zones, rules of every form, slim files")
+@Suite("Random zone files, rules and slim files")
 struct TZifFuzzTests {
-    @Test("bytes changed, lost and doubled make a fault or a zone that answers, never a crash")
+    @Test("changed, removed and repeated bytes give a fault or a zone that answers, never a crash")
     func fuzz() throws {
         var chance = SeededChance.announced("hostile zones")
         let originals = try ["Europe/Oslo", "Pacific/Apia", "Africa/Casablanca", "Etc/UTC"].map(Zones.bytes)
@@ -36,7 +36,7 @@ struct TZifFuzzTests {
         }
     }
 
-    /// Asks everything that can be asked, at the ends of time and between.
+    /// Calls every function of the zone, at both ends of time and between.
     private static func ask(_ zone: Zone, using chance: inout SeededChance) {
         let latest: Int64 = 253_402_300_799_999_999
         let random = (0..<4).map { _ in Int64.random(in: 0...latest, using: &chance) }
@@ -62,7 +62,7 @@ struct TZifFuzzTests {
     }
 
     @Test(
-        "rules of every form give the C library's offsets around their changes",
+        "rules of every form give the C library's offsets near their changes",
         .enabled(if: ClockOracle.isThere, ClockOracle.absence)
     )
     func footers() async throws {
@@ -88,7 +88,7 @@ struct TZifFuzzTests {
         }
     }
 
-    /// Starts in spring, ends in autumn or the other way round; far enough from New Year that all libraries agree.
+    /// Returns a rule from spring to autumn or the reverse, far enough from New Year that all libraries agree.
     private static func rule(using chance: inout SeededChance) -> String {
         func time(upTo hours: Int) -> String {
             let text = String(Int.random(in: -hours...hours, using: &chance))
@@ -121,7 +121,7 @@ struct TZifFuzzTests {
         && FileManager.default.fileExists(atPath: source.path)
 
     @Test(
-        "slim files, whose recent years are in the footer alone, give the C library's offsets",
+        "slim files, with recent years only in the footer, give the C library's offsets",
         .enabled(if: canCompile && ClockOracle.isThere, "needs zic, tzdata.zi and python3")
     )
     func slim() async throws {

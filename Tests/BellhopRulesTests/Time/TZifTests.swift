@@ -20,7 +20,7 @@ struct TZifTests {
         }
     }
 
-    @Test("a file of version 1 has its table, and its last offset lasts")
+    @Test("a file of version 1 has its table, and its last offset continues")
     func versionOne() throws {
         let file = TZifFile(version: "1", transitions: [(1_000, 1), (2_000, 0)], types: [0, 7200])
         let zone = try Self.zone(file)
@@ -42,14 +42,14 @@ struct TZifTests {
         )
     }
 
-    @Test("without transitions the footer holds always; without a footer the last offset does")
+    @Test("without transitions the footer always applies, and without a footer the last offset continues")
     func footerAlone() throws {
         #expect(try Self.zone(TZifFile(footer: "<+0545>-5:45")).offset(at: seconds(0)) == 20_700)
         let silent = try Self.zone(TZifFile(transitions: [(1_000, 1)], types: [0, -3600], footer: ""))
         #expect([0, 1_000, 9_000_000_000].map { silent.offset(at: seconds($0)) } == [0, -3600, -3600])
     }
 
-    @Test("what lies before 1970 is in force when 1970 begins")
+    @Test("the last change before 1970 applies when 1970 begins")
     func past() throws {
         let file = TZifFile(transitions: [(-1 << 59, 1), (-1_000, 2)], types: [0, 60, 120], footer: "")
         #expect(try Self.zone(file).offset(at: seconds(0)) == 120)
@@ -61,7 +61,7 @@ struct TZifTests {
         #expect(try Self.zone(ruled).local(at: at("2026-07-01T00:00:00Z")).description == "2026-07-01 02:00 +02:00")
     }
 
-    @Test("what lies beyond 9999 never comes")
+    @Test("a change after the year 9999 never occurs")
     func future() throws {
         let file = TZifFile(
             transitions: [(1_000, 1), (.max, 0)],
@@ -73,7 +73,7 @@ struct TZifTests {
         #expect(zone.transition(after: seconds(1_000)) == nil)
     }
 
-    @Test("changes that change nothing are none")
+    @Test("a transition to the same offset is not a change")
     func noChange() throws {
         let file = TZifFile(transitions: [(1_000, 1), (2_000, 2), (3_000, 0)], types: [0, 60, 60], footer: "UTC0")
         let zone = try Self.zone(file)
@@ -82,7 +82,7 @@ struct TZifTests {
         #expect(zone.transition(after: seconds(3_000)) == nil)
     }
 
-    @Test("a footer that differs from the table has the last word, from the table's end on")
+    @Test("a footer that differs from the table applies from the table's end on")
     func disagreement() throws {
         let file = TZifFile(transitions: [(1_000, 1), (2_000, 0)], types: [0, 60], footer: "XST-2")
         let zone = try Self.zone(file)
@@ -91,7 +91,7 @@ struct TZifTests {
     }
 
     @Test(
-        "what is wrong with a file is said",
+        "each fault of a file has its code",
         arguments: [
             (TZifFile(types: []), .typeCount), (TZifFile(transitions: [(1, 1)]), .typeIndex),
             (TZifFile(transitions: [(2, 0), (2, 0)]), .order), (TZifFile(types: [93_601]), .offset),
@@ -103,7 +103,7 @@ struct TZifTests {
     }
 
     @Test(
-        "a footer that is no rule is refused",
+        "a footer that is not a rule is rejected",
         arguments: [
             "X0", "XY0", "XYZ", "<>0", "<X0", "XYZ0ABC", "XYZ0ABC,M3.5.0", "XYZ0ABC,M3.5.0,M10.5.0,", "XYZ25",
             "XYZ1:60",
@@ -116,7 +116,7 @@ struct TZifTests {
         #expect(try Self.fault(TZifFile(footer: footer).bytes) == .footer)
     }
 
-    @Test("a file that ends early is refused, wherever it ends")
+    @Test("a truncated file is rejected, wherever it ends")
     func truncated() throws {
         let whole = try Zones.bytes("Europe/Oslo")
         #expect(try Self.fault([]) == .notTZif)
@@ -124,7 +124,7 @@ struct TZifTests {
         for length in 0..<whole.count { #expect(try Self.fault(Array(whole.prefix(length))) != nil) }
     }
 
-    @Test("daylight time that lasts all year, and one that never comes")
+    @Test("a rule may give daylight time for the whole year, or never")
     func degenerateRules() throws {
         let always = try Self.zone(TZifFile(footer: "EST5EDT,0/0,J365/25"))
         let never = try Self.zone(TZifFile(footer: "EST5EDT,J100/1,J100/2"))
@@ -136,9 +136,9 @@ struct TZifTests {
         }
     }
 
-    @Test("a rule of leap days alone is found eight years ahead")
+    @Test("a change only in leap years is found eight years ahead")
     func leapDays() throws {
-        // From day 59, 29 February or else 1 March, to the first hour of 1 March: nothing where both are one instant.
+        // From day 59, 29 February or else 1 March, to the first hour of 1 March: no change if both are one instant.
         let zone = try Self.zone(TZifFile(footer: "XST0XDT,59/0,J60/1"))
         let change = try #require(zone.transition(after: at("2096-03-01T00:00:00Z")))
         #expect(try change.instant == at("2104-02-29T00:00:00Z"))

@@ -3,13 +3,13 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Every zone of the tz database against the C library.
+/// Compares every zone of the tz database with the C library.
 @Suite("Zones against the C library", .inTurn, .enabled(if: ClockOracle.isThere, ClockOracle.absence))
 struct ZoneOracleTests {
-    /// 2024-01-01 and 2031-01-01.
+    /// 2024-01-01 to 2031-01-01, in seconds since 1970.
     private static let years = 1_704_067_200..<1_924_992_000
 
-    @Test("every zone changes its clocks from 2024 to 2030 when the C library says so, by as much, and never else")
+    @Test("every zone changes its clocks from 2024 to 2030 when the C library does, by as much, and at no other time")
     func changes() async throws {
         let zones = try Zones.distinct()
         try #require(zones.count > 300)
@@ -43,7 +43,7 @@ struct ZoneOracleTests {
         }
     }
 
-    @Test("around every change, minute by minute, quiet hours and local times are what a look at the clock finds")
+    @Test("near every change, quiet hours and local times equal a search minute by minute")
     func minuteByMinute() async throws {
         var chance = SeededChance.announced("minute by minute")
         var examined = 0
@@ -61,8 +61,7 @@ struct ZoneOracleTests {
         #expect(examined > 300)
     }
 
-    /// Four days around every change of each way of changing clocks that there is, around changes that are history by
-    /// now, and around random days.
+    /// Returns scans of four days near every distinct change of clocks, near historical changes, and near random days.
     private static func scans(using chance: inout SeededChance) async throws -> [(Zone, MinuteScan)] {
         let day = 86_400
         var middles: [(name: String, time: Int)] = [
@@ -90,7 +89,7 @@ struct ZoneOracleTests {
 }
 
 extension Zone {
-    /// All changes in a stretch of seconds since 1970.
+    /// Returns all changes in a range of seconds since 1970.
     func transitions(in seconds: Range<Int>) -> [Transition] {
         var found: [Transition] = []
         var from = Timestamp(clamping: Int64(seconds.lowerBound) * 1_000_000)

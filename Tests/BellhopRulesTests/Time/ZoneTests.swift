@@ -4,7 +4,7 @@ import Testing
 @Suite("Zones from the tz database")
 struct ZoneTests {
     @Test(
-        "clocks show what people there remember",
+        "local times are those of the zone's history",
         arguments: [
             ("Europe/Oslo", "2026-03-29T00:59:59Z", "2026-03-29 01:59:59 +01:00"),
             ("Europe/Oslo", "2026-03-29T01:00:00Z", "2026-03-29 03:00 +02:00"),
@@ -36,7 +36,7 @@ struct ZoneTests {
         #expect(try Zones.named(zone).local(at: at(instant)).description == shown)
     }
 
-    @Test("the next change of the clocks, and none where there is none")
+    @Test("the next change of the clocks is found, and none if there is none")
     func nextTransition() throws {
         let oslo = try Zones.named("Europe/Oslo")
         let spring = try #require(oslo.transition(after: at("2026-01-01T00:00:00Z")))

@@ -1,10 +1,10 @@
 import BellhopRules
 
-/// A browser's subscription that is right in everything, for tests to change.
+/// A browser's valid subscription, for tests to change.
 enum WebPush {
     static let endpoint = "https://updates.push.services.mozilla.com/wpush/v2/gAAAA"
 
-    /// RFC 8291, appendix A.
+    /// The keys of RFC 8291, appendix A.
     private static let keys: JSONObject = [
         "p256dh": "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",
         "auth": "BTBZMqHH6r4Tts7J_aSIgg",
@@ -23,7 +23,7 @@ enum WebPush {
         return subscription
     }
 
-    /// What is kept of it.
+    /// Returns the parts of it that are kept.
     static func kept() -> JSONObject { ["endpoint": .string(endpoint), "keys": .object(keys)] }
 
     static func text(_ subscription: JSONObject = subscription()) -> String {

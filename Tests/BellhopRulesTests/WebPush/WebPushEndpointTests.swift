@@ -1,7 +1,7 @@
 import BellhopRules
 import Testing
 
-@Suite("A browser's endpoint")
+@Suite("Endpoints of browsers")
 struct WebPushEndpointTests {
     @Test(
         "host, port and origin are read",
@@ -20,7 +20,7 @@ struct WebPushEndpointTests {
     }
 
     @Test(
-        "whatever could be read in two ways, or leads to an address in numbers, is refused",
+        "an endpoint that is ambiguous or has a numeric address is rejected",
         arguments: [
             "", "https://", "https:///a", "http://push.example/", "HTTPS://push.example/", "https:/push.example/",
             "https://push.example", "https://push.example?a", "https://push.example#/", "https://user@push.example/",

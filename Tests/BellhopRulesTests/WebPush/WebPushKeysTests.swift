@@ -1,7 +1,7 @@
 import BellhopRules
 import Testing
 
-@Suite("A browser's keys")
+@Suite("Keys of browsers")
 struct WebPushKeysTests {
     @Test("a subscription gives its point, its secret and the name of its key, padded or not")
     func good() throws {
@@ -45,13 +45,13 @@ struct WebPushKeysTests {
         (WebPush.subscription(beside: ["vapidKeyID": 7]), "/subscription/vapidKeyID"),
     ]
 
-    @Test("what is missing or wrong is refused by the feed, at its place, and read as nothing later", arguments: bad)
+    @Test("a missing or invalid member is rejected by the feed, and later read as no keys", arguments: bad)
     func wrong(_ subscription: JSONObject, _ pointer: String) throws {
         #expect(WebPushKeys(subscription: subscription) == nil)
         try expectRefusal(WebPush.text(subscription), token: WebPush.endpoint, at: pointer)
     }
 
-    @Test("a browser without subscription, with another endpoint, or one that may not be sent to is refused")
+    @Test("a browser without a subscription, with another endpoint or with a forbidden endpoint is rejected")
     func otherFaults() throws {
         try expectRefusal("null", token: WebPush.endpoint, at: "/subscription")
         try expectRefusal("[]", token: WebPush.endpoint, at: "/subscription")

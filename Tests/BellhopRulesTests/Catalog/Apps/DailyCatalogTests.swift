@@ -3,7 +3,7 @@ import Testing
 
 @Suite("The catalogue of daily")
 struct DailyCatalogTests {
-    @Test("there is one type, and it passes quiet hours: the user chose the time")
+    @Test("the catalogue has one type, which ignores quiet hours, because the user chose the time")
     func type() throws {
         let types = try Repository.catalog("daily").types
         #expect(types.map(\.type.text) == ["daily_reminder"])
@@ -13,7 +13,7 @@ struct DailyCatalogTests {
         #expect(type.priority == .normal)
     }
 
-    @Test("the words are the reminder's own")
+    @Test("the texts are those of the reminder")
     func words() throws {
         let fields: JSONObject = ["title": "Water the plants", "body": ""]
         #expect(try Happening.rendered("daily", "daily_reminder", fields).get().title == "Water the plants")
@@ -21,7 +21,7 @@ struct DailyCatalogTests {
         #expect(rejection.pointer.text == "/title")
     }
 
-    @Test("the label is there in both languages, and every provider is used")
+    @Test("the label exists in both languages, and every provider is used")
     func label() throws {
         let catalog = try Repository.catalog("daily")
         let labels = try #require(catalog.types.first).labels

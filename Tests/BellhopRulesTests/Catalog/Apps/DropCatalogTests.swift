@@ -12,7 +12,7 @@ struct DropCatalogTests {
         let web, mobile: String
     }
 
-    /// The tables of the app's own document: types, words, looks, priorities and links.
+    /// The tables of the app's documentation: types, texts, looks, priorities and links.
     private static let table = [
         Row(
             type: "transaction_complete",
@@ -88,7 +88,7 @@ struct DropCatalogTests {
         ),
     ]
 
-    @Test("looks, priorities, words and links are those of the app's document", arguments: table.indices)
+    @Test("looks, priorities, texts and links are those of the app's documentation", arguments: table.indices)
     func row(index: Int) throws {
         let row = Self.table[index]
         let catalog = try #require(try Repository.drop().catalogs.first)
@@ -109,7 +109,7 @@ struct DropCatalogTests {
         #expect(rendered.link?.mobile == row.mobile)
     }
 
-    @Test("there are six types, and every one has a Norwegian label")
+    @Test("the catalogue has six types, and every one has a Norwegian label")
     func labels() throws {
         let catalog = try #require(try Repository.drop().catalogs.first)
         let norwegian = try #require(LanguageTag(validating: "nb"))
@@ -119,7 +119,7 @@ struct DropCatalogTests {
         #expect(catalog.timezone.text == "Europe/Oslo")
     }
 
-    @Test("low priority is pushed only to those who want it, only high priority is mailed")
+    @Test("a low priority is pushed only to users who opted in, and only a high priority is mailed")
     func defaults() throws {
         for type in try #require(try Repository.drop().catalogs.first).types {
             #expect(type.pushByDefault == (type.priority != .low))
@@ -127,7 +127,7 @@ struct DropCatalogTests {
         }
     }
 
-    @Test("transactions have a link of the app's own scheme")
+    @Test("transactions have a link with the app's own scheme")
     func scheme() throws {
         let catalog = try #require(try Repository.drop().catalogs.first)
         let object = Messages.changed(["eventType": "qr_payment", "body": "B", "targetId": "tx_rem_1"])
@@ -136,7 +136,7 @@ struct DropCatalogTests {
         #expect(rendered.link?.json["scheme"] == "drop://transactions/tx_rem_1")
     }
 
-    @Test("low priority is gathered and told twice a day, in the plural where there are several")
+    @Test("low priority is gathered into two digests per day, in the plural if there are several")
     func digest() throws {
         let catalog = try #require(try Repository.drop().catalogs.first)
         #expect(catalog.types.allSatisfy { $0.isGathered == ($0.priority == .low) })
@@ -154,7 +154,7 @@ struct DropCatalogTests {
         #expect(several.link?.web == "/notifications")
     }
 
-    @Test("every type names the Android channel that it is shown in, and only security asks for attention at once")
+    @Test("every type names its Android channel, and only security has a high importance")
     func channels() throws {
         let channels = try Repository.catalog("drop").types.map { type in
             let words = [type.type.text, type.android.channel, type.android.importance?.rawValue]
@@ -168,12 +168,12 @@ struct DropCatalogTests {
         )
     }
 
-    @Test("it goes through Expo, and through FCM where a device has registered there")
+    @Test("the providers are Expo, Web Push, and FCM for devices that are registered there")
     func provider() throws {
         #expect(try #require(try Repository.drop().catalogs.first).providers == [.expo, .webpush, .fcm])
     }
 
-    @Test("priorities choose the lanes")
+    @Test("priorities select the lanes")
     func lanes() {
         #expect(Priority.high.lane == .urgent)
         #expect(Priority.normal.lane == .normal)

@@ -5,7 +5,7 @@ import Testing
 struct PadelCatalogTests {
     private func swedish() throws -> LanguageTag { try #require(LanguageTag(validating: "sv")) }
 
-    @Test("labels and their order are those of the app's document")
+    @Test("labels and their order are those of the app's documentation")
     func labels() throws {
         let swedish = try swedish()
         let types = try Repository.catalog("padel").types
@@ -20,7 +20,7 @@ struct PadelCatalogTests {
         #expect(types.allSatisfy { $0.pushByDefault && !$0.isMandatory })
     }
 
-    @Test("the words of the settings page are those of the app's document, quiet hours are off, from 22 to 7")
+    @Test("the texts of the settings page are those of the app's documentation, and quiet hours are off, from 22 to 7")
     func settings() throws {
         let swedish = try swedish()
         let settings = try Repository.catalog("padel").settings
@@ -34,7 +34,7 @@ struct PadelCatalogTests {
         #expect(settings.quietHours.endHour == 7)
     }
 
-    @Test("in quiet hours browsers get nothing and iPhones get it later")
+    @Test("in quiet hours browsers get nothing and iPhones get the push later")
     func quietHours() throws {
         for type in try Repository.catalog("padel").types {
             #expect(type.quietHours[.web] == .drop)
@@ -42,7 +42,7 @@ struct PadelCatalogTests {
         }
     }
 
-    @Test("the payload of the app's document is taken as it stands")
+    @Test("the payload of the app's documentation is accepted unchanged")
     func payload() throws {
         let fields: JSONObject = [
             "title": "Ny match i schemat", "body": "Tisdag 19:00 på PDL Center.", "route": "/schedule",
@@ -55,7 +55,7 @@ struct PadelCatalogTests {
         #expect(rendered.reroutedFrom == nil)
     }
 
-    @Test("a match can be told by its data alone, in the same words")
+    @Test("a match can be described by its data alone, and has the same texts")
     func template() throws {
         let data: JSONObject = ["when": "Tisdag 19:00", "place": "PDL Center"]
         let rendered = try Happening.rendered("padel", "scheduled_match_new", ["data": .object(data)]).get()
@@ -64,7 +64,7 @@ struct PadelCatalogTests {
     }
 
     @Test(
-        "without a route each type leads to its own page",
+        "each type without a route opens its own page",
         arguments: [
             ("scheduled_match_new", "/schedule"), ("availability_poll_reminder", "/schedule"),
             ("admin_announcement", "/"),
@@ -77,7 +77,7 @@ struct PadelCatalogTests {
         #expect(rendered.reroutedFrom == nil)
     }
 
-    @Test("/schema still leads somewhere: to /schedule, and that is noted")
+    @Test("the route /schema is rewritten to /schedule, and the rewrite is noted")
     func schema() throws {
         let fields: JSONObject = ["title": "T", "body": "B", "route": "/schema?week=7"]
         let rendered = try Happening.rendered("padel", "scheduled_match_new", fields).get()
@@ -86,7 +86,7 @@ struct PadelCatalogTests {
         #expect(rendered.reroutedFrom == "/schema")
     }
 
-    @Test("the number is set by iPhones and by the service worker of browsers")
+    @Test("the badge is set by iPhones and by the service worker of browsers")
     func numbers() throws {
         #expect(try Repository.catalog("padel").badgePlatforms == [.ios, .web])
     }

@@ -74,14 +74,14 @@ struct SafeCatalogTests {
         #expect(rendered.link?.web.contains(Self.safe) == true)
     }
 
-    @Test("every type of the table is there, and no other")
+    @Test("the catalogue has every type of the table, and no other")
     func types() throws {
         let types = try Repository.catalog("safe").types
         #expect(Set(types.map(\.type.text)) == Set(Self.table.map(\.type)))
         #expect(types.count == 9)
     }
 
-    @Test("confirmation requests reach owners, everything else observers too")
+    @Test("confirmation requests reach only owners, and everything else reaches observers, too")
     func roles() throws {
         let owner = try #require(FollowRole(validating: "owner"))
         let observer = try #require(FollowRole(validating: "observer"))
@@ -93,7 +93,7 @@ struct SafeCatalogTests {
         }
     }
 
-    @Test("Android shows them with importance HIGH and visibility PUBLIC, iOS may rewrite them; a badge is set")
+    @Test("Android shows every type with importance HIGH and visibility PUBLIC, iOS may rewrite it, and a badge is set")
     func looks() throws {
         for type in try Repository.catalog("safe").types {
             #expect(type.android.importance == .high)
@@ -105,7 +105,7 @@ struct SafeCatalogTests {
         }
     }
 
-    @Test("topics of Safes compare without regard to capitals, other topics as they are")
+    @Test("topics of Safes are compared case-insensitively, and other topics exactly")
     func topics() throws {
         let folding = try Repository.catalog("safe").topics
         let topic = try #require(Topic(validating: "safe:1:\(Self.safe)"))
@@ -114,14 +114,14 @@ struct SafeCatalogTests {
         #expect(folding.canonical(other) == other)
     }
 
-    @Test("it goes through FCM alone")
+    @Test("the only provider is FCM")
     func provider() throws {
         let catalog = try Repository.catalog("safe")
         #expect(PushProvider.allCases.filter(catalog.uses) == [.fcm])
     }
 
     @Test(
-        "a token that tells no decimals, no symbol or no amount is told of without them",
+        "a token without decimals, symbol or amount is described without its amount",
         arguments: [
             ["value": "1000", "token": ["symbol": "USDC"]], ["value": "1000", "token": ["decimals": 6]],
             ["token": ["decimals": 6, "symbol": "USDC"]],
@@ -139,7 +139,7 @@ struct SafeCatalogTests {
         }
     }
 
-    @Test("a payload without an amount is refused with all that it lacks")
+    @Test("a payload without an amount is rejected with all its missing values")
     func missing() throws {
         let rejection = try #require(
             try Happening.rendered("safe", "INCOMING_TOKEN", ["data": ["chainId": "1"]]).failure

@@ -10,7 +10,7 @@ struct VenuesCatalogTests {
         #expect(try Repository.catalog("venues").types.map(\.type.text) == ["opportunity", "system"])
     }
 
-    @Test("an offer is told in the reader's language")
+    @Test("an offer is in the user's language")
     func words() throws {
         let fields: JSONObject = ["data": .object(Self.offer), "venueId": "42"]
         let english = try Happening.rendered("venues", "opportunity", fields).get()
@@ -24,7 +24,7 @@ struct VenuesCatalogTests {
     }
 
     @Test(
-        "a tap leads to the venue where there is one, else to the notifications",
+        "a tap opens the venue if there is one, and otherwise the notifications",
         arguments: ["opportunity", "system"]
     )
     func links(type: String) throws {
@@ -37,7 +37,7 @@ struct VenuesCatalogTests {
         #expect(try Happening.rendered("venues", type, words).get().link?.web == "/notifications")
     }
 
-    @Test("offers travel in bulk, are pushed, ring, and are gone after a day; nothing is gathered")
+    @Test("offers use the bulk lane, are pushed with a sound, expire after a day, and are not gathered")
     func policies() throws {
         let catalog = try Repository.catalog("venues")
         let offer = try #require(catalog.types.first)

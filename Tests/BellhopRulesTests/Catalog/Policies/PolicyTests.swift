@@ -1,9 +1,9 @@
 import BellhopRules
 import Testing
 
-@Suite("What a catalogue says of its types")
+@Suite("Policies of types")
 struct PolicyTests {
-    /// A catalogue with one type `t`, priority normal unless said otherwise.
+    /// Returns a catalogue with one type `t`, whose priority is normal unless given.
     private func load(_ app: String = "", _ type: String = "", priority: String = "normal") throws -> Catalog {
         let text = """
             {app: "a", language: "en", timezone: "UTC", \(app)
@@ -12,7 +12,7 @@ struct PolicyTests {
         return try #require(try CatalogSet.load(files: [("a.json5", Array(text.utf8))]).get().catalogs.first)
     }
 
-    @Test("what a file does not say has a default", arguments: Priority.allCases)
+    @Test("every omitted policy has a default", arguments: Priority.allCases)
     func defaults(priority: Priority) throws {
         let catalog = try load(priority: priority.rawValue)
         let type = try #require(catalog.types.first)
@@ -34,7 +34,7 @@ struct PolicyTests {
         #expect(catalog.providers == nil && catalog.digest == nil)
     }
 
-    @Test("all that can be said is heard")
+    @Test("every policy is read")
     func everything() throws {
         let type = try #require(
             try load(
@@ -60,7 +60,7 @@ struct PolicyTests {
         #expect(type.apple.interruptionLevel == .timeSensitive && type.apple.isMutable)
     }
 
-    @Test("the app speaks for all types, and a type for itself, key by key")
+    @Test("the app's settings apply to all types, and a type's own take precedence, key by key")
     func override() throws {
         let app = """
             android: {channel: "all", visibility: "public"}, apns: {mutableContent: true, thread: "x"},
@@ -77,7 +77,7 @@ struct PolicyTests {
         #expect(type.quietHours[.android] == .defer)
     }
 
-    @Test("the number is for iOS, or for what the app asks for, and of no type that says it is not counted")
+    @Test("the badge is for iOS or for the requested platforms, and not for a type that does not count")
     func badges() throws {
         #expect(try load().badgePlatforms == [.ios])
         let asking = try load("badgePlatforms: ['web', 'android'],")
@@ -86,7 +86,7 @@ struct PolicyTests {
         #expect(uncounted.badgePlatforms.isEmpty && uncounted.types.first?.badgePlatforms.isEmpty == true)
     }
 
-    @Test("what is urgent passes quiet hours unless the type itself says otherwise")
+    @Test("a high priority ignores quiet hours unless the type defines otherwise")
     func urgent() throws {
         let app = "quietHours: 'drop',"
         #expect(try load(app, priority: "high").types.first?.quietHours[.ios] == .bypass)
@@ -94,7 +94,7 @@ struct PolicyTests {
         #expect(try load(app, priority: "low").types.first?.quietHours[.ios] == .drop)
     }
 
-    @Test("low priority is gathered where the app has a digest, other types where they say so")
+    @Test("a low priority is gathered if the app has a digest, and other types if they request it")
     func gathered() throws {
         let digest = "digest: {at: ['17:00', '08:00'], days: ['mon'], templates: {en: {title: '{count}'}}},"
         #expect(try load(digest, priority: "low").types.first?.isGathered == true)
@@ -107,12 +107,12 @@ struct PolicyTests {
         #expect(policy.titleCount == 3)
     }
 
-    @Test("mandatory is said once and for all")
+    @Test("a mandatory type is read as mandatory")
     func mandatory() throws {
         #expect(try load("", "mandatory: true").types.first?.isMandatory == true)
     }
 
-    @Test("an event's own expiry wins; else the lifetime counts from delivery, sending or arrival")
+    @Test("an event's expiry takes precedence, and otherwise the lifetime counts from delivery, sending or arrival")
     func expiry() throws {
         let type = try #require(try load("", "expiresAfter: '2h'").types.first)
         let forever = try #require(try load().types.first)

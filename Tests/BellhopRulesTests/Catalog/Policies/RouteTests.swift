@@ -12,7 +12,7 @@ struct RouteTests {
     }
 
     @Test(
-        "the path and what lies below it move, nothing else does",
+        "the path and everything below it are rewritten, and nothing else",
         arguments: [
             ("/schema", "/schedule"), ("/schema/", "/schedule/"), ("/schema/7?a=%2F#x", "/schedule/7?a=%2F#x"),
             ("/schema?x", "/schedule?x"), ("/schema#x", "/schedule#x"), ("/schemata", nil), ("/Schema", nil),
@@ -25,19 +25,19 @@ struct RouteTests {
         #expect(routes.rewritten(route)?.route == expected)
     }
 
-    @Test("what is counted of a rewrite is the catalogue's own word, however much comes behind it")
+    @Test("the counted name of a rewrite is the catalogue's path, without the rest of the route")
     func old() throws {
         let routes = try load(#"routes: {"/schema": "/schedule", "/old": "/new", "/old/deep": "/deep"}"#).routes
         #expect(routes.rewritten("/schema/7?a=1")?.old == "/schema")
         #expect(routes.rewritten("/old/deep/9")?.old == "/old/deep")
     }
 
-    @Test("without rewrites every route stays")
+    @Test("every route is unchanged without rewrites")
     func none() throws {
         #expect(try load("link: {web: '/', mobile: '/'}").routes.rewritten("/schema") == nil)
     }
 
-    @Test("the topic of a venue says which one it is")
+    @Test("the topic of a venue contains its id")
     func venue() throws {
         let topics = try load(#"topics: {venueId: "venue"}"#).topics
         for (topic, expected) in [("venue:42", "42"), ("venue:a:b", "a:b"), ("venue:", nil), ("venues:1", nil)] {
@@ -45,7 +45,7 @@ struct RouteTests {
         }
     }
 
-    @Test("a kind of topic is what stands before its first colon")
+    @Test("a topic's kind is the part before its first colon")
     func folding() throws {
         let topics = try load(#"topics: {foldCase: ["Safe", "Ås"]}"#).topics
         let table = [

@@ -11,7 +11,7 @@ struct CatalogFaultTests {
         "{app: '\(app)', language: 'en', timezone: 'UTC', types: {\(types)}}"
     }
 
-    @Test("a small catalogue is enough")
+    @Test("a minimal catalogue is valid")
     func small() throws {
         let set = try CatalogSet.load(files: [("one.json5", Array(catalog().utf8))]).get()
         let app = try #require(AppID(validating: "one"))
@@ -20,7 +20,7 @@ struct CatalogFaultTests {
         #expect(try CatalogSet.load(files: []).get().catalogs.isEmpty)
     }
 
-    @Test("all faults of all files come at once, with file, line, place and expectation")
+    @Test("all faults of all files are reported together, with file, line, place and expectation")
     func allAtOnce() {
         let first = """
             {
@@ -60,14 +60,14 @@ struct CatalogFaultTests {
         )
     }
 
-    @Test("two files for one app are a fault of the second")
+    @Test("a second file for an app is a fault")
     func duplicates() {
         let found = faults([("1.json5", catalog()), ("2.json5", catalog()), ("3.json5", catalog(app: "three"))])
         #expect(found.map(\.description) == ["2.json5:1:2: /app: this app is described in 1.json5 already"])
     }
 
     @Test(
-        "each fault inside a type is seen",
+        "each fault inside a type is detected",
         arguments: [
             ("", "/types", "at least one type"), ("a: 5", "/types/a", "expected an object"),
             ("a: {label: {en: 'A'}}", "/types/a/priority", "found nothing"),
@@ -139,7 +139,7 @@ struct CatalogFaultTests {
         #expect(faults([("1", text)]).map(\.pointer.text) == ["/aliases/txId", "/aliases/a b"])
     }
 
-    @Test("a file that is no text, empty or endless is a fault and nothing worse")
+    @Test("a file that is not text, empty or endless has one fault and no further effect")
     func files() {
         for bytes in [[], [0xFF, 0xFE], Array("/*".utf8), [UInt8](repeating: 0x5B, count: 100_000)] as [[UInt8]] {
             #expect(CatalogSet.load(files: [("1", bytes)]).failure?.faults.count == 1)
@@ -148,7 +148,7 @@ struct CatalogFaultTests {
         #expect(CatalogSet.load(files: [("1", large)]).failure?.faults.first?.message == "larger than the limit")
     }
 
-    @Test("an app whose zone the tz database does not know is a fault, among the others")
+    @Test("an app whose zone the tz database lacks is a fault, among the others")
     func unknownZone() {
         let text = catalog(types: "a: {priority: 'normal', label: {en: 'A'}, colour: 1}")
         let files = [("1", Array(text.utf8)), ("2", Array(catalog(app: "two").utf8))]
@@ -157,7 +157,7 @@ struct CatalogFaultTests {
         #expect(found.first?.message == "the tz database of this machine has no UTC")
     }
 
-    @Test("reminders are one of the app's types")
+    @Test("the type of reminders is one of the app's types")
     func reminders() {
         let text = catalog(types: "a: {priority: 'normal', label: {en: 'A'}}")
         #expect(faults([("1", text.replacing("types:", with: "reminders: {type: 'a'}, types:"))]).isEmpty)
@@ -173,7 +173,7 @@ struct CatalogFaultTests {
         #expect(faults([("1", text)]).map(\.message) == ["what has high priority cannot wait"])
     }
 
-    @Test("a language that stands there twice, in two spellings, is a fault")
+    @Test("a language that appears twice, in two spellings, is a fault")
     func sameLanguage() {
         let found = faults([("1", catalog(types: "a: {priority: 'low', label: {en: 'A', 'nb-NO': 'B', NB_no: 'C'}}"))])
         #expect(found.map(\.pointer.text) == ["/types/a/label/NB_no"])

@@ -2,8 +2,7 @@ import BellhopRules
 import TestSupport
 import Testing
 
-/// Whatever stands in a catalogue, reading it ends in a catalogue or in faults with their lines, and what was read
-/// renders.
+/// Any input gives a catalogue that renders, or faults with their lines.
 ///
 /// Rounds: BELLHOP_FUZZ_ROUNDS; seed: BELLHOP_FUZZ_SEED.
 @Suite("Random catalogues")
@@ -21,7 +20,7 @@ struct CatalogFuzzTests {
 
     private static let languages = ["en", "nb", "pl", "ar", "lv", "ja", "sl", "xx", "de-CH"]
 
-    @Test("a template of random pieces is read or refused with a place, and fills or names what it lacks")
+    @Test("a random template is read or rejected with a place, and renders or names its missing values")
     func templates() throws {
         var generator = SeededChance.announced("random templates")
         var readable = 0
@@ -59,7 +58,7 @@ struct CatalogFuzzTests {
         }
     }
 
-    @Test("the shipped catalogues with bytes changed, lost, doubled and cut off", arguments: Repository.apps)
+    @Test("shipped catalogues with changed, removed and repeated bytes never crash", arguments: Repository.apps)
     func mutations(app: String) throws {
         var generator = SeededChance.announced("mutated catalogue of \(app)")
         let valid = try Repository.bytes("deploy/catalogs/\(app).json5")
@@ -79,7 +78,7 @@ struct CatalogFuzzTests {
         }
     }
 
-    @Test("random documents of the reader's own keys")
+    @Test("random documents with the reader's keys never crash")
     func documents() throws {
         var generator = SeededChance.announced("random catalogues")
         let keys = [

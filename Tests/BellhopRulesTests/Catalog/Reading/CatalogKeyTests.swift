@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Keys of a catalogue")
 struct CatalogKeyTests {
-    /// A catalogue as small as it can be, with these members of the app and of its one type.
+    /// Returns a minimal catalogue with these members of the app and of its one type.
     static func file(_ app: String, _ type: String = "") -> [UInt8] {
         let text = """
             {app: "a", language: "en", timezone: "UTC", \(app)
@@ -12,13 +12,13 @@ struct CatalogKeyTests {
         return Array(text.utf8)
     }
 
-    /// One thing wrong in an otherwise right catalogue.
+    /// One fault in an otherwise valid catalogue.
     struct Wrong: Sendable {
         var app = ""
         var type = ""
         let pointer: String
         let part: String
-        /// Whether only the reader can see it.
+        /// Whether only the reader can detect it.
         var isBeyondSchema = false
     }
 
@@ -177,7 +177,7 @@ struct CatalogKeyTests {
         Wrong(type: "color: '#12345G'", pointer: "/types/t/color", part: "a colour"),
     ]
 
-    /// Members of an app and of its type that are right.
+    /// Valid members of an app and of its type.
     static let good: [(app: String, type: String)] = [
         ("", ""), ("providers: ['webpush', 'fcm'],", ""), ("aliases: {a: 'b.c'},", ""),
         ("phrases: {p: {en: 'x', 'nb-NO': '{a}'}},", "templates: {en: {title: '{p, phrase}'}}"),
@@ -204,7 +204,7 @@ struct CatalogKeyTests {
         ("", "templates: {en: {title: 'T'}, EN_gb: {title: 'T', body: 'B\\n'}}"),
     ]
 
-    @Test("each fault is seen, alone, with its place", arguments: bad.indices)
+    @Test("each fault is detected, without others, at its place", arguments: bad.indices)
     func fault(index: Int) throws {
         let row = Self.bad[index]
         let file = Self.file(row.app, row.type)

@@ -13,7 +13,7 @@ struct AmountTests {
         (.number(JSONNumber(2_500_000)), "6", "2.5"), (Sentence.number("1e3"), "2", "10"), ("1e3", "2", "10"),
         ("10.00", "1", "1"),
         ("00012", "1", "1.2"), ("-0", "3", "0"),
-        // At most so many digits, cut off and not rounded, and never nothing for something.
+        // A maximum number of decimals: cut off and not rounded, and never zero for a nonzero amount.
         ("1999999999999999999", "18, 2", "1.99"), ("1999999999999999999", "18, 0", "1"),
         ("1000000000000000001", "18, 6", "1"),
         ("999999999999", "18, 6", "0.0000009"), ("1", "18, 6", "0.000000000000000001"),
@@ -22,14 +22,14 @@ struct AmountTests {
         ("1050000", "6, 2", "1.05"),
     ]
 
-    @Test("the point moves, groups are formed, trailing zeros go", arguments: table.indices)
+    @Test("the decimal point is moved, groups are separated, and trailing zeros are removed", arguments: table.indices)
     func shifted(index: Int) throws {
         let row = Self.table[index]
         let words = try Sentence.render("{v, units, \(row.form)}", ["v": row.value]).get()
         #expect(words == row.words, "\(row.form)")
     }
 
-    @Test("how far the point moves may be a value of the event")
+    @Test("the number of decimals may be a value of the event")
     func decimals() throws {
         let template = "{v, units, token.decimals, 2} {token.symbol}"
         for decimals in [6, "6", Sentence.number("6.0"), "06"] as [JSONValue] {
@@ -40,7 +40,7 @@ struct AmountTests {
         }
     }
 
-    @Test("separators are those of the words' language, and the digits stay as they are")
+    @Test("separators are those of the text's language, and the digits are unchanged")
     func languages() throws {
         let table = [
             ("nb", "−1\u{A0}234\u{A0}567,5"), ("de", "-1.234.567,5"), ("de-CH", "-1'234'567.5"),
@@ -56,14 +56,14 @@ struct AmountTests {
         #expect(try Sentence.render("{v, number}", ["v": 1234], language: "nb").get() == "1\u{A0}234")
     }
 
-    /// Schoolbook long division of a decimal text by ten, again and again: shares nothing with the code under test.
+    /// Repeated schoolbook division of a decimal text by ten, which shares no code with the tested target.
     private func oracle(_ digits: String, _ places: Int) -> (whole: String, fraction: String) {
         var number = digits.compactMap(\.wholeNumberValue)
         var fraction: [Int] = []
         for _ in 0..<places {
             var remainder = 0
             for index in number.indices {
-                // One digit of the number divided by ten: what comes down is the digit before.
+                // One digit of the number divided by ten, with the remainder of the digit before.
                 let current = remainder * 10 + number[index]
                 number[index] = current / 10
                 remainder = current % 10
@@ -75,7 +75,7 @@ struct AmountTests {
         return (number.map(String.init).joined(), fraction.map(String.init).joined())
     }
 
-    @Test("any whole number of any length keeps all of its digits")
+    @Test("a whole number of any length keeps all of its digits")
     func exact() throws {
         var generator = SeededChance.announced("amounts")
         for _ in 0..<SeededChance.rounds(300) {
@@ -96,7 +96,7 @@ struct AmountTests {
         }
     }
 
-    @Test("a number as long as an event can carry is refused for its length, and nothing worse")
+    @Test("a number of an event's maximum length is rejected for its length, without further effects")
     func endless() throws {
         let digits = JSONValue.string(String(repeating: "9", count: 200_000))
         let rejection = try #require(try Sentence.render("{v, units, 18}", ["v": digits]).failure)

@@ -1,7 +1,7 @@
 import BellhopRules
 import Testing
 
-@Suite("Values that templates lack")
+@Suite("Missing values of templates")
 struct MissingValueTests {
     static let table: [(template: String, data: JSONObject, pointer: String, part: String)] = [
         ("{a}", [:], "/data/a", "a string or a number here, found nothing"),
@@ -28,7 +28,7 @@ struct MissingValueTests {
         ("{k, select, a {{x}} other {{y}}}", ["k": "a", "y": 1], "/data/x", "found nothing"),
     ]
 
-    @Test("a value that is missing or unusable refuses the event", arguments: table.indices)
+    @Test("a missing or unusable value rejects the event", arguments: table.indices)
     func refused(index: Int) throws {
         let row = Self.table[index]
         let rejection = try #require(try Sentence.render(row.template, row.data).failure, "\(row.template)")
@@ -37,7 +37,7 @@ struct MissingValueTests {
         #expect(rejection.message.contains(row.part), "\(rejection.message)")
     }
 
-    @Test("all missing values are named at once, each once, also those of a choice that cannot be made")
+    @Test("all missing values are named together, each once, including those of a choice without its value")
     func all() throws {
         let template = "{a} {b} {n, plural, one {{c}} other {{d}}} {a} {ok} {v, units, e}"
         let rejection = try #require(try Sentence.render(template, ["ok": 1]).failure)
@@ -46,13 +46,13 @@ struct MissingValueTests {
         #expect(rejection.message == "the app's template needs 6 values: \(named), /data/v (found nothing) and 1 more")
     }
 
-    @Test("the values of the choices that are not made are not needed")
+    @Test("the values of unused choices are not needed")
     func lazily() throws {
         let template = "{k, select, a {A} other {{b}}}{n, plural, =0 {} other {{c}}}"
         #expect(try Sentence.render(template, ["k": "a", "n": 0]).get() == "A")
     }
 
-    @Test("title and body are looked through together, and the message stays short and without content")
+    @Test("title and body are checked together, and the message stays short and without content")
     func titleAndBody() throws {
         let long = String(repeating: "n", count: 100)
         let text = """

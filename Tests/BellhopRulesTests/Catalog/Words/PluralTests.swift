@@ -1,10 +1,10 @@
 import BellhopRules
 import Testing
 
-/// The samples are written after the CLDR's own lists of samples for each rule.
+/// The samples follow the CLDR's own lists of samples for each rule.
 @Suite("Plural rules")
 struct PluralTests {
-    /// Numbers as they are written, by category; `other` takes what the rest leaves.
+    /// Numbers in their written form, by category; `other` contains the rest.
     private typealias Samples = [(category: String, numbers: String)]
 
     private static let oneIsWhole: Samples = [("one", "1"), ("other", "0 2 16 100 1000000 0.0 1.0 1.5 10.0")]
@@ -67,7 +67,7 @@ struct PluralTests {
         "he": [("one", "1 0.0 0.1 0.9"), ("two", "2"), ("other", "0 3 17 100 1000000 1.0 1.5 2.0")],
     ]
 
-    @Test("each language sorts numbers as the CLDR does", arguments: languages.keys.sorted())
+    @Test("each language assigns numbers to categories as the CLDR does", arguments: languages.keys.sorted())
     func samples(language: String) throws {
         let samples = try #require(Self.languages[language])
         let categories = Set(samples.map(\.category))
@@ -87,7 +87,7 @@ struct PluralTests {
         }
     }
 
-    @Test("a region speaks as its language does, and an unknown language has one and other")
+    @Test("a region has its language's rule, and an unknown language has one and other")
     func regions() throws {
         for language in ["pl-PL", "de-CH", "sr-Latn-RS", "xx", "tlh"] {
             let template = "{n, plural, one {one} other {other}}"
@@ -97,7 +97,7 @@ struct PluralTests {
         #expect(Sentence.fault("{n, plural, few {} other {}}", language: "xx") != nil)
     }
 
-    @Test("an absent category falls to other")
+    @Test("an absent category is replaced by other")
     func absent() throws {
         #expect(try Sentence.render("{n, plural, one {a} other {b}}", ["n": 3], language: "pl").get() == "b")
     }

@@ -1,7 +1,7 @@
 import BellhopRules
 import Testing
 
-@Suite("The grammar of templates")
+@Suite("Grammar of templates")
 struct TemplateTests {
     private static let address: JSONValue = "0x1234567890AbCdEf1234567890aBcDeF12345678"
 
@@ -48,7 +48,7 @@ struct TemplateTests {
         ("{a, short}", ["a": "👍🏽🇳🇴👩‍👩‍👧‍👦éééééééé🇸🇪"], "👍🏽🇳🇴👩‍👩‍👧‍👦ééé…ééé🇸🇪"),
     ]
 
-    @Test("each form writes what it says", arguments: table.indices)
+    @Test("each form gives the expected text", arguments: table.indices)
     func forms(index: Int) throws {
         let row = Self.table[index]
         #expect(try Sentence.render(row.template, row.data).get() == row.words, "\(row.template)")
@@ -76,7 +76,7 @@ struct TemplateTests {
         ("{n, plural, other {}}}", "a } without"),
     ]
 
-    @Test("what cannot be read is a fault that says where", arguments: faults.indices)
+    @Test("an unreadable template is a fault with its place", arguments: faults.indices)
     func unreadable(index: Int) throws {
         let (template, part) = Self.faults[index]
         let message = try #require(Sentence.fault(template), "\(template) was read")
@@ -89,7 +89,7 @@ struct TemplateTests {
         #expect(Sentence.fault("åå {b c}")?.hasSuffix("(at character 4)") == true)
     }
 
-    @Test("texts inside one another and pieces have a limit")
+    @Test("nested texts and pieces have limits")
     func limits() {
         func nested(_ levels: Int) -> String {
             (0..<levels).reduce("x") { text, _ in "{k, select, other {\(text)}}" }
@@ -113,7 +113,7 @@ struct TemplateTests {
         #expect(Sentence.fault("{c, phrase}", phrases: phrases)?.hasSuffix("known are chain, place") == true)
     }
 
-    @Test("phrases cannot grow without bounds")
+    @Test("the growth of phrases is limited")
     func phrasesGrow() {
         var wide: [(String, JSONValue)] = [("p0", "{a}")]
         for level in 1...6 {
@@ -128,7 +128,7 @@ struct TemplateTests {
     }
 
     @Test(
-        "direction marks, joined emoji and combining marks pass untouched",
+        "direction marks, joined emoji and combining marks are unchanged",
         arguments: [
             "\u{2067}שלום\u{2069} 12", "👩‍👩‍👧‍👦 🇳🇴", "e\u{301}\u{302}", "\u{200F}-5", "क्षि", "\u{1112}\u{1161}\u{11AB}",
         ]
