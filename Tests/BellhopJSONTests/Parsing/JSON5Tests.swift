@@ -34,7 +34,7 @@ struct JSON5Tests {
     }
 
     @Test(
-        "escapes of JSON5",
+        "escapes of JSON5 are read",
         arguments: [
             (#"'\'\v\x41\0\a'"#, "'\u{B}A\0a"), ("'one \\\n line'", "one  line"), ("'one \\\r\n line'", "one  line"),
             ("'tab\tinside'", "tab\tinside"), (#"'\u00e5'"#, "å"),
@@ -45,7 +45,7 @@ struct JSON5Tests {
     }
 
     @Test(
-        "what JSON5 forbids, and what we forbid, is refused",
+        "forms that JSON5 or Bellhop forbids are rejected",
         arguments: [
             ("Infinity", JSONFault.Code.nonFiniteNumber), ("-Infinity", .nonFiniteNumber), ("+NaN", .nonFiniteNumber),
             ("NaN", .nonFiniteNumber), ("[1,,2]", .unexpectedCharacter), ("[,]", .unexpectedCharacter),
@@ -70,7 +70,7 @@ struct JSON5Tests {
         #expect(try parser.parse(Array(text.utf8)).get() == JSONParser().parse(Array(text.utf8)).get())
     }
 
-    @Test("spaces of other alphabets separate, comments may end a file without a line break")
+    @Test("spaces of other scripts separate, and a comment may end a file without a line break")
     func spaces() throws {
         let text = "\u{B}\u{C}\u{A0}\u{2003}{\u{2028}a\u{3000}:\u{202F}1}// x"
         #expect(try parser.parse(Array(text.utf8)).get() == ["a": 1])

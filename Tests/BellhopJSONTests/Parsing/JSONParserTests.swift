@@ -5,7 +5,7 @@ import Testing
 @Suite("Strict JSON")
 struct JSONParserTests {
     @Test(
-        "what RFC 8259 allows is read",
+        "every form that RFC 8259 permits is read",
         arguments: [
             ("null", .null), (" true\n", true), ("\t[ ]\r", []), ("{}", [:]), (#""""#, ""), ("0", 0),
             ("-12", -12), (#""a\"\\\/\b\f\n\r\t\u00e5""#, "a\"\\/\u{8}\u{C}\n\r\tå"),
@@ -23,7 +23,7 @@ struct JSONParserTests {
     }
 
     @Test(
-        "what RFC 8259 forbids is refused, with the reason and the place",
+        "forms that RFC 8259 forbids are rejected, with the reason and the place",
         arguments: [
             ("", JSONFault.Code.empty, 0), ("  ", .empty, 2), ("{", .unexpectedEnd, 1), ("[1", .unexpectedEnd, 2),
             (#""abc"#, .unexpectedEnd, 4), (#""a\"#, .unexpectedEnd, 3), (#"{"a""#, .unexpectedEnd, 4),
@@ -52,7 +52,7 @@ struct JSONParserTests {
     }
 
     @Test(
-        "ill-formed UTF-8 is refused wherever it stands in a string",
+        "ill-formed UTF-8 is rejected at any position in a string",
         arguments: [
             [0x80], [0xBF], [0xC0, 0x80], [0xC1, 0xBF], [0xC3], [0xC3, 0x28], [0xE0, 0x80, 0x80], [0xE2, 0x82],
             [0xED, 0xA0, 0x80], [0xED, 0xBF, 0xBF], [0xEF, 0xBF], [0xF0, 0x80, 0x80, 0x80], [0xF0, 0x9F, 0x98],
@@ -95,7 +95,7 @@ struct JSONParserTests {
         #expect(fault.code == .tooDeep)
     }
 
-    @Test("more bytes than the limit are refused unread")
+    @Test("input beyond the limit is rejected without being read")
     func size() throws {
         let parser = JSONParser(limits: JSONParser.Limits(bytes: 4, depth: 4))
         #expect(throws: Never.self) { try parser.parse(Array("1234".utf8)).get() }

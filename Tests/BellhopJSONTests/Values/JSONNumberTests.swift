@@ -8,7 +8,7 @@ struct JSONNumberTests {
     }
 
     @Test(
-        "digits are kept as they were written",
+        "digits are kept as written",
         arguments: [
             "0", "-0", "1.0", "1e999", "-1E+5", "123456789012345678901234567890",
             "0.1000000000000000055511151231257827",
@@ -20,7 +20,7 @@ struct JSONNumberTests {
         #expect(JSONWriter.canonicalBytes(of: .number(try number(text))) == Array(text.utf8))
     }
 
-    @Test("a number that does not fit is nil, never a trap and never something else")
+    @Test("a number that does not fit is nil, never a trap or another value")
     func conversions() throws {
         #expect(try number("9223372036854775807").int64 == .max)
         #expect(try number("9223372036854775808").int64 == nil)
@@ -30,7 +30,7 @@ struct JSONNumberTests {
         #expect(try number("1e3").double == 1000)
     }
 
-    @Test("portable are numbers that a double can hold in magnitude and that are not endless")
+    @Test("a number is portable if a double can hold its magnitude and its length is limited")
     func portability() throws {
         for text in ["0", "0.0e9", "1e308", "-1e308", "5e-324", "0e999", String(repeating: "9", count: 300)] {
             #expect(try number(text).isPortable, "\(text)")

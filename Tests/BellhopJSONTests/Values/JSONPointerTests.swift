@@ -25,19 +25,19 @@ struct JSONPointerTests {
     }
 
     @Test(
-        "places that are not there lead nowhere",
+        "pointers to missing places give nil",
         arguments: ["/none", "/foo/2", "/foo/-1", "/foo/00", "/foo/x", "/foo/0/1"]
     )
     func missing(text: String) throws {
         #expect(try #require(JSONPointer(text)).value(in: document) == nil)
     }
 
-    @Test("ill-formed pointers are refused", arguments: ["foo", "/a~", "/a~2", "/~~0"])
+    @Test("ill-formed pointers are rejected", arguments: ["foo", "/a~", "/a~2", "/~~0"])
     func refuses(text: String) {
         #expect(JSONPointer(text) == nil)
     }
 
-    @Test("steps are escaped on the way in and unescaped on the way out")
+    @Test("steps are escaped in the text and unescaped in the list")
     func steps() {
         let pointer = JSONPointer.root.key("a/b").key("~").index(3).key("")
         #expect(pointer.text == "/a~1b/~0/3/")

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Canonical JSON")
 struct JSONWriterTests {
-    @Test("keys are sorted by their bytes at every level, nothing is escaped that need not be")
+    @Test("keys are sorted by their bytes at every level, and only necessary escapes are written")
     func form() throws {
         let value = JSONParser().parse(
             Array(#"{ "b": [1.0, {"z":0,"y":"\u00e5\/\"\u0001\n"}], "B":true, "a":null }"#.utf8)
@@ -13,7 +13,7 @@ struct JSONWriterTests {
         #expect(written == #"{"B":true,"a":null,"b":[1.0,{"y":"å/\"\u0001\n","z":0}]}"#)
     }
 
-    @Test("what must be escaped is found wherever it stands, and nothing else is", arguments: 0..<20)
+    @Test("every character that needs an escape is escaped at any position, and no other", arguments: 0..<20)
     func escapes(length: Int) {
         let escapes: [(String, String)] = [
             ("\"", "\\\""), ("\\", "\\\\"), ("\u{1F}", "\\u001f"), ("\u{7F}", "\u{7F}"), ("#", "#"), ("ß", "ß"),
@@ -28,7 +28,7 @@ struct JSONWriterTests {
         }
     }
 
-    @Test("what was written reads back equal, and writes the same again")
+    @Test("written JSON reads back equal, and is written the same again")
     func roundTrip() throws {
         var random = RandomJSON(generator: .announced("canonical JSON"))
         let parser = JSONParser(limits: JSONParser.Limits(bytes: 1 << 24, depth: 64))
@@ -42,7 +42,7 @@ struct JSONWriterTests {
         }
     }
 
-    @Test("the order of members changes neither equality nor bytes, their values do")
+    @Test("the order of members changes neither equality nor bytes, and their values do")
     func order() {
         let one: JSONValue = ["a": 1, "b": [2, 3]]
         let other: JSONValue = ["b": [2, 3], "a": 1]
@@ -53,7 +53,7 @@ struct JSONWriterTests {
         #expect(JSONValue.string("\u{E5}") != .string("a\u{30A}"))
     }
 
-    @Test("setting members replaces, appends and removes")
+    @Test("setting members replaces, appends and removes them")
     func members() {
         var object: JSONObject = ["a": 1, "b": 2]
         object["a"] = 3
