@@ -102,7 +102,7 @@ struct TooLargeTests {
         #expect(headers[DeadLetterHeaders.name(of: .reason)] == .string("too-large"))
     }
 
-    @Test("a producer's headers in the place of the headers of Bellhop truncate nothing")
+    @Test("a producer's forged headers of a truncated body are ignored")
     func forged() {
         var properties = MessageProperties()
         properties.headers = ["x-bellhop-body-cut": .boolean(true), "x-bellhop-body-bytes": 9]

@@ -47,7 +47,7 @@ struct DeviceRuleTests {
         #expect(open.devices.map(\.outcome) == [.send, .send])
     }
 
-    @Test("each device has a separate outcome, in the order of registration")
+    @Test("each device has a separate outcome, in the given order")
     func eachItsOwn() throws {
         let devices = [
             try Shop.device(.web, .webpush, .denied), try Shop.device(.ios, .expo), try Shop.device(.android, .fcm),

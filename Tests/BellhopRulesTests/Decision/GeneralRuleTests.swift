@@ -62,7 +62,7 @@ struct GeneralRuleTests {
         #expect(decision.isRecorded)
     }
 
-    @Test("a type's toggle takes precedence over the catalogue's default, in both directions")
+    @Test("a type's toggle overrides the catalogue's default in both directions, and without one the default applies")
     func toggles() throws {
         let off = Shop.preferences(toggles: ["order": false])
         let on = Shop.preferences(toggles: ["notice": true])

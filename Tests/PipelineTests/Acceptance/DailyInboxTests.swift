@@ -46,7 +46,7 @@ extension DailyAcceptanceTests {
     /// The time has passed today: the reminder is planned for tomorrow.
     private static let planned = "SELECT count(*) FROM reminders WHERE next_fire_at > now() + interval '23 hours'"
 
-    /// Five minutes ago, on a clock of UTC.
+    /// Returns the time five minutes ago, on a clock of UTC.
     private static func fiveMinutesAgo() throws -> LocalTime {
         let minute = (SystemTime().now().microseconds / 60_000_000 + 1440 - 5) % 1440
         return try #require(LocalTime(hour: Int(minute / 60), minute: Int(minute % 60)))

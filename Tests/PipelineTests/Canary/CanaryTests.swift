@@ -34,7 +34,7 @@ struct CanaryTests {
         try await LaneGround.with { ground in
             try await ground.waitUntilReady()
             try await RowLock.hold(on: ground.bench, "LOCK TABLE people IN ACCESS EXCLUSIVE MODE") {
-                // One batch after the other, until both places of the lane are taken.
+                // One batch after another, until both places of the lane are taken.
                 for number in 0..<2 {
                     try await ground.publish("stuck\(number)")
                     try await ground.waitForStatements(number + 1)

@@ -101,7 +101,7 @@ struct ForgedLetterTests {
         ]
     }
 
-    /// Published by drop's producer, with a body of padel's, to a lane without a consumer.
+    /// Publishes messages of padel with these headers as drop's producer, and waits until they expire unconsumed.
     private func expire(_ headers: [FieldTable], on bench: Bench) async throws {
         let publisher = Publisher(PublisherOptions(broker: try bench.broker, name: "test, forging"))
         publisher.start()

@@ -41,7 +41,7 @@ extension Counterpart {
         )
     }
 
-    /// Preferences, as text of a feed message, with quiet hours that include the next hours.
+    /// Returns preferences, as text of a feed message, with quiet hours that include the next hours.
     static func quietNow(_ more: String = "") -> String {
         let hour = Int(SystemTime().now().microseconds / 3_600_000_000 % 24)
         let hours = #""quietHours":{"enabled":true,"startHour":\#(hour),"endHour":\#((hour + 6) % 24)}"#

@@ -67,7 +67,7 @@ struct SendWindowTests {
         #expect(await more.pushes == 2)
     }
 
-    @Test("a request for more than the free places waits for half of all, and its lane cannot overtake it")
+    @Test("a request for more than the free places waits for half of its lane's, and the lane cannot overtake it")
     func decentShare() async throws {
         let window = SendWindow(capacity: 1_000, limits: [.normal: 20])
         let first = await window.acquire(Self.pushes(14), for: .normal, until: Self.far, patience: Self.patient)
@@ -110,7 +110,7 @@ struct SendWindowTests {
         #expect(window.waiting == 0)
     }
 
-    @Test("pushes pulled from a backlog hold none of a lane's messages, and wait in a separate line")
+    @Test("pushes pulled from a backlog hold none of a lane's messages, and wait in a separate queue")
     func pulled() async throws {
         let window = SendWindow(capacity: 20, limits: [.normal: 2])
         let live = await window.acquire(Self.pushes(5), for: .normal, until: Self.far, patience: .zero)
@@ -166,7 +166,7 @@ struct SendWindowTests {
         #expect(shares.take(upTo: 9, of: .normal) == 8)
     }
 
-    @Test("a cancelled caller gets nothing and leaves the line")
+    @Test("a cancelled caller gets nothing and leaves the queue")
     func cancellation() async throws {
         let window = SendWindow(capacity: 1)
         _ = await window.acquire(Self.pushes(1), for: .urgent, until: Self.far, patience: Self.patient)

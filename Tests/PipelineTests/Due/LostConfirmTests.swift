@@ -50,7 +50,7 @@ struct LostConfirmTests {
                     """
                 )
                 try await Self.wait(for: 20, "handed_over_at IS NOT NULL AND expanded_at IS NULL", in: bench)
-                // Without the lost confirms they would no longer come up.
+                // From now on, a poll alone would not find them again.
                 _ = try await bench.owner.run("UPDATE events SET handed_over_at = 'infinity'")
                 proxy.cutAll()
                 proxy.blackHole(false)

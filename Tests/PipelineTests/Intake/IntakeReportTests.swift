@@ -34,7 +34,7 @@ struct IntakeReportTests {
         #expect(record.fields["longest"] == .span(.milliseconds(9)))
     }
 
-    @Test("the intake until the drain is reported, however far the next report is, and only once", .timeLimit(.ofTest))
+    @Test("the intake until a drain is reported at its end, whatever the interval, and once", .timeLimit(.ofTest))
     func drain() async throws {
         let log = CapturedLog()
         let report = IntakeReport(logger: Logger(label: "worker", sink: log), interval: .seconds(3_600))

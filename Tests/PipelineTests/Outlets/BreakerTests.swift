@@ -33,7 +33,7 @@ struct BreakerTests {
             try await counterpart.rig.wait(for: 1, "SELECT count(*) FROM breakers WHERE failures >= 2")
             #expect(try await bench.count("SELECT count(*) FROM deliveries WHERE attempts > 0") == 0)
             #expect(try await bench.count("SELECT count(*) FROM dead_letters") == 0)
-            // One message at a time probes the open breaker; all of them were sent at most once.
+            // Only one message at a time probes the open breaker; each of the others was sent at most once.
             #expect(counterpart.sandbox.received(.fcm).count < 160)
             counterpart.sandbox.setFaults([])
             try await counterpart.waitUntilSettled(80)

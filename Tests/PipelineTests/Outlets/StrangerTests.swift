@@ -148,7 +148,7 @@ struct StrangerTests {
         }
     }
 
-    @Test("a device stays reached until its token or platform changes or it is registered again after a revocation")
+    @Test("a device stays reached until its token, its environment or its platform changes")
     func reachedOnce() async throws {
         try await Counterpart.run { counterpart in
             let rig = counterpart.rig

@@ -54,7 +54,7 @@ struct CycleTrapTests {
             "cycle, \(track.strategy): a copy with the old headers \(copies == 1 ? "came back" : "did not come back")"
         )
 
-        // The replay of Bellhop.
+        // The message as Bellhop replays it.
         let names = TopologyNames(try #require(Namespace("cycle")))
         let item = DeadLetterReading.item(of: died, at: Letters.now, names: names)
         #expect(item.cause.reason == "delivery-limit")

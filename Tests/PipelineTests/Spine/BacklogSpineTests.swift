@@ -15,7 +15,7 @@ struct BacklogSpineTests {
     private static let budget = PushBudget(name: "drop/fcm", pushes: 100, period: .seconds(1))
     private static let refused = Verdict.configError(.permissionDenied, scope: .provider)
 
-    /// Returns a ground with these users, each with a device of the same name.
+    /// Returns a fixture with these users, each with a device of the same name.
     private static func ground(_ users: [String], budget: PushBudget? = nil) throws -> SpineGround {
         let ground = try SpineGround(budget: budget)
         for user in users { try ground.person(user, device: user) }

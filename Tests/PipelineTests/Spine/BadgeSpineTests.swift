@@ -8,7 +8,7 @@ import Workbench
 /// A count may read ten thousand rows of a user's inbox, and so is made only for users whose devices show the badge.
 @Suite("Users whose unread notifications are counted, without servers")
 struct BadgeSpineTests {
-    /// Returns a ground with a user on each platform; user and device have the platform's name.
+    /// Returns a fixture with a user on each platform; user and device have the platform's name.
     private static func ground(_ key: String) throws -> SpineGround {
         let ground = try SpineGround(
             catalogs: try Bench.shipped("drop", replacing: #"badgePlatforms: ["ios"],"#, with: key)

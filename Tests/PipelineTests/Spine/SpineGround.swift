@@ -29,7 +29,7 @@ final class SpineGround: Sendable {
     static let tiers = [10, 60].map { RetryTier(.seconds($0)) }
     static let app = "drop"
 
-    /// Creates a ground whose apps share one provider; the catalogue is that of drop, unless `catalogs` is another.
+    /// Creates a fixture whose apps share one provider; the catalogue is that of drop, unless `catalogs` is another.
     init(
         seed: UInt64 = 1,
         retryLimit: Int = 3,
@@ -254,7 +254,7 @@ final class ScriptedSender: PushSender {
         state.withLock { $0.script += verdicts }
     }
 
-    /// Returns the verdict for every send to this device from now on.
+    /// Sets the verdict for every send to this device from now on.
     func answer(_ verdict: Verdict, of device: String) {
         state.withLock { $0.ofDevices[device] = verdict }
     }

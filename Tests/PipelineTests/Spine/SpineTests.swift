@@ -191,7 +191,7 @@ struct SpineTests {
         #expect(ground.provider.sent.isEmpty)
     }
 
-    @Test("a user whose record the database rejects is a dead letter, and the other users of the event get theirs")
+    @Test("a record that the database rejects is a dead letter, and the other users of the event get theirs")
     func refusedByStore() async throws {
         let ground = try SpineGround()
         let users = (0..<9).map { "u\($0)" }
@@ -212,7 +212,7 @@ struct SpineTests {
         #expect(ground.provider.sent == ["d"])
     }
 
-    /// Returns an event that expires at this time of the day on which the ground's clock begins, at 22:13:20.
+    /// Returns an event that expires at this time of the day on which the fixture's clock begins, at 22:13:20.
     private static func event(expiringAt time: String, _ ground: SpineGround) -> IncomingMessage {
         ground.message(
             #"{"id":"e","to":{"user":"u"},"title":"Hei","body":"på deg","expiresAt":"2023-11-14T\#(time)Z"}"#

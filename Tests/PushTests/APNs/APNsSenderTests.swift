@@ -39,7 +39,7 @@ struct APNsSenderTests {
         .answer(status, #"{"reason":"\#(reason)"}"#)
     }
 
-    /// Answers by the device's token.
+    /// Returns an answer that depends on the device's token.
     private static func apns(_ request: TransferRequest) -> TransferOutcome {
         let token = request.url.split(separator: "/").last ?? ""
         switch token {

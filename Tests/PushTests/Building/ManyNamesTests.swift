@@ -3,7 +3,7 @@ import Push
 import Testing
 
 /// A search through all members for each member would take hours here.
-@Suite("Data with very many names", .timeLimit(.ofTest))
+@Suite("Data with many names", .timeLimit(.ofTest))
 struct ManyNamesTests {
     private static let count = 200_000
 

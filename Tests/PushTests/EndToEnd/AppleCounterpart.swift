@@ -9,7 +9,7 @@ import Testing
 struct AppleCounterpart: SandboxCounterpart {
     let sandbox: ProviderSandbox
     let senders: PushSenders
-    /// drop's sender.
+    /// The sender of drop.
     let apns: any PushSender
     /// The clock of both sides.
     let time: ManualTime

@@ -67,7 +67,7 @@ struct ExpoSenderTests {
         )
     }
 
-    /// Answers as Expo does to a request that mixes projects; a token's project is the part before the colon.
+    /// Returns Expo's answer to a request that mixes projects; a token's project is the part before the colon.
     private static func divided(_ request: TransferRequest) throws -> TransferOutcome {
         let projects = Dictionary(grouping: try request.expoTokens) { String($0.prefix { $0 != ":" }) }
         guard projects.count > 1 else { return try Expo.tickets(request) }

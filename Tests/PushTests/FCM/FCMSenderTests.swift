@@ -34,7 +34,7 @@ struct FCMSenderTests {
         try tokens.map { try Messages.plain(token: $0) }
     }
 
-    /// Answers by the device's token.
+    /// Returns an answer that depends on the device's token.
     private static func fcm(_ request: TransferRequest) -> TransferOutcome {
         switch request.deviceToken {
         case "gone": .answer(404, AnswerRow.error("NOT_FOUND", details: AnswerRow.fcm("UNREGISTERED")))
@@ -83,7 +83,7 @@ struct FCMSenderTests {
         #expect(request.timeouts.total >= .seconds(10))
     }
 
-    @Test("a badge update that cannot be built has an error, and sends no request")
+    @Test("a badge update that cannot be built gets an error verdict, and sends no request")
     func badgeUpdates() async throws {
         let transport = ScriptedTransport { Self.fcm($0) }
         var messages = try batch(["a", "b", "c"])

@@ -23,7 +23,7 @@ struct UnsubscribeLinkTests {
         #expect(link.token(for: subject) == link.token(for: subject))
     }
 
-    @Test("a link contains the app's own hash of the mail's address, in which case does not matter")
+    @Test("a link contains the app's own hash of the mail's address, whatever its capitalisation")
     func address() throws {
         let link = try Mails.link()
         let plain = try subject("kåre x")

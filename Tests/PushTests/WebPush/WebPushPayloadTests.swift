@@ -33,7 +33,7 @@ struct WebPushPayloadTests {
         #expect(payload.object?.members.map(\.key) == keys)
     }
 
-    @Test("long texts are shortened first, then the event's data and the image are omitted, and then it is rejected")
+    @Test("long texts are shortened, then the event's data and the image are omitted, and then the message is rejected")
     func shortening() throws {
         var message = try Browsers.full()
         message.body = String(repeating: "æ", count: 4000)
