@@ -11,9 +11,9 @@ import Testing
 import Tracing
 import Workbench
 
-/// The API on a schema of its own, with the rights of `bellhop_api`, called without a socket in between.
+/// The API on a dedicated schema, with the rights of `bellhop_api`, called without a socket.
 ///
-/// Every answer is held against `docs/openapi.yaml`.
+/// Every answer is checked against `docs/openapi.yaml`.
 struct APIBench: Sendable {
     typealias Answer = InboxCaller.Answer
 
@@ -47,15 +47,15 @@ struct APIBench: Sendable {
     var issuer: TokenIssuer { caller.issuer }
     var metrics: MetricsRegistry { caller.metrics }
     var desk: ReaderDesk { caller.desk }
-    /// The open streams, and what tells them.
+    /// The open streams, and the service that notifies them.
     var live: (hub: LiveHub, herald: Herald) { caller.live }
 
-    /// Puts a key set in force that was read anew.
+    /// Reads the key set again and makes it active.
     func renewKeys() throws {
         try caller.renewKeys()
     }
 
-    /// As when the database is away.
+    /// Closes the database pool, as if the database were unavailable.
     func closePool() async {
         await caller.closePool()
     }
@@ -67,7 +67,9 @@ struct APIBench: Sendable {
         )
     }
 
-    /// `issuedIn` is how many seconds ahead its issuer's clock is.
+    /// Makes a token for a user.
+    ///
+    /// `seconds` is the number of seconds by which the issuer's clock is ahead.
     func token(
         _ user: String,
         app: String = "drop",
@@ -87,7 +89,7 @@ struct APIBench: Sendable {
         return UnsubscribeLink(base: "https://api.example.com/u", keys: keys)
     }
 
-    /// Calls as a user; every answer is held against the document.
+    /// Calls as a user, and checks the answer against the OpenAPI document.
     func call(
         _ method: String,
         _ path: String,
@@ -114,7 +116,9 @@ struct APIBench: Sendable {
 
     // MARK: - Material
 
-    /// Writes a notification, the later the higher its number, and returns its id.
+    /// Writes a notification and returns its id.
+    ///
+    /// A higher number means a later notification.
     @discardableResult
     func notify(
         _ number: Int,
@@ -140,7 +144,7 @@ struct APIBench: Sendable {
         return id
     }
 
-    /// Writes one that has come just now.
+    /// Writes a notification that is created at the current time.
     func arrive(_ number: Int, for user: String = "ada", app: String = "drop") async throws -> String {
         try await notify(number, for: user, app: app, isNew: true)
     }
@@ -150,7 +154,7 @@ struct APIBench: Sendable {
         return "noti_" + String(repeating: "0", count: 16 - digits.count) + digits
     }
 
-    /// The ids of a list.
+    /// The notification ids of a list, in the list's order.
     func ids(_ path: String, as user: String = "ada", app: String = "drop") async throws -> [String] {
         let answer = try await call("GET", path, as: user, app: app)
         return (answer["data"]?.array ?? []).compactMap { $0["id"]?.string }

@@ -5,10 +5,12 @@ import Testing
 import Workbench
 
 extension BrowserTests {
-    /// Everything that can be checked by machine for WCAG 2.2 AA, and what can be done without a mouse.
-    @Suite("For everybody")
+    /// Automated checks of WCAG 2.2 AA, and tests of use without a mouse.
+    @Suite("Accessibility of the notification centre")
     struct AccessibilityTests {
-        /// Where `deploy/test` has put axe-core; a plain `swift test` does without.
+        /// The path of axe-core, set by `deploy/test`.
+        ///
+        /// It is `nil` in a plain `swift test`, which skips the audit.
         private static let axe = ProcessInfo.processInfo.environment["BELLHOP_AXE"]
 
         private static let audit = """
@@ -31,7 +33,7 @@ extension BrowserTests {
             let file = try #require(Self.axe)
             let source = try String(contentsOfFile: file, encoding: .utf8)
             try await InboxStage.with { stage in
-                // A word that goes away after three seconds would be measured half gone.
+                // A toast that fades out after three seconds would be measured while it is half transparent.
                 try await stage.browser.resize(width: 1_200, height: 900, isDark: isDark, isStill: true)
                 try await stage.deliverSamples()
                 try await stage.open()
@@ -57,7 +59,7 @@ extension BrowserTests {
             }
         }
 
-        @Test("everything can be done by keyboard, and the focus is never lost")
+        @Test("every function works by keyboard, and the focus is never lost")
         func keyboard() async throws {
             try await InboxStage.with { stage in
                 try await stage.deliverSamples()
@@ -93,7 +95,7 @@ extension BrowserTests {
             }
         }
 
-        @Test("in a page of an app the bell opens a panel, which Escape and a click elsewhere close")
+        @Test("the bell on an app's page opens a panel, which Escape or a click outside closes")
         func panel() async throws {
             try await InboxStage.with { stage in
                 try await stage.deliverSamples()

@@ -2,7 +2,9 @@ import TestSupport
 import Testing
 import Workbench
 
-/// What runs in a browser, one test after the other, since there is but one.
+/// Tests that run in a browser.
+///
+/// They run one after another, since there is only one browser.
 @Suite(
     "In a browser",
     .serialized,

@@ -8,7 +8,7 @@ import Workbench
 extension BrowserTests {
     @Suite("The notification centre")
     struct InboxPageTests {
-        @Test("it groups by day, pins what matters, and names bell, dots and times as drop's document does")
+        @Test("the list groups by day, pins high priority, and labels bell, dots and times as in drop's document")
         func list() async throws {
             try await InboxStage.with { stage in
                 try await stage.deliverSamples()
@@ -51,7 +51,7 @@ extension BrowserTests {
             }
         }
 
-        @Test("one that has slept stands on top although its day comes again below, and each keeps its card")
+        @Test("a notification that woke from a snooze is on top, its day appears again below, and each card stays")
         func woken() async throws {
             try await InboxStage.with { stage in
                 try await stage.deliverSamples()
@@ -74,7 +74,7 @@ extension BrowserTests {
             }
         }
 
-        @Test("a list that could not be read when the stream asked for it is read a little later")
+        @Test("a list that fails to load after a resync event is loaded again shortly afterwards")
         func owed() async throws {
             try await InboxStage.with { stage in
                 try await stage.deliverSamples()
@@ -98,7 +98,7 @@ extension BrowserTests {
             }
         }
 
-        @Test("the token leaves the address at once, is in no address that is asked for, and lasts for the tab")
+        @Test("the token is removed from the address immediately, appears in no requested URL, and survives a reload")
         func token() async throws {
             try await InboxStage.with { stage in
                 try await stage.deliver(1, InboxStage.Letter())
@@ -121,7 +121,7 @@ extension BrowserTests {
             }
         }
 
-        @Test("what was on the screen is read, and the reader sees nothing move until they come back")
+        @Test("visible notifications are marked read, and the order changes only when the user opens the page again")
         func reading() async throws {
             try await InboxStage.with { stage in
                 try await stage.deliverSamples()
@@ -138,7 +138,7 @@ extension BrowserTests {
             }
         }
 
-        @Test("what comes while the page is open stands on top, is said aloud, and takes nothing from the reader")
+        @Test("a notification that arrives on an open page is on top, is announced, and leaves the focus in place")
         func arrival() async throws {
             try await InboxStage.with { stage in
                 try await stage.deliverSamples()
@@ -151,14 +151,14 @@ extension BrowserTests {
                 try await stage.until("$('.spoken').textContent === 'Nytt varsel: Tittel 9'", "it is said")
                 let focus = try await stage.ask("inbox.shadowRoot.activeElement === $$('a')[2]")
                 #expect(focus == true, "the reader is where they were")
-                // What another device does is seen here, too.
+                // Changes from another device appear here, too.
                 _ = try await stage.api.call("PATCH", "/api/notifications", #"{"all":true,"state":"archived"}"#)
                 try await stage.until("$('[part=empty]')?.textContent === 'Ingen varsler ennå'")
                 try await stage.expectQuiet()
             }
         }
 
-        @Test("while offline it says so, and catches up once there is a network again")
+        @Test("the page shows a notice while it is offline, and catches up when the network returns")
         func offline() async throws {
             try await InboxStage.with { stage in
                 try await stage.deliver(1, InboxStage.Letter())
@@ -175,7 +175,7 @@ extension BrowserTests {
             }
         }
 
-        @Test("links stay on this site or lead to the app's own scheme, and anything else leads home")
+        @Test("a link leads to the page's own site or the app's own scheme, and any other link leads to the start page")
         func links() async throws {
             try await InboxStage.with { stage in
                 let home = "\(stage.origin)/"
@@ -196,7 +196,7 @@ extension BrowserTests {
                 }
                 try await stage.open()
                 let found = try await stage.ask("$$('a').map((link) => link.href)")
-                // All are of the same instant, so that the ids decide the order, the last one first.
+                // All have the same time, so the ids decide the order, the last one first.
                 let expected = corpus.map { JSONValue.string($0.1) }
                 #expect(found == .array(expected))
                 try await stage.click("a")
@@ -223,7 +223,7 @@ extension BrowserTests {
             }
         }
 
-        @Test("whoever is not signed in is told so, and a forged token is nobody's")
+        @Test("the page shows a sign-in notice without a token and with a forged token")
         func signedOut() async throws {
             try await InboxStage.with { stage in
                 try await stage.browser.go(to: stage.origin)
@@ -234,7 +234,7 @@ extension BrowserTests {
             }
         }
 
-        @Test("older ones come on demand, all are marked at once, and times are as the rules say them")
+        @Test("older notifications load on request, all are marked together, and times follow the table of cases")
         func more() async throws {
             try await InboxStage.with { stage in
                 for number in 1...35 { try await stage.api.notify(number) }

@@ -5,7 +5,9 @@ import Testing
 import Workbench
 
 extension BrowserTests {
-    /// The notification centre's parts, with a server in place of the real one where what happens when has to be chosen.
+    /// The parts of the notification centre.
+    ///
+    /// Some tests replace the server, in order to control the time of each event.
     @Suite("The parts of the notification centre")
     struct InboxPartTests {
         private static let streams = """
@@ -25,7 +27,7 @@ extension BrowserTests {
             })()
             """
 
-        @Test("a stream that is closed at once is asked for ever more rarely, from the wait that the server names")
+        @Test("a stream that the server closes immediately reconnects at growing intervals, from its retry time on")
         func waits() async throws {
             try await InboxStage.with { stage in
                 try await stage.open()
@@ -40,7 +42,9 @@ extension BrowserTests {
             }
         }
 
-        /// What a list is made of: the higher its number, the later a notification.
+        /// Builders of the lists' items.
+        ///
+        /// A higher number means a later notification.
         private static let material = """
             const at = (number) => new Date(Date.UTC(2026, 0, 1) + number * 1_000).toISOString();
             const item = (number, createdAt = at(number)) => ({ id: `n${number}`, createdAt, read: false, priority: "normal" });
@@ -54,7 +58,7 @@ extension BrowserTests {
             return try await stage.browser.run("\(material) return (async () => { \(work) })();")
         }
 
-        @Test("what comes while a page is read stays, and so does the count that came with it")
+        @Test("notifications that arrive while a page loads stay in the list, and so does their unread count")
         func burst() async throws {
             try await InboxStage.with { stage in
                 let work = """
@@ -74,7 +78,7 @@ extension BrowserTests {
             }
         }
 
-        @Test("older ones stay when the first page is read again, at one instant too, and where one has woken")
+        @Test("older notifications stay when the first page loads again, at equal times and after a snooze has ended")
         func older() async throws {
             try await InboxStage.with { stage in
                 let work = """
@@ -102,7 +106,7 @@ extension BrowserTests {
             }
         }
 
-        @Test("what comes or wakes while the page is open stands on top, where the list has it, too")
+        @Test("a notification that arrives or wakes on an open page moves to the top, even if it is already listed")
         func onTop() async throws {
             try await InboxStage.with { stage in
                 let work = """
@@ -118,7 +122,7 @@ extension BrowserTests {
             }
         }
 
-        @Test("a page that stays open for weeks holds no more than some hundreds, unless somebody reads below")
+        @Test("a page that stays open for weeks keeps at most 300 notifications, unless the user reads older ones")
         func bounded() async throws {
             try await InboxStage.with { stage in
                 let work = """
@@ -140,7 +144,7 @@ extension BrowserTests {
             }
         }
 
-        /// Notes what is asked for, how often a newer token is, and how often somebody has to sign in.
+        /// Records the authorization headers of all requests, the token renewals, and the requests to sign in.
         private static let counting = """
             window.__seen = { authorizations: [], renewals: 0, wishes: 0 };
             const plain = window.fetch;
@@ -150,7 +154,7 @@ extension BrowserTests {
             };
             """
 
-        @Test("a token that has ended is renewed once, and without another nothing more is asked for")
+        @Test("an expired token is renewed once, and without a new token no further request is sent")
         func ended() async throws {
             try await InboxStage.with { stage in
                 try await stage.prepared(by: Self.counting) {

@@ -10,14 +10,16 @@ import TestSupport
 import Testing
 import Workbench
 
-/// The API on a port of its own, and the browser in front of it: each test is a site that nobody has seen before.
+/// The API on a dedicated port, with the browser.
+///
+/// Each test uses a site that the browser has never visited.
 struct InboxStage: Sendable {
     let api: APIBench
     let browser: WebDriver
     /// Scheme, host and port: `http://127.0.0.1:40001`.
     let origin: String
 
-    /// What a page that embeds the component looks like.
+    /// The page of an app that embeds the component.
     private static let host = """
         <!doctype html><html lang="nb"><meta charset="utf-8"><title>Drop</title>
         <style>button { min-height: 24px }</style>
@@ -55,7 +57,7 @@ struct InboxStage: Sendable {
         }
     }
 
-    /// As every test finds the browser.
+    /// Sets the browser to the state in which every test begins.
     private func settle() async throws {
         try await browser.resize(width: 1_200, height: 900)
         try await browser.tell("Network.enable")
@@ -69,7 +71,7 @@ struct InboxStage: Sendable {
         try await browser.tell("Storage.clearDataForOrigin", ["origin": .string(origin), "storageTypes": "all"])
     }
 
-    /// Runs a script before every page's own, until the value that comes back is handed to `forget`.
+    /// Runs a script before the scripts of every page, until the returned value is passed to `forget`.
     func prepare(_ script: String) async throws -> JSONValue {
         try await browser.tell("Page.addScriptToEvaluateOnNewDocument", ["source": .string(script)])["identifier"]
             ?? .null
@@ -79,7 +81,7 @@ struct InboxStage: Sendable {
         try await browser.tell("Page.removeScriptToEvaluateOnNewDocument", ["identifier": identifier])
     }
 
-    /// Runs with a script that comes before every page's own.
+    /// Runs the body with a script that runs before the scripts of every page.
     func prepared(by script: String, _ body: () async throws -> Void) async throws {
         let identifier = try await prepare(script)
         let result: Result<Void, any Error>
@@ -90,8 +92,9 @@ struct InboxStage: Sendable {
 
     // MARK: - The page
 
-    /// Opens the page as a user would by a link, and waits for the list or what stands in its place, and for what the page
-    /// leaves to the service worker.
+    /// Opens the page as a user would from a link.
+    ///
+    /// It waits for the list, or for its placeholder, and for the data that the page leaves to the service worker.
     func open(as user: String = "ada", app: String = "drop", token: String? = nil) async throws {
         let token = try token ?? api.token(user, app: app)
         try await browser.go(to: "about:blank")
@@ -104,7 +107,9 @@ struct InboxStage: Sendable {
         }
     }
 
-    /// The value of an expression about the page, with `inbox` as the element, `$` and `$$` as what is inside.
+    /// The value of an expression about the page.
+    ///
+    /// `inbox` is the element, `$` and `$$` select inside it.
     @discardableResult
     func ask(_ expression: String, _ arguments: JSONValue...) async throws -> JSONValue {
         let script = """
@@ -130,7 +135,9 @@ struct InboxStage: Sendable {
         try await eventually("\(what) \(expression)") { try await ask(expression) == true }
     }
 
-    /// Whatever the page has to say is a fault.
+    /// Expects that the page logged nothing.
+    ///
+    /// Every console message is a failure.
     func expectQuiet(_ place: String = "") async throws {
         let complaints = try await browser.complaints()
         #expect(complaints == [], "\(place)")
@@ -143,7 +150,7 @@ struct InboxStage: Sendable {
 
     // MARK: - Material
 
-    /// A notification with words of its own.
+    /// A notification with chosen texts.
     struct Letter {
         var type = "transaction_complete"
         var title = "Overføring til Mama Jasmina fullført"
@@ -179,7 +186,9 @@ struct InboxStage: Sendable {
         return id
     }
 
-    /// What the table of the app drop's document shows, over three days; the clock of a page stands at `evening`.
+    /// Writes the notifications in the table of drop's document, over three days.
+    ///
+    /// A page's clock is set to `evening`.
     func deliverSamples(to user: String = "ada") async throws {
         let samples: [Letter] = [
             Letter(
@@ -208,9 +217,9 @@ struct InboxStage: Sendable {
         for (number, letter) in samples.enumerated() { try await deliver(number + 1, letter, to: user) }
     }
 
-    /// A page's clock stands still: the evening of 21 February 2026.
+    /// A script that stops a page's clock in the evening of 21 February 2026.
     static let evening = "Date.now = () => Date.parse('2026-02-21T20:00:00Z');"
 
-    /// Nothing is ever on the screen, as far as the page can see, so that what is unread stays so.
+    /// A script that keeps the page from seeing any notification on the screen, so that unread ones stay unread.
     static let unseen = "window.IntersectionObserver = class { observe() {} unobserve() {} disconnect() {} };"
 }

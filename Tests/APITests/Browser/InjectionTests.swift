@@ -5,7 +5,7 @@ import Testing
 import Workbench
 
 extension BrowserTests {
-    @Suite("What strangers write")
+    @Suite("Untrusted content in the browser")
     struct InjectionTests {
         private static let corpus = [
             "<script>window.__ran=1</script>", "<img src=x onerror=window.__ran=1>", "<svg/onload=window.__ran=1>",
@@ -22,7 +22,7 @@ extension BrowserTests {
             addEventListener("securitypolicyviolation", (event) => (window.__violations = (window.__violations ?? []).concat(event.violatedDirective)));
             """
 
-        @Test("titles, bodies, data and links are text and addresses, and nothing of them runs")
+        @Test("titles, bodies, data and links appear as text and addresses, and no script in them runs")
         func notifications() async throws {
             try await InboxStage.with { stage in
                 for (number, text) in Self.corpus.enumerated() {
@@ -48,7 +48,7 @@ extension BrowserTests {
             }
         }
 
-        @Test("preferences and settings of any kind are shown as what the app knows, and nothing of them runs")
+        @Test("preferences and settings with arbitrary content appear only as known fields, and no script runs")
         func preferences() async throws {
             try await InboxStage.with { stage in
                 for text in Self.corpus {
@@ -70,7 +70,7 @@ extension BrowserTests {
             }
         }
 
-        @Test("the page's policy stops what would run or style inline, and every way from text to markup")
+        @Test("the page's policy blocks inline scripts and styles, and every conversion of text to markup")
         func policy() async throws {
             try await InboxStage.with { stage in
                 try await stage.open()

@@ -5,12 +5,14 @@ import Testing
 import Workbench
 
 extension BrowserTests {
-    @Suite("How it looks")
+    @Suite("Layout of the notification centre")
     struct ScreenshotTests {
-        /// Where pictures are left for people to look at: `deploy/test` keeps them with the logs.
+        /// The folder for screenshots, for review by eye.
+        ///
+        /// `deploy/test` keeps them with the logs.
         private static let folder = ProcessInfo.processInfo.environment["BELLHOP_PICTURES"]
 
-        @Test("it fits a phone and a desktop, by day and by night, in each language", arguments: ["nb", "sv", "en"])
+        @Test("the layout fits phone and desktop, light and dark, in each language", arguments: ["nb", "sv", "en"])
         func fits(locale: String) async throws {
             try await InboxStage.with { stage in
                 let people = ["ada", "bo", "cleo", "dan"]

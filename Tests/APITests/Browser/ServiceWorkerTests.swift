@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import Workbench
 
-/// One table of cases for the server's rules and for the service worker's.
+/// A case of the table that the server's rules and the service worker share.
 private struct PushCase {
     let row: JSONValue
 
@@ -33,7 +33,7 @@ private struct PushCase {
         return try #require(found)
     }
 
-    /// What the server's rules make of it for a browser.
+    /// The verdict of the server's rules for a browser.
     func verdict(_ catalogs: CatalogSet, _ zones: ZoneLibrary) throws -> String {
         let catalog = try catalog(in: catalogs)
         let type = try type(in: catalog)
@@ -63,7 +63,7 @@ private struct PushCase {
         }
     }
 
-    /// What a page has left for the worker, with the user's document as it was stored.
+    /// The data that a page leaves for the worker, with the user's document as stored.
     func mirror(_ catalogs: CatalogSet) throws -> JSONValue {
         let catalog = try catalog(in: catalogs)
         let types = catalog.types.map { type in
@@ -87,7 +87,7 @@ private struct PushCase {
 
 @Suite("The table of cases for service workers")
 struct PushCaseTests {
-    @Test("the server's rules say what the table says")
+    @Test("the server's rules reach the verdict of every case in the table")
     func rules() throws {
         let catalogs = try Bench.shipped()
         let zones = ZoneLibrary(environment: ProcessInfo.processInfo.environment)
@@ -103,7 +103,7 @@ struct PushCaseTests {
 extension BrowserTests {
     @Suite("The service worker")
     struct ServiceWorkerTests {
-        /// The worker's own text in a page, with a scope of its own in place of a worker's.
+        /// Runs the worker's code in a page, with a replacement for the worker's global scope.
         private static let scope = """
             const [source, work] = arguments;
             const kept = { shown: [], opened: [], calls: [], badges: [], listeners: {}, mirror: {}, pages: [] };
@@ -142,13 +142,13 @@ extension BrowserTests {
         private static func run(_ work: String, _ table: JSONValue = .null, on stage: InboxStage) async throws
             -> JSONValue
         {
-            // A page without a policy: what a worker's text is run by here, the real page forbids.
+            // A page without a policy: the real page forbids the way in which this test runs the worker's code.
             try await stage.browser.go(to: "\(stage.origin)/host")
             let source = try await stage.browser.run("return fetch('/sw.js').then((response) => response.text())")
             return try await stage.browser.run(scope, [source, .string(work), table])
         }
 
-        @Test("it decides as the table says")
+        @Test("the service worker reaches the verdict of every case in the table")
         func table() async throws {
             try await InboxStage.with { stage in
                 let catalogs = try Bench.shipped()
@@ -170,7 +170,7 @@ extension BrowserTests {
             }
         }
 
-        @Test("a click leads to its own site alone, marks as read, and goes to a page that is open already")
+        @Test("a click leads only to the own site or the app's scheme, marks as read, and reuses an open page")
         func clicks() async throws {
             try await InboxStage.with { stage in
                 let work = """
@@ -194,7 +194,7 @@ extension BrowserTests {
             }
         }
 
-        @Test("a browser that gets a new address is told to the server with the one before")
+        @Test("a browser whose push address changes registers the new address and names the previous one")
         func renewal() async throws {
             try await InboxStage.with { stage in
                 let work = """
@@ -232,7 +232,7 @@ extension BrowserTests {
             }
         }
 
-        @Test("whoever writes at the same time puts nothing back")
+        @Test("concurrent writes to the mirror do not undo each other")
         func turns() async throws {
             try await InboxStage.with { stage in
                 let work = """
@@ -245,7 +245,7 @@ extension BrowserTests {
             }
         }
 
-        @Test("a push is shown while no rule is against it, with its number, and what is no push shows nothing")
+        @Test("a push is shown with its badge number if no rule forbids it, and malformed data shows nothing")
         func delivery() async throws {
             try await InboxStage.with { stage in
                 let permission: JSONValue = ["origin": .string(stage.origin), "permissions": ["notifications"]]
@@ -261,7 +261,8 @@ extension BrowserTests {
                 try await stage.browser.run(Self.turnOn)
                 let number = try await Self.registration(on: stage)
                 try await stage.open(as: "bo", app: "padel")
-                // Of high priority: any other the browser takes away by itself, be it looked for or not.
+                // High priority, since the browser removes any other notification on its own, whether it is looked for
+                // or not.
                 let match = """
                     {"id":"noti_1","type":"scheduled_match_new","title":"Ny match i schemat",
                      "body":"Tisdag 19:00 på PDL Center.","url":"/schedule","tag":"a","priority":"high"}
@@ -269,7 +270,7 @@ extension BrowserTests {
                 try await Self.deliver(match, to: number, on: stage)
                 let expected: JSONValue = [["Ny match i schemat", "Tisdag 19:00 på PDL Center.", "a"]]
                 try await eventually("it is shown") { try await Self.shown(stage) == expected }
-                // As the document of the app writes it, while its type is off.
+                // The document as the app writes it, with this type off.
                 let off = #"{"eventToggles":{"scheduled_match_new":false}}"#
                 _ = try await stage.api.call("PUT", "/api/preferences", off, as: "bo", app: "padel")
                 try await stage.open(as: "bo", app: "padel")
@@ -295,7 +296,7 @@ extension BrowserTests {
             }
         }
 
-        /// The number that the browser has given to the registration of this origin.
+        /// The number that the browser gave to the service worker registration of this origin.
         private static func registration(on stage: InboxStage) async throws -> String {
             try await stage.browser.go(to: "chrome://serviceworker-internals/")
             let search = """
@@ -317,7 +318,7 @@ extension BrowserTests {
             )
         }
 
-        /// As it is left where the one who is signed in has turned push on.
+        /// Stores the state that remains after the signed-in user has turned push on.
         private static let turnOn = """
             return caches.open("bellhop").then(async (cache) => {
               const mirror = await (await cache.match("/bellhop/mirror.json")).json();
@@ -326,7 +327,7 @@ extension BrowserTests {
             });
             """
 
-        /// What the worker reads at a push.
+        /// The values that the worker reads when a push arrives.
         private static let decider = """
             return caches.open("bellhop").then(async (cache) => {
               const kept = await cache.match("/bellhop/mirror.json");
@@ -335,7 +336,7 @@ extension BrowserTests {
             });
             """
 
-        /// Title, body and tag of what the browser shows.
+        /// Title, body and tag of each notification that the browser shows.
         private static func shown(_ stage: InboxStage) async throws -> JSONValue {
             try await stage.browser.run(
                 """

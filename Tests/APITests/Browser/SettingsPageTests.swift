@@ -7,7 +7,7 @@ import Workbench
 extension BrowserTests {
     @Suite("The settings page")
     struct SettingsPageTests {
-        @Test("it has the words and the order of padel's document, and keeps what is changed")
+        @Test("the settings have the texts and order of padel's document, and changes are stored")
         func roundTrip() async throws {
             try await InboxStage.with { stage in
                 try await stage.open(as: "bo", app: "padel")
@@ -56,7 +56,7 @@ extension BrowserTests {
             }
         }
 
-        @Test("what could not be kept is taken back, and said")
+        @Test("a change that cannot be stored is undone, and a message reports it")
         func failure() async throws {
             try await InboxStage.with { stage in
                 try await stage.open()
@@ -67,7 +67,7 @@ extension BrowserTests {
             }
         }
 
-        /// A browser that lets the page subscribe, without the push service that a real one asks.
+        /// A browser in which the page can subscribe without contacting a real push service.
         private static let subscribing = """
             Object.defineProperty(Notification, "permission", { get: () => window.__permission ?? "default" });
             window.__asked = 0;
@@ -102,7 +102,7 @@ extension BrowserTests {
             "SELECT count(*) FROM push_subscriptions WHERE profile_id = 'ada' AND revoked_at IS NULL"
             + " AND provider = 'webpush' AND permission = 'granted'"
 
-        @Test("signing out ends it in this browser even where the server cannot be told, and leaves nothing behind")
+        @Test("signing out ends the browser's subscription without the server's help, and leaves no data behind")
         func leaving() async throws {
             try await InboxStage.with { stage in
                 try await stage.prepared(by: Self.subscribing) {
@@ -117,7 +117,7 @@ extension BrowserTests {
             }
         }
 
-        @Test("whoever signs in by a link takes over nobody's browser: what another has turned on is ended")
+        @Test("signing in by a link ends the browser's previous subscription and does not take it over")
         func takenOver() async throws {
             try await InboxStage.with { stage in
                 try await stage.prepared(by: Self.subscribing) {
@@ -134,7 +134,7 @@ extension BrowserTests {
             }
         }
 
-        @Test("it explains what for before the system asks, registers the browser, and takes it back")
+        @Test("the page explains push before the browser asks, registers the browser, and can end the registration")
         func push() async throws {
             try await InboxStage.with { stage in
                 try await stage.prepared(by: Self.subscribing) {

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Traces of calls")
 struct CallTraceTests {
-    /// The span that is recorded of a call.
+    /// The span that is recorded for a call.
     private func span(_ said: String, isTrusted: Bool) throws -> Span {
         let settings = try #require(try TracingSettings.read(["OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1"]))
         let tracer = Tracer(settings, registry: MetricsRegistry())
@@ -19,7 +19,7 @@ struct CallTraceTests {
         return try #require(tracer.queue.take(1).first)
     }
 
-    @Test("the traceparent of a caller who is not trusted is a link, and decides neither the trace nor what is sampled")
+    @Test("an untrusted caller's traceparent becomes a link, and affects neither the trace nor the sampling")
     func stranger() throws {
         let said = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
         let span = try span(said, isTrusted: false)

@@ -12,7 +12,7 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct APIPageTests {
-    /// A call of the page, and what it says comes back.
+    /// A request on the page, with the documented answer.
     private struct Example {
         let method: String
         let path: String
@@ -36,7 +36,7 @@ struct APIPageTests {
         }
     }
 
-    @Test("its examples answer as they say, one after the other")
+    @Test("the page's examples, sent in order, return the documented answers")
     func examples() async throws {
         let blocks = try Checkout.text("docs/api.md").components(separatedBy: "```http\n").dropFirst()
         let examples = try blocks.map { try Example($0.components(separatedBy: "\n```")[0]) }
@@ -55,7 +55,9 @@ struct APIPageTests {
         }
     }
 
-    /// Where an answer lacks what is expected; `…` stands for anything.
+    /// The differences between an answer and the expected one.
+    ///
+    /// `…` matches any value.
     private static func differences(_ answer: JSONValue?, _ expected: JSONValue, at place: String) -> [String] {
         guard let answer else { return ["\(place) is missing"] }
         switch (answer, expected) {

@@ -1,7 +1,7 @@
 import BellhopJSON
 import TestSupport
 
-/// `docs/openapi.yaml`, and whether something is as it says.
+/// The document `docs/openapi.yaml`, with checks of values against it.
 struct OpenAPIDocument: Sendable {
     let root: JSONValue
 
@@ -9,7 +9,7 @@ struct OpenAPIDocument: Sendable {
         OpenAPIDocument(root: PlainYAML.read((try? Checkout.text("docs/openapi.yaml")) ?? ""))
     }()
 
-    /// `GET /api/notifications` and so on.
+    /// The operations, such as `GET /api/notifications`.
     var operations: Set<String> {
         let paths = root["paths"]?.object?.members ?? []
         return Set(
@@ -23,7 +23,9 @@ struct OpenAPIDocument: Sendable {
         root["paths"]?[path]?[method.lowercased()]
     }
 
-    /// What is wrong with an answer; empty where it is as documented.
+    /// Returns the differences between an answer and the document.
+    ///
+    /// The result is empty if they agree.
     func faults(of status: Int, _ body: JSONValue?, to method: String, _ path: String) -> [String] {
         let call = "\(method) \(path) \(status)"
         guard let response = resolved(operation(method, path)?["responses"]?["\(status)"]) else {
@@ -36,7 +38,9 @@ struct OpenAPIDocument: Sendable {
         return check(body, schema, at: call)
     }
 
-    /// Whether a value is as a schema says, as far as the document's schemas go.
+    /// Returns the differences between a value and a schema.
+    ///
+    /// It supports the features that this document uses.
     func check(_ value: JSONValue, _ schema: JSONValue, at place: String) -> [String] {
         guard let schema = resolved(schema) else { return ["\(place): the schema leads nowhere"] }
         var faults: [String] = []

@@ -6,13 +6,13 @@ import Testing
 struct OpenAPITests {
     private let document = OpenAPIDocument.shipped
 
-    @Test("it has every route and method of the API, and no other")
+    @Test("the document lists every route and method of the API, and no other")
     func routes() {
         let served = Set(InboxAPI.routes.map { "\($0.method) \($0.path)" })
         #expect(document.operations == served)
     }
 
-    @Test("every route says what it answers to bad tokens, too many calls and trouble")
+    @Test("every route documents its answers to bad tokens, too many calls and failures")
     func commonAnswers() {
         for (method, path) in InboxAPI.routes {
             let responses = document.operation(method, path)?["responses"]?.object
@@ -25,7 +25,7 @@ struct OpenAPITests {
         }
     }
 
-    @Test("every reference leads somewhere, and every schema is used")
+    @Test("every reference resolves, and every schema is used")
     func references() {
         var found: [String] = []
         Self.references(in: document.root, into: &found)

@@ -1,7 +1,7 @@
 import BellhopJSON
 
-/// Reads the plain YAML that `docs/openapi.yaml` is written in: maps and lists by indentation, lists of words in brackets,
-/// words with quotes or without.
+/// A reader for the subset of YAML in `docs/openapi.yaml`: maps and lists by indentation, lists of words in brackets,
+/// and words with or without quotes.
 struct PlainYAML {
     private struct Line {
         let indentation: Int
@@ -24,7 +24,7 @@ struct PlainYAML {
         }
     }
 
-    /// What stands at the next line's indentation.
+    /// Reads the list or map that begins at the next line's indentation.
     private mutating func block() -> JSONValue {
         guard next < lines.count else { return .null }
         let indentation = lines[next].indentation
@@ -34,7 +34,7 @@ struct PlainYAML {
     private mutating func list(_ indentation: Int) -> JSONValue {
         var items: [JSONValue] = []
         while next < lines.count, lines[next].indentation == indentation, lines[next].text.hasPrefix("- ") {
-            // The item's own first line stands two to the right of its dash.
+            // The item's first line is indented by two more than its dash.
             lines[next] = Line(indentation: indentation + 2, text: lines[next].text.dropFirst(2))
             items.append(Self.colon(in: lines[next].text) == nil ? Self.scalar(take()) : block())
         }

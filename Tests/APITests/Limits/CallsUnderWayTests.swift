@@ -5,9 +5,9 @@ import Workbench
 
 @testable import API
 
-@Suite("Calls under way")
+@Suite("Concurrent calls")
 struct CallsUnderWayTests {
-    @Test("a user has so many calls under way at once, and again when they are done")
+    @Test("a user has a limited number of concurrent calls, and a finished call makes room for another")
     func underWay() async throws {
         let calls = CallsUnderWay(most: 2)
         let ada = try recipient("ada")

@@ -7,7 +7,7 @@ import Workbench
 
 @testable import API
 
-@Suite("Turns of a user's changes", .timeLimit(.ofTest))
+@Suite("Order of a user's changes", .timeLimit(.ofTest))
 struct ChangeTurnsTests {
     private func recipient(_ user: String) throws -> RecipientKey {
         RecipientKey(app: try #require(AppID(validating: "drop")), user: try #require(UserID(validating: user)))
@@ -17,7 +17,7 @@ struct ChangeTurnsTests {
     private final class Tally: Sendable {
         private let counts = Mutex<[Int]>([0, 0, 0])
 
-        /// Now, at most so far, and ended.
+        /// The current number, the highest number so far, and the number that have ended.
         var all: [Int] { counts.withLock { $0 } }
 
         func begin() {
@@ -29,7 +29,7 @@ struct ChangeTurnsTests {
         }
     }
 
-    @Test("changes of one user run one at a time, and those of another do not wait for them")
+    @Test("changes of one user run one at a time, and changes of another user do not wait for them")
     func turns() async throws {
         let (turns, ada, bob) = (ChangeTurns(), try recipient("ada"), try recipient("bob"))
         let tally = Tally()
@@ -48,7 +48,7 @@ struct ChangeTurnsTests {
         #expect(tally.all == [0, 1, 20])
     }
 
-    @Test("a change that fails passes its turn on")
+    @Test("a change that fails lets the next change run")
     func failure() async throws {
         let (turns, ada) = (ChangeTurns(), try recipient("ada"))
         let failed = try? await turns.run(ada) { () -> Int in throw CancellationError() }
@@ -65,7 +65,7 @@ struct ChangeTurnsTests {
     .timeLimit(.ofTest)
 )
 struct WaitingChangeTests {
-    @Test("changes of one user that wait in the database hold one connection, and others are answered")
+    @Test("waiting changes of one user use one database connection, and other users are answered")
     func connections() async throws {
         try await APIBench.with { api in
             let user = Servers.uniqueName("waiting")
@@ -88,7 +88,7 @@ struct WaitingChangeTests {
         }
     }
 
-    @Test("changes of a whole inbox have a limit of their own, and named ones do not count")
+    @Test("changes of a whole inbox have a separate limit, which changes of named notifications do not use")
     func wholeInboxes() async throws {
         let time = StandingTime()
         try await APIBench.with(time: time) { api in

@@ -5,7 +5,7 @@ import Testing
 struct RateLimiterTests {
     private let start = ContinuousClock.now
 
-    @Test("so many at once, then one for each part of a second, and each caller by itself")
+    @Test("a caller may make one second's calls together, then one per interval, independently of other callers")
     func pace() throws {
         let limiter = RateLimiter<String>(perSecond: 10)
         let first = (0..<10).map { _ in limiter.wait(for: "ada", at: start) }
@@ -18,7 +18,7 @@ struct RateLimiterTests {
         #expect(limiter.wait(for: "ada", at: start + .milliseconds(100)) != nil)
     }
 
-    @Test("a burst, then one call per pause; a bucket that is not full is not forgotten")
+    @Test("a burst is followed by one call per interval, and a bucket that is not full is kept")
     func burst() {
         let limiter = RateLimiter<Int>(burst: 2, every: .seconds(5), capacity: 2)
         let first = (0..<3).map { _ in limiter.wait(for: 1, at: start) }
@@ -30,7 +30,7 @@ struct RateLimiterTests {
         #expect(limiter.wait(for: 1, at: start + .seconds(5)) == nil)
     }
 
-    @Test("no more callers are remembered than it may, and those who are quiet go first")
+    @Test("the number of remembered callers is bounded, and the callers that were idle longest are forgotten first")
     func bounded() {
         let limiter = RateLimiter<Int>(perSecond: 1, capacity: 100)
         for caller in 0..<99 { _ = limiter.wait(for: caller, at: start) }

@@ -1,7 +1,7 @@
 import ServiceRuntime
 import TestSupport
 
-/// The machine's date with a steady clock that a test moves.
+/// A time source with the machine's date and a steady clock that the test moves.
 final class StandingTime: TimeSource {
     private let hand = ManualTime()
     private let start = ContinuousClock.now

@@ -9,7 +9,7 @@ import Testing
     .timeLimit(.ofTest)
 )
 struct GlimpseTests {
-    @Test("a glimpse is of one moment: however fast notifications come and go, its rows and its count agree")
+    @Test("a snapshot's rows and count agree, however fast notifications change")
     func oneMoment() async throws {
         try await APIBench.with { api in
             let ada = try api.recipient("ada")

@@ -6,9 +6,9 @@ import Workbench
 
 @testable import API
 
-@Suite("The word that somebody listens", .inTurn, .enabled(if: Servers.databaseURL != nil), .timeLimit(.ofTest))
+@Suite("Presence of stream listeners", .inTurn, .enabled(if: Servers.databaseURL != nil), .timeLimit(.ofTest))
 struct LivePresenceTests {
-    @Test("after a lapse nobody may have known of it, and everybody is looked at as in the beginning")
+    @Test("after a lapse of the presence every stream is checked again, as at the start")
     func lapse() async throws {
         try await Bench.withSchema { bench in
             let book = ListenerBook(pool: bench.owner, namespace: bench.namespace)
@@ -19,14 +19,14 @@ struct LivePresenceTests {
             }
             #expect(presence.isSettling(at: start + .seconds(3)))
             #expect(!presence.isSettling(at: start + .seconds(21)))
-            // The database was away.
+            // The database was unavailable.
             try await presence.keep(isNeeded: true, at: { start + .seconds(50) })
             #expect(presence.isSettling(at: start + .seconds(52)))
             #expect(!presence.isSettling(at: start + .seconds(54)))
         }
     }
 
-    @Test("while the database takes its time to hear it, no worker knows: everybody is looked at from then on")
+    @Test("a presence that the database stores late counts from the write's end, and every stream is checked")
     func slowDatabase() async throws {
         try await Bench.withSchema { bench in
             let book = ListenerBook(pool: bench.owner, namespace: bench.namespace)

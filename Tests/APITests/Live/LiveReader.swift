@@ -8,9 +8,9 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Whoever reads a stream, without a socket in between.
+/// A client that reads a stream without a socket.
 final class LiveReader: Sendable {
-    /// An event as it arrived.
+    /// An event as received.
     struct Event: Sendable {
         var id = ""
         var kind = ""
@@ -47,7 +47,7 @@ final class LiveReader: Sendable {
         task.withLock { $0?.cancel() }
     }
 
-    /// Leaves, as a client that goes away.
+    /// Ends reading, like a client that disconnects.
     func close() {
         task.withLock { $0?.cancel() }
     }
@@ -57,10 +57,10 @@ final class LiveReader: Sendable {
     var comments: Int { state.withLock { $0.comments } }
     var hasEnded: Bool { state.withLock { $0.hasEnded } }
 
-    /// The ids of the notifications that it was told of, in their order.
+    /// The ids of the notifications that the stream delivered, in order.
     var arrived: [String] { events.filter { $0.kind == "notification" }.compactMap { $0.data["id"]?.string } }
 
-    /// Waits for so many events.
+    /// Waits until at least `count` events have arrived, and returns all events.
     func wait(for count: Int) async throws -> [Event] {
         try await eventually("\(count) events, not \(kinds)") { events.count >= count }
         return events
@@ -118,7 +118,7 @@ extension APIBench {
         return LiveReader(await api.respond(to: HTTPRequest(method: "GET", target: target, headers: headers)))
     }
 
-    /// Another process has changed the inbox of a user.
+    /// Announces a change of a user's inbox, as another process does.
     func announce(_ user: String = "ada", app: String = "drop") async throws {
         let reader = try recipient(user, app: app)
         let book = ListenerBook(pool: bench.pool, namespace: bench.namespace)

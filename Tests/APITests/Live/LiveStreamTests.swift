@@ -17,7 +17,7 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct LiveStreamTests {
-    @Test("a stream begins with the number of those unread, and tells what another process has recorded")
+    @Test("a stream begins with the unread count and delivers notifications that another process recorded")
     func arrival() async throws {
         try await APIBench.with { api in
             try await api.notify(1)
@@ -42,7 +42,7 @@ struct LiveStreamTests {
         }
     }
 
-    @Test("between a list and its stream nothing is missed, and nothing told twice")
+    @Test("a stream that follows a list delivers every later notification exactly once")
     func afterList() async throws {
         try await APIBench.with { api in
             for number in 1...30 { try await api.notify(number) }
@@ -55,7 +55,7 @@ struct LiveStreamTests {
                 #expect(reader.arrived == missed)
                 reader.close()
                 let later = try await api.arrive(33)
-                // Whoever has heard only the first of them hears the second again, and the third.
+                // A client that received only the first of them gets the second again, and the third.
                 let again = try await api.stream(since: reader.events[0].id)
                 _ = try await again.wait(for: 2)
                 #expect(again.arrived == [missed[1], later])
@@ -65,7 +65,7 @@ struct LiveStreamTests {
         }
     }
 
-    @Test("what a user does on one device is told on the others, with what is left unread")
+    @Test("a change on one device reaches the user's other devices, with the remaining unread count")
     func marks() async throws {
         try await APIBench.with { api in
             let ids = [try await api.notify(1), try await api.notify(2), try await api.notify(3)]
@@ -95,7 +95,7 @@ struct LiveStreamTests {
         }
     }
 
-    @Test("what sleeps wakes in an open stream, although nobody writes anything then")
+    @Test("a snoozed notification wakes in an open stream without any write at that time")
     func waking() async throws {
         try await APIBench.with { api in
             let id = try await api.notify(1)
@@ -113,7 +113,7 @@ struct LiveStreamTests {
         }
     }
 
-    @Test("a stream tells nothing of another user, nor of the same name in another app")
+    @Test("a stream delivers nothing of another user, nor of the same user id in another app")
     func strangers() async throws {
         try await APIBench.with { api in
             try await api.whileLive {
@@ -131,7 +131,7 @@ struct LiveStreamTests {
                 _ = try await ada.wait(for: 2)
                 #expect(ada.arrived == [own])
                 #expect(padel.kinds == ["badge"])
-                // A cursor of hers shows her nothing of his.
+                // Bob's cursor does not show Ada any of his notifications.
                 let cursor = try #require(bob.events.first?.id)
                 let forged = try await api.stream(since: cursor)
                 _ = try await forged.wait(for: 1)
@@ -140,14 +140,15 @@ struct LiveStreamTests {
         }
     }
 
-    @Test("a stream ends with its token, and after an hour however long that holds", arguments: [600, 86_400])
+    @Test("a stream ends with its token, and after one hour at the latest", arguments: [600, 86_400])
     func expiry(seconds: Int) async throws {
         let time = ManualTime(SystemTime().now())
         try await APIBench.with(time: time) { api in
             try await api.whileLive {
                 let reader = try await api.stream(with: try api.token("ada", holds: .seconds(seconds)))
                 _ = try await reader.wait(for: 1)
-                // The token is of the real clock, a little later, and a minute's leeway may be on top.
+                // The token's time comes from the real clock, which is slightly later, and a leeway of one minute may
+                // be added.
                 time.advance(by: .seconds(min(seconds + 300, 3_600)))
                 try await eventually { reader.hasEnded }
                 try await eventually { api.live.hub.openStreams == 0 }
@@ -157,7 +158,7 @@ struct LiveStreamTests {
         }
     }
 
-    @Test("a stream that was opened under other keys ends, and the next one goes on")
+    @Test("a stream that was opened under a previous key set ends, and a new one continues")
     func otherKeys() async throws {
         try await APIBench.with { api in
             try await api.whileLive {
@@ -174,7 +175,7 @@ struct LiveStreamTests {
         }
     }
 
-    @Test("whoever comes back to more arrivals than pieces may wait is told of each, and is not cut off")
+    @Test("a stream that resumes with more notifications than its buffer holds delivers all of them and stays open")
     func comingBack() async throws {
         try await APIBench.with { api in
             for number in 1...50 { try await api.notify(number) }
@@ -190,7 +191,7 @@ struct LiveStreamTests {
         }
     }
 
-    @Test("when it is announced that any inbox may have changed, every stream is looked at")
+    @Test("an announcement that any inbox may have changed makes every stream check its inbox")
     func everybody() async throws {
         try await APIBench.with { api in
             try await api.whileLive {
@@ -203,7 +204,7 @@ struct LiveStreamTests {
         }
     }
 
-    @Test("a stream ends when its process stops, and none begins then")
+    @Test("streams end when the process stops, and a new stream is rejected with 503")
     func stopping() async throws {
         try await APIBench.with { api in
             let reader = try await api.whileLive {
@@ -220,7 +221,7 @@ struct LiveStreamTests {
         }
     }
 
-    @Test("a user may have so many streams, and a process")
+    @Test("streams are limited per user and per process")
     func limits() async throws {
         try await APIBench.with(limits: LiveLimits(user: 2, process: 3)) { api in
             try await api.whileLive {
@@ -238,7 +239,7 @@ struct LiveStreamTests {
         }
     }
 
-    @Test("what came while the database was not heard is told when it is heard again")
+    @Test("a change during a lost database listener is delivered after the listener reconnects")
     func lostListener() async throws {
         try await APIBench.with { api in
             try await api.whileLive {
@@ -259,7 +260,7 @@ struct LiveStreamTests {
         }
     }
 
-    @Test("what is no event's id is refused")
+    @Test("a Last-Event-ID that is not an event id is rejected")
     func foreignCursor() async throws {
         try await APIBench.with { api in
             let answer = try await api.call("GET", "/api/notifications/stream", headers: ["Last-Event-ID": "17"])
@@ -268,7 +269,7 @@ struct LiveStreamTests {
         }
     }
 
-    @Test("while nobody listens nothing is announced, and a moment after somebody does everything is")
+    @Test("a worker announces nothing while no stream is open, and announces every change soon after one opens")
     func silence() async throws {
         try await APIBench.with { api in
             let book = ListenerBook(pool: api.bench.pool, namespace: api.bench.namespace)

@@ -30,7 +30,7 @@ struct LiveTableTests {
         return LiveStreams.Moment(steady: start + .seconds(seconds), date: date, keys: keys ?? self.keys)
     }
 
-    @Test("a heartbeat comes when nothing was said for long, and a reader who takes none of them is too slow")
+    @Test("a silent stream gets heartbeats, and a client that reads none of them is too slow")
     func heartbeats() throws {
         var streams = LiveStreams()
         let kept = try add("ada", to: &streams)
@@ -46,7 +46,7 @@ struct LiveTableTests {
         _ = kept
     }
 
-    @Test("one user is queued once, however many streams and announcements there are")
+    @Test("a user is queued once, whatever the number of streams and announcements")
     func queue() throws {
         var streams = LiveStreams()
         let kept = [try add("ada", to: &streams), try add("ada", to: &streams), try add("bob", to: &streams)]
@@ -60,7 +60,7 @@ struct LiveTableTests {
         _ = kept
     }
 
-    @Test("a token that ends takes its stream with it")
+    @Test("a stream ends when its token expires")
     func expiry() throws {
         var streams = LiveStreams()
         let kept = try add("ada", to: &streams)
@@ -69,7 +69,7 @@ struct LiveTableTests {
         _ = kept
     }
 
-    @Test("streams that began under other keys end one after the other, the last within ten seconds")
+    @Test("streams that were opened under a previous key set end gradually, within ten seconds")
     func otherKeys() throws {
         var streams = LiveStreams()
         let kept = try (1...200).map { try add("user\($0)", to: &streams) }
@@ -86,7 +86,7 @@ struct LiveTableTests {
         #expect(streams.count == 0)
     }
 
-    @Test("those who came together are not looked at together when nothing has happened")
+    @Test("streams that were opened together are reviewed at different times if nothing happens")
     func reviews() throws {
         var streams = LiveStreams()
         let kept = try (1...200).map { try add("user\($0)", to: &streams) }
@@ -102,7 +102,7 @@ struct LiveTableTests {
         #expect(streams.takeQueue().readers.count == kept.count)
     }
 
-    @Test("whoever was spoken of is looked at before everybody else, and nobody is looked at twice")
+    @Test("an announced user is checked before all others, and no user is checked twice")
     func ranks() throws {
         let readers = try (1...300).map { try reader("user\($0)") }
         var queue = LookQueue()
@@ -121,7 +121,7 @@ struct LiveTableTests {
         #expect(queue.isEmpty)
     }
 
-    @Test("streams never take all connections of a server", arguments: [1, 2, 100, 8_000, 16_384, 100_000])
+    @Test("streams never use all connections of a server", arguments: [1, 2, 100, 8_000, 16_384, 100_000])
     func room(connections: Int) {
         let limits = LiveLimits(connections: connections)
         #expect(limits.process <= connections - max(1, connections / 4))

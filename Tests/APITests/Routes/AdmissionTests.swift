@@ -12,7 +12,7 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct AdmissionTests {
-    @Test("without one valid token in the header every route is closed, and says nothing of why")
+    @Test("every route rejects a request without exactly one valid token in the header, and gives no reason")
     func closed() async throws {
         try await APIBench.with { api in
             let token = try api.token("ada")
@@ -44,7 +44,7 @@ struct AdmissionTests {
         }
     }
 
-    @Test("an app that no catalogue describes is forbidden, and unknown paths and methods are said as such")
+    @Test("an app without a catalogue gets 403, and an unknown path or method gets 404 or 405")
     func unknown() async throws {
         try await APIBench.with { api in
             let stranger = try await api.call("GET", "/api/settings", app: "nobody")
@@ -72,7 +72,7 @@ struct AdmissionTests {
         }
     }
 
-    @Test("a body too deep, or of another type, is refused")
+    @Test("a body that is nested too deeply or has another content type is rejected")
     func forms() async throws {
         try await APIBench.with { api in
             let deep = #"{"enabled":"# + String(repeating: "[", count: 40) + String(repeating: "]", count: 40) + "}"
@@ -84,7 +84,7 @@ struct AdmissionTests {
         }
     }
 
-    @Test("only pages of the listed origins may read, and none may bring cookies")
+    @Test("only pages of the listed origins may read answers, and none may send cookies")
     func origins() async throws {
         try await APIBench.with(origins: ["https://app.example.com"]) { api in
             let allowed: HTTPHeaders = ["Origin": "https://app.example.com"]
@@ -108,7 +108,7 @@ struct AdmissionTests {
         }
     }
 
-    @Test("without a list no page of another origin gets an answer that it may read")
+    @Test("without a list of origins no page of another origin may read an answer")
     func noOrigins() async throws {
         try await APIBench.with { api in
             let headers: HTTPHeaders = ["Origin": "https://app.example.com", "Access-Control-Request-Method": "GET"]
@@ -118,7 +118,7 @@ struct AdmissionTests {
         }
     }
 
-    @Test("a user who calls too often waits, and others do not; so does an address, before any token is looked at")
+    @Test("a user's calls are limited without affecting others, and an address's calls before any token is checked")
     func rates() async throws {
         try await APIBench.with(rates: CallRates(user: 2, address: nil)) { api in
             var statuses: [Int] = []
@@ -138,7 +138,7 @@ struct AdmissionTests {
         }
     }
 
-    @Test("no answer is kept by a cache, and calls are counted by route")
+    @Test("answers are never cached, and calls are counted by route")
     func common() async throws {
         try await APIBench.with { api in
             let answer = try await api.call("GET", "/api/settings")
@@ -156,7 +156,7 @@ struct AdmissionTests {
         }
     }
 
-    @Test("while the database is away the answer is 503, and says when to come again")
+    @Test("the answer is 503 with Retry-After while the database is unavailable")
     func unavailable() async throws {
         try await APIBench.with { api in
             await api.closePool()

@@ -12,7 +12,7 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct DeviceRouteTests {
-    @Test("a device is registered as its specification says it, and again without a trace")
+    @Test("a device is registered as specified, and a repeated registration changes nothing")
     func register() async throws {
         try await APIBench.with { api in
             let body = #"{"token":"ExponentPushToken[abc]","platform":"ios"}"#
@@ -63,7 +63,7 @@ struct DeviceRouteTests {
         }
     }
 
-    @Test("a browser's endpoint elsewhere than at the app's push services is refused, and none of it is stored")
+    @Test("a browser endpoint outside the app's push services is rejected, and nothing of it is stored")
     func strangeEndpoints() async throws {
         let padel = try #require(AppID(validating: "padel"))
         try await APIBench.with(endpointHosts: [padel: .known]) { api in
@@ -89,7 +89,7 @@ struct DeviceRouteTests {
         """
     }
 
-    @Test("only a token that the user has had is buried, and a device that is renamed again and again buries few")
+    @Test("only a token that the user has had gets a tombstone, and a device that is renamed often makes few of them")
     func buriedTokens() async throws {
         try await APIBench.with { api in
             func register(_ token: String, replacing former: String? = nil) async throws {
@@ -100,7 +100,7 @@ struct DeviceRouteTests {
             let buried = "SELECT count(*) FROM tombstones"
             for number in 1...5 { try await register("t", replacing: "invented-\(number)") }
             #expect(try await api.bench.count(buried) == 0)
-            // The device goes on under its new name.
+            // The device continues under its new token.
             try await register("t2", replacing: "t")
             #expect(try await api.bench.count(buried) == 1)
             for number in 3...6 {
@@ -117,7 +117,7 @@ struct DeviceRouteTests {
         }
     }
 
-    @Test("a token belongs to the last user who registered it, whose rows the other never sees")
+    @Test("a token belongs to the last user who registered it, and that user's rows are hidden from the previous user")
     func lastOwner() async throws {
         try await APIBench.with { api in
             let body = #"{"token":"shared","platform":"ios","provider":"fcm"}"#
@@ -127,7 +127,7 @@ struct DeviceRouteTests {
             #expect(try await api.bench.column(live) == ["bob"])
             let copies = try await api.bench.column("SELECT user_id FROM people WHERE devices LIKE '%shared%'")
             #expect(copies == ["bob"])
-            // Nobody ends a device that has moved on.
+            // A user cannot revoke a device that now belongs to another user.
             _ = try await api.call("DELETE", "/api/push-token", #"{"token":"shared"}"#, as: "ada")
             #expect(try await api.bench.column(live) == ["bob"])
             _ = try await api.call("POST", "/api/push-token", body, as: "ada")
@@ -135,7 +135,7 @@ struct DeviceRouteTests {
         }
     }
 
-    @Test("a log-out ends a device, can be said twice, and a permission needs a device that stands")
+    @Test("a log-out revokes a device and may be repeated, and a permission requires an active device")
     func logOut() async throws {
         try await APIBench.with { api in
             let body = #"{"token":"t","platform":"ios","provider":"fcm","permission":"undetermined"}"#
@@ -154,7 +154,7 @@ struct DeviceRouteTests {
         }
     }
 
-    @Test("a device that is new has a part in what still waits for its user's quiet hours")
+    @Test("a new device also gets the deliveries that are still deferred by its user's quiet hours")
     func lateDevice() async throws {
         try await APIBench.with { api in
             let id = try await api.notify(1)
@@ -172,7 +172,7 @@ struct DeviceRouteTests {
         }
     }
 
-    @Test("topics are followed, muted and left, spelled as the app spells them, and a role is never the user's to take")
+    @Test("topics are followed, muted and left in the app's spelling, and users cannot give themselves a role")
     func follows() async throws {
         try await APIBench.with { api in
             let path = "/api/follows/safe:1:0xABCD"
@@ -190,7 +190,7 @@ struct DeviceRouteTests {
         }
     }
 
-    @Test("a user follows a thousand topics and no more")
+    @Test("a user may follow at most a thousand topics")
     func mostFollows() async throws {
         try await APIBench.with { api in
             _ = try await api.bench.owner.run(
@@ -205,7 +205,7 @@ struct DeviceRouteTests {
         }
     }
 
-    @Test("a reminder is made, changed and removed, and says when it rings")
+    @Test("a reminder is created, changed and deleted, and shows its next time")
     func reminders() async throws {
         try await APIBench.with { api in
             let body =
@@ -242,7 +242,7 @@ struct DeviceRouteTests {
             (#"{"localTime":"09:00","title":"a","body":"","timezone":"Mars/Base"}"#, "timezone"),
             (#"{"localTime":"09:00","title":"a","body":"","eventType":"unheard_of"}"#, "eventType"),
             (#"{"localTime":"09:00","title":"a","body":"","id":"mine"}"#, "id"),
-            // The app has no type for reminders, and mails this one.
+            // The app has no event type for reminders, and sends this type as mail.
             (#"{"localTime":"09:00","title":"a","body":""}"#, "eventType"),
             (#"{"localTime":"09:00","title":"a","body":"","eventType":"security"}"#, "eventType"),
         ]
@@ -255,7 +255,7 @@ struct DeviceRouteTests {
         }
     }
 
-    @Test("a reminder without a type is held against the type that it would ring as")
+    @Test("a reminder without a type is checked against the type that its event would have")
     func usualType() async throws {
         let mailed = try Bench.shipped("daily", replacing: "priority: \"normal\"", with: "priority: \"high\"")
         let body = #"{"localTime":"09:00","title":"a","body":""}"#
@@ -269,7 +269,7 @@ struct DeviceRouteTests {
         }
     }
 
-    @Test("a user has fifty reminders and no more")
+    @Test("a user may have at most fifty reminders")
     func mostReminders() async throws {
         try await APIBench.with { api in
             _ = try await api.bench.owner.run(

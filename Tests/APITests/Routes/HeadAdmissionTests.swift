@@ -17,7 +17,9 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct HeadAdmissionTests {
-    /// What a server with the API's limits answers to the bytes, one connection for each, until it closes them.
+    /// Returns the answers of a server with the API's limits to the given bytes.
+    ///
+    /// Each request has its own connection, which the server closes.
     private static func answers(_ api: InboxAPI, _ requests: [String]) async throws -> [String] {
         let server = try HTTPServer.start(
             listen: try #require(ListenAddress("127.0.0.1:0")),
@@ -45,7 +47,7 @@ struct HeadAdmissionTests {
         ([line + " HTTP/1.1", "Host: h"] + fields).joined(separator: "\r\n") + "\r\n\r\n"
     }
 
-    @Test("a body is received for a valid token and a route that takes one; all else is answered by the head")
+    @Test("a body is read only for a valid token and a route that takes one, otherwise the head is answered")
     func heads() async throws {
         try await APIBench.with { api in
             let token = try "Authorization: Bearer \(api.token("ada"))"
@@ -78,7 +80,7 @@ struct HeadAdmissionTests {
         }
     }
 
-    @Test("an address is counted once for a call with a body, at its head")
+    @Test("a call with a body counts once towards its address's limit, at its head")
     func once() async throws {
         try await APIBench.with(rates: CallRates(user: nil, address: 3), time: StandingTime()) { api in
             let token = try "Authorization: Bearer \(api.token("ada"))"
@@ -90,7 +92,7 @@ struct HeadAdmissionTests {
         }
     }
 
-    @Test("the traceparent of a call without a valid token is a link; that of a signed-in user is the parent")
+    @Test("a call's traceparent is a link without a valid token, and the parent for a signed-in user")
     func traces() async throws {
         let settings = try #require(try TracingSettings.read(["OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1"]))
         let tracer = Tracer(settings, registry: MetricsRegistry())
@@ -104,7 +106,7 @@ struct HeadAdmissionTests {
         }
     }
 
-    @Test("calls with one unsubscribe link are limited by its user, whose own calls are not, and write nothing twice")
+    @Test("calls with an unsubscribe link are limited per user, apart from the user's own calls, and write once")
     func links() async throws {
         let time = StandingTime()
         try await APIBench.with(time: time) { api in

@@ -11,7 +11,7 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct InboxRouteTests {
-    @Test("an item has everything that a list shows of it")
+    @Test("an item has all members that a list shows")
     func item() async throws {
         try await APIBench.with { api in
             let id = try await api.notify(1)
@@ -31,7 +31,7 @@ struct InboxRouteTests {
         }
     }
 
-    @Test("pages are whole and stay so while new ones arrive")
+    @Test("pages have no gaps or repeats while new notifications arrive")
     func paging() async throws {
         try await APIBench.with { api in
             for number in 1...25 { try await api.notify(number) }
@@ -50,7 +50,7 @@ struct InboxRouteTests {
         }
     }
 
-    @Test("unread, types and states choose what is listed, and high ones that are unread are pinned on the first page")
+    @Test("a list filters by unread, type and state, and its first page pins unread notifications of high priority")
     func choices() async throws {
         try await APIBench.with { api in
             let security = try await api.notify(1, type: "security", priority: "high")
@@ -75,7 +75,7 @@ struct InboxRouteTests {
         }
     }
 
-    @Test("without a state they are read, and what changes is counted once")
+    @Test("notifications are marked read if no state is given, and only actual changes are counted")
     func reading() async throws {
         try await APIBench.with { api in
             let ids = [try await api.notify(1), try await api.notify(2)]
@@ -88,7 +88,7 @@ struct InboxRouteTests {
             let unread = #"{"notificationIds":["\#(ids[0])"],"state":"unread"}"#
             #expect(try await api.call("PATCH", "/api/notifications", unread)["updated"] == 1)
             let seen = #"{"all":true,"state":"seen"}"#
-            // Who has read it has seen it.
+            // A notification that was read has been seen.
             #expect(try await api.call("PATCH", "/api/notifications", seen)["updated"] == 1)
             #expect(try await api.unread() == 2)
             #expect(try await api.call("PATCH", "/api/notifications", #"{"all":true}"#)["updated"] == 2)
@@ -97,7 +97,7 @@ struct InboxRouteTests {
         }
     }
 
-    @Test("what falls or rises asks for a new number on the user's other devices", arguments: ["read", "archived"])
+    @Test("a change of the unread count updates the badge on the user's other devices", arguments: ["read", "archived"])
     func badges(state: String) async throws {
         try await APIBench.with { api in
             try await api.notify(1)
@@ -110,7 +110,7 @@ struct InboxRouteTests {
         }
     }
 
-    @Test("what is put away leaves the list and the count, and comes back where it was")
+    @Test("an archived notification leaves the list and the count, and returns to its place when unarchived")
     func archiving() async throws {
         try await APIBench.with { api in
             let ids = [try await api.notify(1), try await api.notify(2)]
@@ -124,7 +124,7 @@ struct InboxRouteTests {
         }
     }
 
-    @Test("what sleeps is out of sight until its time, and wakes unread at the top")
+    @Test("a snoozed notification is hidden until its time, then appears unread at the top")
     func snoozing() async throws {
         try await APIBench.with { api in
             let ids = [try await api.notify(1), try await api.notify(2), try await api.notify(3)]
@@ -146,7 +146,7 @@ struct InboxRouteTests {
         }
     }
 
-    @Test("a local time to sleep until is the next one of the user's clock")
+    @Test("a local time for a snooze means its next occurrence on the user's clock")
     func localSnooze() async throws {
         try await APIBench.with { api in
             let id = try await api.notify(1)
@@ -184,7 +184,7 @@ struct InboxRouteTests {
         }
     }
 
-    @Test("a hundred ids are marked at once, and one more is too many")
+    @Test("one call marks at most a hundred ids")
     func mostIDs() async throws {
         try await APIBench.with { api in
             try await api.notify(1)

@@ -5,7 +5,9 @@ import TestSupport
 import Testing
 import Workbench
 
-/// Two users of two apps each: whatever one of them calls, the others see nothing of it and lose nothing by it.
+/// The isolation of two users in two apps.
+///
+/// Whatever one of them calls, the others see nothing of it and lose nothing.
 @Suite(
     "Two users, two apps",
     .inTurn,
@@ -15,7 +17,7 @@ import Workbench
 struct MatrixTests {
     private static let people = [("ada", "drop"), ("bob", "drop"), ("ada", "padel"), ("bob", "padel")]
 
-    /// A call of each route, with what stands in the path and in the body.
+    /// A call of each route, with the values of its path and body.
     private static let calls: [(method: String, path: String, route: String, body: String?)] = [
         ("GET", "/api/notifications", "/api/notifications", nil),
         ("PATCH", "/api/notifications", "/api/notifications", #"{"all":true,"state":"archived"}"#),
@@ -45,14 +47,14 @@ struct MatrixTests {
         ("GET", "/api/web-push-key", "/api/web-push-key", nil),
     ]
 
-    @Test("the calls below are those of every route")
+    @Test("the list of calls covers every route")
     func complete() {
         let called = Set(Self.calls.map { "\($0.method) \($0.route)" })
         let served = Set(InboxAPI.routes.filter { $0.path.hasPrefix("/api/") }.map { "\($0.method) \($0.path)" })
         #expect(called == served)
     }
 
-    @Test("no call of one shows or changes anything of another user, nor of the same name in another app")
+    @Test("a call neither shows nor changes data of another user, nor of the same user id in another app")
     func matrix() async throws {
         try await APIBench.with { api in
             for (place, person) in Self.people.enumerated() { try await Self.settle(person, place, api) }
@@ -70,7 +72,7 @@ struct MatrixTests {
         }
     }
 
-    @Test("what is named of another is as if it were not there")
+    @Test("an object of another user is treated as missing")
     func named() async throws {
         try await APIBench.with { api in
             for (place, person) in Self.people.enumerated() { try await Self.settle(person, place, api) }
@@ -90,7 +92,7 @@ struct MatrixTests {
         }
     }
 
-    @Test("a wrong query shows nothing of somebody else's, and nothing at all where nobody is signed in")
+    @Test("a query without a filter returns only the signed-in user's rows, and none without a user")
     func wrongQuery() async throws {
         try await APIBench.with { api in
             for (place, person) in Self.people.enumerated() { try await Self.settle(person, place, api) }
@@ -116,7 +118,7 @@ struct MatrixTests {
         ("push_subscriptions", "profile_id"), ("follows", "user_id"), ("reminders", "user_id"), ("people", "user_id"),
     ]
 
-    /// Everything that a person can have, with a word in it by which it is known.
+    /// Stores every kind of data that a user can have, each with a text that identifies the user.
     private static func settle(_ person: (user: String, app: String), _ place: Int, _ api: APIBench) async throws {
         let type = person.app == "drop" ? "system" : "admin_announcement"
         try await api.notify(place + 1, for: person.user, app: person.app, type: type)
@@ -156,7 +158,7 @@ struct MatrixTests {
         )
     }
 
-    /// All that belongs to others than ada of drop, as text.
+    /// The rows of all users except Ada in drop, as text.
     private static func others(_ api: APIBench) async throws -> [String?] {
         try await state(api, "NOT (app = 'drop' AND OWNER = 'ada')")
     }

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 import Workbench
 
-/// What users say of themselves, where others say something of them, too.
+/// Updates by users of data that the app's servers also update.
 @Suite(
     "A user's own word",
     .inTurn,
@@ -16,7 +16,7 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct OwnWordTests {
-    @Test("it wins over a source whose clock is ahead, and what else the user has keeps the right time")
+    @Test("a user's update replaces one from a clock that is ahead, and the user's other rows keep the correct time")
     func clockAhead() async throws {
         try await APIBench.with { api in
             _ = try await api.bench.owner.run(
@@ -38,7 +38,7 @@ struct OwnWordTests {
         }
     }
 
-    @Test("it is not taken for heard while an erasure by a clock that is ahead forbids it")
+    @Test("an update is rejected while a tombstone from a clock that is ahead forbids it")
     func erasedAhead() async throws {
         try await APIBench.with { api in
             let reader = try api.recipient("ada")
@@ -76,7 +76,7 @@ struct OwnWordTests {
                 return found
             }
             #expect(try await statuses() == [200])
-            // By a clock that is a little ahead of the token's.
+            // The deletion's clock is slightly ahead of the token's.
             try await api.feed("recipient.deleted", ahead: 2)
             #expect(try await statuses() == [401])
             let rows = """
@@ -86,7 +86,7 @@ struct OwnWordTests {
             #expect(try await api.bench.count(rows) == 0)
             #expect(try await api.call("GET", "/api/settings", as: "bob").status == 200)
 
-            // A new token counts when the erasure has looked a second time, and then the old one does not yet.
+            // A new token is valid after the second run of the erasure, while the old token is still invalid.
             _ = try await api.bench.owner.run("UPDATE tombstones SET deleted_at = deleted_at - interval '1 minute'")
             #expect(try await api.call("PUT", "/api/preferences", "{}").code == "erased")
             let book = ErasureBook(pool: api.bench.pool)
@@ -97,13 +97,13 @@ struct OwnWordTests {
             let new = ["Authorization": "Bearer \(token)"] as HTTPHeaders
             #expect(try await api.call("PUT", "/api/preferences", "{}", as: nil, headers: new).status == 200)
 
-            // A copy of the deletion takes nothing of a user whom a new token has brought back.
+            // A repeated deletion removes nothing from a user who has returned with a new token.
             try await api.feed("recipient.upserted", ahead: 10)
             #expect(try await statuses() == [200])
         }
     }
 
-    @Test("a token that does not tell its age is taken for one from before the erasure")
+    @Test("a token without an issue time counts as older than the erasure")
     func unknownAge() async throws {
         try await APIBench.with { api in
             let reader = try api.recipient("ada")
@@ -120,7 +120,7 @@ struct OwnWordTests {
         }
     }
 
-    @Test("two changes of one reminder at once are both there afterwards")
+    @Test("two concurrent changes of one reminder are both stored")
     func concurrentReminders() async throws {
         try await APIBench.with { api in
             let body = #"{"localTime":"09:00","title":"a","body":"b","eventType":"system"}"#
@@ -137,7 +137,7 @@ struct OwnWordTests {
         }
     }
 
-    @Test("of what a user never had nothing is remembered when it is ended")
+    @Test("ending a follow or a device that the user never had stores nothing")
     func nothingToEnd() async throws {
         try await APIBench.with { api in
             let left = try await api.call("DELETE", "/api/follows/club:1")
@@ -149,7 +149,7 @@ struct OwnWordTests {
         }
     }
 
-    @Test("what has ended counts, too, so that nobody fills the tables by beginning and ending")
+    @Test("ended follows and devices count towards the limits, so that a user cannot fill the tables")
     func ended() async throws {
         try await APIBench.with { api in
             _ = try await api.bench.owner.run(
@@ -178,7 +178,7 @@ struct OwnWordTests {
         }
     }
 
-    @Test("a catalogue says which topics users may follow by themselves")
+    @Test("a catalogue defines the topics that users may follow")
     func followable() throws {
         let catalogs = try Bench.shipped("safe", replacing: #"followable: ["safe"]"#, with: #"followable: ["open"]"#)
         let rules = try #require(catalogs.catalogs.first?.topics)
@@ -192,7 +192,7 @@ struct OwnWordTests {
 
     // MARK: - Fewer bytes
 
-    @Test("a long list is compressed for whoever takes it, and not sent again to whoever has it")
+    @Test("a long list is compressed if the client accepts it, and not sent again if the client has it")
     func condensed() async throws {
         try await APIBench.with { api in
             for number in 1...20 { try await api.notify(number) }
@@ -220,7 +220,7 @@ struct OwnWordTests {
 }
 
 extension APIBench {
-    /// What the app's servers say of Ada, by a clock that is so many seconds ahead.
+    /// Applies a feed message about Ada, from a clock that is `seconds` ahead.
     fileprivate func feed(_ type: String, ahead seconds: Int64) async throws {
         let body = #"{"app":"drop","eventType":"\#(type)","userId":"ada"}"#
         guard case .feed(let update) = try bench.submission(body) else { throw BenchError("not a feed message") }

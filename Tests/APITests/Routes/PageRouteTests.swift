@@ -12,7 +12,7 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct PageRouteTests {
-    @Test("each has its type, nobody has to sign in for it, and nothing else is taken for it")
+    @Test("each page has its content type and requires no sign-in")
     func types() async throws {
         try await APIBench.with { api in
             let types = [
@@ -32,7 +32,7 @@ struct PageRouteTests {
         }
     }
 
-    @Test("the page's policy lets nothing inline run or style, and nothing come from elsewhere")
+    @Test("the page's policy allows no inline script or style, and no content from other origins")
     func policy() async throws {
         try await APIBench.with { api in
             let page = try await api.call("GET", "/", as: nil)
@@ -48,7 +48,7 @@ struct PageRouteTests {
         }
     }
 
-    @Test("the service worker may fetch the pictures of notifications, and call nobody but this API")
+    @Test("the service worker may fetch pictures of notifications, and otherwise call only this API")
     func workerPolicy() async throws {
         try await APIBench.with { api in
             let worker = try await api.call("GET", "/sw.js", as: nil)
@@ -57,7 +57,7 @@ struct PageRouteTests {
         }
     }
 
-    @Test("a browser that has a file already gets none, whichever form of the tag it sends")
+    @Test("a file that the browser already has is not sent again, whichever form of the tag the request has")
     func known() async throws {
         try await APIBench.with { api in
             let first = try await api.call("GET", "/sw.js", as: nil)
@@ -74,7 +74,7 @@ struct PageRouteTests {
         }
     }
 
-    @Test("the component is short on the wire, and comes as it is to whoever cannot read the short form")
+    @Test("the component's compressed form is small, and a client that cannot read it gets the plain form")
     func compressed() async throws {
         try await APIBench.with { api in
             let request = { (field: String) -> HTTPRequest in
@@ -95,7 +95,7 @@ struct PageRouteTests {
         }
     }
 
-    @Test("a page of another origin may use the script, and still none may read what it was not let")
+    @Test("a page of another listed origin may use the script, and only with an explicit permission to read it")
     func embedded() async throws {
         try await APIBench.with(origins: ["https://app.example.com"]) { api in
             let script = try await api.call(

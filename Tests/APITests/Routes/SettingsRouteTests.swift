@@ -15,7 +15,7 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct SettingsRouteTests {
-    @Test("settings begin with what holds for everybody, keep what is not mentioned, and lose what is null")
+    @Test("settings start with the defaults, keep members that a change omits, and reset members that are null")
     func settings() async throws {
         try await APIBench.with { api in
             let usual: JSONValue = [
@@ -29,7 +29,7 @@ struct SettingsRouteTests {
             let again = try await api.call("PATCH", "/api/settings", #"{"locale":null,"emailEnabled":false}"#)
             #expect(again["locale"] == .some(.null) && again["timezone"] == "Europe/Stockholm")
             #expect(try await api.call("GET", "/api/settings").json == again.json)
-            // Workers go by the copy.
+            // Workers read this copy.
             let copy = "SELECT concat_ws('|', push_enabled, email_enabled, timezone) FROM people WHERE user_id = 'ada'"
             #expect(try await api.bench.column(copy) == ["f|f|Europe/Stockholm"])
         }
@@ -51,7 +51,7 @@ struct SettingsRouteTests {
         }
     }
 
-    @Test("the user's word is newer than that of a source whose clock is ahead")
+    @Test("a user's update counts as newer than one from a clock that is ahead")
     func newest() async throws {
         try await APIBench.with { api in
             _ = try await api.bench.owner.run(
@@ -67,7 +67,7 @@ struct SettingsRouteTests {
         }
     }
 
-    @Test("a document of any age is answered and kept in its canonical form, and what had to be repaired is counted")
+    @Test("a document of any age is returned and stored in canonical form, and each repair is counted")
     func preferences() async throws {
         try await APIBench.with { api in
             let usual = try await api.call("GET", "/api/preferences", app: "padel")
@@ -88,7 +88,7 @@ struct SettingsRouteTests {
         }
     }
 
-    @Test("with If-None-Match preferences are written only where there are none")
+    @Test("preferences with If-None-Match are written only if the user has none")
     func onlyNew() async throws {
         try await APIBench.with { api in
             let (first, second) = (#"{"enabled":false}"#, #"{"enabled":true}"#)
@@ -103,7 +103,7 @@ struct SettingsRouteTests {
         }
     }
 
-    @Test("the catalogue comes in the user's language, in its order, with its defaults")
+    @Test("the catalogue is returned in the user's language, in its order and with its defaults")
     func catalog() async throws {
         try await APIBench.with { api in
             let answer = try await api.call("GET", "/api/catalog", app: "padel")
@@ -118,7 +118,7 @@ struct SettingsRouteTests {
         }
     }
 
-    @Test("the key for browsers is the app's own, and an app without one says so")
+    @Test("the browser key is the app's own, and an app without one gets 404")
     func webPushKey() async throws {
         try await APIBench.with { api in
             #expect(try await api.call("GET", "/api/web-push-key")["publicKey"] == "BPublic")
@@ -127,7 +127,7 @@ struct SettingsRouteTests {
         }
     }
 
-    @Test("the link of a mail asks first, ends the mails when it is posted, and knows no forged token")
+    @Test("an unsubscribe link asks first, ends the mails when it is posted, and rejects a forged token")
     func unsubscribe() async throws {
         try await APIBench.with { api in
             _ = try await api.call("PATCH", "/api/settings", #"{"locale":"nb"}"#)
@@ -155,7 +155,7 @@ struct SettingsRouteTests {
         }
     }
 
-    @Test("an address that opted out by a link gets no mail, whoever names it; the app's servers alone take that back")
+    @Test("an address that opted out by a link gets no mail for any user until the app's servers allow it again")
     func optedOutAddress() async throws {
         try await APIBench.with { api in
             let app = try #require(AppID(validating: "drop"))
@@ -168,7 +168,7 @@ struct SettingsRouteTests {
                 mailedTo: address
             )
             let token = try APIBench.unsubscribeLink().token(for: subject)
-            // The user has another address by the time at which the link is followed.
+            // The user has another address by the time the link is followed.
             _ = try await api.call("PATCH", "/api/settings", #"{"email":"ada@example.com"}"#)
             #expect(try await api.call("POST", "/u/\(token)", as: nil).status == 200)
             let mailed = "SELECT user_id FROM people WHERE email_enabled ORDER BY user_id"
@@ -190,7 +190,7 @@ struct SettingsRouteTests {
         }
     }
 
-    /// What the app's servers say of a user, a second from now.
+    /// Applies a feed message about a user from the app's servers, dated one second in the future.
     private static func feed(_ api: APIBench, _ user: String, _ words: String) async throws {
         let body = #"{"app":"drop","eventType":"recipient.upserted","userId":"\#(user)",\#(words)}"#
         guard case .feed(let update) = try api.bench.submission(body) else { throw BenchError("not a feed message") }
@@ -198,7 +198,7 @@ struct SettingsRouteTests {
         _ = try await FeedBook(pool: api.bench.pool).apply([FeedEntry(update: update, arrival: arrival)])
     }
 
-    @Test("a catalogue may leave the address to the app's servers; a user may still take it away")
+    @Test("a catalogue may reserve the address for the app's servers, and a user may still remove it")
     func addressOfServers() async throws {
         let key = "app: \"drop\","
         let strict = try Bench.shipped("drop", replacing: key, with: key + " clientsMaySetEmail: false,")
@@ -209,7 +209,7 @@ struct SettingsRouteTests {
         }
     }
 
-    @Test("a link of somebody who was erased does no harm and makes no row")
+    @Test("an unsubscribe link of an erased user succeeds and makes no row")
     func unsubscribeErased() async throws {
         try await APIBench.with { api in
             let app = try #require(AppID(validating: "drop"))

@@ -18,7 +18,7 @@ struct TokenKeySetTests {
         TokenKeySet.read(Array("{\"keys\":[\(keys)]}".utf8), file: "keys.json")
     }
 
-    @Test("keys of all three algorithms are read, and those for encryption passed over")
+    @Test("keys of all three algorithms are read, and encryption keys are skipped")
     func kinds() throws {
         let issuer = try TokenIssuer(key: .generateP256())
         let p256 = String(decoding: issuer.keySet, as: UTF8.self).dropFirst(9).dropLast(2)
@@ -57,7 +57,7 @@ struct TokenKeySetTests {
         #expect(places.contains(place))
     }
 
-    @Test("a name that stands twice, and apps that are none, are faults")
+    @Test("a duplicate key id and an invalid app are faults")
     func names() {
         let twice = Self.read("\(Self.ed25519),\(Self.ed25519)")
         let apps = Self.read(Self.ed25519.replacingOccurrences(of: "}", with: #","apps":["Drop!"]}"#))
@@ -69,7 +69,7 @@ struct TokenKeySetTests {
         }
     }
 
-    @Test("a changed file is read anew, and a broken one leaves the old keys")
+    @Test("a changed file is read again, and a broken file leaves the old keys active")
     func reread() throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent(Servers.uniqueName("keys")).path
         defer { unlink(file) }
@@ -94,7 +94,7 @@ struct TokenKeySetTests {
         #expect(source.current.count == 2)
     }
 
-    @Test("the file is followed without being asked to")
+    @Test("a change of the file is detected without a signal")
     func followed() async throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent(Servers.uniqueName("keys")).path
         defer { unlink(file) }

@@ -3,7 +3,7 @@ import BellhopRules
 import Cryptography
 import Testing
 
-@Suite("Tokens that were found good")
+@Suite("Cache of accepted tokens")
 struct TokenMemoryTests {
     private static let now = Timestamp(clamping: 1_800_000_000_000_000)
     private static let verifier = TokenVerifier(audience: "bellhop")
@@ -24,7 +24,7 @@ struct TokenMemoryTests {
         try TokenKeySet.read(issuer.keySet, file: "test").get()
     }
 
-    @Test("a token speaks for the same user again, until it ends, leeway and all")
+    @Test("a cached token identifies the same user until it ends, including the leeway")
     func again() throws {
         let issuer = try TokenIssuer(key: .generateP256())
         let (keys, token) = (try Self.keys(issuer), try Self.token(issuer))
@@ -38,7 +38,7 @@ struct TokenMemoryTests {
         #expect(ended == .failure(.expired))
     }
 
-    @Test("another key set forgets whoever signed in by the one before, and what is refused is never kept")
+    @Test("a new key set empties the cache of the old one, and a rejected token is never cached")
     func otherKeys() throws {
         let (first, second) = (try TokenIssuer(key: .generateP256()), try TokenIssuer(key: .generateP256()))
         let token = try Self.token(first)
@@ -53,7 +53,7 @@ struct TokenMemoryTests {
         #expect(again == .failure(.key) && memory.count == 1)
     }
 
-    @Test("a token that differs in one letter is another token")
+    @Test("a token that differs in one letter is checked as another token")
     func altered() throws {
         let issuer = try TokenIssuer(key: .generateP256())
         let (keys, token) = (try Self.keys(issuer), try Self.token(issuer))
@@ -69,7 +69,7 @@ struct TokenMemoryTests {
         }
     }
 
-    @Test("however many come, it keeps two generations of them, and whoever comes again stays")
+    @Test("the cache holds at most two generations of tokens, and a token that is used repeatedly stays")
     func bounded() throws {
         let issuer = try TokenIssuer(key: .generateP256())
         let keys = try Self.keys(issuer)

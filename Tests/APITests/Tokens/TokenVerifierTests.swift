@@ -5,10 +5,12 @@ import Cryptography
 import Foundation
 import Testing
 
-/// Tokens that were made to deceive, each beside the honest one that it differs from in one thing.
+/// Forged tokens.
+///
+/// Each differs from a valid one in one respect.
 @Suite("Tokens")
 struct TokenVerifierTests {
-    /// What an attack changes of an honest token.
+    /// The change that an attack makes to a valid token.
     struct Forgery: Sendable, CustomTestStringConvertible {
         let name: String
         let fault: TokenFault
@@ -85,7 +87,7 @@ struct TokenVerifierTests {
         return fault
     }
 
-    @Test("an honest token says who it is, and until when with the leeway")
+    @Test("a valid token yields its user and its end, with the leeway")
     func honest() throws {
         let key = try PrivateKey.generateP256()
         let signedIn = try Self.check(try Self.make(nil, key), key).get()
@@ -93,14 +95,14 @@ struct TokenVerifierTests {
         #expect(signedIn.until == Timestamp(clamping: 1_800_000_660_000_000))
     }
 
-    @Test("a token that differs in one thing is refused for it", arguments: headerForgeries + claimForgeries)
+    @Test("a token that differs in one respect is rejected for it", arguments: headerForgeries + claimForgeries)
     func forged(forgery: Forgery) throws {
         let key = try PrivateKey.generateP256()
         let found = try Self.fault(try Self.make(forgery, key), key)
         #expect(found == forgery.fault)
     }
 
-    @Test("what is within the leeway is accepted: a list of audiences, an end just past, a beginning just ahead")
+    @Test("a list of audiences, and times within the leeway, are accepted")
     func leeway() throws {
         let key = try PrivateKey.generateP256()
         let changes: [[String: JSONValue?]] = [
@@ -113,7 +115,7 @@ struct TokenVerifierTests {
         }
     }
 
-    @Test("a signature of another key, of other claims, or none is refused")
+    @Test("a token whose signature is missing, or belongs to another key or other claims, is rejected")
     func signatures() throws {
         let key = try PrivateKey.generateP256()
         let token = try Self.make(nil, key)
@@ -132,7 +134,7 @@ struct TokenVerifierTests {
         }
     }
 
-    @Test("a token that is signed with the public half as a shared secret is refused")
+    @Test("a token that is signed with the public key as a shared secret is rejected")
     func confusion() throws {
         let key = try PrivateKey.generateP256()
         let point = try key.p256Point()
@@ -143,7 +145,7 @@ struct TokenVerifierTests {
         #expect(found == .key)
     }
 
-    @Test("a member that stands twice is refused, in the header and in the claims")
+    @Test("a duplicate member in the header or the claims is rejected")
     func doubled() throws {
         let key = try PrivateKey.generateP256()
         let header = Self.text(Self.honestHeader)
@@ -157,7 +159,7 @@ struct TokenVerifierTests {
         }
     }
 
-    @Test("a token of more than eight kibibytes is not even looked at")
+    @Test("a token of more than 8 KiB is rejected without being read")
     func oversized() throws {
         let key = try PrivateKey.generateP256()
         let padding: [String: JSONValue?] = ["pad": .string(String(repeating: "x", count: 8_192))]
@@ -165,7 +167,7 @@ struct TokenVerifierTests {
         #expect(found == .tooLong)
     }
 
-    @Test("claims beyond every integer end nothing but themselves")
+    @Test("claims beyond the range of integers affect only their own token")
     func extremes() throws {
         let key = try PrivateKey.generateP256()
         for end in ["1e300", "-1e300", "1e999", "99999999999999999999"] {
