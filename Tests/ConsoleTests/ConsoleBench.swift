@@ -10,7 +10,7 @@ import Workbench
 @testable import Commands
 @testable import Console
 
-/// The console over the program's own commands, on a schema of its own, called without a socket in between.
+/// The console with the program's own commands, on a dedicated schema, called without a socket.
 struct ConsoleBench: Sendable {
     let bench: Bench
     let console: OperatorConsole
@@ -18,7 +18,7 @@ struct ConsoleBench: Sendable {
     let desk: CommandDesk
     let time: SteadyHand
     let metrics: MetricsRegistry
-    /// Where the operators are written down.
+    /// The file that lists the operators.
     let operators: URL
     let tokens: [OperatorRole: String]
 
@@ -34,7 +34,7 @@ struct ConsoleBench: Sendable {
         }
     }
 
-    /// On a bench that is there.
+    /// Runs a body with a console on an existing bench.
     static func with(
         _ bench: Bench,
         _ environment: [String: String] = [:],
@@ -106,7 +106,7 @@ struct ConsoleBench: Sendable {
 
     // MARK: - Calls
 
-    /// What came back.
+    /// The answer to a call.
     struct Answer: Sendable {
         let status: Int
         let json: JSONValue
@@ -156,7 +156,7 @@ struct ConsoleBench: Sendable {
         return Browser(cookie: try #require(cookie), proof: try #require(answer["proof"]?.string))
     }
 
-    /// Carries an act out as the page does: asks first, then agrees to the count.
+    /// Carries out an act as the page does: it asks for the count first, then confirms it.
     func act(_ name: String, _ body: JSONObject, as browser: Browser, because: String = "why not") async throws
         -> Answer
     {
@@ -170,7 +170,7 @@ struct ConsoleBench: Sendable {
     }
 }
 
-/// A steady clock that moves by hand, and the machine's date.
+/// A time source with the machine's date and a steady clock that the test moves.
 final class SteadyHand: TimeSource {
     private let hand = ManualTime()
     private let start = ContinuousClock.now

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("The file of operators")
 struct OperatorListTests {
-    @Test("bellhop keys operator writes somebody into the file, and only they have the token")
+    @Test("bellhop keys operator adds an operator to the file and prints the only copy of the token")
     func written() async throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent(Servers.uniqueName("operators")).path
         defer { unlink(file) }
@@ -40,7 +40,7 @@ struct OperatorListTests {
         #expect(refused.code == .usage)
     }
 
-    @Test("what is wrong in it is said with its place, all at once")
+    @Test("an invalid list reports all faults together, each with its place")
     func faults() throws {
         let text = """
             {"operators": [

@@ -15,7 +15,7 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct SessionTests {
-    @Test("a token signs its owner in with a cookie that scripts and other sites do not reach, and signing out ends it")
+    @Test("a token signs in with a cookie that is hidden from scripts and other sites, and signing out ends it")
     func life() async throws {
         try await ConsoleBench.with { console in
             let token = try #require(console.tokens[.operator])
@@ -33,7 +33,7 @@ struct SessionTests {
         }
     }
 
-    @Test("behind TLS the cookie is bound to it, and only that origin's page may act")
+    @Test("a console behind TLS restricts the cookie to it, and only a page of its origin may act")
     func secure() async throws {
         let origin = try #require(WebOrigin("https://bellhop.example.com"))
         try await ConsoleBench.with(origin: origin) { console in
@@ -48,7 +48,7 @@ struct SessionTests {
         }
     }
 
-    @Test("wrong tokens are told nothing, and after ten of them an address waits")
+    @Test("a wrong token gets no details, and an address must wait after ten of them")
     func wrong() async throws {
         try await ConsoleBench.with { console in
             let person = try await console.signIn()
@@ -71,7 +71,7 @@ struct SessionTests {
         }
     }
 
-    @Test("a session ends when nobody uses it, after its whole time, and when its person is struck off the list")
+    @Test("a session ends after two idle hours, after its maximum time, and when its operator is removed from the list")
     func ends() async throws {
         try await ConsoleBench.with { console in
             let idle = try await console.signIn()
@@ -95,7 +95,7 @@ struct SessionTests {
         }
     }
 
-    @Test("of too many sessions of one person the one that was not used for longest ends; a broken list changes nobody")
+    @Test("an operator's least recently used session ends when there are too many, and a broken list changes nothing")
     func bounded() async throws {
         try await ConsoleBench.with { console in
             var browsers: [ConsoleBench.Browser] = []

@@ -8,10 +8,10 @@ import Workbench
 @testable import Console
 
 extension ConsoleBrowserTests {
-    @Suite("The console for everybody, and against strangers")
+    @Suite("Accessibility, layout and untrusted content of the console")
     struct ConsoleLookTests {
         private static let axe = ProcessInfo.processInfo.environment["BELLHOP_AXE"]
-        /// Where pictures are left for people to look at.
+        /// The folder for screenshots, for review by eye.
         private static let pictures = ProcessInfo.processInfo.environment["BELLHOP_PICTURES"]
 
         private static let audit = """
@@ -26,7 +26,7 @@ extension ConsoleBrowserTests {
             "explain", "explain?app=drop&user=ada&event=none", "audit",
         ]
 
-        /// A night with something of everything.
+        /// Fills the console with at least one example of everything that it shows.
         private static func fill(_ stage: ConsoleStage) async throws {
             let person = try await stage.console.signIn()
             let replay = JSONObject([("options", ["reason": "invalid-field", "rate": "1"])])
@@ -45,7 +45,7 @@ extension ConsoleBrowserTests {
             let source = try String(contentsOfFile: try #require(Self.axe), encoding: .utf8)
             try await ConsoleStage.with(ConsoleStage.night) { stage in
                 try await Self.fill(stage)
-                // A word that comes and goes would be measured half gone.
+                // A toast that fades would be measured while it is half transparent.
                 try await stage.browser.resize(width: 1_280, height: 900, isDark: isDark, isStill: true)
                 try await stage.browser.go(to: stage.origin)
                 try await stage.until("$('[name=token]') !== null")
@@ -68,7 +68,7 @@ extension ConsoleBrowserTests {
             #expect(found == [], "\(place)")
         }
 
-        @Test("it fits a phone and a desktop, by day and by night", arguments: [false, true])
+        @Test("every page fits phone and desktop, in light and dark mode", arguments: [false, true])
         func fits(isPhone: Bool) async throws {
             try await ConsoleStage.with(ConsoleStage.night) { stage in
                 try await Self.fill(stage)
@@ -105,7 +105,7 @@ extension ConsoleBrowserTests {
             "__proto__",
         ]
 
-        @Test("what strangers write is text wherever it is shown, and nothing of it runs")
+        @Test("untrusted content appears as text everywhere, and no script in it runs")
         func strangers() async throws {
             let letters = Self.corpus.enumerated().map { number, text in
                 var item = Letters.rejected(

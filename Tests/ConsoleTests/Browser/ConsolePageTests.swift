@@ -11,7 +11,7 @@ import Workbench
 extension ConsoleBrowserTests {
     @Suite("Pages of the console")
     struct ConsolePageTests {
-        @Test("a wrong token is refused in words, the right one opens the status, and signing out closes everything")
+        @Test("a wrong token gets a message, a valid one opens the status page, and signing out closes every page")
         func door() async throws {
             try await ConsoleStage.with { stage in
                 try await stage.browser.go(to: stage.origin)
@@ -34,7 +34,7 @@ extension ConsoleBrowserTests {
             }
         }
 
-        @Test("a viewer finds everything to read and nothing to act with")
+        @Test("a viewer can read everything, and sees no button that changes anything")
         func viewer() async throws {
             try await ConsoleStage.with(ConsoleStage.night) { stage in
                 try await stage.signIn(.viewer)
@@ -55,7 +55,7 @@ extension ConsoleBrowserTests {
             }
         }
 
-        @Test("a page of items says how many there are in all, and shows more of them")
+        @Test("the list of items shows the total count and loads more items on request")
         func more() async throws {
             try await ConsoleStage.with((100..<160).map { Letters.rejected("letter-\($0)") }) { stage in
                 try await stage.signIn(at: "#/letters")
@@ -68,7 +68,7 @@ extension ConsoleBrowserTests {
             }
         }
 
-        @Test("a group is discarded once its count is typed and a reason given, and the audit's button takes it back")
+        @Test("a group is discarded after its count and a reason are entered, and Undo in the audit restores it")
         func discard() async throws {
             try await ConsoleStage.with(ConsoleStage.night) { stage in
                 try await stage.signIn(at: "#/desk")
@@ -101,7 +101,7 @@ extension ConsoleBrowserTests {
             }
         }
 
-        @Test("a letter is revealed, edited with its difference shown, and its replay followed until it is cancelled")
+        @Test("a dead letter is revealed and edited with a diff, and its replay is followed until it is cancelled")
         func edit() async throws {
             try await ConsoleStage.with(ConsoleStage.night) { stage in
                 try await stage.signIn(at: "#/letter/00-missing-audience")
@@ -112,7 +112,7 @@ extension ConsoleBrowserTests {
                 try await stage.write("ticket 4711", into: "because")
                 try await stage.press("Show")
                 try await stage.until("$('dialog textarea.code')?.value.includes('Payment received')")
-                // Number for number, several lines long.
+                // Numbers stay exact, and the text has several lines.
                 try await stage.until(
                     "$('dialog textarea.code').value.includes('    \"transfer\": 9007199254740993\\n')"
                 )
@@ -125,7 +125,7 @@ extension ConsoleBrowserTests {
                 try await stage.until(
                     "location.hash === '#/replays/1' && $('.headline h2')?.textContent === 'Replay 1'"
                 )
-                // Its progress changes under the page.
+                // The page updates while the replay progresses.
                 try await stage.press("Pause")
                 try await stage.write("wait", into: "because")
                 try await stage.press("Pause")
@@ -140,7 +140,7 @@ extension ConsoleBrowserTests {
             }
         }
 
-        @Test("a replay that runs is followed without a hand on the page, until it has ended")
+        @Test("the page follows a running replay without any input, until it has ended")
         func progress() async throws {
             try await ConsoleStage.with(ConsoleStage.night) { stage in
                 try await stage.signIn(at: "#/desk?reason=malformed-json")
@@ -160,7 +160,7 @@ extension ConsoleBrowserTests {
             }
         }
 
-        @Test("something is held and released, and a fan-out is paused")
+        @Test("a hold is added and released, and a fan-out is paused")
         func brake() async throws {
             try await ConsoleStage.with { stage in
                 try await stage.signIn(at: "#/holds")
@@ -191,7 +191,7 @@ extension ConsoleBrowserTests {
             }
         }
 
-        @Test("everything is reached by keys alone, and the focus comes back where it was")
+        @Test("every function works by keyboard, and the focus returns to its place")
         func keyboard() async throws {
             try await ConsoleStage.with(ConsoleStage.night) { stage in
                 try await stage.signIn()
@@ -218,7 +218,7 @@ extension ConsoleBrowserTests {
             }
         }
 
-        @Test("a page that is signed out meanwhile asks for the token and keeps nothing on the screen")
+        @Test("a page whose session has ended asks for the token and removes its content from the screen")
         func expired() async throws {
             try await ConsoleStage.with(ConsoleStage.night) { stage in
                 try await stage.signIn(at: "#/desk")
@@ -231,7 +231,7 @@ extension ConsoleBrowserTests {
             }
         }
 
-        @Test("without the database the page says so, shows what it knows, and looks again")
+        @Test("a console without the database reports this, and shows its last known data")
         func away() async throws {
             let nowhere = ["BELLHOP_DATABASE_URL": "postgres://bellhop@127.0.0.1:1/nowhere"]
             try await ConsoleStage.with(environment: nowhere) { stage in

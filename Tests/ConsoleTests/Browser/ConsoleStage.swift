@@ -9,7 +9,9 @@ import Workbench
 
 @testable import Console
 
-/// What runs in a browser, one test after the other, since there is but one.
+/// Tests that run in a browser.
+///
+/// They run one after another, since there is only one browser.
 @Suite(
     "The console in a browser",
     .serialized,
@@ -20,7 +22,7 @@ import Workbench
 )
 enum ConsoleBrowserTests {}
 
-/// A console on a port of its own, and the browser in front of it.
+/// A console on a dedicated port, with the browser.
 struct ConsoleStage: Sendable {
     let console: ConsoleBench
     let browser: WebDriver
@@ -61,7 +63,7 @@ struct ConsoleStage: Sendable {
 
     // MARK: - The page
 
-    /// Signs in by the form, with keys alone.
+    /// Signs in with the form, by keyboard only.
     func signIn(_ role: OperatorRole = .operator, at place: String = "") async throws {
         try await browser.go(to: "about:blank")
         try await browser.go(to: "\(origin)/\(place)")
@@ -77,7 +79,9 @@ struct ConsoleStage: Sendable {
         try await until("$('.body')?.ariaBusy === 'false' && !$('.loading')", place)
     }
 
-    /// The value of an expression about the page, with `$` and `$$` for what is in it.
+    /// The value of an expression about the page.
+    ///
+    /// `$` and `$$` select inside the page.
     @discardableResult
     func ask(_ expression: String, _ arguments: JSONValue...) async throws -> JSONValue {
         let script = """
@@ -90,7 +94,9 @@ struct ConsoleStage: Sendable {
         return try await browser.run(script, arguments)
     }
 
-    /// Waits until an expression about the page is true; what stands on the page is told where it never is.
+    /// Waits until an expression about the page is true.
+    ///
+    /// The failure contains the page's text.
     func until(_ expression: String, _ what: String = "") async throws {
         do {
             try await eventually("\(what) \(expression)") { try await ask(expression) == true }
@@ -105,13 +111,15 @@ struct ConsoleStage: Sendable {
         return (found.array ?? []).compactMap(\.string)
     }
 
-    /// Presses the button that is called so: in the window above the page, where there is one.
+    /// Presses the button with this label.
+    ///
+    /// A button in an open dialog has precedence over one on the page.
     func press(_ button: String) async throws {
         try await until("named(\"\(button)\") && !named(\"\(button)\").disabled", "there is a button \(button)")
         try await ask("named(arguments[0]).click()", .string(button))
     }
 
-    /// Writes into a field as a person does, so that the page hears of it.
+    /// Writes into a field as a user does, so that the page receives the input event.
     func write(_ text: String, into name: String) async throws {
         let work = """
             ((input) => (input.value = arguments[1], input.dispatchEvent(new Event("input", { bubbles: true })), true))
@@ -120,7 +128,9 @@ struct ConsoleStage: Sendable {
         try await ask(work, .string(name), .string(text))
     }
 
-    /// Whatever the page has to say is a fault.
+    /// Expects that the page logged nothing.
+    ///
+    /// Every console message is a failure.
     func expectQuiet(_ place: String = "") async throws {
         let complaints = try await browser.complaints().filter { !$0.contains("/api/session") }
         #expect(complaints == [], "\(place)")
@@ -128,7 +138,7 @@ struct ConsoleStage: Sendable {
 
     // MARK: - Material
 
-    /// What a night on call finds: some groups over the day, of several apps and kinds.
+    /// Dead letters as an operator on call may find them: four groups of several apps and reasons.
     static var night: [DeadLetterItem] {
         let kinds: [(String, String, Int, String)] = [
             ("missing-audience", "drop", 14, "nobody is named: expected \"to\" with user, users, topic or everyone"),

@@ -5,7 +5,9 @@ import Testing
 
 @Suite("Figures for charts")
 struct FigureReaderTests {
-    /// A status ten seconds after the one of `turn` before it.
+    /// The status report of a turn.
+    ///
+    /// Turns are ten seconds apart.
     private static func status(_ turn: Int, recorded: [Int], stored: [Int]? = nil) throws -> JSONValue {
         let moment = "2026-11-22T20:00:\(turn)0.000Z"
         let spans = (stored ?? Array(repeating: 0, count: 15)).map(String.init).joined(separator: ",")
@@ -24,7 +26,7 @@ struct FigureReaderTests {
         return try JSONParser().parse(Array(text.utf8)).get()
     }
 
-    @Test("rates lie between two reports, of all workers together, and a worker that began anew takes nothing away")
+    @Test("a rate covers all workers between two reports, and a worker that restarted does not reduce it")
     func rates() throws {
         var reader = FigureReader()
         let first = reader.read(try Self.status(1, recorded: [100, 50]))
@@ -39,7 +41,7 @@ struct FigureReaderTests {
         #expect(third?.values["recorded"] == 1)
     }
 
-    @Test("a quantile lies inside its bucket, and there is none of nothing")
+    @Test("a quantile lies inside its bucket, and is nil without any value")
     func quantiles() throws {
         var buckets = Array(repeating: 0, count: 15)
         #expect(FigureReader.quantile(0.5, buckets) == nil)
@@ -50,7 +52,7 @@ struct FigureReaderTests {
         #expect(FigureReader.quantile(0.95, endless) == 30_000, "as much as is known")
     }
 
-    @Test("a status that is none makes no point, and what is not seen is not there")
+    @Test("an invalid status yields no point, and a point has no value for missing data")
     func unseen() throws {
         var reader = FigureReader()
         #expect(reader.read([:]) == nil)

@@ -16,7 +16,9 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct ConsoleHeadTests {
-    /// The status of each answer, one connection for each request, until the server closes it.
+    /// Returns the status of each answer.
+    ///
+    /// Each request has its own connection, which the server closes.
     private static func statuses(_ console: OperatorConsole, _ requests: [String]) async throws -> [String] {
         let server = try HTTPServer.start(
             listen: try #require(ListenAddress("127.0.0.1:0")),
@@ -40,7 +42,7 @@ struct ConsoleHeadTests {
         (["POST \(line) HTTP/1.1", "Host: h", "Connection: close"] + fields).joined(separator: "\r\n") + "\r\n\r\n"
     }
 
-    @Test("a large body is received from a signed-in operator's page alone, and a sign-in takes 1 KiB")
+    @Test("a large body is accepted only from a signed-in operator's page, and a sign-in body has at most 1 KiB")
     func bodies() async throws {
         try await ConsoleBench.with([Letters.rejected("a-letter")]) { console in
             let (viewer, person) = (try await console.signIn(.viewer), try await console.signIn())

@@ -24,7 +24,7 @@ struct DeskActTests {
         Letters.rejected("c-letter", reason: "missing-id", failedAt: Letters.ago(100)),
     ]
 
-    @Test("an answer is the value that the command line prints")
+    @Test("an answer equals the JSON that the command prints")
     func readings() async throws {
         try await ConsoleBench.with(Self.letters) { console in
             let person = try await console.signIn(.viewer)
@@ -42,7 +42,7 @@ struct DeskActTests {
                 #expect(answer.status == 200, "\(path)")
                 #expect(Self.timeless(answer.json) == Self.timeless(printed), "\(path)")
             }
-            // What the pages read of them.
+            // The members that the pages read.
             let audit = try await console.call("GET", "/api/audit", as: person)
             let replays = try await console.call("GET", "/api/replays", as: person)
             let forecast = try await console.call("GET", "/api/forecast?item=b-letter", as: person)
@@ -55,14 +55,14 @@ struct DeskActTests {
         }
     }
 
-    /// Without the moment at which it was asked.
+    /// Returns the JSON with the time of the call removed.
     private static func timeless(_ json: JSONValue) -> JSONValue {
         guard var object = json.object else { return json }
         for name in ["asOf", "at"] where object[name] != nil { object[name] = .null }
         return .object(object)
     }
 
-    @Test("an act says how many first, changes nothing without that count, and keeps who did it and why")
+    @Test("an act reports its count first, changes nothing without it, and is audited with operator and reason")
     func consent() async throws {
         try await ConsoleBench.with(Self.letters) { console in
             let person = try await console.signIn()
@@ -90,7 +90,7 @@ struct DeskActTests {
         }
     }
 
-    @Test("what comes after somebody has looked is not meant, and what has gone meanwhile is no hindrance")
+    @Test("an act covers only items that existed when the operator looked, and ignores items that are gone")
     func flow() async throws {
         try await ConsoleBench.with(Self.letters) { console in
             let person = try await console.signIn()
@@ -111,7 +111,7 @@ struct DeskActTests {
                 "SELECT dead_id FROM dead_letters WHERE state = 'open' ORDER BY dead_id"
             )
             #expect(open == ["d-letter", "e-letter"])
-            // More than were agreed to, as of whatever moment, are asked about again.
+            // If there are more items than the operator confirmed, the console asks again, whatever `asOf` is.
             agreed["agreed"] = 1
             agreed["asOf"] = "2100-01-01T00:00:00Z"
             let refused = try await console.call("POST", "/api/acts/discard", .object(agreed), as: person)
@@ -122,7 +122,7 @@ struct DeskActTests {
         }
     }
 
-    @Test("a reveal is noted before anything personal is shown, and an edit shows what it changes before it is sent")
+    @Test("a reveal is audited before it shows personal data, and an edit shows its changes before it is sent")
     func reveal() async throws {
         try await ConsoleBench.with(Self.letters) { console in
             let person = try await console.signIn()
@@ -151,7 +151,7 @@ struct DeskActTests {
         }
     }
 
-    @Test("replays begin, pause and end by it, and a hold and a fan-out are stopped by it")
+    @Test("an operator can start, pause, resume and cancel replays, add and release a hold, and pause a fan-out")
     func controls() async throws {
         try await ConsoleBench.with(Self.letters) { console in
             let person = try await console.signIn()
@@ -208,7 +208,7 @@ struct DeskActTests {
         }
     }
 
-    @Test("where the database is away the page is told so, and the status says it")
+    @Test("a page gets 503 while the database is unavailable, and the status reports it")
     func away() async throws {
         let nowhere = "postgres://bellhop@127.0.0.1:1/nowhere"
         try await ConsoleBench.with(environment: ["BELLHOP_DATABASE_URL": nowhere]) { console in

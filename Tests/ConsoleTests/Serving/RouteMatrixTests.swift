@@ -15,7 +15,7 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct RouteMatrixTests {
-    /// A path for a route, and a body that has nothing in it.
+    /// Calls a route with an empty body.
     private static func call(
         _ route: (method: String, path: String, admits: OperatorConsole.Admission),
         _ console: ConsoleBench,
@@ -24,7 +24,7 @@ struct RouteMatrixTests {
         try await console.call(route.method, route.path, route.method == "POST" ? [:] : nil, as: browser)
     }
 
-    @Test("each route lets in whom it shall, whatever is asked: nobody sees anything, and a viewer cannot act")
+    @Test("each route admits exactly its roles: nothing is open without signing in, and a viewer cannot act")
     func matrix() async throws {
         try await ConsoleBench.with([Letters.rejected("a-letter")]) { console in
             let (viewer, person) = (try await console.signIn(.viewer), try await console.signIn())
@@ -47,7 +47,7 @@ struct RouteMatrixTests {
         }
     }
 
-    @Test("a path has its own methods and no other, and what is no path is nothing")
+    @Test("a path accepts only its own method, and an unknown path gets 404")
     func methods() async throws {
         try await ConsoleBench.with { console in
             let person = try await console.signIn()
@@ -65,7 +65,7 @@ struct RouteMatrixTests {
         }
     }
 
-    @Test("an act wants the proof of its own session, and a page of this origin")
+    @Test("an act requires the proof of the same session and a page of this origin")
     func proofs() async throws {
         try await ConsoleBench.with([Letters.rejected("a-letter")]) { console in
             let (one, other) = (try await console.signIn(), try await console.signIn())
@@ -92,7 +92,7 @@ struct RouteMatrixTests {
         }
     }
 
-    @Test("a page fills in forms and nothing else: no settings, no files, no other name, no words of a command line")
+    @Test("a page can only fill in forms: it cannot set settings, files, another name or command-line words")
     func forms() async throws {
         try await ConsoleBench.with([Letters.rejected("a-letter")]) { console in
             let person = try await console.signIn()
@@ -133,7 +133,7 @@ struct RouteMatrixTests {
         }
     }
 
-    @Test("every answer forbids frames, caches and guessing; the page's policy allows nothing inline")
+    @Test("every answer forbids framing, caching and content sniffing, and the page's policy allows nothing inline")
     func headers() async throws {
         try await ConsoleBench.with { console in
             for path in ["/", "/console.js", "/api/session", "/nowhere"] {

@@ -12,7 +12,7 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct SilentDatabaseTests {
-    @Test("every page answers with what was asked and what to do, acts too; the status still tells of the broker")
+    @Test("every page and act reports the timeout and the remedy, and the status still shows the broker")
     func pages() async throws {
         let (proxy, url) = try TCPProxy.beforeDatabase()
         defer { proxy.stop() }
