@@ -4,9 +4,9 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Bodies by their heads", .inTurn, .timeLimit(.ofTest))
+@Suite("Admission of request bodies", .inTurn, .timeLimit(.ofTest))
 struct BodyAdmissionTests {
-    /// Takes bodies at `/open` and `/small`, and none at `/closed`, at `/none` and at paths without a route.
+    /// Accepts bodies at `/open` and `/small`, and none at `/closed`, at `/none` and at paths without a route.
     private static let router: Router = {
         var router = Router()
         let echo: HTTPHandler = { .text("\($0.body.count) \($0.isAdmitted)") }
@@ -55,7 +55,7 @@ struct BodyAdmissionTests {
         }
     }
 
-    @Test("a body that its route takes arrives, and its request is marked; a request without a body is not asked about")
+    @Test("a body that its route accepts arrives and is marked as admitted, and an empty body skips the admission")
     func accepted() async throws {
         try await Self.withRouter { server in
             let answers = await withClient(server.address.port) { client in
@@ -73,7 +73,7 @@ struct BodyAdmissionTests {
         }
     }
 
-    @Test("all bodies together are bounded: one more is answered with 503, and there is room again after an answer")
+    @Test("all bodies together are bounded: a further one gets 503, until an answer makes room")
     func together() async throws {
         try await Self.withRouter(bodies: 1_000) { server in
             let port = server.address.port
@@ -82,7 +82,8 @@ struct BodyAdmissionTests {
                 first.send(head + String(repeating: "x", count: 599))
                 guard let second = RawClient(port: port) else { return ["no connection"] }
                 var statuses: [String] = []
-                // Until the first is being received; each of these is counted for a moment only.
+                // Probes run until the server counts the first request's body. A probe's own body is counted only for a
+                // moment.
                 repeat {
                     guard let probe = RawClient(port: port) else { return ["no connection"] }
                     probe.send(head + String(repeating: "x", count: 600))
@@ -101,7 +102,7 @@ struct BodyAdmissionTests {
         }
     }
 
-    @Test("many requests that are refused by their heads keep no bodies")
+    @Test("many requests that are rejected by their heads keep no memory for bodies")
     func many() async throws {
         try await Self.withRouter(bodies: 1) { server in
             let port = server.address.port

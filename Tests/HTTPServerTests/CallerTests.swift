@@ -2,7 +2,7 @@ import HTTPServer
 import ServiceRuntime
 import Testing
 
-@Suite("Whom a call comes from")
+@Suite("The caller's address")
 struct CallerTests {
     private func caller(_ peer: String, forwarded: String?, trusting ranges: [String]) throws -> PeerAddress? {
         var headers = HTTPHeaders()
@@ -31,7 +31,7 @@ struct CallerTests {
         #expect(found == PeerAddress(address))
     }
 
-    @Test("where no proxy is trusted, nobody is believed")
+    @Test("X-Forwarded-For is ignored if no proxy is trusted")
     func untrusted() throws {
         let found = try caller("10.0.0.1", forwarded: "203.0.113.9", trusting: [])
         let address = try #require(InternetAddress("10.0.0.1"))

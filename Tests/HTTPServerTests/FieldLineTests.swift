@@ -6,15 +6,15 @@ import Testing
 
 @Suite("Header fields", .inTurn, .timeLimit(.ofTest))
 struct FieldLineTests {
-    /// A request that a lenient proxy takes for the body of the one before it.
+    /// A request that a lenient proxy takes for the body of the previous request.
     private static let hidden = "GET /hidden HTTP/1.1\r\nHost: h\r\nX: "
 
-    /// A head with a malformed line, by which `hidden` may be a body or a second request.
+    /// A head with a malformed line, after which `hidden` may be a body or a second request.
     private static func request(_ line: String, method: String = "POST") -> [UInt8] {
         Array("\(method) / HTTP/1.1\r\nHost: h\r\n\(line)\r\n\r\n\(hidden)".utf8)
     }
 
-    /// What the server sends until it closes the connection, and whether the client saw it close.
+    /// Returns everything that the server sends until it closes the connection.
     private static func answer(_ port: UInt16, _ request: [UInt8]) async -> String {
         await withClient(port) { client in
             client.send(request)
@@ -57,7 +57,7 @@ struct FieldLineTests {
         }
     }
 
-    @Test("a first field that begins with a blank is refused like any other", arguments: [" ", "\t"])
+    @Test("a first field that begins with a blank is rejected like any other", arguments: [" ", "\t"])
     func first(blank: String) async throws {
         try await withServer(handler: { _ in .text("fine") }) { server in
             let head = "POST / HTTP/1.1\r\n\(blank)Content-Length: \(Self.length)\r\nHost: h\r\n\r\n"
@@ -66,7 +66,7 @@ struct FieldLineTests {
         }
     }
 
-    @Test("a name of bytes that are no UTF-8 is refused")
+    @Test("a field name with bytes that are not UTF-8 is rejected")
     func bytes() async throws {
         try await withServer(handler: { _ in .text("fine") }) { server in
             let line = Array("Content-Length".utf8) + [0x80, 0xFF] + Array(": \(Self.length)".utf8)
@@ -75,7 +75,7 @@ struct FieldLineTests {
         }
     }
 
-    @Test("the operations endpoint refuses a malformed field as well")
+    @Test("the operations endpoint rejects a malformed field, too")
     func operations() async throws {
         let endpoint = OperationsEndpoint(
             listen: .anyLoopback,
@@ -93,7 +93,7 @@ struct FieldLineTests {
         Self.expectOneRefusal(answer, "operations endpoint")
     }
 
-    @Test("well-formed fields arrive as they were sent, however many there are and however they are cut into packets")
+    @Test("well-formed fields arrive unchanged, whatever their number and however packets divide them")
     func wellFormed() async throws {
         let handler: HTTPHandler = { request in
             let names = ["x-empty", "x-blank", "x-utf8", "!#$%&'*+-.^_`|~"]

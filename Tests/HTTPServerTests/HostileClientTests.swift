@@ -9,7 +9,9 @@ import Testing
 struct HostileClientTests {
     private static let head = "POST / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n"
 
-    /// A server whose handler counts its calls; afterwards it must still serve, and hold nothing.
+    /// Runs a body with a server whose handler counts its calls.
+    ///
+    /// Afterwards the server must still answer, and hold no connection or request.
     private func withCountingServer(
         limits: HTTPLimits = HTTPLimits(bodyBytes: 1_000),
         _ body: (HTTPServer, @escaping @Sendable () -> Int) async throws -> Void
@@ -26,7 +28,7 @@ struct HostileClientTests {
         }
     }
 
-    @Test("one address has so many connections and no more; one that is trusted has any number")
+    @Test("an untrusted address has a limited number of connections, and a trusted one has no limit")
     func crowd() async throws {
         var limits = HTTPLimits()
         limits.connectionsPerAddress = 2
@@ -43,7 +45,9 @@ struct HostileClientTests {
         }
     }
 
-    /// Which of so many clients, each connected while those before it still are, get an answer.
+    /// Returns for each client whether it gets an answer.
+    ///
+    /// Each client connects while the previous ones are still connected.
     private static func answers(of count: Int, at port: UInt16) async -> [Bool] {
         await withClient(port) { first in
             var clients = [first]
@@ -84,7 +88,7 @@ struct HostileClientTests {
         }
     }
 
-    @Test("a chunked body over the limit is a 413")
+    @Test("a chunked body over the limit gets 413")
     func chunkedOverflow() async throws {
         try await withCountingServer { server, calls in
             let chunk = "1f4\r\n" + String(repeating: "x", count: 500) + "\r\n"
@@ -97,9 +101,9 @@ struct HostileClientTests {
         }
     }
 
-    @Test("whoever does not take an answer in time is cut off, so that such readers cannot hold every connection")
+    @Test("a client that does not read its answer in time is cut off, so that such clients cannot hold all connections")
     func slowReaders() async throws {
-        // More than the kernel buffers for a connection.
+        // This is more than the kernel buffers for a connection.
         let size = 32 << 20
         let limits = HTTPLimits(connections: 2, receiveTimeout: .seconds(3_600), sendTimeout: .milliseconds(200))
         let handler: HTTPHandler = { request in
@@ -116,7 +120,7 @@ struct HostileClientTests {
         }
     }
 
-    @Test("a body without end is cut off")
+    @Test("an endless body is cut off")
     func endlessBody() async throws {
         try await withCountingServer { server, calls in
             let wasCutOff = await withClient(server.address.port) { client in
@@ -146,7 +150,7 @@ struct HostileClientTests {
         }
     }
 
-    @Test("a path without measure is refused")
+    @Test("an oversized path is rejected")
     func hugePath() async throws {
         try await withCountingServer { server, calls in
             let answer = await withClient(server.address.port) { client in
@@ -158,7 +162,7 @@ struct HostileClientTests {
         }
     }
 
-    @Test("garbage of any kind harms nobody", arguments: [1, 2, 3, 4, 5, 6, 7, 8] as [UInt64])
+    @Test("random bytes do not disturb the server", arguments: [1, 2, 3, 4, 5, 6, 7, 8] as [UInt64])
     func garbage(seed: UInt64) async throws {
         try await withCountingServer { server, _ in
             var state = seed
@@ -191,7 +195,7 @@ struct HostileClientTests {
         }
     }
 
-    @Test("a client that says nothing is cut off, before its first request and after it")
+    @Test("a silent client is cut off, before its first request and after it")
     func silence() async throws {
         let limits = HTTPLimits(receiveTimeout: .seconds(3))
         try await withServer(limits: limits, handler: { _ in .text("fine") }) { server in
@@ -205,7 +209,7 @@ struct HostileClientTests {
         }
     }
 
-    @Test("a handler may take longer than a request may take to arrive")
+    @Test("a handler may take longer than the limit for receiving a request")
     func slowHandler() async throws {
         let limits = HTTPLimits(receiveTimeout: .seconds(5))
         let handler: HTTPHandler = { _ in
@@ -225,13 +229,13 @@ struct HostileClientTests {
     func nul(start: String) async throws {
         try await withServer(handler: { .text("\($0.target.segments) \($0.headers["x"] ?? "-")") }) { server in
             let answer = await exchange(server.address.port, start + "\r\nHost: h\r\nConnection: close\r\n\r\n")
-            // libmicrohttpd 1.0 hangs up on it.
+            // libmicrohttpd 1.0 closes the connection.
             let isRefused = answer.isEmpty || answer.status == "400"
             #expect(isRefused || answer.content == #"["a"] x"#, "\(Array(answer.utf8))")
         }
     }
 
-    @Test("clients that leave in the middle of anything leave nothing behind")
+    @Test("clients that disconnect at any stage leave no connection or request behind")
     func leaving() async throws {
         try await withCountingServer(limits: HTTPLimits(receiveTimeout: .seconds(2))) { server, _ in
             for text in ["", "GET", "GET / HTTP/1.1\r\nHost: h\r\n", Self.head + "Content-Length: 9\r\n\r\nabc"] {

@@ -8,7 +8,7 @@ import Testing
 struct OperationsEndpointTests {
     private let log = CapturedLog()
 
-    /// Runs an endpoint on a port of its own for the body.
+    /// Runs an endpoint on a dedicated port for the body.
     private func withEndpoint(
         _ registry: MetricsRegistry = MetricsRegistry(),
         _ checks: [ReadinessCheck] = [],
@@ -30,7 +30,7 @@ struct OperationsEndpointTests {
         #expect(await withClient(port) { _ in } == nil, "after the drain nobody listens")
     }
 
-    @Test("it is alive, and says in the log which port it took")
+    @Test("the endpoint answers the health check, and logs its address")
     func alive() async throws {
         try await withEndpoint { port in
             let answer = await get(port, "/healthz")
@@ -42,7 +42,7 @@ struct OperationsEndpointTests {
         }
     }
 
-    @Test("it is ready while every check says so, and names each that does not")
+    @Test("the endpoint is ready while every check succeeds, and otherwise names each failed check")
     func readiness() async throws {
         let wrong = Mutex<String?>(nil)
         let checks = [
@@ -64,7 +64,7 @@ struct OperationsEndpointTests {
         }
     }
 
-    @Test("a check that hangs fails in time and runs once, however often it is asked")
+    @Test("a check that hangs fails in time and runs only once, however often readiness is requested")
     func hangingCheck() async throws {
         let runs = Atomic<Int>(0)
         let release = DrainSignal()
@@ -85,7 +85,7 @@ struct OperationsEndpointTests {
         }
     }
 
-    @Test("those who ask at once get the same answer")
+    @Test("concurrent readiness requests get the same answer")
     func askedAtOnce() async throws {
         let check = ReadinessCheck("slow") {
             try? await Task.sleep(for: .milliseconds(20))
@@ -99,7 +99,7 @@ struct OperationsEndpointTests {
         }
     }
 
-    @Test("its metrics are the registry's text under Prometheus's content type")
+    @Test("the metrics are the registry's text with Prometheus's content type")
     func metrics() async throws {
         let registry = MetricsRegistry()
         ProcessMetrics.register(in: registry)
@@ -113,7 +113,7 @@ struct OperationsEndpointTests {
         }
     }
 
-    @Test("a port that is taken ends the group with a line that names the address and the setting")
+    @Test("a port in use ends the group with a log line that names the address and the setting")
     func takenPort() async throws {
         try await withServer(handler: { _ in .text("first") }) { server in
             let endpoint = OperationsEndpoint(

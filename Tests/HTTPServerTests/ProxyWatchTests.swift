@@ -3,7 +3,7 @@ import ServiceRuntime
 import TestSupport
 import Testing
 
-@Suite("Proxies that no setting names")
+@Suite("Proxies that are missing in the settings")
 struct ProxyWatchTests {
     private func request(from peer: String, forwarded: String?) throws -> HTTPRequest {
         var headers = HTTPHeaders()
@@ -16,7 +16,7 @@ struct ProxyWatchTests {
         )
     }
 
-    @Test("the first call with X-Forwarded-For from an unnamed address is reported, once, with address and setting")
+    @Test("the first X-Forwarded-For from an unlisted address is reported once, with the address and the setting")
     func once() throws {
         let log = CapturedLog()
         let watch = ProxyWatch(

@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// Runs `body` with a connected client on a thread of its own: blocking reads must not starve the handlers' pool.
+/// Runs `body` with a connected client on a dedicated thread, so that blocking reads do not occupy the handlers' pool.
 func withClient<Value: Sendable>(
     _ port: UInt16,
     _ body: @escaping @Sendable (RawClient) -> Value
@@ -9,7 +9,7 @@ func withClient<Value: Sendable>(
     await onOwnThread { RawClient(port: port).map(body) }
 }
 
-/// Sends the request and reads until the server closes.
+/// Sends the request and reads until the server closes the connection.
 func exchange(_ port: UInt16, _ request: String) async -> String {
     await withClient(port) { client in
         client.send(request)
@@ -17,18 +17,18 @@ func exchange(_ port: UInt16, _ request: String) async -> String {
     } ?? "no connection"
 }
 
-/// A plain request that asks for the connection to be closed.
+/// Sends a plain request that asks the server to close the connection.
 func get(_ port: UInt16, _ path: String, method: String = "GET") async -> String {
     await exchange(port, "\(method) \(path) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
 }
 
 extension String {
-    /// `200` of `HTTP/1.1 200 OK`.
+    /// The status code, such as `200` in `HTTP/1.1 200 OK`.
     var status: String {
         split(separator: " ").dropFirst().first.map(String.init) ?? ""
     }
 
-    /// What follows the empty line.
+    /// The text after the empty line.
     var content: String {
         range(of: "\r\n\r\n").map { String(self[$0.upperBound...]) } ?? ""
     }

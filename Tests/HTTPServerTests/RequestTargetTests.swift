@@ -27,7 +27,7 @@ struct RequestTargetTests {
         #expect(RequestTarget(text) == nil)
     }
 
-    @Test("a query keeps its order, its repetitions and its empty values")
+    @Test("a query keeps its order, repetitions and empty values")
     func query() throws {
         let target = try #require(RequestTarget("/p?b=2&a=1+1&a=%2B&empty=&bare&&x=y=z?"))
         #expect(target.query.map(\.name) == ["b", "a", "a", "empty", "bare", "x"])
@@ -38,7 +38,7 @@ struct RequestTargetTests {
         #expect(request.query("absent") == nil)
     }
 
-    @Test("header names do not know case, and repeated ones are joined")
+    @Test("header names ignore case, and repeated headers are joined")
     func headers() {
         var headers: HTTPHeaders = ["Content-Type": "a", "X-One": "1"]
         headers.add("x-one", "2")

@@ -47,7 +47,7 @@ struct RouterTests {
         #expect(answer.text.contains(#"{"error":{"code":"not-found","message":""#))
     }
 
-    @Test("a path with other methods is a 405 that says which")
+    @Test("a path with other methods gets 405 with the allowed methods")
     func notAllowed() async throws {
         let answer = try await answer("PATCH", "/api/reminders/7")
         #expect(answer.status == 405)
@@ -56,7 +56,7 @@ struct RouterTests {
         #expect(try await self.answer("get", "/").status == 405)
     }
 
-    @Test("an error is JSON whatever its words hold")
+    @Test("an error response is valid JSON, whatever its message contains")
     func failure() {
         let response = HTTPResponse.failure(422, code: "c", message: "a \"b\"\n", field: "/x")
         guard case .bytes(let bytes) = response.body else { return }

@@ -6,7 +6,7 @@ extension ListenAddress {
     static let anyLoopback = ListenAddress(host: "127.0.0.1", port: 0)
 }
 
-/// A server on a port of its own that is stopped after the body.
+/// Runs a body with a server on a dedicated port, and stops the server afterwards.
 func withServer<Value>(
     limits: HTTPLimits = HTTPLimits(),
     handler: @escaping HTTPHandler,

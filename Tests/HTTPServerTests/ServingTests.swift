@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Serving", .inTurn, .timeLimit(.ofTest))
+@Suite("Requests and answers", .inTurn, .timeLimit(.ofTest))
 struct ServingTests {
     private static let echo: HTTPHandler = { request in
         let body = String(decoding: request.body, as: UTF8.self)
@@ -15,7 +15,7 @@ struct ServingTests {
         return response
     }
 
-    @Test("method, path, headers and body arrive, and so does the answer")
+    @Test("method, path, headers and body reach the handler, and its answer reaches the client")
     func echo() async throws {
         try await withServer(handler: Self.echo) { server in
             let answer = await exchange(
@@ -28,7 +28,7 @@ struct ServingTests {
         }
     }
 
-    @Test("a chunked body arrives whole")
+    @Test("a chunked body arrives complete")
     func chunked() async throws {
         try await withServer(handler: Self.echo) { server in
             let answer = await exchange(
@@ -40,7 +40,7 @@ struct ServingTests {
         }
     }
 
-    @Test("a body as large as the limit arrives whole, in a client's many pieces")
+    @Test("a body at the size limit arrives complete, in many pieces")
     func largestBody() async throws {
         let limits = HTTPLimits(bodyBytes: 300_000)
         try await withServer(limits: limits, handler: { .text("\($0.body.count) \(Set($0.body))") }) { server in
@@ -53,7 +53,7 @@ struct ServingTests {
         }
     }
 
-    @Test("HEAD gets the headers of GET and no body")
+    @Test("HEAD returns the headers of GET without a body")
     func head() async throws {
         try await withServer(handler: Self.echo) { server in
             let answer = await get(server.address.port, "/", method: "HEAD")
@@ -63,7 +63,7 @@ struct ServingTests {
         }
     }
 
-    @Test("one connection carries one request after the other")
+    @Test("one connection serves several requests in turn")
     func keepAlive() async throws {
         try await withServer(handler: Self.echo) { server in
             let answers = await withClient(server.address.port) { client in
@@ -77,7 +77,7 @@ struct ServingTests {
         }
     }
 
-    @Test("a client that announces its body is told to go on, or refused before it sends it")
+    @Test("a client that expects 100-continue is told to continue, or is rejected before it sends the body")
     func expectContinue() async throws {
         try await withServer(limits: HTTPLimits(bodyBytes: 10), handler: Self.echo) { server in
             let head = "POST / HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nConnection: close\r\n"
@@ -94,7 +94,7 @@ struct ServingTests {
         }
     }
 
-    @Test("a hundred waiting handlers hold up nobody")
+    @Test("a hundred waiting handlers do not block other requests")
     func waitingHandlers() async throws {
         let release = DrainSignal()
         let arrived = Atomic<Int>(0)
@@ -119,7 +119,7 @@ struct ServingTests {
         }
     }
 
-    @Test("an HTTP library's parallel requests each get their own answer")
+    @Test("parallel requests of an HTTP library each get their own answer")
     func urlSession() async throws {
         try await withServer(handler: Self.echo) { server in
             let port = server.address.port
@@ -139,7 +139,7 @@ struct ServingTests {
         }
     }
 
-    @Test("a header that would forge another one is an error of ours, not sent")
+    @Test("a header value that contains a line break causes a 500 and is not sent")
     func responseSplitting() async throws {
         let handler: HTTPHandler = { _ in HTTPResponse(headers: ["X-Evil": "a\r\nSet-Cookie: b"]) }
         try await withServer(handler: handler) { server in

@@ -7,10 +7,12 @@ import Testing
 
 @Suite("Starting and stopping", .inTurn, .timeLimit(.ofTest))
 struct StoppingTests {
-    /// Longer than any machine keeps a test waiting for its next step.
+    /// Longer than any machine delays a test's next step.
     private static let patience = LongestWait.duration
 
-    /// Why a server cannot start there; nil where it can.
+    /// Returns the error with which a server fails to start at the address.
+    ///
+    /// `nil` if it starts.
     private func failure(of address: ListenAddress) async -> HTTPServerError? {
         do {
             await (try HTTPServer.start(listen: address) { _ in .text("") }).stop()
@@ -20,7 +22,7 @@ struct StoppingTests {
         }
     }
 
-    @Test("a request that is being answered is answered, and new ones are refused")
+    @Test("a request in progress is answered during a stop, and new connections are refused")
     func graceful() async throws {
         let release = DrainSignal()
         let server = try HTTPServer.start(listen: .anyLoopback) { _ in
@@ -38,10 +40,10 @@ struct StoppingTests {
         #expect(server.activeRequests == 0)
     }
 
-    @Test("an open connection gets 503 for what it asks during a stop")
+    @Test("an open connection gets 503 for a request during a stop")
     func keepAlive() async throws {
         let release = DrainSignal()
-        // The connection says nothing between its two requests.
+        // The connection is idle between its two requests.
         let limits = HTTPLimits(receiveTimeout: Self.patience)
         let server = try HTTPServer.start(listen: .anyLoopback, limits: limits) { request in
             if request.target.segments == ["slow"] { await release.wait() }
@@ -64,7 +66,7 @@ struct StoppingTests {
         #expect(await slow.content == "done")
     }
 
-    @Test("a handler that is not done in time is cancelled, and its client gets 503")
+    @Test("a handler that exceeds the grace period is cancelled, and its client gets 503")
     func abandoned() async throws {
         let wasCancelled = Atomic<Bool>(false)
         let server = try HTTPServer.start(listen: .anyLoopback) { _ in
@@ -81,7 +83,7 @@ struct StoppingTests {
         try await eventually { wasCancelled.load(ordering: .relaxed) }
     }
 
-    @Test("a handler that ignores its cancellation cannot hold the stop, and its late answer harms nobody")
+    @Test("a handler that ignores its cancellation does not block the stop, and its late answer is dropped")
     func deafHandler() async throws {
         let release = DrainSignal()
         let returned = Atomic<Bool>(false)
@@ -98,7 +100,7 @@ struct StoppingTests {
         try await eventually { returned.load(ordering: .relaxed) }
     }
 
-    @Test("a client that does not read its answer cannot hold the stop")
+    @Test("a client that does not read its answer does not block the stop")
     func deafClient() async throws {
         let server = try HTTPServer.start(listen: .anyLoopback) { _ in
             HTTPResponse(body: .bytes([UInt8](repeating: 1, count: 50_000_000)))
@@ -115,7 +117,7 @@ struct StoppingTests {
         _ = await client
     }
 
-    @Test("after a stop the port is free, and a second stop waits for the same end")
+    @Test("the port is free after a stop, and a second stop waits for the first")
     func portIsFree() async throws {
         let first = try HTTPServer.start(listen: .anyLoopback) { _ in .text("first") }
         #expect(await get(first.address.port, "/").content == "first")
@@ -127,7 +129,7 @@ struct StoppingTests {
         await second.stop()
     }
 
-    @Test("a taken port is an error that says so, and costs the first one nothing")
+    @Test("a port in use is reported as an error, and does not disturb the first server")
     func taken() async throws {
         try await withServer(handler: { _ in .text("fine") }) { server in
             let error = await failure(of: server.address)
@@ -137,13 +139,13 @@ struct StoppingTests {
         }
     }
 
-    @Test("a host that is not of this machine cannot be listened on", arguments: ["203.0.113.1", "host.invalid"])
+    @Test("a server cannot listen on a host of another machine", arguments: ["203.0.113.1", "host.invalid"])
     func foreignHost(host: String) async throws {
         let error = await failure(of: ListenAddress(host: host, port: 0))
         #expect(error?.code == .addressUnusable)
     }
 
-    @Test("servers start and stop under fire without losing their footing")
+    @Test("servers start and stop correctly under load")
     func storms() async throws {
         for _ in 0..<10 {
             let server = try HTTPServer.start(listen: .anyLoopback) { _ in

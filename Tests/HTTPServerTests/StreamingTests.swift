@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Streams", .inTurn, .timeLimit(.ofTest))
 struct StreamingTests {
-    @Test("events arrive as they are said, not when the stream ends")
+    @Test("events arrive when they are sent, not when the stream ends")
     func events() async throws {
         let (stream, say) = AsyncStream<[UInt8]>.makeStream()
         try await withServer(handler: { _ in .events(stream) }) { server in
@@ -31,7 +31,7 @@ struct StreamingTests {
         }
     }
 
-    @Test("a stream of any length arrives whole at a client that reads slowly")
+    @Test("a stream of any length arrives complete, even if the client reads slowly")
     func whole() async throws {
         let stream = AsyncStream<[UInt8]> { continuation in
             for index in 0..<300 { continuation.yield([UInt8](repeating: UInt8(index % 251), count: 10_000)) }
@@ -40,7 +40,7 @@ struct StreamingTests {
         try await withServer(handler: { _ in HTTPResponse(body: .stream(stream)) }) { server in
             let bytes =
                 await withClient(server.address.port) { client in
-                    // HTTP/1.0 has no chunks: what follows the head is the body.
+                    // HTTP/1.0 has no chunks, so the bytes after the head are the body.
                     client.send("GET / HTTP/1.0\r\n\r\n")
                     var bytes: [UInt8] = []
                     while let more = client.read() {
@@ -56,7 +56,7 @@ struct StreamingTests {
         }
     }
 
-    @Test("a stream whose client has gone is cancelled at its next pieces")
+    @Test("a stream whose client has disconnected is cancelled at its next pieces")
     func clientGone() async throws {
         let ended = Flag()
         let (stream, say) = AsyncStream<[UInt8]>.makeStream()
@@ -74,7 +74,7 @@ struct StreamingTests {
         }
     }
 
-    @Test("a reader who takes nothing is cut off, and its stream ends")
+    @Test("a client that reads nothing is cut off, and its stream ends")
     func stalled() async throws {
         let ended = Flag()
         let stream = AsyncStream<[UInt8]> { continuation in
@@ -93,7 +93,7 @@ struct StreamingTests {
         }
     }
 
-    @Test("a stop ends streams in good order")
+    @Test("a stop ends streams with a final chunk")
     func stop() async throws {
         let ended = Atomic<Bool>(false)
         let (stream, say) = AsyncStream<[UInt8]>.makeStream()
@@ -110,7 +110,7 @@ struct StreamingTests {
         try await eventually { ended.load(ordering: .relaxed) }
     }
 
-    @Test("HEAD of a stream reads nothing of it, and its producer is told")
+    @Test("HEAD reads nothing from a stream, and its producer is cancelled")
     func head() async throws {
         let asked = Atomic<Bool>(false)
         let told = Atomic<Bool>(false)
@@ -131,7 +131,9 @@ struct StreamingTests {
     }
 }
 
-/// A flag that closures share by reference: Swift 6.0 copies an atomic that several nested closures capture.
+/// A flag that closures share by reference.
+///
+/// Swift 6.0 copies an atomic that several nested closures capture.
 private final class Flag: Sendable {
     let value = Atomic<Bool>(false)
 }
