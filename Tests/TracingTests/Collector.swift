@@ -5,9 +5,11 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A collector on a loopback port that takes nothing but what OTLP allows, and answers what it is told to.
+/// A collector on a loopback port that accepts only valid OTLP.
+///
+/// It can be told to answer with given responses.
 final class Collector: Sendable {
-    /// One span as it came, checked.
+    /// A received span, after validation.
     struct Received: Sendable {
         let trace: String
         let span: String
@@ -27,19 +29,21 @@ final class Collector: Sendable {
     private let state = Mutex(State())
 
     var spans: [Received] { state.withLock { $0.spans } }
-    /// What did not fit.
+    /// The requests that were not valid OTLP.
     var faults: [String] { state.withLock { $0.faults } }
     var requests: Int { state.withLock { $0.requests } }
 
     /// The value of a header of the last request.
     func header(_ name: String) -> String? { state.withLock { $0.headers[name] } }
 
-    /// Answers these, one after the other, before it takes anything.
+    /// Adds responses that are sent in turn, before the collector accepts a request.
     func answer(_ responses: [HTTPResponse]) {
         state.withLock { $0.script += responses }
     }
 
-    /// Runs a body beside a collector; it gets the URL of the collector.
+    /// Runs a body with a collector's URL.
+    ///
+    /// It expects at the end that every request was valid.
     static func with(_ body: (Collector, String) async throws -> Void) async throws {
         let collector = Collector()
         let place = try #require(ListenAddress("127.0.0.1:0"))

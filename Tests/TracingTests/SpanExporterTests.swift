@@ -7,11 +7,11 @@ import Testing
 
 @testable import Tracing
 
-@Suite("Spans on their way out", .timeLimit(.ofTest))
+@Suite("Export of spans", .timeLimit(.ofTest))
 struct SpanExporterTests {
     private static let start = Instant(seconds: 1_700_000_000)
 
-    /// A tracer with its exporter at work, in a hurry.
+    /// Runs a body with a tracer whose exporter is running, with short intervals.
     private static func with(
         _ url: String,
         room: Int = 100,
@@ -50,7 +50,7 @@ struct SpanExporterTests {
         return line?.split(separator: " ").last.flatMap { Double($0) }.map { Int($0) } ?? 0
     }
 
-    @Test("a span arrives with its ids, parent, links, attributes, flags and status, and the key of the collector")
+    @Test("a span arrives with ids, parent, links, attributes, flags and status, and with the collector's key")
     func arrives() async throws {
         let registry = MetricsRegistry()
         try await Collector.with { collector, url in
@@ -80,7 +80,7 @@ struct SpanExporterTests {
 
     private static let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
-    @Test("while the collector asks for patience spans wait; what it refuses is dropped, counted, and not sent again")
+    @Test("spans are sent again while the collector is busy, and rejected spans are dropped and counted")
     func troubles() async throws {
         let registry = MetricsRegistry()
         try await Collector.with { collector, url in
@@ -102,7 +102,7 @@ struct SpanExporterTests {
                     Self.count(#"bellhop_spans_dropped_total{reason="refused"}"#, in: registry) == 2
                 }
                 #expect(Self.count("bellhop_spans_exported_total", in: registry) == 2)
-                // Three attempts, and no more.
+                // Three attempts at most.
                 collector.answer(Array(repeating: HTTPResponse(status: 503), count: 3))
                 tracer.record([try Self.span("lost", tracer)])
                 try await eventually("it is given up") {
@@ -112,7 +112,7 @@ struct SpanExporterTests {
         }
     }
 
-    @Test("while the collector is away no more are kept than there is room for, and nobody who records one waits")
+    @Test("a bounded number of spans is kept while the collector is unreachable, and recording never waits")
     func away() async throws {
         let registry = MetricsRegistry()
         try await Self.with("http://127.0.0.1:1", room: 10, registry: registry) { tracer in
@@ -126,7 +126,7 @@ struct SpanExporterTests {
         #expect(all.reduce(0, +) == 200)
     }
 
-    @Test("what is recorded last goes out when the process ends")
+    @Test("the last recorded spans are exported when the process ends")
     func flush() async throws {
         let registry = MetricsRegistry()
         try await Collector.with { collector, url in

@@ -4,11 +4,11 @@ import Testing
 
 @testable import Tracing
 
-@Suite("Settings of traces")
+@Suite("Tracing settings")
 struct TracingSettingsTests {
     private static let endpoint = "OTEL_EXPORTER_OTLP_ENDPOINT"
 
-    @Test("nothing is traced where no endpoint is named, or where somebody has said so")
+    @Test("tracing is off without an endpoint, or if a setting disables it")
     func off() throws {
         let none: [[String: String]] = [
             [:], [Self.endpoint: ""], [Self.endpoint: "http://c", "OTEL_SDK_DISABLED": "true"],
@@ -20,7 +20,7 @@ struct TracingSettingsTests {
         }
     }
 
-    @Test("the endpoint of everything gets the path of traces, that of traces alone is taken as it is")
+    @Test("the general endpoint gets the path of traces, and the traces endpoint is used unchanged")
     func endpoints() throws {
         let base = try TracingSettings.read([Self.endpoint: "http://c:4318/"])
         #expect(base?.endpoint == "http://c:4318/v1/traces")
@@ -29,7 +29,7 @@ struct TracingSettingsTests {
         #expect(own?.sampler == .usual)
     }
 
-    @Test("every fault is told at once, and no value that may be a key")
+    @Test("all faults are reported together, without any value that may be a key")
     func faults() {
         let environment = [
             Self.endpoint: "collector:4317", "OTEL_EXPORTER_OTLP_TIMEOUT": "soon", "OTEL_TRACES_SAMPLER": "sometimes",
@@ -46,7 +46,7 @@ struct TracingSettingsTests {
         #expect(!words.contains("geheim"))
     }
 
-    @Test("a share is taken by the trace's id, so that all processes decide alike; who follows a parent does as it did")
+    @Test("a sampling ratio depends on the trace id, so that all processes agree, and a parent's decision is kept")
     func samplers() throws {
         let half = try #require(Sampler("parentbased_traceidratio", argument: "0.5"))
         let (low, high) = (TraceID(high: 1, low: 1 << 62), TraceID(high: 1, low: 3 << 62))
@@ -60,7 +60,7 @@ struct TracingSettingsTests {
         #expect(Sampler("always_off", argument: nil)?.samples(low, under: parent) == false)
     }
 
-    @Test("an event has the same place in its trace wherever it is asked for, below its producer where that said so")
+    @Test("an event's span context is always the same, and is a child of the producer's span if there is one")
     func eventTrace() throws {
         let (event, app) = (try #require(EventID(validating: "e1")), try #require(AppID(validating: "drop")))
         let own = EventTrace(of: event, app, under: nil, .usual)
