@@ -8,7 +8,7 @@ struct Base64URLTests {
         ("foobar", "Zm9vYmFy"),
     ]
 
-    @Test("agrees with the vectors of RFC 4648 in both directions", arguments: vectors)
+    @Test("encoding and decoding agree with the vectors of RFC 4648", arguments: vectors)
     func publishedVectors(plain: String, padded: String) {
         let unpadded = padded.filter { $0 != "=" }
         #expect(Base64URL.encode(Array(plain.utf8)) == unpadded)
@@ -16,7 +16,7 @@ struct Base64URLTests {
         #expect(Base64URL.decode(padded) == Array(plain.utf8))
     }
 
-    @Test("uses the two digits that are safe in a URL")
+    @Test("encoding uses the two digits that are safe in a URL")
     func alphabet() {
         #expect(Base64URL.encode([0xfb, 0xff, 0xfe]) == "-__-")
         #expect(Base64URL.decode("-__-") == [0xfb, 0xff, 0xfe])
@@ -34,7 +34,7 @@ struct Base64URLTests {
         #expect(Base64URL.decode(text) == nil)
     }
 
-    @Test("gives back any bytes of any length")
+    @Test("any bytes of any length survive encoding and decoding")
     func roundTrip() throws {
         for count in 0...100 {
             let bytes = try SecureRandom.bytes(count)

@@ -18,13 +18,13 @@ struct DigestTests {
         #expect(SHA256.digest(of: Array(text.utf8)).description == hex)
     }
 
-    @Test("gives the published digest of a million letters")
+    @Test("the digest of a million letters equals the published one")
     func longInput() {
         let digest = SHA256.digest(of: [UInt8](repeating: UInt8(ascii: "a"), count: 1_000_000))
         #expect(digest.description == "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0")
     }
 
-    @Test("reads a part of a buffer in place")
+    @Test("a part of a buffer is digested in place")
     func rawBuffer() {
         let digest = Array("xabcx".utf8).withUnsafeBytes {
             SHA256.digest(of: UnsafeRawBufferPointer(rebasing: $0[1...3]))
@@ -33,7 +33,7 @@ struct DigestTests {
         #expect(digest != SHA256.digest(of: Array("abd".utf8)))
     }
 
-    @Test("tells its bytes in the order of its hex digits")
+    @Test("a digest's bytes have the order of its hex digits")
     func bytes() {
         let digest = SHA256.digest(of: Array("abc".utf8))
         #expect(digest.bytes.count == 32)
@@ -41,19 +41,19 @@ struct DigestTests {
         #expect(digest.bytes.last == 0xad)
     }
 
-    @Test("clamps the length of a prefix", arguments: [(-1, 0), (0, 0), (1, 1), (16, 16), (32, 32), (99, 32)])
+    @Test("the length of a prefix is clamped", arguments: [(-1, 0), (0, 0), (1, 1), (16, 16), (32, 32), (99, 32)])
     func prefix(asked: Int, count: Int) {
         let digest = SHA256.digest(of: Array("abc".utf8))
         #expect(digest.prefix(asked) == Array(digest.bytes.prefix(count)))
     }
 
-    @Test("clamps the length of a hex prefix", arguments: [(-1, 0), (0, 0), (1, 2), (8, 16), (32, 64), (99, 64)])
+    @Test("the length of a hex prefix is clamped", arguments: [(-1, 0), (0, 0), (1, 2), (8, 16), (32, 64), (99, 64)])
     func hexPrefix(bytes: Int, digits: Int) {
         let digest = SHA256.digest(of: Array("abc".utf8))
         #expect(digest.hexPrefix(bytes: bytes) == String(digest.description.prefix(digits)))
     }
 
-    @Test("works as a key of a set")
+    @Test("a digest works as an element of a set")
     func hashable() {
         let digests = Set((0..<100).map { SHA256.digest(of: [UInt8($0 % 50)]) })
         #expect(digests.count == 50)

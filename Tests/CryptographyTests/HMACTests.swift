@@ -33,14 +33,14 @@ struct HMACTests {
         ),
     ]
 
-    @Test("the vectors of RFC 4231 come out", arguments: vectors)
+    @Test("the results equal the vectors of RFC 4231", arguments: vectors)
     func known(_ key: [UInt8], _ message: [UInt8], _ hex: String) {
         let proof = HMAC.sha256(of: message, key: key)
         #expect(proof.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() == hex)
         #expect(HMAC.isValid(proof, of: message, key: key))
     }
 
-    @Test("a proof of something else, or a part of one, proves nothing")
+    @Test("an HMAC of another message or key, or a part of one, is not valid")
     func refuses() {
         let key = Array(repeating: UInt8(1), count: 32)
         let proof = HMAC.sha256(of: [1, 2, 3], key: key)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("A process's memory")
 struct ProcessMemoryTests {
-    @Test("no core file is written, and the process says so of itself")
+    @Test("the process forbids core files, and its core file limit is 0")
     func dumps() throws {
         let isGranted = ProcessMemory.forbidDumps()
         #expect(isGranted)

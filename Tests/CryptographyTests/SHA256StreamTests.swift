@@ -1,9 +1,9 @@
 import Cryptography
 import Testing
 
-@Suite("SHA-256, piece by piece")
+@Suite("SHA-256 of a stream")
 struct SHA256StreamTests {
-    @Test("the pieces make the digest of the whole, however they are cut, and the stream starts over")
+    @Test("pieces of any size yield the digest of the whole, and the stream starts again afterwards")
     func pieces() {
         let whole = (0..<1000).map { UInt8(truncatingIfNeeded: $0) }
         let stream = SHA256Stream()

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Secrets")
 struct SecretTests {
-    @Test("random bytes have the length that was asked for and never repeat")
+    @Test("random bytes have the requested length and never repeat")
     func randomBytes() throws {
         let draws = try (0..<1_000).map { _ in try SecureRandom.bytes(16) }
         #expect(draws.allSatisfy { $0.count == 16 })
@@ -12,7 +12,7 @@ struct SecretTests {
         #expect(try SecureRandom.bytes(-1).isEmpty)
     }
 
-    @Test("more random bytes than OpenSSL gives at once are an error, not a crash")
+    @Test("a request for more random bytes than OpenSSL supports is an error, not a crash")
     func tooManyRandomBytes() {
         #expect {
             try SecureRandom.bytes(Int.max)
@@ -21,7 +21,7 @@ struct SecretTests {
         }
     }
 
-    @Test("constant-time comparison sees every difference")
+    @Test("constant-time comparison detects every difference")
     func comparison() {
         let secret = Array("correct horse".utf8)
         #expect(ConstantTime.areEqual(secret, Array("correct horse".utf8)))

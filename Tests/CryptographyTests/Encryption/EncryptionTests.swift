@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Encryption")
 struct EncryptionTests {
-    @Test("HMAC gives what RFC 4231 publishes, for short, long and empty keys")
+    @Test("HMAC yields the values in RFC 4231 for short, long and empty keys")
     func publishedHMAC() {
         let short = HMAC.sha256(of: Array("what do ya want for nothing?".utf8), key: Array("Jefe".utf8))
         #expect(hex(short) == "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843")
@@ -14,7 +14,7 @@ struct EncryptionTests {
         #expect(hex(empty) == "b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad")
     }
 
-    @Test("HKDF gives what RFC 5869 publishes, with and without salt and purpose")
+    @Test("HKDF yields the values in RFC 5869, with and without salt and purpose")
     func publishedHKDF() throws {
         let secret = [UInt8](repeating: 0x0B, count: 22)
         let key = HKDF.extract(secret: secret, salt: Array(0...12))
@@ -29,7 +29,7 @@ struct EncryptionTests {
         )
     }
 
-    @Test("HKDF gives as many bytes as one expansion can, and no more")
+    @Test("HKDF yields at most as many bytes as one expansion can")
     func lengths() throws {
         let key = HKDF.extract(secret: [1], salt: [2])
         let longest = try HKDF.expand(key: key, info: [], count: HKDF.longest)
@@ -40,7 +40,7 @@ struct EncryptionTests {
         }
     }
 
-    @Test("AES-128-GCM gives what its specification publishes, and opens it again")
+    @Test("AES-128-GCM yields the values in its specification, and opens them again")
     func publishedGCM() throws {
         let zeros = [UInt8](repeating: 0, count: 16)
         let nonce = [UInt8](repeating: 0, count: 12)
@@ -52,7 +52,7 @@ struct EncryptionTests {
         #expect(try AESGCM.open(block, key: zeros, nonce: nonce) == zeros)
     }
 
-    @Test("nothing is opened of which a single bit was changed, that is short, or under another key or nonce")
+    @Test("a sealed text with a changed bit, a missing byte, or another key or nonce is not opened")
     func tampering() throws {
         let key = try SecureRandom.bytes(16)
         let nonce = try SecureRandom.bytes(12)

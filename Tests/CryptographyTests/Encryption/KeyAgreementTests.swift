@@ -1,7 +1,7 @@
 import Cryptography
 import Testing
 
-@Suite("Keys on P-256")
+@Suite("P-256 keys")
 struct KeyAgreementTests {
     /// RFC 8291, appendix A.
     private static let browserSecret = "q1dXpw3UpT5VOmu_cf_v6ih07Aems3njxI-JWgLcM94"
@@ -16,7 +16,7 @@ struct KeyAgreementTests {
         try PrivateKey(p256Secret: try #require(Base64URL.decode(text)))
     }
 
-    @Test("both sides of RFC 8291's example compute the secret that it publishes")
+    @Test("both sides of the example in RFC 8291 compute the published secret")
     func published() throws {
         let (browser, server) = (try key(Self.browserSecret), try key(Self.serverSecret))
         #expect(Base64URL.encode(try browser.publicKey().p256Point()) == Self.browserPoint)
@@ -29,7 +29,7 @@ struct KeyAgreementTests {
     @Test("secrets, points and coordinates keep their leading zeros")
     func leadingZeros() throws {
         let fixed = try key(Self.browserSecret)
-        // One in 256 has one, at each of the three places.
+        // At each of the three places, one value in 256 begins with a zero byte.
         for _ in 0..<600 {
             let fresh = try PrivateKey.generateP256()
             #expect(try fresh.publicKey().p256Point().count == 65)
@@ -40,7 +40,7 @@ struct KeyAgreementTests {
         }
     }
 
-    @Test("a secret number is one between 1 and the curve's order")
+    @Test("a secret number must lie between 1 and the curve's order")
     func secrets() throws {
         let order = try #require(Base64URL.decode("_____wAAAAD__________7zm-q2nF56E87nKwvxjJVE"))
         var largest = order
@@ -55,7 +55,7 @@ struct KeyAgreementTests {
         for secret in bad { #expect(failure { try PrivateKey(p256Secret: secret) }?.code == .invalidKey) }
     }
 
-    @Test("a fresh key differs from every other, and its file holds the same key")
+    @Test("a generated key differs from every other, and its PEM contains the same key")
     func fresh() throws {
         let key = try PrivateKey.generateP256()
         let copy = try PrivateKey(pem: key.pem())
@@ -65,7 +65,7 @@ struct KeyAgreementTests {
         #expect(!"\(key)".contains("MIG"))
     }
 
-    @Test("an RSA key has no point and agrees with nobody")
+    @Test("an RSA key has no point and supports no key agreement")
     func otherKinds() throws {
         let rsa = try PrivateKey(pem: Array(TestKeys.rfc7515.utf8))
         let p256 = try PrivateKey.generateP256()

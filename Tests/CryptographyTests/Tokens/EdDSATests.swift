@@ -16,7 +16,7 @@ struct EdDSATests {
         """
     private static let point = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"
 
-    @Test("the token of RFC 8037 is made with its key, and accepted by the public half")
+    @Test("the key of RFC 8037 makes the published token, and its public key accepts the token")
     func published() throws {
         let key = try PrivateKey(pem: Array(Self.pem.utf8))
         let made = try JSONWebToken.sign(
@@ -33,7 +33,7 @@ struct EdDSATests {
         }
     }
 
-    @Test("a key of another kind fits no such token, and this one no other")
+    @Test("a key of another kind does not accept an EdDSA token, and an Ed25519 key accepts no other token")
     func kinds() throws {
         let point = try #require(Base64URL.decode(Self.point))
         let key = try PublicKey(ed25519Point: point)

@@ -19,7 +19,7 @@ struct JSONWebTokenTests {
         GNj8q2ethFkMLs91kzk2PAcDTW9gb54h4FRWyuXpoQ
         """
 
-    /// RFC 8292, §2.4.
+    /// RFC 8292, section 2.4.
     private static let es256 = """
         eyJ0eXAiOiJKV1QiLCJhbGciOiJFUzI1NiJ9.eyJhdWQiOiJodHRwczovL3B1c2guZXhhbXBsZS5uZXQiLCJleHAiOjE0NTM1MjM\
         3NjgsInN1YiI6Im1haWx0bzpwdXNoQGV4YW1wbGUuY29tIn0.i3CYb7t4xfxCDquptFOepC9GAu_HLGkMlMuCGSK2rpiUfnK9ojF\
@@ -33,7 +33,7 @@ struct JSONWebTokenTests {
         "{\"iss\":\"joe\",\r\n \"exp\":1300819380,\r\n \"http://example.com/is_root\":true}".utf8
     )
 
-    @Test("RS256 gives the signature of RFC 7515, from both forms of its key")
+    @Test("RS256 yields the signature in RFC 7515, from both forms of its key")
     func publishedRS256() throws {
         for pem in [TestKeys.rfc7515, TestKeys.rfc7515PKCS1] {
             let key = try PrivateKey(pem: Array(pem.utf8))
@@ -44,7 +44,7 @@ struct JSONWebTokenTests {
         }
     }
 
-    @Test("the token of RFC 7515 is accepted by the key that its JWK describes")
+    @Test("the token in RFC 7515 is accepted with the key in its JWK")
     func publishedJWK() throws {
         let modulus = try #require(Base64URL.decode(Self.modulus))
         let key = try PublicKey(rsaModulus: modulus, exponent: [1, 0, 1])
@@ -54,7 +54,7 @@ struct JSONWebTokenTests {
         #expect(try PublicKey(rsaModulus: [0] + modulus, exponent: [0, 1, 0, 1]).kind == .rsa)
     }
 
-    @Test("the token of RFC 8292 is accepted by the key beside it")
+    @Test("the token in RFC 8292 is accepted with the key that is published with it")
     func publishedES256() throws {
         let key = try PublicKey(p256Point: try #require(Base64URL.decode(Self.vapidPoint)))
         let token = try #require(JSONWebToken(verifying: Self.es256, algorithm: .es256, key: key))
@@ -62,11 +62,11 @@ struct JSONWebTokenTests {
         #expect(String(decoding: token.claims, as: UTF8.self) == expected)
     }
 
-    @Test("an ES256 signature is 64 bytes every time, also where a number of it is short")
+    @Test("an ES256 signature is always 64 bytes long, even if one of its numbers is short")
     func fixedLength() throws {
         let key = try PrivateKey(pem: Array(TestKeys.p256.utf8))
         let half = try key.publicKey()
-        // One signature in 128 has a short number: all of 600 escaping that has a chance of one in a hundred.
+        // One signature in 128 has a short number. The probability that none of 600 has one is 1%.
         for round in 0..<600 {
             let claims = Array("\(round)".utf8)
             let token = try JSONWebToken.sign(header: [], claims: claims, algorithm: .es256, key: key)
@@ -76,7 +76,7 @@ struct JSONWebTokenTests {
         }
     }
 
-    @Test("a token that was changed anywhere is refused", arguments: [rs256, es256])
+    @Test("a token that was changed at any place is rejected", arguments: [rs256, es256])
     func changed(_ token: String) throws {
         let isRSA = token == Self.rs256
         let algorithm: JSONWebToken.Algorithm = isRSA ? .rs256 : .es256
@@ -94,7 +94,7 @@ struct JSONWebTokenTests {
         }
     }
 
-    @Test("what is no token is refused")
+    @Test("a malformed token is rejected")
     func malformed() throws {
         let key = try PublicKey(p256Point: try #require(Base64URL.decode(Self.vapidPoint)))
         let dots = Self.es256.split(separator: ".")
@@ -107,7 +107,7 @@ struct JSONWebTokenTests {
         }
     }
 
-    @Test("the algorithm is the caller's: neither the header nor the key can choose another")
+    @Test("the caller sets the algorithm: neither the header nor the key can choose another")
     func pinned() throws {
         let ours = try PrivateKey(pem: Array(TestKeys.p256.utf8))
         let rsa = try PrivateKey(pem: Array(TestKeys.rfc7515.utf8))
@@ -123,7 +123,7 @@ struct JSONWebTokenTests {
         #expect(error?.code == .signing)
     }
 
-    @Test("one key signs for many at once")
+    @Test("one key signs concurrently for many tasks")
     func concurrent() async throws {
         let key = try PrivateKey(pem: Array(TestKeys.rfc7515.utf8))
         let half = try key.publicKey()

@@ -30,7 +30,7 @@ struct KeyTests {
         #expect(!lines.contains { error?.text.contains($0) == true })
     }
 
-    @Test("the public half of a P-256 key is the same from PEM, from its point and from the private key")
+    @Test("the public key of a P-256 key is the same from PEM, from its point and from the private key")
     func publicHalves() throws {
         let key = try PrivateKey(pem: Array(TestKeys.p256.utf8))
         let token = try JSONWebToken.sign(header: [], claims: [1], algorithm: .es256, key: key)
@@ -43,7 +43,7 @@ struct KeyTests {
         }
     }
 
-    @Test("a point that is off the curve, short, compressed or at infinity is no key")
+    @Test("a point that is off the curve, short, compressed or at infinity is rejected")
     func badPoints() throws {
         let point = try #require(Base64URL.decode(Self.p256Point))
         var off = point
@@ -56,7 +56,7 @@ struct KeyTests {
         }
     }
 
-    @Test("an RSA key made of numbers must be whole and large enough")
+    @Test("an RSA key from numbers must be complete and large enough")
     func badNumbers() throws {
         let exponent: [UInt8] = [1, 0, 1]
         let bad: [[UInt8]] = [[], [0], [UInt8](repeating: 0xFF, count: 128), [UInt8](repeating: 0xFF, count: 1025)]
@@ -65,7 +65,7 @@ struct KeyTests {
         }
     }
 
-    @Test("a public key's PEM must hold one", arguments: ["", "no key", TestKeys.p256])
+    @Test("a public key's PEM must contain a public key", arguments: ["", "no key", TestKeys.p256])
     func badPublicPEM(_ pem: String) {
         #expect(throws: CryptographyError.self) { try PublicKey(pem: Array(pem.utf8)) }
     }

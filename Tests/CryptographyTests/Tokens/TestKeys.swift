@@ -1,8 +1,10 @@
 import Cryptography
 
-/// Keys that tests sign with; none of them guards anything.
+/// Keys with which tests sign.
+///
+/// None of them protects anything.
 enum TestKeys {
-    /// The RSA key of RFC 7515, appendix A.2, as PKCS #8.
+    /// The RSA key in RFC 7515, appendix A.2, as PKCS #8.
     static let rfc7515 = """
         -----BEGIN PRIVATE KEY-----
         MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQCh+BYK4uPJtGXO
@@ -74,7 +76,7 @@ enum TestKeys {
         -----END EC PRIVATE KEY-----
         """
 
-    /// The same key after the parameters that OpenSSL's own tools put in front.
+    /// The same key after the parameters that OpenSSL's tools write in front of it.
     static let p256WithParameters = """
         -----BEGIN EC PARAMETERS-----
         BggqhkjOPQMBBw==
@@ -95,7 +97,7 @@ enum TestKeys {
         -----END PRIVATE KEY-----
         """
 
-    /// Its public half.
+    /// The public key of `p256`.
     static let p256Public = """
         -----BEGIN PUBLIC KEY-----
         MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEiLCGwbnr0/RdXLEeoyPFw3RAn96M
@@ -104,9 +106,9 @@ enum TestKeys {
         """
 }
 
-/// Keys that must be refused.
+/// Keys that must be rejected.
 enum RefusedKeys {
-    /// Too small.
+    /// An RSA key that is too small.
     static let rsa1024 = """
         -----BEGIN PRIVATE KEY-----
         MIICdQIBADANBgkqhkiG9w0BAQEFAASCAl8wggJbAgEAAoGBANj+EvjBfn7y2o0A
@@ -126,7 +128,7 @@ enum RefusedKeys {
         -----END PRIVATE KEY-----
         """
 
-    /// Another curve.
+    /// A key on another curve.
     static let p384 = """
         -----BEGIN PRIVATE KEY-----
         MIG2AgEAMBAGByqGSM49AgEGBSuBBAAiBIGeMIGbAgEBBDDPxuPiAOJL8yBj+18P
@@ -136,14 +138,14 @@ enum RefusedKeys {
         -----END PRIVATE KEY-----
         """
 
-    /// For agreements, not for signatures.
+    /// A key for key agreement, not for signatures.
     static let x25519 = """
         -----BEGIN PRIVATE KEY-----
         MC4CAQAwBQYDK2VuBCIEIHClnUrPCugRc8an2raXr0xmTot4vLVRwJFL7JYfDahw
         -----END PRIVATE KEY-----
         """
 
-    /// A P-256 key under a passphrase.
+    /// A P-256 key that is encrypted with a passphrase.
     static let encrypted = """
         -----BEGIN ENCRYPTED PRIVATE KEY-----
         MIHsMFcGCSqGSIb3DQEFDTBKMCkGCSqGSIb3DQEFDDAcBAhIkpwTJXAzrQICCAAw
@@ -155,7 +157,9 @@ enum RefusedKeys {
         """
 }
 
-/// The error of this module that `body` throws; nil where it throws none, or another.
+/// Returns the `CryptographyError` that `body` throws.
+///
+/// `nil` if it throws no error or another one.
 func failure<Value>(_ body: () throws -> Value) -> CryptographyError? {
     do {
         _ = try body()
