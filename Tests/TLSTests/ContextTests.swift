@@ -7,7 +7,7 @@ import TLS
 
 @Suite("TLS contexts")
 struct ContextTests {
-    /// Writes texts into files of a folder of their own for as long as `body` runs.
+    /// Writes texts into files in a temporary folder, which exists while `body` runs.
     private func withFiles<R>(_ texts: [String], _ body: ([String]) throws -> R) throws -> R {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -29,12 +29,12 @@ struct ContextTests {
         }
     }
 
-    @Test("trust the system's authorities where no others are named")
+    @Test("a client context trusts the system's authorities if no others are named")
     func systemAuthorities() throws {
         #expect(code { _ = try TLSClientContext(authoritiesFile: nil) } == nil)
     }
 
-    @Test("refuse authorities that cannot be read", arguments: ["", "no certificate"])
+    @Test("a client context rejects authorities that cannot be read", arguments: ["", "no certificate"])
     func authorities(text: String) throws {
         #expect(code { _ = try TLSClientContext(authoritiesFile: "/nonexistent") } == .authorities)
         try withFiles([text]) { files in
@@ -42,7 +42,7 @@ struct ContextTests {
         }
     }
 
-    @Test("of servers take a certificate and its key, and refuse any other pair")
+    @Test("a server context accepts a certificate with its own key, and rejects any other pair")
     func servers() throws {
         let authority = try TestAuthority()
         let (one, other) = (try authority.identity(), try authority.identity())
@@ -54,7 +54,9 @@ struct ContextTests {
         #expect(code { _ = try TLSServerContext(certificate: "", key: one.key.pkcs8()) } == .identity)
     }
 
-    /// A key behind a password, for which nobody must be asked on a terminal.
+    /// Returns an encrypted key.
+    ///
+    /// OpenSSL must not ask for its passphrase on a terminal.
     private func lockedKey() throws -> String {
         let key = try GeneratedKey.generateP256()
         let output = BIO_new(BIO_s_mem())

@@ -1,7 +1,7 @@
 import Foundation
 import TLS
 
-/// Both ends of a connection within this process, driven by hand.
+/// Both ends of a connection within this process, which the test drives step by step.
 final class Ends {
     let client: TLSConnection
     let server: TLSConnection
@@ -25,12 +25,12 @@ final class Ends {
         for socket in sockets { close(socket) }
     }
 
-    /// Ends the server's side without a word.
+    /// Ends the server's side without a TLS goodbye.
     func cutServer() {
         shutdown(sockets[1], CInt(SHUT_RDWR))
     }
 
-    /// How the handshake ended on both sides: each has its turn until it has nothing left to do.
+    /// Runs the handshake on both sides in turn and returns the result of each side.
     func shakeHands() -> (client: TLSConnection.Progress, server: TLSConnection.Progress) {
         var outcome = (client: TLSConnection.Progress.needsReading, server: TLSConnection.Progress.needsReading)
         for _ in 0..<10 {
@@ -40,7 +40,7 @@ final class Ends {
         return outcome
     }
 
-    /// What has come to `end`, as far as it is here.
+    /// Reads the bytes that have arrived at `end` so far.
     static func read(_ end: TLSConnection) -> (bytes: [UInt8], last: TLSConnection.Progress) {
         var bytes: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: 5000)

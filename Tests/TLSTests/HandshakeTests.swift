@@ -29,7 +29,7 @@ struct HandshakeTests {
             ("other", CertificateOrder.Name.host("localhost")), ("localhost", .address("127.0.0.1")),
             ("127.0.0.1", .host("localhost")), ("127.0.0.1", .host("127.0.0.1")),
             ("a.b.example.com", .host("*.example.com")), ("push.example.com", .host("pu*.example.com")),
-            // The subject of every certificate is "Bellhop sandbox", and counts for nothing.
+            // The subject of every certificate is "Bellhop sandbox". It does not count as a host name.
             ("Bellhop sandbox", .host("localhost")),
         ]
     )
@@ -46,7 +46,7 @@ struct HandshakeTests {
         #expect(words.contains("mismatch"))
     }
 
-    @Test("break off where the certificate's time is over")
+    @Test("a handshake fails if the certificate has expired")
     func expired() throws {
         let authority = try TestAuthority()
         let ends = try Ends(authority.client(), authority.server(days: -1), host: "localhost")
@@ -54,7 +54,7 @@ struct HandshakeTests {
         #expect(ends.client.refusal == .certificate("certificate has expired"))
     }
 
-    @Test("break off where the authority is not trusted")
+    @Test("a handshake fails if the authority is not trusted")
     func untrusted() throws {
         let ends = try Ends(TestAuthority().client(), TestAuthority().server(), host: "localhost")
         #expect(ends.shakeHands().client == .ended)
@@ -64,7 +64,7 @@ struct HandshakeTests {
         }
     }
 
-    @Test("break off where the other side goes away")
+    @Test("a handshake fails if the peer disconnects")
     func cut() throws {
         let authority = try TestAuthority()
         let ends = try Ends(authority.client(), authority.server(), host: "localhost")

@@ -4,7 +4,9 @@ import TLS
 
 @testable import Sandbox
 
-/// An authority whose certificate lies in a file, which goes away with it.
+/// A certificate authority whose certificate is stored in a file.
+///
+/// The file is deleted with the object.
 final class TestAuthority {
     let file: String
     private let authority: CertificateAuthority
@@ -20,7 +22,9 @@ final class TestAuthority {
         try? FileManager.default.removeItem(atPath: file)
     }
 
-    /// A server whose certificate is for `name`, from the day before yesterday until `days` from now.
+    /// A server whose certificate is for `name`.
+    ///
+    /// It is valid from two days ago until `days` from now.
     func server(_ name: CertificateOrder.Name = .host("localhost"), days: Int64 = 1) throws -> TLSServerContext {
         try identity(name, days: days).serverContext()
     }

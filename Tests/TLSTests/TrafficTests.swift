@@ -12,7 +12,7 @@ struct TrafficTests {
         return ends
     }
 
-    @Test("more than the socket takes goes in pieces, and the rest may come from another address")
+    @Test("more bytes than the socket takes are sent in pieces, and the rest may come from another address")
     func partialWrites() throws {
         let ends = try connected()
         let bytes = (0..<4_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
@@ -20,7 +20,7 @@ struct TrafficTests {
         var blocks = 0
         var received: [UInt8] = []
         while received.count < bytes.count {
-            // A copy each time: what OpenSSL saw before lies elsewhere now.
+            // A copy each time, so that the bytes have another address than in the previous call.
             let rest = Array(bytes[sent...])
             let progress = rest.isEmpty ? .needsWriting : rest.withUnsafeBytes { ends.client.write($0) }
             switch progress {
@@ -39,7 +39,7 @@ struct TrafficTests {
         #expect(blocks > 1)
     }
 
-    @Test("bytes that OpenSSL has taken off the socket are known of")
+    @Test("bytes that OpenSSL has already read from the socket are reported")
     func heldBytes() throws {
         let ends = try connected()
         _ = Ends.read(ends.client)
@@ -52,7 +52,7 @@ struct TrafficTests {
         #expect(!ends.client.holdsBytes)
     }
 
-    @Test("a goodbye is an end in peace")
+    @Test("a goodbye ends a connection in good order")
     func goodbye() throws {
         let ends = try connected()
         ends.server.sayGoodbye()
@@ -60,7 +60,7 @@ struct TrafficTests {
         #expect(ends.client.ending == "the peer closed it")
     }
 
-    @Test("a cut is an end, in both directions")
+    @Test("a cut ends a connection in both directions")
     func cut() throws {
         let ends = try connected()
         ends.cutServer()
