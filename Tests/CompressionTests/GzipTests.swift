@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Gzip")
 struct GzipTests {
-    @Test("what is compressed expands to itself", arguments: [0, 1, 1023, 1024, 400_000])
+    @Test("compressed bytes expand to the original", arguments: [0, 1, 1023, 1024, 400_000])
     func roundTrip(count: Int) throws {
         let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* $0 / 7) }
         let packed = try #require(Gzip.compressed(bytes))
@@ -11,7 +11,7 @@ struct GzipTests {
         #expect(Gzip.expanded(packed, atMost: max(1, count)) == bytes)
     }
 
-    @Test("noise, which cannot shrink, survives too")
+    @Test("random bytes, which cannot shrink, expand to the original")
     func noise() throws {
         var state: UInt64 = 0x9E37_79B9_7F4A_7C15
         let bytes = (0..<100_000).map { _ in
@@ -22,7 +22,7 @@ struct GzipTests {
         #expect(Gzip.expanded(packed, atMost: bytes.count) == bytes)
     }
 
-    @Test("reads what another program has written")
+    @Test("gzip of another program is expanded")
     func foreign() {
         let hello: [UInt8] = [
             0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3, 0xCB, 0x48, 0xCD, 0xC9, 0xC9, 7, 0, 0x86, 0xA6, 0x10, 0x36, 5, 0, 0, 0,
@@ -30,7 +30,7 @@ struct GzipTests {
         #expect(Gzip.expanded(hello, atMost: 5) == Array("hello".utf8))
     }
 
-    @Test("what would make more than the limit is refused")
+    @Test("compressed bytes that would expand beyond the limit are rejected")
     func limit() throws {
         let packed = try #require(Gzip.compressed(Array(repeating: 0, count: 1_000_000)))
         #expect(packed.count < 5_000)
@@ -38,7 +38,7 @@ struct GzipTests {
         #expect(Gzip.expanded(packed, atMost: 1_000_000)?.count == 1_000_000)
     }
 
-    @Test("what is cut off, damaged, followed by something else, or no gzip at all is refused")
+    @Test("truncated or damaged gzip, gzip with trailing bytes, and any other data are rejected")
     func damage() throws {
         let packed = try #require(Gzip.compressed(Array("a text that is long enough to be worth it".utf8)))
         #expect(Gzip.expanded([], atMost: 100) == nil)
