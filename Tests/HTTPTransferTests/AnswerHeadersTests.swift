@@ -9,21 +9,21 @@ struct AnswerHeadersTests {
         )
     )
 
-    @Test("are found in any case, and the first of several wins")
+    @Test("headers are found in any case, and the first of several wins")
     func lookUp() {
         #expect(headers["apns-id"] == "one")
         #expect(headers["APNS-ID"] == "one")
         #expect(headers["X-many"] == "first")
     }
 
-    @Test("lose the blanks around their values and nothing else")
+    @Test("a header value loses its surrounding blanks and nothing else")
     func values() {
         #expect(headers.values(of: "x-many") == ["first", "second"])
         #expect(headers["empty"] == "")
         #expect(headers["time"] == "10:20:30")
     }
 
-    @Test("that are not there are nil")
+    @Test("a missing header is nil")
     func missing() {
         #expect(headers["apns"] == nil)
         #expect(headers["no colon here"] == nil)
@@ -31,7 +31,7 @@ struct AnswerHeadersTests {
         #expect(AnswerHeaders(lines: [])["any"] == nil)
     }
 
-    @Test("may hold bytes that are no UTF-8")
+    @Test("a header value may contain bytes that are not UTF-8")
     func invalidText() {
         #expect(AnswerHeaders(lines: Array("a: ".utf8) + [0xff, 0x0a])["a"] == "\u{fffd}")
     }

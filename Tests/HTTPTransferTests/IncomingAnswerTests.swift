@@ -1,7 +1,7 @@
 import HTTPTransfer
 import Testing
 
-@Suite("An answer that comes in")
+@Suite("Incoming answers")
 struct IncomingAnswerTests {
     private func take(_ fields: [(String, String)], into answer: inout IncomingAnswer) -> Bool {
         answer.beginHead()
@@ -14,7 +14,7 @@ struct IncomingAnswerTests {
         return areTaken
     }
 
-    @Test("is there once the head is, whatever interim ones came before")
+    @Test("an answer is complete after its final head, whatever interim heads came before")
     func heads() {
         var answer = IncomingAnswer()
         #expect(answer.finished(newConnections: 0) == nil)
@@ -40,14 +40,14 @@ struct IncomingAnswerTests {
         #expect(answer.finished(newConnections: 0) == nil)
     }
 
-    @Test("with a status below 200 is none", arguments: ["000", "099", "100", "199"])
+    @Test("a status below 200 is not a final answer", arguments: ["000", "099", "100", "199"])
     func interim(status: String) {
         var answer = IncomingAnswer()
         #expect(take([(":status", status)], into: &answer))
         #expect(answer.finished(newConnections: 0) == nil)
     }
 
-    @Test("ends a head that grows beyond its bound")
+    @Test("a head that exceeds its limit ends the answer")
     func endlessHead() {
         var answer = IncomingAnswer()
         let field = ("x", String(repeating: "y", count: 999))
@@ -79,7 +79,7 @@ struct IncomingAnswerTests {
         #expect(isThere == isComplete)
     }
 
-    @Test("misses nothing when it cut the body itself, and everything without the end of the head")
+    @Test("an answer that was cut at the limit is complete, and one without the end of its head is not")
     func cuts() {
         let cut = answer(["HTTP/2 200", ""], body: "longer than that")
         #expect(cut.isBodyTruncated)
@@ -88,7 +88,7 @@ struct IncomingAnswerTests {
         #expect(open == nil)
     }
 
-    @Test("in lines forgets an interim answer and ignores trailers")
+    @Test("an answer in lines drops interim headers and ignores trailers")
     func lines() {
         let lines = [
             "HTTP/1.1 103", "Retry-After: 1", "early: 1", "", "HTTP/1.1 200 OK", "a: b", "empty:", "no field", "",
@@ -104,13 +104,13 @@ struct IncomingAnswerTests {
         #expect(finished?.headers["trailer"] == nil)
     }
 
-    @Test("in lines finds a Retry-After however it is written")
+    @Test("an answer in lines finds a Retry-After in any spelling")
     func retryAfter() {
         let finished = answer(["HTTP/1.1 503 Busy", "RETRY-after:  7 ", ""]).finished(.http1, newConnections: 0)
         #expect(finished?.retryAfterSeconds == 7)
     }
 
-    @Test("in lines ends a head that grows beyond its bound")
+    @Test("a head in lines that exceeds its limit ends the answer")
     func endlessLines() {
         var answer = answer(["HTTP/1.1 200 OK"])
         let line = Array("x: \(String(repeating: "y", count: 1000))\r\n".utf8)

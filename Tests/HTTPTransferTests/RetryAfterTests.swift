@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Retry-After")
 struct RetryAfterTests {
-    /// Sun, 06 Nov 1994 08:49:37 GMT: the example of RFC 9110.
+    /// Sun, 06 Nov 1994 08:49:37 GMT, the example in RFC 9110.
     private let then = 784_111_777
     private let year = 365 * 86_400
 
@@ -30,7 +30,7 @@ struct RetryAfterTests {
         #expect(RetryAfter.seconds(value, now: then - 2 * year) == year)
     }
 
-    @Test("takes two digits for the latest such year that is not more than fifty years ahead")
+    @Test("a year of two digits means the latest such year that is at most fifty years ahead")
     func shortYears() {
         let now = 1_767_225_600  // the first second of 2026
         #expect(RetryAfter.seconds("Wednesday, 31-Dec-75 23:59:59 GMT", now: now) == year)

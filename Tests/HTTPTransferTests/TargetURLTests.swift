@@ -1,7 +1,7 @@
 import HTTPTransfer
 import Testing
 
-@Suite("URLs of requests")
+@Suite("Request URLs")
 struct TargetURLTests {
     @Test(
         "are taken apart into host, port, authority and path",

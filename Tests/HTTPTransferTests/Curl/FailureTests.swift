@@ -7,7 +7,7 @@ import Testing
 struct FailureTests {
     private let brief = TransferTimeouts(total: .milliseconds(300), connect: .milliseconds(300))
 
-    /// Sends one POST with a secret in its path to a server that answers with `script` after it has read the request.
+    /// Sends one POST with a secret in its path, to a server that runs `script` after it has read the request.
     private func outcome(
         timeouts: TransferTimeouts = TransferTimeouts(),
         _ script: @escaping @Sendable (RawConnection) -> Void
@@ -49,13 +49,13 @@ struct FailureTests {
         #expect(outcome.unknown != nil)
     }
 
-    @Test("an answer that is no HTTP leaves the outcome unknown")
+    @Test("an answer that is not HTTP leaves the outcome unknown")
     func noHTTP() async throws {
         let outcome = try await outcome { $0.send("220 mail.example.com ESMTP\r\n") }
         #expect(outcome.unknown == .protocolViolation)
     }
 
-    @Test("a head without end leaves the outcome unknown")
+    @Test("an endless head leaves the outcome unknown")
     func endlessHead() async throws {
         let outcome = try await outcome { connection in
             connection.send("HTTP/1.1 200 OK\r\n")
@@ -64,12 +64,12 @@ struct FailureTests {
         #expect(outcome.unknown != nil)
     }
 
-    @Test("an answer that never comes ends at the total timeout, outcome unknown")
+    @Test("a missing answer ends at the total timeout with an unknown outcome")
     func silence() async throws {
         #expect(try await outcome(timeouts: brief) { $0.waitForPeerToClose() }.unknown == .timeout)
     }
 
-    @Test("an answer that drips ends at the total timeout, outcome unknown")
+    @Test("an answer that arrives too slowly ends at the total timeout with an unknown outcome")
     func drip() async throws {
         let outcome = try await outcome(timeouts: brief) { connection in
             connection.send("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
@@ -78,7 +78,7 @@ struct FailureTests {
         #expect(outcome.unknown == .timeout)
     }
 
-    @Test("a host that does not accept connections ends at the connect timeout, not sent")
+    @Test("a host that does not accept connections ends at the connect timeout, and the request was not sent")
     func blackHole() async throws {
         let (listener, port) = try LoopbackSocket.listening(backlog: 0)
         let fillers = LoopbackSocket.filling(port)
@@ -90,7 +90,7 @@ struct FailureTests {
         await transport.close()
     }
 
-    @Test("a port on which nobody listens is a request that was not sent")
+    @Test("a request to a port without a listener was not sent")
     func refused() async throws {
         let port = try LoopbackSocket.unusedPort()
         let transport = try CurlTransport.plain()
@@ -103,10 +103,10 @@ struct FailureTests {
         await transport.close()
     }
 
-    @Test("a name without an address is a request that was not sent")
+    @Test("a request to a name without an address was not sent")
     func unknownName() async throws {
         let transport = try CurlTransport.plain()
-        // A label of more than 63 letters fails in the resolver itself, without asking anybody.
+        // The resolver itself rejects a label of more than 63 letters, without a query.
         let host = String(repeating: "a", count: 64) + ".invalid"
         let outcome = await transport.send(TransferRequest(.post, url: "https://\(host)/", body: [1]))
         #expect(outcome.notSent == .nameLookup)

@@ -4,9 +4,9 @@ import Synchronization
 import Testing
 import TestSupport
 
-@Suite("A transport's life", .inTurn, .timeLimit(.ofTest))
+@Suite("Lifecycle of a transport", .inTurn, .timeLimit(.ofTest))
 struct LifecycleTests {
-    /// How many requests are being served at the moment, and how many it were at most.
+    /// The number of requests that a server serves at present, and the highest number so far.
     private final class Load: Sendable {
         private let counts = Mutex((current: 0, most: 0))
         var current: Int { counts.withLock { $0.current } }
@@ -29,7 +29,7 @@ struct LifecycleTests {
         }
     }
 
-    @Test("no more requests than connections are under way, and those that wait do not time out")
+    @Test("requests in flight never exceed the connections, and waiting requests do not time out")
     func connections() async throws {
         let load = Load()
         let server = try RawServer { connection in
@@ -42,7 +42,7 @@ struct LifecycleTests {
         }
         defer { server.stop() }
         let transport = try CurlTransport.plain { $0.connections = 2 }
-        // Eight requests of 2.5 s, two at a time, take longer than the timeout allows for one.
+        // Eight requests of 2.5 s, two at a time, take longer than the timeout of one request.
         let timeouts = TransferTimeouts(total: .milliseconds(9_500))
         let requests = (0..<8).map { _ in TransferRequest(.post, url: server.url(), body: [1], timeouts: timeouts) }
         let outcomes = await transport.send(requests)
@@ -51,7 +51,7 @@ struct LifecycleTests {
         await transport.close()
     }
 
-    @Test("a cancelled task gets its batch back at once: what was sent is unknown, what waited is not sent")
+    @Test("a cancelled batch returns immediately: sent requests are unknown, and waiting ones were not sent")
     func cancellation() async throws {
         let server = try RawServer { connection in
             while let request = connection.readRequest() {
@@ -92,7 +92,7 @@ struct LifecycleTests {
         await transport.close()
     }
 
-    @Test("a task that is cancelled while its connection is being made has sent nothing")
+    @Test("a task that is cancelled while its connection is being established has sent nothing")
     func cancelledWhileConnecting() async throws {
         let (listener, port) = try LoopbackSocket.listening(backlog: 0)
         let fillers = LoopbackSocket.filling(port)
@@ -107,7 +107,7 @@ struct LifecycleTests {
         await transport.close()
     }
 
-    @Test("closing waits for what is in flight and refuses what waits")
+    @Test("closing waits for requests in flight and rejects waiting ones")
     func closing() async throws {
         let mayAnswer = Mutex(false)
         let server = try RawServer { connection in
@@ -124,7 +124,7 @@ struct LifecycleTests {
         let sending = Task { await transport.send((0..<5).map { TransferRequest(.get, url: server.url("/\($0)")) }) }
         try await eventually { server.requests.count == 1 }
         let closing = Task { await transport.close() }
-        // A refusal shows that the transport has begun to close.
+        // A rejected request shows that the transport has begun to close.
         while await transport.send(TransferRequest(.get, url: "http://127.0.0.1:1/")).notSent != .closed {}
         mayAnswer.withLock { $0 = true }
         let outcomes = await sending.value
@@ -134,7 +134,7 @@ struct LifecycleTests {
         #expect(server.requests.count == 1)
     }
 
-    @Test("closing gives up what does not end within the grace, and releases the connection")
+    @Test("closing gives up requests that exceed the grace period, and releases the connection")
     func closeDuringFlight() async throws {
         let wasReleased = Mutex(false)
         let server = try RawServer { connection in
@@ -154,7 +154,7 @@ struct LifecycleTests {
         await transport.close()
     }
 
-    @Test("several may close at once")
+    @Test("several tasks may close a transport at the same time")
     func closedTwice() async throws {
         let transport = try CurlTransport.plain()
         await withTaskGroup(of: Void.self) { group in
@@ -163,7 +163,7 @@ struct LifecycleTests {
         #expect(await transport.send(TransferRequest(.get, url: "http://127.0.0.1/")).notSent == .closed)
     }
 
-    @Test("a transport that nobody holds any more releases its connections")
+    @Test("a transport without references releases its connections")
     func release() async throws {
         let wasReleased = Mutex(false)
         let server = try RawServer { connection in

@@ -1,9 +1,9 @@
 import HTTPTransfer
 import Testing
 
-@Suite("Options of a transport")
+@Suite("Transport options")
 struct OptionsTests {
-    /// Apart from the attribute: the compiler of Swift 6.0 breaks on closures in there.
+    /// Separate from the attribute, since the compiler of Swift 6.0 crashes on closures there.
     private static let unworkable: [@Sendable (inout CurlTransportOptions) -> Void] = [
         { $0.connections = 0 }, { $0.connections = 65 }, { $0.bodyLimit = Int.max }, { $0.closeGrace = .seconds(-1) },
         { $0.closeGrace = .seconds(Int64.max) },
@@ -17,7 +17,7 @@ struct OptionsTests {
         { $0.maxIdleAge = .zero }, { $0.authoritiesFile = "/nonexistent/ca.pem" },
     ]
 
-    @Test("of HTTP/2 alone that cannot work are refused when the transport is made", arguments: unworkableHTTP2)
+    @Test("an HTTP/2 transport rejects unusable options when it is created", arguments: unworkableHTTP2)
     func refusedHTTP2(change: @Sendable (inout HTTP2TransportOptions) -> Void) {
         var options = HTTP2TransportOptions(name: "refused")
         change(&options)
@@ -28,7 +28,7 @@ struct OptionsTests {
         }
     }
 
-    @Test("that cannot work are refused when the transport is made", arguments: unworkable)
+    @Test("a curl transport rejects unusable options when it is created", arguments: unworkable)
     func refused(change: @Sendable (inout CurlTransportOptions) -> Void) {
         var options = CurlTransportOptions(name: "refused")
         change(&options)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Answers over plain HTTP", .inTurn, .timeLimit(.ofTest))
 struct PlainAnswerTests {
-    /// A server that gives every request the same answer.
+    /// Starts a server that gives the same answer to every request.
     private func server(
         _ status: String = "200 OK",
         headers: [String] = [],
@@ -16,7 +16,7 @@ struct PlainAnswerTests {
         }
     }
 
-    @Test("arrive with status, headers and body, and the connection is kept for the next")
+    @Test("an answer has status, headers and body, and its connection is kept for the next request")
     func answer() async throws {
         let server = try server("404 Not Found", headers: ["Apns-Id: 42"], body: "{}")
         defer { server.stop() }
@@ -35,7 +35,7 @@ struct PlainAnswerTests {
         await transport.close()
     }
 
-    @Test("come back in the order of the requests, whichever is first")
+    @Test("answers have the order of the requests, whichever arrives first")
     func order() async throws {
         let server = try RawServer { connection in
             while let request = connection.readRequest() {
@@ -50,14 +50,14 @@ struct PlainAnswerTests {
         await transport.close()
     }
 
-    @Test("to an empty batch are none")
+    @Test("an empty batch has no answers")
     func emptyBatch() async throws {
         let transport = try CurlTransport.plain()
         #expect(await transport.send([]).isEmpty)
         await transport.close()
     }
 
-    @Test("longer than the cap are cut and marked, since the peer has processed the request", arguments: [9, 10, 11])
+    @Test("a body over the limit is cut and marked, since the peer has processed the request", arguments: [9, 10, 11])
     func cap(length: Int) async throws {
         let server = try server(body: String(repeating: "x", count: length))
         defer { server.stop() }
@@ -69,7 +69,7 @@ struct PlainAnswerTests {
         await transport.close()
     }
 
-    @Test("without end are cut at the cap")
+    @Test("an endless body is cut at the limit")
     func endlessBody() async throws {
         let server = try RawServer { connection in
             guard connection.readRequest() != nil else { return }
@@ -84,7 +84,7 @@ struct PlainAnswerTests {
         await transport.close()
     }
 
-    @Test("that point elsewhere are given as they are, never followed")
+    @Test("a redirect is returned and never followed")
     func redirect() async throws {
         let other = try server()
         defer { other.stop() }
@@ -98,7 +98,7 @@ struct PlainAnswerTests {
         await transport.close()
     }
 
-    @Test("that are only interim are skipped with their headers")
+    @Test("an interim answer is skipped with its headers")
     func interimAnswer() async throws {
         let server = try RawServer { connection in
             guard connection.readRequest() != nil else { return }
@@ -132,7 +132,7 @@ struct PlainAnswerTests {
         await transport.close()
     }
 
-    @Test("tell when to try again as a date soon to come")
+    @Test("a Retry-After with a near date is read as seconds")
     func retryAfterDate() async throws {
         let format = DateFormatter()
         format.locale = Locale(identifier: "en_US_POSIX")

@@ -10,7 +10,7 @@ struct RequestTests {
         }
     }
 
-    @Test("arrive as they were given, with nothing added but what HTTP needs")
+    @Test("a request arrives unchanged, with only the headers that HTTP requires")
     func asGiven() async throws {
         let server = try server()
         defer { server.stop() }
@@ -49,7 +49,7 @@ struct RequestTests {
         defer { server.stop() }
         let transport = try CurlTransport.plain()
         let body = [UInt8](repeating: 65, count: length)
-        // A request of another kind before it must leave nothing behind on the pooled handle.
+        // A different request before it must not change the pooled handle.
         for other in [TransferRequest(.delete, url: server.url(), body: [1]), TransferRequest(.get, url: server.url())]
         {
             #expect(await transport.send(other).answer != nil)
@@ -62,7 +62,7 @@ struct RequestTests {
         await transport.close()
     }
 
-    @Test("with a body over a megabyte do not wait for a go-ahead")
+    @Test("a request with a body over a megabyte does not wait for 100-continue")
     func largeBody() async throws {
         let server = try server()
         defer { server.stop() }
@@ -74,7 +74,7 @@ struct RequestTests {
         await transport.close()
     }
 
-    @Test("with more headers than the last one's memory holds arrive whole")
+    @Test("a request with more headers than the previous one arrives complete")
     func manyHeaders() async throws {
         let server = try server()
         defer { server.stop() }
@@ -133,7 +133,7 @@ struct RequestTests {
         await transport.close()
     }
 
-    @Test("over plain HTTP are refused unless the transport allows them")
+    @Test("a request over plain HTTP is rejected unless the transport allows it")
     func plainHTTP() async throws {
         let server = try server()
         defer { server.stop() }
@@ -147,7 +147,7 @@ struct RequestTests {
         await transport.close()
     }
 
-    @Test("with GET must not have a body")
+    @Test("a GET with a body is rejected")
     func bodyOfGet() async throws {
         let transport = try CurlTransport.plain()
         let outcome = await transport.send(TransferRequest(.get, url: "http://127.0.0.1/", body: [1]))

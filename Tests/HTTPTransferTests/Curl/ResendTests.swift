@@ -2,9 +2,11 @@ import HTTPTransfer
 import TestSupport
 import Testing
 
-@Suite("A kept connection that dies", .inTurn, .timeLimit(.ofTest))
+@Suite("Kept connections that close", .inTurn, .timeLimit(.ofTest))
 struct ResendTests {
-    /// Answers the first request of its first connection, reads the second and closes; answers on every other one.
+    /// Starts a server whose first connection answers one request, reads the second and closes.
+    ///
+    /// Later connections answer every request.
     private func treacherousServer() throws -> RawServer {
         try RawServer { connection in
             guard connection.readRequest() != nil else { return }
@@ -16,7 +18,7 @@ struct ResendTests {
         }
     }
 
-    @Test("takes a POST with it, which is not sent again: the outcome is unknown", arguments: [1, 300, 100_000])
+    @Test("a POST on a connection that closes is unknown and not repeated", arguments: [1, 300, 100_000])
     func post(length: Int) async throws {
         let server = try treacherousServer()
         defer { server.stop() }
@@ -31,7 +33,7 @@ struct ResendTests {
         await transport.close()
     }
 
-    @Test("is not used for a POST without a body, which could be repeated unseen")
+    @Test("a POST without a body never uses a kept connection, on which libcurl could repeat it")
     func emptyPost() async throws {
         let server = try treacherousServer()
         defer { server.stop() }
@@ -45,7 +47,7 @@ struct ResendTests {
         await transport.close()
     }
 
-    @Test("is replaced unseen under a GET, which is safe to repeat")
+    @Test("a GET on a connection that closes is repeated on a new one")
     func get() async throws {
         let server = try treacherousServer()
         defer { server.stop() }
@@ -56,7 +58,7 @@ struct ResendTests {
         await transport.close()
     }
 
-    @Test("while it is idle costs the next POST nothing: it goes out once, on a new one")
+    @Test("a POST after an idle connection has closed is sent once, on a new connection")
     func idleDeath() async throws {
         let server = try RawServer { connection in
             guard connection.readRequest() != nil else { return }
@@ -66,7 +68,7 @@ struct ResendTests {
         let transport = try CurlTransport.plain()
         for path in ["/1", "/2", "/3"] {
             let outcome = await transport.send(TransferRequest(.post, url: server.url(path), body: [1]))
-            // The end of the connection may also cross the request on its way; then nobody can know.
+            // The connection may also close while the request is on its way. Then the outcome is unknown.
             #expect(outcome.answer?.newConnections == 1 || outcome.unknown == .connectionLost)
         }
         let paths = server.requests.map(\.path)

@@ -3,7 +3,7 @@ import HTTPTransfer
 import TestSupport
 import Testing
 
-/// What both transports make of the answers of an HTTP/2 peer.
+/// Tests that both transports handle the answers of an HTTP/2 peer in the same way.
 @Suite("Answers over HTTP/2", .inTurn, .enabled(if: TestCertificate.isAvailable), .timeLimit(.ofTest))
 struct AnswerContractTests {
     private func answer(
@@ -23,7 +23,7 @@ struct AnswerContractTests {
         return outcome.answer
     }
 
-    @Test("arrive with status, headers and body", arguments: TransportKind.allCases)
+    @Test("an answer has status, headers and body", arguments: TransportKind.allCases)
     func whole(kind: TransportKind) async throws {
         let answer = try await answer(kind) { $0.answer($1, status: 404, [("apns-id", "42")], body: "{}") }
         #expect(answer?.status == 404)
@@ -35,7 +35,7 @@ struct AnswerContractTests {
         #expect(answer?.retryAfterSeconds == nil)
     }
 
-    @Test("may have no body", arguments: TransportKind.allCases)
+    @Test("an answer may have no body", arguments: TransportKind.allCases)
     func empty(kind: TransportKind) async throws {
         let answer = try await answer(kind) { peer, request in
             peer.send(.headers(request.stream, [(":status", "204")], endsStream: true))
@@ -44,7 +44,7 @@ struct AnswerContractTests {
         #expect(answer?.body == [])
     }
 
-    @Test("that are only interim are skipped with their headers", arguments: TransportKind.allCases)
+    @Test("an interim answer is skipped with its headers", arguments: TransportKind.allCases)
     func interim(kind: TransportKind) async throws {
         let answer = try await answer(kind) { peer, request in
             peer.send(.headers(request.stream, [(":status", "103"), ("early", "yes"), ("retry-after", "9")]))
@@ -56,7 +56,7 @@ struct AnswerContractTests {
         #expect(answer?.retryAfterSeconds == nil)
     }
 
-    @Test("lose their trailers", arguments: TransportKind.allCases)
+    @Test("trailers are dropped", arguments: TransportKind.allCases)
     func trailers(kind: TransportKind) async throws {
         let answer = try await answer(kind) { peer, request in
             peer.send(.headers(request.stream, [(":status", "200"), ("head", "yes")]), .data(request.stream, "body"))
@@ -68,7 +68,7 @@ struct AnswerContractTests {
         #expect(answer?.retryAfterSeconds == nil)
     }
 
-    @Test("longer than the cap are cut and marked", arguments: TransportKind.allCases, [9, 10, 11])
+    @Test("a body over the limit is cut and marked", arguments: TransportKind.allCases, [9, 10, 11])
     func cap(kind: TransportKind, length: Int) async throws {
         let answer = try await answer(kind, bodyLimit: 10) { peer, request in
             peer.answer(request, body: String(repeating: "x", count: length))
@@ -77,24 +77,24 @@ struct AnswerContractTests {
         #expect(answer?.isBodyTruncated == (length > 10))
     }
 
-    @Test("that point elsewhere are given as they are, never followed", arguments: TransportKind.allCases)
+    @Test("a redirect is returned and never followed", arguments: TransportKind.allCases)
     func redirect(kind: TransportKind) async throws {
         let answer = try await answer(kind) { $0.answer($1, status: 302, [("location", "https://localhost:1/")]) }
         #expect(answer?.status == 302)
         #expect(answer?.headers["location"] == "https://localhost:1/")
     }
 
-    @Test("tell when to try again", arguments: TransportKind.allCases)
+    @Test("a Retry-After is read", arguments: TransportKind.allCases)
     func retryAfter(kind: TransportKind) async throws {
         let answer = try await answer(kind) { $0.answer($1, status: 503, [("retry-after", "120")]) }
         #expect(answer?.retryAfterSeconds == 120)
     }
 
-    /// libcurl insists on sending the body first.
-    @Test("may come before the request's body has been sent")
+    /// This test omits libcurl, which sends the body first.
+    @Test("an answer may arrive before the request's body has been sent")
     func early() async throws {
         let server = try FrameServer { peer in
-            // The body does not fit into the stream's window, and no update comes.
+            // The body does not fit into the stream's window, and the peer sends no update.
             peer.send(.settings([.initialWindow: 10]))
             while let frame = peer.next() {
                 _ = peer.take(frame)

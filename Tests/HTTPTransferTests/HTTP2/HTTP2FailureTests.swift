@@ -2,10 +2,10 @@ import HTTPTransfer
 import TestSupport
 import Testing
 
-/// What both transports make of an HTTP/2 peer that misbehaves.
-@Suite("HTTP/2 connections that go wrong", .inTurn, .enabled(if: TestCertificate.isAvailable), .timeLimit(.ofTest))
+/// Tests that both transports handle a faulty HTTP/2 peer in the same way.
+@Suite("Failures of HTTP/2 connections", .inTurn, .enabled(if: TestCertificate.isAvailable), .timeLimit(.ofTest))
 struct HTTP2FailureTests {
-    /// Answers the first request, and does something else to the second.
+    /// Starts a server that answers every request, but runs `second` for the second one.
     private func server(_ second: @escaping @Sendable (FramePeer, FramePeer.Request) -> Void) throws -> FrameServer {
         try FrameServer { peer in
             peer.send(.settings())
@@ -15,7 +15,7 @@ struct HTTP2FailureTests {
         }
     }
 
-    /// Sends two requests, one after the other, and gives the second one's outcome.
+    /// Sends three requests in turn and returns the outcome of the second.
     private func second(_ server: FrameServer, _ kind: TransportKind) async throws -> TransferOutcome {
         let transport = try kind.open(trusting: server.certificate)
         #expect(await transport.send(server.post("first")).answer?.version == .http2)
@@ -33,14 +33,14 @@ struct HTTP2FailureTests {
         #expect(try await second(server, kind).unknown != nil)
     }
 
-    @Test("a POST on a connection that dies is unknown and reaches the peer once", arguments: TransportKind.allCases)
+    @Test("a POST on a connection that is lost is unknown and reaches the peer once", arguments: TransportKind.allCases)
     func death(kind: TransportKind) async throws {
         let server = try server { peer, _ in peer.cut() }
         defer { server.stop() }
         #expect(try await second(server, kind).unknown != nil)
     }
 
-    @Test("a body that is cut off by a reset is no answer", arguments: TransportKind.allCases)
+    @Test("a body that is cut off by a reset leaves the outcome unknown", arguments: TransportKind.allCases)
     func truncatedBody(kind: TransportKind) async throws {
         let server = try server { peer, request in
             peer.send(.headers(request.stream, [(":status", "200")]), .data(request.stream, "half of it"))
@@ -64,19 +64,19 @@ struct HTTP2FailureTests {
         #expect(try await second(server, kind).unknown != nil)
     }
 
-    @Test("a body that is shorter than announced is no answer", arguments: TransportKind.allCases)
+    @Test("a body that is shorter than announced leaves the outcome unknown", arguments: TransportKind.allCases)
     func shortBody(kind: TransportKind) async throws {
         let server = try server { $0.answer($1, [("content-length", "100")], body: "short") }
         defer { server.stop() }
         #expect(try await second(server, kind).unknown != nil)
     }
 
-    /// libcurl waits for the rest of the stream until the request's time is over.
-    @Test("a head without end is no answer")
+    /// This test omits libcurl, which waits for the rest of the stream until the request's timeout.
+    @Test("an endless head is a protocol violation")
     func hugeHead() async throws {
         let server = try server { peer, request in
             let field = ("x-many", String(repeating: "y", count: 1000))
-            // Frames may be as large as 16 KiB; the block goes on in the next.
+            // Frames have at most 16 KiB, so the block continues in the next frame.
             let parts = (0..<8).map { part in
                 let fields = (part == 0 ? [(":status", "200")] : []) + Array(repeating: field, count: 15)
                 var frame = Frame.headers(request.stream, fields)
@@ -90,7 +90,7 @@ struct HTTP2FailureTests {
         #expect(try await second(server, .http2).unknown == .protocolViolation)
     }
 
-    @Test("an answer that never comes ends at the total timeout, unknown", arguments: TransportKind.allCases)
+    @Test("a missing answer ends at the total timeout, unknown", arguments: TransportKind.allCases)
     func silence(kind: TransportKind) async throws {
         let server = try FrameServer { peer in
             peer.send(.settings())
@@ -101,7 +101,8 @@ struct HTTP2FailureTests {
         defer { server.stop() }
         let transport = try kind.open(trusting: server.certificate)
         let brief = TransferTimeouts(total: .milliseconds(300), connect: .seconds(60))
-        // The first one opens the connection, so that nothing but the silence takes the second one's time.
+        // The first request opens the connection, so that the second request's time is spent only on the missing
+        // answer.
         #expect(await transport.send(server.post("first")).answer != nil)
         let outcomes = await transport.send([server.post("silent", timeouts: brief), server.post("other")])
         #expect(outcomes.first?.unknown == .timeout)
@@ -130,8 +131,10 @@ struct HTTP2FailureTests {
         await transport.close()
     }
 
-    /// libcurl cannot tell us that a peer has refused a request unprocessed; `HTTP2Transport` sends it again.
-    @Test("with libcurl, a POST that is refused or left out of a farewell is unknown", arguments: [true, false])
+    /// libcurl cannot report that a peer rejected a request unprocessed.
+    ///
+    /// `HTTP2Transport` sends such a request again.
+    @Test("a POST that the peer rejects or omits from GOAWAY is unknown with libcurl", arguments: [true, false])
     func refusedUnderCurl(byFarewell: Bool) async throws {
         let server = try server { peer, request in
             peer.send(byFarewell ? .goAway(lastStream: 1) : .reset(request.stream, code: 7))

@@ -3,14 +3,14 @@ import HTTPTransfer
 import Testing
 import TestSupport
 
-@Suite("An HTTP/2 transport's life", .inTurn, .enabled(if: TestCertificate.isAvailable), .timeLimit(.ofTest))
+@Suite("Lifecycle of an HTTP/2 transport", .inTurn, .enabled(if: TestCertificate.isAvailable), .timeLimit(.ofTest))
 struct HTTP2LifecycleTests {
-    /// Where a request can be when it is given up.
+    /// The stage that a request has reached when it is given up.
     enum Stage: CaseIterable, Sendable {
         case dialing, handshake, settings, flight, queue
     }
 
-    /// A request that gets as far as its stage and no farther.
+    /// A request that reaches its stage and stays there.
     private struct Place {
         let request: TransferRequest
         let certificate: TestCertificate
@@ -43,7 +43,7 @@ struct HTTP2LifecycleTests {
         case .settings, .flight, .queue:
             let server = try FrameServer { peer in
                 if stage != .settings { peer.send(.settings()) }
-                // Settings acknowledge nothing before they are told.
+                // An acknowledgement of settings must not be sent before the peer's own settings.
                 peer.isCourteous = stage != .settings
                 while peer.nextRequest() != nil {}
             }
@@ -56,7 +56,9 @@ struct HTTP2LifecycleTests {
         }
     }
 
-    /// How it ends where the transport gives it up: unknown once it was sent.
+    /// Expects the outcome of a request that the transport gave up at a stage.
+    ///
+    /// It is unknown after the request was sent.
     private func expect(_ outcomes: [TransferOutcome], _ code: TransferError.Code, at stage: Stage) {
         switch stage {
         case .dialing, .handshake, .settings: #expect(outcomes.map(\.notSent) == [code])
@@ -74,7 +76,7 @@ struct HTTP2LifecycleTests {
         }
     }
 
-    @Test("a cancelled task gets its batch back at once, at every stage", arguments: Stage.allCases)
+    @Test("a cancelled batch returns immediately, at every stage", arguments: Stage.allCases)
     func cancellation(stage: Stage) async throws {
         let place = try place(stage)
         defer { place.leave() }
@@ -87,7 +89,7 @@ struct HTTP2LifecycleTests {
         await transport.close()
     }
 
-    @Test("closing ends what does not end in time, at every stage", arguments: Stage.allCases)
+    @Test("closing ends requests that exceed the grace period, at every stage", arguments: Stage.allCases)
     func closing(stage: Stage) async throws {
         let place = try place(stage)
         defer { place.leave() }
@@ -115,7 +117,7 @@ struct HTTP2LifecycleTests {
         await transport.close()
     }
 
-    @Test("what is cancelled leaves the connection to the others")
+    @Test("a cancelled request leaves the connection to the other requests")
     func othersGoOn() async throws {
         let mayAnswer = Latch()
         let server = try FrameServer { peer in
@@ -138,7 +140,7 @@ struct HTTP2LifecycleTests {
         await transport.close()
     }
 
-    @Test("closing waits for what is in flight, and refuses what waits")
+    @Test("closing waits for requests in flight and rejects waiting ones")
     func grace() async throws {
         let mayAnswer = Latch()
         let server = try FrameServer { peer in
@@ -156,7 +158,7 @@ struct HTTP2LifecycleTests {
         let sending = Task { await transport.send((0..<5).map { server.post("\($0)") }) }
         try await eventually { server.requestCount == 1 }
         let closing = Task { await transport.close() }
-        // A refusal shows that the transport has begun to close.
+        // A rejected request shows that the transport has begun to close.
         while await transport.send(TransferRequest(.get, url: "https://127.0.0.1:1/")).notSent != .closed {}
         mayAnswer.open()
         let outcomes = await sending.value
@@ -166,7 +168,7 @@ struct HTTP2LifecycleTests {
         #expect(server.requestCount == 1)
     }
 
-    @Test("no more requests than the window are in flight")
+    @Test("requests in flight never exceed the window")
     func window() async throws {
         let server = try FrameServer { peer in
             peer.send(.settings())
@@ -183,7 +185,7 @@ struct HTTP2LifecycleTests {
         await transport.close()
     }
 
-    @Test("a host that hangs does not hold up another, even where it has used up the window")
+    @Test("a host that does not answer does not delay another, even if its requests fill the window")
     func fairness() async throws {
         let silent = try FrameServer { peer in
             peer.send(.settings())
@@ -202,7 +204,7 @@ struct HTTP2LifecycleTests {
         await transport.close()
     }
 
-    @Test("an idle connection makes room for one to another host where there may be no more")
+    @Test("an idle connection is closed for one to another host if the limit is reached")
     func eviction() async throws {
         let certificate = try TestCertificate()
         let servers = try (0..<4).map { _ in try FrameServer.echoing(certificate: certificate) }
@@ -216,7 +218,7 @@ struct HTTP2LifecycleTests {
         await transport.close()
     }
 
-    @Test("20,000 requests go through one connection in order")
+    @Test("20,000 requests pass through one connection in order")
     func many() async throws {
         let server = try FrameServer.echoing()
         defer { server.stop() }
@@ -229,7 +231,7 @@ struct HTTP2LifecycleTests {
         await transport.close()
     }
 
-    @Test("a transport that nobody holds any more releases its connections")
+    @Test("a transport without references releases its connections")
     func release() async throws {
         let server = try FrameServer.echoing()
         defer { server.stop() }
@@ -240,7 +242,7 @@ struct HTTP2LifecycleTests {
         try await eventually { server.endedCount == 1 }
     }
 
-    @Test("threads and sockets go with their transports")
+    @Test("threads and sockets end with their transports")
     func leaks() async throws {
         let server = try FrameServer.echoing()
         defer { server.stop() }
@@ -252,7 +254,7 @@ struct HTTP2LifecycleTests {
             transport = nil
         }
         try await eventually { OpenSockets.count(connectedTo: server.port) == 0 }
-        // Other tests' come and go meanwhile; one for each transport would be two hundred.
+        // Other tests open and close some meanwhile. A leak of one per transport would be 200.
         try await eventually { OpenSockets.descriptors < descriptors + 150 && OpenSockets.threads < threads + 150 }
     }
 }

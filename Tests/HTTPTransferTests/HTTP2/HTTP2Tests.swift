@@ -2,7 +2,7 @@ import HTTPTransfer
 import TestSupport
 import Testing
 
-/// What both transports do with a real server.
+/// Tests of both transports with a real server.
 @Suite(
     "HTTP/2 over TLS",
     .inTurn,
@@ -25,8 +25,8 @@ struct HTTP2Tests {
         await transport.close()
     }
 
-    /// libcurl begins streams before it has heard how many the peer allows.
-    @Test("a peer that allows one stream at a time is served one by one")
+    /// This test omits libcurl, which opens streams before it has received the peer's limit.
+    @Test("a peer that allows one stream gets the requests one at a time")
     func oneStream() async throws {
         let server = try await HTTP2Server(["--echo-upload", "-m", "1"])
         let transport = try HTTP2Transport.trusting(server.certificate)
@@ -57,7 +57,7 @@ struct HTTP2Tests {
         await transport.close()
     }
 
-    @Test("a body of five megabytes arrives whole, in both directions", arguments: TransportKind.allCases)
+    @Test("a body of five megabytes arrives complete, in both directions", arguments: TransportKind.allCases)
     func largeBody(kind: TransportKind) async throws {
         let server = try await HTTP2Server()
         let transport = try kind.open(trusting: server.certificate) { $0.bodyLimit = 8 << 20 }
@@ -69,7 +69,7 @@ struct HTTP2Tests {
         await transport.close()
     }
 
-    @Test("a body over the cap ends its stream, not the connection", arguments: TransportKind.allCases)
+    @Test("a body over the limit ends its stream, not the connection", arguments: TransportKind.allCases)
     func cappedBody(kind: TransportKind) async throws {
         let server = try await HTTP2Server()
         let transport = try kind.open(trusting: server.certificate) { $0.bodyLimit = 1000 }
@@ -84,7 +84,7 @@ struct HTTP2Tests {
         await transport.close()
     }
 
-    @Test("a certificate of an authority that is not trusted stops the request", arguments: TransportKind.allCases)
+    @Test("a certificate of an untrusted authority stops the request", arguments: TransportKind.allCases)
     func wrongAuthority(kind: TransportKind) async throws {
         let server = try await HTTP2Server()
         let other = try TestCertificate()
@@ -105,7 +105,7 @@ struct HTTP2Tests {
         await transport.close()
     }
 
-    @Test("a peer that does not speak TLS is a failed handshake", arguments: TransportKind.allCases)
+    @Test("a peer without TLS is a failed handshake", arguments: TransportKind.allCases)
     func plainPeer(kind: TransportKind) async throws {
         let server = try RawServer { connection in
             connection.send("hello, this is no TLS\r\n")
@@ -119,7 +119,7 @@ struct HTTP2Tests {
         await transport.close()
     }
 
-    @Test("a peer that asks for a certificate of ours gets none, and the error says what it wanted")
+    @Test("a peer that requests a client certificate gets none, and the error mentions the certificate")
     func wantsCertificate() async throws {
         let server = try await HTTP2Server(["--echo-upload", "-V"])
         let transport = try HTTP2Transport.trusting(server.certificate)

@@ -3,11 +3,11 @@ import Synchronization
 import Testing
 import TestSupport
 
-@Suite("HTTP/2 peers that send anything", .inTurn, .enabled(if: TestCertificate.isAvailable), .timeLimit(.ofTest))
+@Suite("HTTP/2 peers with random frames", .inTurn, .enabled(if: TestCertificate.isAvailable), .timeLimit(.ofTest))
 struct HostilePeerTests {
     private static let rounds = 120
 
-    @Test("every request gets an outcome, whatever comes")
+    @Test("every request gets an outcome, whatever frames arrive")
     func mutations() async throws {
         let seed = UInt64.random(in: .min ... .max)
         print("hostile peer: seed \(seed)")
@@ -39,14 +39,14 @@ struct HostilePeerTests {
             #expect(outcomes.count == 20)
             answered += outcomes.compactMap(\.answer).count
         }
-        // Some of it must have been harmless, or nothing was tested.
+        // If no request had been answered, the test would have proved nothing.
         #expect(answered > 0)
         #expect(server.connectionCount > 10)
         await transport.close()
     }
 }
 
-/// Changes frames by chance.
+/// Changes frames at random.
 private struct Mischief {
     var chance: SeededChance
 
@@ -54,7 +54,7 @@ private struct Mischief {
         self.chance = SeededChance(chance.next())
     }
 
-    /// The bytes of `frame`, most often as they are.
+    /// Returns the bytes of `frame`, in most cases unchanged.
     mutating func spoil(_ frame: Frame) -> [UInt8] {
         var bytes = frame.encoded
         switch Int.random(in: 0..<60, using: &chance) {
@@ -68,7 +68,7 @@ private struct Mischief {
         return bytes
     }
 
-    /// A frame of any kind on this stream, on another, or on none.
+    /// Returns a frame of a random kind on this stream, on another, or on none.
     mutating func randomFrame(near stream: UInt32) -> [UInt8] {
         let streams = [stream, 0, stream &+ 2, stream &- 2, 2, UInt32(Int32.max)]
         let harmless: [Frame] = [

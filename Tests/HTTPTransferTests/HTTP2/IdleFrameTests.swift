@@ -5,7 +5,7 @@ import Testing
 
 @Suite("HTTP/2 frames without progress", .inTurn, .enabled(if: TestCertificate.isAvailable), .timeLimit(.ofTest))
 struct IdleFrameTests {
-    /// What peers can send for as long as they like while a request waits for its answer.
+    /// The frames that a peer can send without end while a request waits for its answer.
     enum Flood: CaseIterable, Sendable {
         case interimHeads, emptyData, paddedData, windowUpdates, priorities, unknownFrames
 
@@ -21,7 +21,7 @@ struct IdleFrameTests {
         }
     }
 
-    @Test("a peer that sends frames without an answer is given up", arguments: Flood.allCases)
+    @Test("a peer that sends only such frames is given up", arguments: Flood.allCases)
     func flood(_ flood: Flood) async throws {
         let server = try FrameServer { peer in
             peer.send(.settings())
@@ -42,7 +42,7 @@ struct IdleFrameTests {
         await transport.close()
     }
 
-    @Test("some interim heads and empty frames do no harm, and every answer allows as many again")
+    @Test("a few interim heads and empty frames are accepted, and every answer resets their count")
     func few() async throws {
         let server = try FrameServer { peer in
             peer.send(.settings())

@@ -3,9 +3,9 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("The way to an HTTP/2 peer", .inTurn, .enabled(if: TestCertificate.isAvailable), .timeLimit(.ofTest))
+@Suite("Connecting to an HTTP/2 peer", .inTurn, .enabled(if: TestCertificate.isAvailable), .timeLimit(.ofTest))
 struct OpeningTests {
-    @Test("leads to an address in brackets")
+    @Test("a URL with an IPv6 address in brackets works")
     func addressV6() async throws {
         let certificate = try TestCertificate(names: "IP:::1")
         guard let server = try? FrameServer(address: .v6, certificate: certificate, echo) else {
@@ -25,18 +25,18 @@ struct OpeningTests {
         while let request = peer.nextRequest() { peer.answer(request) }
     }
 
-    @Test("ends at a name without an address", arguments: TransportKind.allCases)
+    @Test("requests to a name without an address were not sent", arguments: TransportKind.allCases)
     func unknownName(kind: TransportKind) async throws {
         let certificate = try TestCertificate()
         let transport = try kind.open(trusting: certificate)
-        // A label of more than 63 letters fails in the resolver itself, without asking anybody.
+        // The resolver itself rejects a label of more than 63 letters, without a query.
         let host = String(repeating: "a", count: 64) + ".invalid"
         let requests = (0..<30).map { TransferRequest(.post, url: "https://\(host)/\($0)", body: [1]) }
         #expect(await transport.send(requests).map(\.notSent) == Array(repeating: .nameLookup, count: 30))
         await transport.close()
     }
 
-    @Test("ends at many names without an address, more than are asked for at a time")
+    @Test("requests to more unknown names than are looked up at a time were not sent")
     func unknownNames() async throws {
         let transport = try HTTP2Transport.trusting(TestCertificate())
         let label = String(repeating: "a", count: 64)
@@ -47,7 +47,7 @@ struct OpeningTests {
         await transport.close()
     }
 
-    @Test("ends at a port on which nobody listens", arguments: TransportKind.allCases)
+    @Test("requests to a port without a listener were not sent", arguments: TransportKind.allCases)
     func refused(kind: TransportKind) async throws {
         let port = try LoopbackSocket.unusedPort()
         let certificate = try TestCertificate()
@@ -60,9 +60,9 @@ struct OpeningTests {
         await transport.close()
     }
 
-    @Test("tries the next address where one does not answer")
+    @Test("the next address is tried if one does not answer")
     func nextAddress() async throws {
-        // "localhost" may lead to ::1 first, where nobody listens on this port.
+        // "localhost" may resolve to ::1 first, where no server listens on this port.
         let server = try FrameServer.echoing()
         defer { server.stop() }
         let transport = try HTTP2Transport.trusting(server.certificate)
@@ -84,7 +84,7 @@ struct OpeningTests {
         await transport.close()
     }
 
-    @Test("ends at a peer that speaks TLS and no HTTP/2")
+    @Test("a request to a peer with TLS but without HTTP/2 was not sent")
     func noHTTP2() async throws {
         let certificate = try TestCertificate()
         let (process, port) = try await ChildProcess.serving("openssl", connected: true) { port in
@@ -102,7 +102,7 @@ struct OpeningTests {
         await transport.close()
     }
 
-    @Test("ends at a peer that closes right after the handshake, for all that wait")
+    @Test("all waiting requests fail if the peer closes right after the handshake")
     func closedAtOnce() async throws {
         let server = try FrameServer { $0.cut() }
         defer { server.stop() }
@@ -113,7 +113,7 @@ struct OpeningTests {
         await transport.close()
     }
 
-    @Test("is tried anew by the next batch, after it has failed")
+    @Test("the next batch connects again after a failure")
     func anew() async throws {
         let server = try FrameServer { peer in
             guard peer.index > 0 else { return }
@@ -127,7 +127,7 @@ struct OpeningTests {
         await transport.close()
     }
 
-    @Test("a second connection that fails leaves the first at work")
+    @Test("a second connection that fails does not disturb the first")
     func secondFails() async throws {
         let mayAnswer = Latch()
         let server = try FrameServer { peer in
@@ -147,11 +147,11 @@ struct OpeningTests {
         await transport.close()
     }
 
-    @Test("what waits is not forgotten where the first connection leaves just after a second has failed")
+    @Test("waiting requests continue if the first connection ends just after a second has failed")
     func firstLeaves() async throws {
         let mayAnswer = Latch()
         let server = try FrameServer { peer in
-            // The client has noticed this end before it hears anything from the first connection.
+            // The client notices this end before it receives anything on the first connection.
             guard peer.index != 1 else { return peer.finish() }
             peer.send(.settings([.concurrentStreams: 2]))
             guard peer.index > 0 else {
@@ -161,7 +161,7 @@ struct OpeningTests {
                 if let last = requests.last { peer.send(.goAway(lastStream: last.stream)) }
                 return
             }
-            // Answers each request immediately: an additional connection may get a single one.
+            // Answers each request immediately, since an additional connection may get only one.
             while let request = peer.nextRequest() { peer.answer(request) }
         }
         defer { server.stop() }
@@ -173,7 +173,7 @@ struct OpeningTests {
         }
         try await eventually { server.endedCount == 1 }
         mayAnswer.open()
-        // A loop that nothing wakes would look again after a minute.
+        // A loop that is not woken would check again only after a minute.
         try await eventually("twenty answers") { answered.withLock { $0 } == 20 }
         await sending.value
         await transport.close()

@@ -12,7 +12,7 @@ import Testing
 struct PatienceTests {
     private let brief = TransferTimeouts(total: LongestWait.duration, connect: .milliseconds(300))
 
-    @Test("ends with a peer that accepts the connection and never begins TLS")
+    @Test("a peer that accepts the connection and never begins TLS is given up")
     func silentHandshake() async throws {
         let server = try RawServer { $0.waitForPeerToClose() }
         defer { server.stop() }
@@ -22,7 +22,7 @@ struct PatienceTests {
         await transport.close()
     }
 
-    @Test("ends with a peer that never tells its settings")
+    @Test("a peer that never sends its settings is given up")
     func noSettings() async throws {
         let server = try FrameServer { $0.waitForPeerToClose() }
         defer { server.stop() }
@@ -33,7 +33,7 @@ struct PatienceTests {
         await transport.close()
     }
 
-    @Test("ends with a host that does not accept connections")
+    @Test("a host that does not accept connections is given up")
     func blackHole() async throws {
         let (listener, port) = try LoopbackSocket.listening(backlog: 0)
         let fillers = LoopbackSocket.filling(port)
@@ -46,7 +46,7 @@ struct PatienceTests {
         await transport.close()
     }
 
-    @Test("ends with a peer that allows no requests, at first or later", arguments: [true, false])
+    @Test("a peer that allows no requests is given up, at first or later", arguments: [true, false])
     func noStreams(fromTheStart: Bool) async throws {
         let server = try FrameServer { peer in
             peer.send(.settings([.concurrentStreams: fromTheStart ? 0 : 5]))
@@ -64,7 +64,7 @@ struct PatienceTests {
         await transport.close()
     }
 
-    @Test("lasts while a peer that allowed no requests comes to allow them")
+    @Test("a peer that allows requests in time is used")
     func streamsInTime() async throws {
         let server = try FrameServer { peer in
             peer.send(.settings([.concurrentStreams: 0]))
@@ -78,12 +78,12 @@ struct PatienceTests {
         await transport.close()
     }
 
-    @Test("ends with a peer that reads nothing")
+    @Test("a peer that does not read is given up")
     func unread() async throws {
         let hasBegun = Latch()
         let mayEnd = Latch()
         let server = try FrameServer { peer in
-            // Windows without bounds, so that nothing but the socket holds the client up.
+            // Unlimited windows, so that only the socket blocks the client.
             peer.send(.settings([.initialWindow: UInt32(Int32.max)]), .windowUpdate(0, by: 1 << 30))
             hasBegun.open()
             mayEnd.wait()
@@ -98,7 +98,7 @@ struct PatienceTests {
         await transport.close()
     }
 
-    @Test("a connection that was idle is asked whether it lives, and serves on when it does")
+    @Test("an idle connection is tested with a ping and is used again if the peer answers")
     func ping() async throws {
         let server = try FrameServer.echoing()
         defer { server.stop() }
@@ -108,7 +108,7 @@ struct PatienceTests {
         await transport.close()
     }
 
-    @Test("a connection that has died in silence is found out by the question, and costs no request")
+    @Test("a dead connection is detected by the ping and costs no request")
     func deadConnection() async throws {
         let server = try FrameServer { peer in
             peer.send(.settings())
@@ -130,7 +130,7 @@ struct PatienceTests {
         await transport.close()
     }
 
-    @Test("a connection on which nothing comes any more is left, and the next request takes another")
+    @Test("a connection without answers is abandoned, and the next request takes another")
     func silentConnection() async throws {
         let mayEnd = Latch()
         let server = try FrameServer { peer in
@@ -150,7 +150,7 @@ struct PatienceTests {
         await transport.close()
     }
 
-    @Test("a connection without work is closed after its time")
+    @Test("an idle connection is closed after its maximum age")
     func idle() async throws {
         let server = try FrameServer.echoing()
         defer { server.stop() }

@@ -2,7 +2,8 @@ import HTTPTransfer
 import TestSupport
 import Testing
 
-/// Requests that a peer does not process go again by themselves, and those that it may have processed never do.
+/// Tests that requests which a peer did not process are sent again, and that requests which it may have processed never
+/// are.
 @Suite(
     "Requests that an HTTP/2 peer refuses",
     .inTurn,
@@ -12,7 +13,7 @@ import Testing
 struct RefusalTests {
     private func numbers(_ count: Int) -> [String] { (0..<count).map { String(100 + $0) } }
 
-    @Test("those behind a farewell's last stream go again, and each is processed once")
+    @Test("requests after a GOAWAY's last stream are sent again, and each is processed once")
     func farewell() async throws {
         let server = try FrameServer { peer in
             peer.send(.settings())
@@ -20,7 +21,7 @@ struct RefusalTests {
                 while let request = peer.nextRequest() { peer.answer(request) }
                 return
             }
-            // The first ten are processed; the peer says so after it has seen all of them.
+            // The first ten are processed. The peer announces this after it has received all of them.
             let requests = (0..<30).compactMap { _ in peer.nextRequest() }
             peer.send(.goAway(lastStream: requests[9].stream))
             for request in requests.prefix(10) { peer.answer(request, body: "early \(request.text)") }
@@ -35,7 +36,7 @@ struct RefusalTests {
         await transport.close()
     }
 
-    @Test("a farewell in two steps loses nothing")
+    @Test("a GOAWAY in two steps loses no request")
     func gracefulFarewell() async throws {
         let server = try FrameServer { peer in
             peer.send(.settings())
@@ -45,7 +46,7 @@ struct RefusalTests {
                 if peer.index == 0, answered == 5 { peer.send(.goAway(lastStream: UInt32(Int32.max))) }
                 peer.answer(request)
                 guard peer.index == 0, answered == 5 else { continue }
-                // What was on its way before the client heard of it is processed still.
+                // Requests that were sent before the client received the GOAWAY are still processed.
                 let rest = peer.roundTrip().requests
                 for request in rest { peer.answer(request) }
                 peer.send(.goAway(lastStream: rest.last?.stream ?? request.stream))
@@ -59,7 +60,7 @@ struct RefusalTests {
         await transport.close()
     }
 
-    @Test("a refused stream goes again", arguments: [1, 2, 3])
+    @Test("a rejected stream is sent again", arguments: [1, 2, 3])
     func refused(times: Int) async throws {
         let server = try FrameServer { peer in
             peer.send(.settings())
@@ -74,7 +75,7 @@ struct RefusalTests {
         await transport.close()
     }
 
-    @Test("a request that is refused again and again was not sent")
+    @Test("a request that is rejected repeatedly was not sent")
     func alwaysRefused() async throws {
         let server = try FrameServer { peer in
             peer.send(.settings())
@@ -88,7 +89,7 @@ struct RefusalTests {
         await transport.close()
     }
 
-    @Test("a request that is refused after its answer has begun is unknown", arguments: [true, false])
+    @Test("a request that is rejected after its answer has begun is unknown", arguments: [true, false])
     func refusedTooLate(byFarewell: Bool) async throws {
         let server = try FrameServer { peer in
             peer.send(.settings())
@@ -104,7 +105,7 @@ struct RefusalTests {
         await transport.close()
     }
 
-    @Test("a peer that says goodbye to every connection at once fails what waits, unsent")
+    @Test("waiting requests fail as not sent if the peer sends GOAWAY on every new connection")
     func farewellFirst() async throws {
         let server = try FrameServer { peer in
             peer.send(.settings(), .goAway(lastStream: 0, code: 11))
@@ -114,17 +115,17 @@ struct RefusalTests {
         let transport = try HTTP2Transport.trusting(server.certificate)
         let outcomes = await transport.send(numbers(20).map { server.post($0) })
         #expect(outcomes.map(\.notSent) == Array(repeating: .connectionLost, count: 20))
-        // Whether a request is put on the connection before the farewell is read is a matter of luck.
+        // It is random whether a request is sent before the GOAWAY is read.
         #expect(server.connectionCount <= 4)
         await transport.close()
     }
 
-    @Test("a peer like Apple's gets one stream until it has answered, then as many as it allows")
+    @Test("a peer like Apple's gets one stream until its first answer, then as many as it allows")
     func oneThenMany() async throws {
         let server = try FrameServer { peer in
             peer.send(.settings([.concurrentStreams: 1]))
             guard let first = peer.nextRequest() else { return }
-            // Nothing else is on its way.
+            // No other request has been sent.
             let early = peer.roundTrip().frames.filter { $0.kind == .headers }
             peer.answer(first, body: "\(early.count)")
             peer.send(.settings([.concurrentStreams: 1000]))
@@ -142,7 +143,7 @@ struct RefusalTests {
         await transport.close()
     }
 
-    @Test("a peer that lowers its limit gets no more than that")
+    @Test("a peer that lowers its stream limit gets at most that number")
     func lowered() async throws {
         let server = try FrameServer { peer in
             peer.send(.settings([.concurrentStreams: 50]))
@@ -152,7 +153,7 @@ struct RefusalTests {
             for request in many { peer.answer(request) }
             while let request = peer.nextRequest() {
                 let others = peer.roundTrip().requests
-                // One besides, at most.
+                // At most one other request.
                 for other in [request] + others { peer.answer(other, body: "\(others.count)") }
             }
         }
@@ -166,7 +167,7 @@ struct RefusalTests {
         await transport.close()
     }
 
-    @Test("a second connection is opened when the streams of the first are used up, and not before")
+    @Test("a second connection opens only when the streams of the first are used up")
     func secondConnection() async throws {
         let mayAnswer = Latch()
         let server = try FrameServer { peer in
@@ -188,7 +189,7 @@ struct RefusalTests {
         await transport.close()
     }
 
-    @Test("what is not HTTP/2 is a violation of the protocol, whatever stage it comes in")
+    @Test("bytes that are not HTTP/2 are a protocol violation at every stage")
     func violations() async throws {
         let garbage = Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8)
         let first = try FrameServer { peer in

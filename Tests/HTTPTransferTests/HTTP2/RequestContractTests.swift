@@ -2,10 +2,10 @@ import HTTPTransfer
 import TestSupport
 import Testing
 
-/// What both transports make of requests, as an HTTP/2 peer sees it.
+/// Tests that both transports send the same requests, as an HTTP/2 peer receives them.
 @Suite("Requests over HTTP/2", .inTurn, .enabled(if: TestCertificate.isAvailable), .timeLimit(.ofTest))
 struct RequestContractTests {
-    @Test("arrive as they were given, with nothing added but what HTTP needs", arguments: TransportKind.allCases)
+    @Test("a request arrives unchanged, with only the headers that HTTP requires", arguments: TransportKind.allCases)
     func asGiven(kind: TransportKind) async throws {
         let server = try FrameServer.echoing()
         defer { server.stop() }
@@ -35,7 +35,7 @@ struct RequestContractTests {
         await transport.close()
     }
 
-    @Test("carry the method and the body that belong together", arguments: TransportKind.allCases)
+    @Test("a request has the method and body that belong together", arguments: TransportKind.allCases)
     func methods(kind: TransportKind) async throws {
         let server = try FrameServer.echoing()
         defer { server.stop() }
@@ -56,7 +56,7 @@ struct RequestContractTests {
         await transport.close()
     }
 
-    @Test("with many headers arrive whole", arguments: TransportKind.allCases)
+    @Test("a request with many headers arrives complete", arguments: TransportKind.allCases)
     func manyHeaders(kind: TransportKind) async throws {
         let server = try FrameServer.echoing()
         defer { server.stop() }
@@ -71,7 +71,7 @@ struct RequestContractTests {
         await transport.close()
     }
 
-    @Test("of one batch may differ in everything", arguments: TransportKind.allCases)
+    @Test("requests of one batch may differ in everything", arguments: TransportKind.allCases)
     func mixed(kind: TransportKind) async throws {
         let server = try FrameServer.echoing()
         defer { server.stop() }
@@ -144,7 +144,7 @@ struct RequestContractTests {
         await transport.close()
     }
 
-    @Test("with GET must not have a body", arguments: TransportKind.allCases)
+    @Test("a GET with a body is rejected", arguments: TransportKind.allCases)
     func bodyOfGet(kind: TransportKind) async throws {
         let transport = try kind.open(trusting: TestCertificate())
         let outcome = await transport.send(TransferRequest(.get, url: "https://127.0.0.1/", body: [1]))

@@ -13,7 +13,7 @@ struct RequestFieldsTests {
         TransferRequest(method, url: url, headers: [("authorization", key)], body: [1])
     }
 
-    @Test("are laid out once for requests that differ in their bodies, wherever their headers lie in memory")
+    @Test("fields are shared by requests that differ only in their bodies, wherever their headers are in memory")
     func same() throws {
         var other = Self.request()
         other.body = [1, 2, 3]

@@ -3,14 +3,14 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A connection that warms up carries one request until an answer to one has begun.
-@Suite("Warming a connection up", .inTurn, .enabled(if: TestCertificate.isAvailable), .timeLimit(.ofTest))
+/// Tests of the warm-up: a new connection carries one request until an answer has begun.
+@Suite("Warm-up of a connection", .inTurn, .enabled(if: TestCertificate.isAvailable), .timeLimit(.ofTest))
 struct WarmUpTests {
     private func posts(_ server: FrameServer, _ count: Int) -> [TransferRequest] {
         (0..<count).map { server.post(String(100 + $0)) }
     }
 
-    /// How many requests had arrived when each of the first was still unanswered.
+    /// The numbers of further requests that had arrived while an early request was unanswered.
     private final class Crowd: Sendable {
         private let counts = Mutex<[Int]>([])
 
@@ -19,14 +19,14 @@ struct WarmUpTests {
         func note(_ count: Int) { counts.withLock { $0.append(count) } }
     }
 
-    @Test("the rest waits for the first answer's head, whatever its status, and then goes together")
+    @Test("the other requests wait for the head of the first answer, whatever its status, and then go together")
     func oneFirst() async throws {
         let crowd = Crowd()
         let server = try FrameServer { peer in
             peer.send(.settings())
             guard let first = peer.nextRequest() else { return }
             crowd.note(peer.roundTrip().requests.count)
-            // The head is enough: the body follows behind the others.
+            // The head is sufficient. The body follows after the other requests.
             peer.send(.headers(first.stream, [(":status", "403")]))
             let rest = (0..<9).compactMap { _ in peer.nextRequest() }
             crowd.note(rest.count)
@@ -42,12 +42,12 @@ struct WarmUpTests {
         await transport.close()
     }
 
-    @Test("no other connection is opened while one warms up")
+    @Test("no other connection opens during the warm-up")
     func oneConnection() async throws {
         let server = try FrameServer { peer in
             peer.send(.settings())
             guard let first = peer.nextRequest() else { return }
-            // The client has gone around a few times, and could have begun another connection.
+            // The client's loop has run several times, and could have opened another connection.
             for _ in 0..<5 { _ = peer.roundTrip() }
             peer.answer(first)
             while let request = peer.nextRequest() { peer.answer(request) }
@@ -63,12 +63,12 @@ struct WarmUpTests {
         await transport.close()
     }
 
-    /// How a first request can fail.
+    /// The ways in which a first request can fail.
     enum Failure: CaseIterable, Sendable {
         case refused, reset, lost
     }
 
-    @Test("a first request that fails is followed by the next, again alone", arguments: Failure.allCases)
+    @Test("a first request that fails is followed by a single next one", arguments: Failure.allCases)
     func failingFirst(_ failure: Failure) async throws {
         let crowd = Crowd()
         let server = try FrameServer { peer in
@@ -93,7 +93,7 @@ struct WarmUpTests {
         await transport.close()
     }
 
-    @Test("a first request without an answer in time lets the next one go")
+    @Test("a first request that times out is followed by the next one")
     func silentFirst() async throws {
         let server = try FrameServer { peer in
             peer.send(.settings())
@@ -110,7 +110,7 @@ struct WarmUpTests {
         await transport.close()
     }
 
-    @Test("connections that are retired finish what they carry, and what comes later goes over new ones")
+    @Test("retired connections finish their requests, and later requests use new ones")
     func retired() async throws {
         let mayAnswer = Latch()
         let server = try FrameServer { peer in

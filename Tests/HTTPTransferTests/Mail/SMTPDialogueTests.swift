@@ -2,9 +2,11 @@ import Testing
 
 @testable import HTTPTransfer
 
-@Suite("Following a dialogue with a mail server")
+@Suite("Tracking an SMTP dialogue")
 struct SMTPDialogueTests {
-    /// Plays lines: those that begin with `>` go out, the others come in.
+    /// Plays lines of a dialogue.
+    ///
+    /// Lines that begin with `>` are sent, the others are received.
     private func play(_ lines: [String]) -> SMTPDialogue {
         var dialogue = SMTPDialogue()
         for line in lines {
@@ -36,7 +38,7 @@ struct SMTPDialogueTests {
         #expect(dialogue.reply?.code == code)
     }
 
-    @Test("a password that looks like a command is none")
+    @Test("a password that looks like a command is not taken for one")
     func credentials() {
         let dialogue = play(
             Self.opening + [">AUTH LOGIN", "334 VXNlcm5hbWU6", ">DATA", "334 UGFzc3dvcmQ6", ">QUIT", "535 5.7.8 no"]
@@ -45,14 +47,14 @@ struct SMTPDialogueTests {
         #expect(dialogue.reply?.code == 535)
     }
 
-    @Test("the farewell and its answer are about no mail")
+    @Test("QUIT and its reply do not count towards a mail")
     func farewell() {
         let dialogue = play(Self.ready + [">DATA", "354 go", "550 5.7.1 no", ">QUIT", "221 bye"])
         #expect(dialogue.isOver)
         #expect(dialogue.phase == .endOfData && dialogue.reply?.code == 550)
     }
 
-    @Test("a reply of several lines counts when it is whole, and keeps its words in printable ASCII")
+    @Test("a reply of several lines counts when it is complete, and its text is kept in printable ASCII")
     func lines() {
         #expect(play(["220-one", "220-two"]).reply == nil)
         let reply = play(["550-5.1.1 Nobo\u{1}dy", "550 5.1.1 hér"]).reply
@@ -60,7 +62,7 @@ struct SMTPDialogueTests {
         #expect(reply?.status == EnhancedStatus(5, 1, 1))
     }
 
-    @Test("what is no reply is not taken for one", arguments: ["", "hello", "99 x", "600 x", "25", "-250 x"])
+    @Test("a malformed reply is ignored", arguments: ["", "hello", "99 x", "600 x", "25", "-250 x"])
     func nonsense(_ line: String) {
         #expect(play([line]).reply == nil)
     }
@@ -77,7 +79,7 @@ struct SMTPDialogueTests {
         #expect(EnhancedStatus(beginning: words) == status)
     }
 
-    @Test("an endless reply does not fill the memory")
+    @Test("an endless reply uses a bounded amount of memory")
     func endless() {
         var dialogue = SMTPDialogue()
         for _ in 0..<10_000 {

@@ -6,7 +6,7 @@ import Testing
 @Suite("Opening a mail transport", .inTurn, .timeLimit(.ofTest))
 struct SMTPOptionsTests {
     private func options(_ change: (inout SMTPTransportOptions) -> Void = { _ in }) -> SMTPTransportOptions {
-        // Nobody listens on the port of discards.
+        // No server listens on port 9, which is reserved for discard.
         var options = SMTPTransportOptions(
             name: "smtp-test",
             server: ListenAddress(host: "127.0.0.1", port: 9),
@@ -23,7 +23,7 @@ struct SMTPOptionsTests {
         content: Array("X: y\r\n\r\nz\r\n".utf8)
     )
 
-    @Test("settings that cannot work are refused at the start")
+    @Test("unusable settings are rejected when the transport is created")
     func refuses() {
         let wrong: [(inout SMTPTransportOptions) -> Void] = [
             { $0.connections = 0 }, { $0.connections = 65 }, { $0.ownName = "" }, { $0.ownName = "a/b" },
@@ -35,13 +35,13 @@ struct SMTPOptionsTests {
         }
     }
 
-    @Test("a password is never in the text of an error or of the options")
+    @Test("a password never appears in the text of the options")
     func masks() {
         let options = options { $0.login = .init(user: "kari", password: Secret("hush")) }
         #expect(!"\(options)".contains("hush"))
     }
 
-    @Test("a server that is not there costs nothing but a retry, and the error names no address")
+    @Test("a mail to an unreachable server was not sent, and the error names the server but no recipient")
     func nobodyThere() async throws {
         let transport = try SMTPTransport(options())
         let outcome = try #require(await transport.send([Self.mail]).first)
@@ -95,7 +95,7 @@ struct SMTPOptionsTests {
         #expect(error.code == .invalidRequest)
     }
 
-    @Test("a closed transport sends nothing, and closes again without a word")
+    @Test("a closed transport sends nothing and may be closed again")
     func closed() async throws {
         let transport = try SMTPTransport(options())
         await transport.close()

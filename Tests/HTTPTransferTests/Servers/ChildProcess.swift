@@ -2,25 +2,31 @@ import Foundation
 import Synchronization
 import TestSupport
 
-/// A program that a test has started and that ends with the test.
+/// A program that a test starts and that ends with the test.
 ///
-/// Made of the plain system calls: Foundation's `Process` now and then never hears of the end of a program when many
-/// tests start some at the same time.
+/// It uses plain system calls. Foundation's `Process` sometimes misses the end of a program when many tests start
+/// programs at the same time.
 final class ChildProcess: Sendable {
     struct Failure: Error {
         let program: String
         let reason: Int32
     }
 
-    /// Leads to the program's standard input and from its standard output; -1 if it was not asked for.
+    /// A socket for the program's standard input and output.
+    ///
+    /// It is -1 if it was not requested.
     let stream: CInt
 
     private let identifier: pid_t
 
-    /// The exit status once it has been collected; the identifier means nothing after that.
+    /// The exit status once it has been collected.
+    ///
+    /// After that the identifier is invalid.
     private let status = Mutex<CInt?>(nil)
 
-    /// Where a program lies, nil if it is not installed.
+    /// Returns the path of a program.
+    ///
+    /// `nil` if it is not installed.
     static func find(_ program: String) -> String? {
         ["/usr/local/bin", "/usr/bin", "/usr/local/sbin", "/usr/sbin"]
             .map { "\($0)/\(program)" }
@@ -29,7 +35,7 @@ final class ChildProcess: Sendable {
 
     /// Starts the program.
     ///
-    /// With `connected`, its standard input and output lead to `stream`, otherwise nowhere.
+    /// With `connected`, its standard input and output are connected to `stream`, otherwise to `/dev/null`.
     init(_ program: String, _ arguments: [String], connected: Bool = false) throws {
         guard let path = Self.find(program) else { throw Failure(program: program, reason: ENOENT) }
         let (ours, theirs) = try connected ? Self.pair() : (-1, -1)
@@ -59,9 +65,9 @@ final class ChildProcess: Sendable {
         if stream >= 0 { close(stream) }
     }
 
-    /// Starts a server on a free port of its own and waits until it accepts connections there.
+    /// Starts a server on a free port and waits until it accepts connections there.
     ///
-    /// The port lies below those that the kernel gives to everybody who asks for any, so that nobody takes it meanwhile.
+    /// The port is below the range from which the kernel assigns ports, so that no other program gets it meanwhile.
     static func serving(
         _ program: String,
         connected: Bool = false,
@@ -72,7 +78,7 @@ final class ChildProcess: Sendable {
             guard !LoopbackSocket.accepts(port: port) else { continue }
             let process = try ChildProcess(program, arguments(port), connected: connected)
             try await eventually { LoopbackSocket.accepts(port: port) || !process.isRunning }
-            // A server that could not have the port ends by itself.
+            // A server that could not bind the port exits.
             if process.isRunning { return (process, port) }
         }
         throw Failure(program: program, reason: EADDRINUSE)
@@ -96,9 +102,9 @@ final class ChildProcess: Sendable {
         }
     }
 
-    /// Two connected sockets.
+    /// Returns two connected sockets.
     ///
-    /// No other program inherits them, so that the end of one side is seen by the other.
+    /// No other program inherits them, so that each side detects the end of the other.
     private static func pair() throws -> (ours: CInt, theirs: CInt) {
         var ends: [CInt] = [-1, -1]
         let kind = CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue)

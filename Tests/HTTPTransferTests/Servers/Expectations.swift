@@ -7,12 +7,12 @@ extension TransferOutcome {
         if case .answered(let answer) = self { answer } else { nil }
     }
 
-    /// The code of a request that certainly did not go out.
+    /// The error code of a request that was certainly not sent.
     var notSent: TransferError.Code? {
         if case .notSent(let error) = self { error.code } else { nil }
     }
 
-    /// The code of a request whose fate nobody knows.
+    /// The error code of a request whose outcome is unknown.
     var unknown: TransferError.Code? {
         if case .unknown(let error) = self { error.code } else { nil }
     }
@@ -35,12 +35,12 @@ extension HTTPTransport {
 }
 
 extension TransferTimeouts {
-    /// No test waits for these to pass.
+    /// Timeouts that no test waits for.
     static let generous = TransferTimeouts(total: LongestWait.duration, connect: LongestWait.duration)
 }
 
 extension CurlTransport {
-    /// A transport for plain servers on loopback.
+    /// Makes a transport for plain servers on loopback.
     static func plain(_ change: (inout CurlTransportOptions) -> Void = { _ in }) throws -> CurlTransport {
         var options = CurlTransportOptions(name: "plain")
         options.allowsPlainHTTP = true

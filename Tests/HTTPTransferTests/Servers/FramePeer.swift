@@ -3,32 +3,32 @@ import Synchronization
 import TLS
 import TestSupport
 
-/// One connection of a `FrameServer`, on a thread of its own, in the hands of a script.
+/// One connection of a `FrameServer`, on a dedicated thread, controlled by a script.
 ///
-/// Thread safety: the script's thread alone uses it, except for `cut`, which any thread may call.
+/// Thread safety: only the script's thread uses it, except for `cut`, which any thread may call.
 final class FramePeer: @unchecked Sendable {
     /// A request whose last byte has arrived.
     struct Request: Sendable, Equatable {
-        /// Counts the server's connections from 0.
+        /// The connection's number, counted by the server from 0.
         let connection: Int
         let stream: UInt32
-        /// Over all connections, from 0.
+        /// The request's number over all connections, from 0.
         let index: Int
         let fields: [String]
         let body: [UInt8]
 
         var text: String { String(decoding: body, as: UTF8.self) }
 
-        /// The value of the first field of this name.
+        /// The value of the first field with this name.
         func field(_ name: String) -> String? {
             fields.first { $0.hasPrefix("\(name): ") }.map { String($0.dropFirst(name.count + 2)) }
         }
     }
 
-    /// Counts the server's connections from 0.
+    /// The connection's number, counted by the server from 0.
     let index: Int
 
-    /// Whether it answers pings and acknowledges settings.
+    /// Whether the peer answers pings and acknowledges settings.
     var isCourteous = true
 
     private let descriptor: CInt
@@ -38,7 +38,7 @@ final class FramePeer: @unchecked Sendable {
     private let isOpen = Mutex(true)
     private var bodies: [UInt32: (fields: HeaderReader.Fields, body: [UInt8])] = [:]
 
-    /// Streams that the client has given up, with its codes.
+    /// The error codes of the streams that the client has reset.
     private(set) var resets: [UInt32: UInt32] = [:]
 
     init(
@@ -57,7 +57,9 @@ final class FramePeer: @unchecked Sendable {
         close(descriptor)
     }
 
-    /// Ends the connection in both directions; the descriptor is closed when nobody can use it any more.
+    /// Ends the connection in both directions.
+    ///
+    /// The descriptor is closed when nothing can use it any longer.
     func cut() {
         isOpen.withLock { isOpen in
             guard isOpen else { return }
@@ -66,13 +68,15 @@ final class FramePeer: @unchecked Sendable {
         }
     }
 
-    /// Ends what the server sends, and returns when the client has closed the connection.
+    /// Ends the server's direction, and returns when the client has closed the connection.
     func finish() {
         shutdown(descriptor, CInt(SHUT_WR))
         waitForPeerToClose()
     }
 
-    /// The handshake and the client's preface; false where the client goes away before.
+    /// Runs the handshake and reads the client's preface.
+    ///
+    /// It returns `false` if the client disconnects before.
     func begin() -> Bool {
         channel.shakeHands() && channel.takePreface()
     }
@@ -87,12 +91,16 @@ final class FramePeer: @unchecked Sendable {
         channel.send(bytes)
     }
 
-    /// The next frame of any kind; nil at the end.
+    /// Returns the next frame of any kind.
+    ///
+    /// `nil` at the end.
     func next() -> Frame? {
         channel.next()
     }
 
-    /// The next request that is complete; nil at the end.
+    /// Returns the next complete request.
+    ///
+    /// `nil` at the end.
     func nextRequest() -> Request? {
         while let frame = next() {
             if let request = take(frame) { return request }
@@ -100,9 +108,9 @@ final class FramePeer: @unchecked Sendable {
         return nil
     }
 
-    /// Everything that the client has said so far, and the requests that were complete with it.
+    /// Returns everything that the client has sent so far, and the requests that it completed.
     ///
-    /// A ping goes there and back, behind whatever was sent before it.
+    /// The method sends a ping and waits for the answer, which follows everything that the client sent before.
     func roundTrip() -> (frames: [Frame], requests: [Request]) {
         var frames: [Frame] = []
         var requests: [Request] = []
@@ -114,12 +122,12 @@ final class FramePeer: @unchecked Sendable {
         return (frames, requests)
     }
 
-    /// Reads until the client closes.
+    /// Reads until the client closes the connection.
     func waitForPeerToClose() {
         while next() != nil {}
     }
 
-    /// What it is in the protocol's manners to do with a frame; gives a request once it is complete.
+    /// Handles a frame as the protocol requires, and returns the request that it completes.
     func take(_ frame: Frame) -> Request? {
         switch frame.kind {
         case .settings where !frame.acknowledges && isCourteous:
@@ -141,7 +149,9 @@ final class FramePeer: @unchecked Sendable {
         return record(self, fields, body, frame.stream)
     }
 
-    /// A whole answer; with the body of the request unless another is given.
+    /// Sends a complete answer.
+    ///
+    /// Its body is the request's body unless another is given.
     @discardableResult
     func answer(
         _ request: Request,

@@ -4,7 +4,9 @@ import Synchronization
 import TLS
 import TestSupport
 
-/// An HTTP/2 peer over TLS whose every connection runs a script, frame by frame, on a thread of its own.
+/// An HTTP/2 server over TLS.
+///
+/// Each connection runs a script, frame by frame, on a dedicated thread.
 final class FrameServer: Sendable {
     typealias Script = @Sendable (FramePeer) -> Void
 
@@ -21,13 +23,13 @@ final class FrameServer: Sendable {
     private let context: TLSServerContext
     private let state = Mutex(State())
 
-    /// Requests that arrived whole, over all connections, in order of arrival.
+    /// The complete requests of all connections, in order of arrival.
     var requests: [FramePeer.Request] { state.withLock { $0.requests } }
     var requestCount: Int { state.withLock { $0.requests.count } }
-    /// Their bodies as text, sorted.
+    /// The requests' bodies as text, sorted.
     var bodies: [String] { requests.map(\.text).sorted() }
     var connectionCount: Int { state.withLock { $0.peers.count } }
-    /// Connections whose scripts are over.
+    /// The number of connections whose scripts have ended.
     var endedCount: Int { state.withLock { $0.ended } }
 
     /// Runs `script` for each connection, after TLS and the client's preface.
@@ -40,7 +42,7 @@ final class FrameServer: Sendable {
         Thread { [self] in accept(script) }.start()
     }
 
-    /// Answers every request with its own body.
+    /// Makes a server that answers every request with the request's body.
     static func echoing(
         _ settings: [Frame.Setting: UInt32] = [:],
         certificate: TestCertificate? = nil
@@ -53,7 +55,7 @@ final class FrameServer: Sendable {
 
     func url(_ path: String = "/", host: String = "localhost") -> String { "https://\(host):\(port)\(path)" }
 
-    /// A request that can be told from others by its body.
+    /// Makes a request that its body distinguishes from others.
     func post(_ body: String = "body", timeouts: TransferTimeouts = .generous) -> TransferRequest {
         TransferRequest(.post, url: url(), body: Array(body.utf8), timeouts: timeouts)
     }

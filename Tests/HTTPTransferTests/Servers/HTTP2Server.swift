@@ -1,7 +1,9 @@
 import Foundation
 import HTTPTransfer
 
-/// nghttpd with TLS on loopback: it answers a POST with the body that it got.
+/// The program nghttpd with TLS on loopback.
+///
+/// It answers a POST with the received body.
 final class HTTP2Server: Sendable {
     static var isAvailable: Bool { ChildProcess.find("nghttpd") != nil && TestCertificate.isAvailable }
 

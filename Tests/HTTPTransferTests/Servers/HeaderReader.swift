@@ -1,8 +1,10 @@
 import CNGHTTP2
 
-/// Reads the header blocks of a client, one after the other, as its compression demands.
+/// A reader for a client's header blocks.
+///
+/// It must read them in order, since their compression depends on earlier blocks.
 final class HeaderReader {
-    /// Each as `name: value`.
+    /// Each field as `name: value`.
     typealias Fields = [String]
 
     private let inflater: OpaquePointer?
@@ -17,7 +19,9 @@ final class HeaderReader {
         nghttp2_hd_inflate_del(inflater)
     }
 
-    /// The fields of a block; what is broken ends it.
+    /// Returns the fields of a block.
+    ///
+    /// Reading stops at the first malformed field.
     func read(_ block: [UInt8]) -> Fields {
         var fields: Fields = []
         block.withUnsafeBufferPointer { block in

@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// Something that a server's thread waits for until the test allows it.
+/// A latch at which a server's thread waits until the test opens it.
 final class Latch: Sendable {
     private let semaphore = DispatchSemaphore(value: 0)
 
@@ -9,7 +9,9 @@ final class Latch: Sendable {
         semaphore.signal()
     }
 
-    /// Gives up when no test would wait any longer.
+    /// Waits until the latch is open.
+    ///
+    /// It gives up after the longest time that a test waits.
     func wait() {
         _ = semaphore.wait(timeout: .now() + LongestWait.seconds)
         semaphore.signal()

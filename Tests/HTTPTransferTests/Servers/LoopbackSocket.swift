@@ -8,40 +8,41 @@ enum LoopbackSocket {
     }
 
     enum Address {
-        /// 127.0.0.1
+        /// The address 127.0.0.1.
         case v4
-        /// ::1
+        /// The address ::1.
         case v6
     }
 
-    /// A bound, listening socket and the port that the kernel chose.
+    /// Returns a bound, listening socket and the port that the kernel chose.
     static func listening(_ address: Address = .v4, backlog: CInt) throws -> (descriptor: CInt, port: UInt16) {
         let (descriptor, port) = try bound(address)
         guard listen(descriptor, backlog) == 0 else { throw Failure(call: "listen", reason: errno) }
         return (descriptor, port)
     }
 
-    /// A port on which nobody listens.
+    /// Returns a port on which no program listens.
     static func unusedPort() throws -> UInt16 {
         let (descriptor, port) = try bound(.v4)
         close(descriptor)
         return port
     }
 
-    /// Connection attempts that fill the queue of a listener with this port which accepts nobody: from then on it drops
-    /// what comes.
+    /// Starts connection attempts that fill the queue of a listener which accepts no connection.
+    ///
+    /// From then on the kernel drops further attempts.
     static func filling(_ port: UInt16) -> [CInt] {
         (0..<8).map { _ in connecting(to: port) }
     }
 
-    /// Whether somebody accepts connections on `port`.
+    /// Whether a program accepts connections on `port`.
     static func accepts(port: UInt16) -> Bool {
         let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
         defer { close(descriptor) }
         return withAddress(.v4, port) { connect(descriptor, $0, $1) } == 0
     }
 
-    /// A connection attempt that does not wait for its success.
+    /// Starts a connection attempt without waiting for its success.
     private static func connecting(to port: UInt16) -> CInt {
         let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_NONBLOCK.rawValue), 0)
         withAddress(.v4, port) { _ = connect(descriptor, $0, $1) }
@@ -61,7 +62,7 @@ enum LoopbackSocket {
             guard let start = bytes.baseAddress,
                 getsockname(descriptor, start.assumingMemoryBound(to: sockaddr.self), &length) == 0
             else { return nil }
-            // Both families keep the port in the same place.
+            // The port is at the same place in both address families.
             return UInt16(bigEndian: bytes.load(fromByteOffset: 2, as: UInt16.self))
         }
         guard let port else { throw Failure(call: "getsockname", reason: errno) }

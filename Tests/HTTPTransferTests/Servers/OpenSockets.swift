@@ -1,19 +1,19 @@
 import Foundation
 
-/// What this process holds open.
+/// Counts this process's open descriptors, sockets and threads.
 enum OpenSockets {
-    /// Descriptors of any kind.
+    /// The number of descriptors of any kind.
     static var descriptors: Int { entries("/proc/self/fd").count }
 
-    /// Sockets of this process that are connected to `port`.
+    /// The number of this process's sockets that are connected to `port`.
     static func count(connectedTo port: UInt16) -> Int {
         entries("/proc/self/fd").compactMap { CInt($0) }.filter { peerPort(of: $0) == port }.count
     }
 
-    /// Sockets of any process on this machine that lead to `port` over version 4, or try to.
+    /// The number of IPv4 sockets of any process on this machine that are connected to `port`, or are connecting to it.
     static func count(leadingTo port: UInt16) -> Int {
         let suffix = String(format: ":%04X", Int(port))
-        // To be read in pieces, of which Foundation's strings take the first.
+        // The file must be read in pieces. Foundation's strings would read only the first piece.
         let table = try? FileHandle(forReadingAtPath: "/proc/net/tcp")?.readToEnd()
         return String(decoding: table ?? Data(), as: UTF8.self).split(separator: "\n").count { line in
             let words = line.split(separator: " ")
@@ -21,7 +21,7 @@ enum OpenSockets {
         }
     }
 
-    /// Threads of this process.
+    /// The number of this process's threads.
     static var threads: Int { entries("/proc/self/task").count }
 
     private static func entries(_ folder: String) -> [String] {

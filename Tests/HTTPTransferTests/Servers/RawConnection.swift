@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// A request as it came over the wire.
+/// A request as received.
 struct RawRequest: Sendable {
     let connection: Int
 
@@ -11,7 +11,9 @@ struct RawRequest: Sendable {
 
     var path: String { lines.first?.split(separator: " ").dropFirst().first.map(String.init) ?? "" }
 
-    /// The value of a header, nil if there is none; names in any case.
+    /// Returns the value of a header.
+    ///
+    /// `nil` if it is missing. The case of the name does not matter.
     func header(_ name: String) -> String? {
         let start = "\(name.lowercased()):"
         let line = lines.dropFirst().first { $0.lowercased().hasPrefix(start) }
@@ -21,7 +23,7 @@ struct RawRequest: Sendable {
 
 /// One accepted connection of a `RawServer`.
 final class RawConnection: Sendable {
-    /// Counts the server's connections from 0.
+    /// The connection's number, counted by the server from 0.
     let index: Int
 
     private let descriptor: CInt
@@ -40,7 +42,9 @@ final class RawConnection: Sendable {
         close(descriptor)
     }
 
-    /// The next request with all of its body; nil when the peer has closed.
+    /// Returns the next request with its complete body.
+    ///
+    /// `nil` if the peer has closed the connection.
     func readRequest() -> RawRequest? {
         var head: [UInt8] = []
         while !head.suffix(4).elementsEqual("\r\n\r\n".utf8) {
@@ -61,7 +65,7 @@ final class RawConnection: Sendable {
         return request
     }
 
-    /// Reads until the peer closes.
+    /// Reads until the peer closes the connection.
     func waitForPeerToClose() {
         while !read(4096).isEmpty {}
     }
@@ -80,14 +84,16 @@ final class RawConnection: Sendable {
         return true
     }
 
-    /// A whole answer with a content length.
+    /// Sends a complete answer with a content length.
     @discardableResult
     func answer(_ status: String = "200 OK", headers: [String] = [], body: String = "") -> Bool {
         let lines = ["HTTP/1.1 \(status)"] + headers + ["Content-Length: \(body.utf8.count)", "", body]
         return send(lines.joined(separator: "\r\n"))
     }
 
-    /// Ends the connection in both directions; the descriptor is closed when nobody can use it any more.
+    /// Ends the connection in both directions.
+    ///
+    /// The descriptor is closed when nothing can use it any longer.
     func cut() {
         isOpen.withLock { isOpen in
             guard isOpen else { return }

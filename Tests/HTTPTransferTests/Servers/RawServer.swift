@@ -1,9 +1,9 @@
 import Foundation
 import Synchronization
 
-/// A TCP server on loopback whose every connection runs a script on a thread of its own.
+/// A TCP server on loopback.
 ///
-/// It speaks no HTTP by itself, so that a test can misbehave in any way it likes.
+/// Each connection runs a script on a dedicated thread. The server adds no HTTP, so that a test can send anything.
 final class RawServer: Sendable {
     private struct State {
         var requests: [RawRequest] = []
@@ -15,7 +15,7 @@ final class RawServer: Sendable {
     private let listener: CInt
     private let state = Mutex(State())
 
-    /// Everything that was read in full, over all connections, in order of arrival.
+    /// The complete requests of all connections, in order of arrival.
     var requests: [RawRequest] { state.withLock { $0.requests } }
 
     var connectionCount: Int { state.withLock { $0.connections.count } }

@@ -1,6 +1,8 @@
 import Foundation
 
-/// A self-signed certificate, for `localhost` unless told otherwise, in a folder of its own, which goes away with it.
+/// A self-signed certificate for `localhost`, unless other names are given.
+///
+/// Its folder is deleted with the object.
 final class TestCertificate: Sendable {
     struct Failure: Error {
         let status: Int32
@@ -12,13 +14,15 @@ final class TestCertificate: Sendable {
 
     static var isAvailable: Bool { ChildProcess.find("openssl") != nil }
 
-    /// In PEM.
+    /// The certificate as PEM.
     func certificate() throws -> String { try String(contentsOfFile: certificateFile, encoding: .utf8) }
 
-    /// In PEM.
+    /// The private key as PEM.
     func key() throws -> String { try String(contentsOfFile: keyFile, encoding: .utf8) }
 
-    /// `names` in OpenSSL's notation.
+    /// Makes a certificate.
+    ///
+    /// `names` has OpenSSL's notation.
     init(names: String = "DNS:localhost") throws {
         folder = FileManager.default.temporaryDirectory.appendingPathComponent("bellhop-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

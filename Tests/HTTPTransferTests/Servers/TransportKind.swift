@@ -1,22 +1,24 @@
 import HTTPTransfer
 
-/// The transports that a contract is held against.
+/// The transports that contract tests run with.
 enum TransportKind: String, Sendable, CaseIterable, CustomStringConvertible {
-    /// `CurlTransport`
+    /// `CurlTransport`.
     case curl
-    /// `HTTP2Transport`
+    /// `HTTP2Transport`.
     case http2
 
     var description: String { rawValue }
 
-    /// What the options of both have.
+    /// The options that both transports have.
     struct Traits {
         var connections = 1
         var bodyLimit = 64 * 1024
         var closeGrace = Duration.seconds(5)
     }
 
-    /// A transport that trusts `certificate`; with one connection for each host, unless `change` says otherwise.
+    /// Makes a transport that trusts `certificate`.
+    ///
+    /// It has one connection per host, unless `change` sets another number.
     func open(
         trusting certificate: TestCertificate,
         _ change: (inout Traits) -> Void = { _ in }
@@ -42,7 +44,9 @@ enum TransportKind: String, Sendable, CaseIterable, CustomStringConvertible {
 }
 
 extension HTTP2Transport {
-    /// With one connection for each host, unless `change` says otherwise.
+    /// Makes a transport that trusts `certificate`.
+    ///
+    /// It has one connection per host, unless `change` sets another number.
     static func trusting(
         _ certificate: TestCertificate,
         _ change: (inout HTTP2TransportOptions) -> Void = { _ in }
