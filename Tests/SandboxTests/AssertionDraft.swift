@@ -3,7 +3,7 @@ import Cryptography
 import ServiceRuntime
 import Testing
 
-/// An assertion that is right until a test spoils it.
+/// A valid assertion that a test can change.
 struct AssertionDraft {
     var header: JSONObject
     var claims: JSONObject

@@ -11,7 +11,7 @@ struct ControlTests {
         #"{"message":{"token":"\#(token)","android":{"notification":{"tag":"\#(tag)"}}}}"#
     }
 
-    @Test("what arrived is shown in order, with its answer and without its authorization")
+    @Test("received requests are shown in order, with their answers and without their authorization")
     func showsReceived() async throws {
         try await withSandbox { client in
             let bearer = try await client.accessToken()
@@ -39,7 +39,7 @@ struct ControlTests {
         }
     }
 
-    @Test("a large log is read page by page")
+    @Test("a large log is read in pages")
     func pages() async throws {
         try await withSandbox { client in
             let bearer = try await client.accessToken()
@@ -52,7 +52,7 @@ struct ControlTests {
         }
     }
 
-    @Test("counts tell which devices and tags came more than once")
+    @Test("counts show the devices and tags that arrived more than once")
     func counts() async throws {
         try await withSandbox { client in
             let bearer = try await client.accessToken()
@@ -84,7 +84,7 @@ struct ControlTests {
         }
     }
 
-    @Test("the summary counts everything, and DELETE forgets it")
+    @Test("the summary counts everything, and DELETE resets it")
     func summarises() async throws {
         try await withSandbox {
             $0.keptRequests = 2
@@ -122,7 +122,7 @@ struct ControlTests {
         }
     }
 
-    @Test("faults that cannot be are refused, and leave the old ones in force")
+    @Test("invalid faults are rejected, and the previous ones remain active")
     func refusesFaults() async throws {
         try await withSandbox { client in
             try await client.setFaults(#"[{"provider":"fcm","status":503}]"#)
@@ -134,7 +134,7 @@ struct ControlTests {
         }
     }
 
-    @Test("unchecked, everything is answered with 200, counted and not kept")
+    @Test("every request is answered with 200, counted and not kept if checking is off")
     func answersUnchecked() async throws {
         try await withSandbox {
             $0.checking = .none
@@ -151,7 +151,7 @@ struct ControlTests {
         }
     }
 
-    @Test("unchecked, it notes when requests came that hold a word, by what stands behind it")
+    @Test("the times of requests with the noted word are listed if checking is off, by the text after the word")
     func notes() async throws {
         try await withSandbox {
             $0.checking = .none
@@ -167,7 +167,7 @@ struct ControlTests {
         }
     }
 
-    @Test("unchecked is FCM's side alone: APNs judges as ever")
+    @Test("checking can be turned off only for FCM: APNs still checks every request")
     func staysStrictAtAPNs() async throws {
         try await withSandbox {
             $0.checking = .none

@@ -4,7 +4,9 @@ import HTTPTransfer
 import Testing
 
 extension SandboxClient {
-    /// Speaks with the stand-in for Expo; headers replace those of their name.
+    /// Sends a request to the stand-in for Expo.
+    ///
+    /// `headers` replace the usual headers of the same name.
     func expo(
         _ method: String,
         _ body: String,
@@ -26,7 +28,7 @@ extension SandboxClient {
         )
     }
 
-    /// Sends one message to each name and gives the tickets.
+    /// Sends one message to each name and returns the tickets.
     func tickets(_ names: String...) async throws -> [JSONValue] {
         let messages = names.map { #"{"to":"ExponentPushToken[\#($0)]","title":"t"}"# }
         let answer = try await expo("send", "[\(messages.joined(separator: ","))]")

@@ -63,7 +63,7 @@ struct ExpoStandInTests {
         }
     }
 
-    @Test("more than a hundred recipients are too many, however they are spread")
+    @Test("more than a hundred recipients are rejected, however the messages divide them")
     func batchLimit() async throws {
         try await withSandbox { client in
             let tokens = (0..<101).map { #""ExpoPushToken[\#($0)]""# }.joined(separator: ",")
@@ -78,7 +78,7 @@ struct ExpoStandInTests {
         }
     }
 
-    @Test("tokens of two projects in one request are refused, and told apart in the details")
+    @Test("tokens of two projects in one request are rejected, and the details list them by project")
     func projects() async throws {
         try await withSandbox { client in
             let body = #"[{"to":"ExpoPushToken[a]"},{"to":"ExpoPushToken[other:b]"},{"to":"ExpoPushToken[c]"}]"#
@@ -92,7 +92,7 @@ struct ExpoStandInTests {
         }
     }
 
-    @Test("a compressed body is read, one that is damaged or of another encoding is refused")
+    @Test("a gzip body is read, and a damaged body or another encoding is rejected")
     func compression() async throws {
         try await withSandbox { client in
             let packed = try #require(Gzip.compressed(Array(#"[{"to":"ExpoPushToken[a]"}]"#.utf8)))
@@ -111,7 +111,7 @@ struct ExpoStandInTests {
         }
     }
 
-    @Test("an access token is asked for where the project wants one")
+    @Test("an access token is required if the project requires one")
     func accessToken() async throws {
         try await withSandbox({ $0.expoAccessToken = "secret" }) { client in
             let body = #"[{"to":"ExpoPushToken[a]"}]"#
@@ -126,7 +126,7 @@ struct ExpoStandInTests {
         }
     }
 
-    @Test("other paths and methods are not Expo's")
+    @Test("other paths and methods get 404")
     func strays() async throws {
         try await withSandbox { client in
             let other = try await client.expo("other", "{}").status
@@ -140,7 +140,7 @@ struct ExpoStandInTests {
 
 @Suite("Tickets and receipts of the stand-in for Expo", .inTurn, .timeLimit(.ofTest))
 struct ExpoReceiptTests {
-    @Test("the token says what becomes of a message, in its ticket or in its receipt")
+    @Test("the token determines the result of a message, in its ticket or in its receipt")
     func fates() async throws {
         try await withSandbox { client in
             let tickets = try await client.tickets("ok", "dead-1", "gone-1", "rate-1", "mismatch-1", "silent-1")
@@ -158,7 +158,7 @@ struct ExpoReceiptTests {
         }
     }
 
-    @Test("what is no token gets a ticket that says so, and the others of its request go out")
+    @Test("an invalid token gets a ticket with an error, and the other messages of the request are sent")
     func malformedToken() async throws {
         try await withSandbox { client in
             let answer = try await client.expo("send", #"[{"to":"device-1"},{"to":"ExpoPushToken[a]"}]"#)
@@ -171,7 +171,7 @@ struct ExpoReceiptTests {
         }
     }
 
-    @Test("a message that is too big is taken, and its receipt says so")
+    @Test("a message over the size limit is accepted, and its receipt reports it")
     func tooBig() async throws {
         try await withSandbox { client in
             let text = String(repeating: "x", count: 4096)
@@ -185,7 +185,7 @@ struct ExpoReceiptTests {
         }
     }
 
-    @Test("a receipt is there after its delay, and gone after a day")
+    @Test("a receipt is available after its delay, until a day has passed")
     func delay() async throws {
         try await withSandbox({ $0.expoReceiptDelay = .seconds(60) }) { client in
             let tickets = try await client.tickets("ok")
@@ -200,7 +200,7 @@ struct ExpoReceiptTests {
         }
     }
 
-    @Test("faults befall single messages by their token, and single receipts")
+    @Test("faults can affect single messages by their token, and single receipts")
     func faults() async throws {
         try await withSandbox { client in
             try await client.setFaults(
@@ -223,7 +223,7 @@ struct ExpoReceiptTests {
         }
     }
 
-    @Test("faults befall whole requests by their path, and nothing of the request is sent")
+    @Test("faults can affect whole requests by their path, and nothing of the request is sent")
     func requestFaults() async throws {
         try await withSandbox { client in
             try await client.setFaults(

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Sandbox
 
-@Suite("What FCM takes", .inTurn, .timeLimit(.ofTest))
+@Suite("Messages that FCM accepts", .inTurn, .timeLimit(.ofTest))
 struct FCMAcceptanceTests {
     private static let everything = #"""
         {"message":{"token":"device-1","notification":{"title":"t","body":"b","image":"https://i"},
@@ -41,7 +41,7 @@ struct FCMAcceptanceTests {
         }
     }
 
-    @Test("every message gets a name that no other has, and many streams share a connection")
+    @Test("every message gets a unique name, and many streams share a connection")
     func takesManyAtOnce() async throws {
         try await withSandbox { client in
             let bearer = try await client.accessToken()
@@ -59,7 +59,7 @@ struct FCMAcceptanceTests {
         }
     }
 
-    @Test("a rehearsal is checked like any other, and sends nothing")
+    @Test("a validate_only message is checked like any other and is not sent")
     func rehearses() async throws {
         try await withSandbox { client in
             let bearer = try await client.accessToken()
@@ -92,7 +92,7 @@ struct FCMAcceptanceTests {
         }
     }
 
-    @Test("an invalid token is told in the words that senders look for")
+    @Test("an invalid token gets the error message that senders look for")
     func wordsTheInvalidToken() async throws {
         try await withSandbox { client in
             let bearer = try await client.accessToken()

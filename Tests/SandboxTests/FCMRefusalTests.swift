@@ -4,12 +4,14 @@ import Testing
 
 @testable import Sandbox
 
-/// A body, and what the service has against it.
+/// A body that FCM rejects, with the expected violation.
 struct RefusedBody: Sendable, CustomTestStringConvertible {
     let body: String
     /// The field of the first violation.
     let field: String
-    /// Whether FCM's own detail comes with it: not where the body's form is wrong.
+    /// Whether the body's form is wrong.
+    ///
+    /// In this case the answer has no FCM error code.
     var isFormFault = false
 
     var testDescription: String { field }
@@ -113,9 +115,9 @@ struct RefusedBody: Sendable, CustomTestStringConvertible {
     ]
 }
 
-@Suite("What FCM refuses", .inTurn, .timeLimit(.ofTest))
+@Suite("Messages that FCM rejects", .inTurn, .timeLimit(.ofTest))
 struct FCMRefusalTests {
-    @Test("every wrong field is refused by its name, with a 400 in Google's form")
+    @Test("an invalid field returns 400 in Google's format and names the field")
     func refusesFields() async throws {
         try await withSandbox { client in
             let bearer = try await client.accessToken()
@@ -150,7 +152,7 @@ struct FCMRefusalTests {
         }
     }
 
-    @Test("a message above 4,096 bytes is refused without details, one of 4,096 is taken; topics have half of it")
+    @Test("a message over 4,096 bytes, or over 2,048 bytes for a topic, is rejected without details")
     func refusesSize() async throws {
         try await withSandbox { client in
             let bearer = try await client.accessToken()
@@ -174,7 +176,7 @@ struct FCMRefusalTests {
         }
     }
 
-    @Test("without a good token there is a 401, with another project's a 403")
+    @Test("a missing or invalid token gets 401, and a token of another project gets 403")
     func refusesCredentials() async throws {
         try await withSandbox { client in
             let message = #"{"message":{"token":"device-1"}}"#
@@ -193,7 +195,7 @@ struct FCMRefusalTests {
         }
     }
 
-    @Test("other paths and methods get a page, as the front end of the real service gives it")
+    @Test("other paths and methods get an HTML page, as from the real service's front end")
     func refusesPaths() async throws {
         try await withSandbox { client in
             for path in ["/v1/projects/bellhop-sandbox/messages", "/v1/projects//messages:send", "/fcm/send", "/"] {

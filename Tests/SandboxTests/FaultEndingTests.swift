@@ -6,12 +6,12 @@ import Testing
 
 @testable import Sandbox
 
-/// Faults that end a request in some other way than with a status.
+/// Tests of faults that end a request without a complete answer.
 @Suite("Faults that break an answer", .inTurn, .timeLimit(.ofTest))
 struct FaultEndingTests {
     private func message(_ token: String) -> String { #"{"message":{"token":"\#(token)"}}"# }
 
-    @Test("a reset stream and half an answer leave the outcome unknown, and are recorded without one")
+    @Test("a reset stream and a partial answer leave the outcome unknown, and are recorded without an answer")
     func unknown() async throws {
         try await withSandbox { client in
             let bearer = try await client.accessToken()
@@ -31,14 +31,14 @@ struct FaultEndingTests {
                     guard case .answered(let answer) = try #require(again.first) else {
                         throw Unanswered(outcome: "\(again)")
                     }
-                    // A reset stream leaves its connection alone.
+                    // A reset stream does not affect its connection.
                     #expect(answer.newConnections == (effect == "reset" ? 0 : 1))
                 }
             }
         }
     }
 
-    @Test("a reset befalls one stream and none beside it")
+    @Test("a reset affects only one stream")
     func resetAlone() async throws {
         try await withSandbox { client in
             let bearer = try await client.accessToken()
@@ -52,7 +52,7 @@ struct FaultEndingTests {
         }
     }
 
-    @Test("a farewell calls the request unprocessed, and the sender's transport sends it again by itself")
+    @Test("a GOAWAY marks the request as unprocessed, and the sender's transport sends it again")
     func goAway() async throws {
         try await withSandbox { client in
             let bearer = try await client.accessToken()
@@ -68,7 +68,7 @@ struct FaultEndingTests {
         }
     }
 
-    @Test("a slow answer comes whole, byte by byte, and holds up nobody else; an empty one comes late")
+    @Test("a slow answer arrives complete and delays no other answer, and an empty slow answer arrives, too")
     func drip() async throws {
         try await withSandbox { client in
             let bearer = try await client.accessToken()
@@ -88,7 +88,7 @@ struct FaultEndingTests {
         }
     }
 
-    @Test("a slow answer is not whole before its time", arguments: ["fcm", "apns"])
+    @Test("a slow answer is not complete before its time", arguments: ["fcm", "apns"])
     func dripTakesTime(provider: String) async throws {
         try await withSandbox { client in
             let bearer = try await client.accessToken()

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Reading faults")
 struct FaultReaderTests {
-    @Test("everything that can be said is understood")
+    @Test("every member of a fault is read")
     func reads() throws {
         let faults = try FaultReader.read(
             Array(

@@ -41,7 +41,7 @@ struct FaultTests {
         }
     }
 
-    @Test("a gateway's errors are pages, not JSON")
+    @Test("a gateway's errors are HTML pages, not JSON")
     func answersPages() async throws {
         try await withSandbox { client in
             let bearer = try await client.accessToken()
@@ -53,7 +53,7 @@ struct FaultTests {
         }
     }
 
-    @Test("the token endpoint fails on request, and hands out nothing then")
+    @Test("the token endpoint fails on request and then issues no token")
     func failsTokens() async throws {
         try await withSandbox { client in
             try await client.setFaults(#"[{"provider":"oauth","status":503,"count":1}]"#)
@@ -66,7 +66,7 @@ struct FaultTests {
         }
     }
 
-    @Test("a fault befalls only what it matches, by token or by path")
+    @Test("a fault affects only the requests that it matches, by token or by path")
     func matches() async throws {
         try await withSandbox { client in
             let bearer = try await client.accessToken()
@@ -80,7 +80,7 @@ struct FaultTests {
         }
     }
 
-    @Test("a fault with a count is over after it, and the next one in the list gets its turn")
+    @Test("a fault with a count ends after that number, and the next one in the list applies")
     func counts() async throws {
         try await withSandbox { client in
             let bearer = try await client.accessToken()
@@ -96,7 +96,7 @@ struct FaultTests {
         }
     }
 
-    @Test("a rate befalls that share of the requests, the same ones for the same seed")
+    @Test("a rate affects that share of the requests, and the same requests for the same seed")
     func befallsAShare() throws {
         func run(seed: UInt64) -> [Bool] {
             let list = FaultList(seed: seed)
@@ -106,14 +106,14 @@ struct FaultTests {
         let first = run(seed: 7)
         #expect(first == run(seed: 7))
         #expect(first != run(seed: 8))
-        // Five standard deviations of 5,000 draws around 1,000.
+        // The range is 1,000 plus or minus five standard deviations of 5,000 draws.
         #expect((859...1_141).contains(first.count { $0 }))
         let never = FaultList(seed: 1)
         never.replace(with: [SandboxFault(.fcm, .drop).limited(toRate: 0)])
         #expect((0..<100).allSatisfy { _ in never.take(.fcm, token: nil, path: "/") == nil })
     }
 
-    @Test("a delayed answer is the normal one, and holds up nobody else")
+    @Test("a delayed answer is the usual one and delays no other answer")
     func delays() async throws {
         try await withSandbox { client in
             let bearer = try await client.accessToken()

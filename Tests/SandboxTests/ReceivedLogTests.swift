@@ -3,7 +3,7 @@ import Testing
 
 @testable import Sandbox
 
-@Suite("The log of what was received")
+@Suite("The log of received requests")
 struct ReceivedLogTests {
     private func append(_ count: Int, bytes: Int = 10, to log: ReceivedLog) {
         for _ in 0..<count {
@@ -15,7 +15,7 @@ struct ReceivedLogTests {
         }
     }
 
-    @Test("keeps the latest requests, up to their number")
+    @Test("the log keeps the latest requests, up to a number")
     func keepsTheLatest() {
         let log = ReceivedLog(.init(requests: 100, bytes: .max))
         append(5_000, to: log)
@@ -24,14 +24,14 @@ struct ReceivedLogTests {
         #expect(log.summary.kept == 100)
     }
 
-    @Test("keeps the latest requests, up to their size")
+    @Test("the log keeps the latest requests, up to a total size")
     func keepsWithinBytes() {
         let log = ReceivedLog(.init(requests: 1_000, bytes: 100_000))
         append(50, bytes: 20_000, to: log)
         #expect(log.requests().map(\.number) == [47, 48, 49, 50])
     }
 
-    @Test("goes on counting after it has forgotten")
+    @Test("the log continues its numbers after it was cleared")
     func countsOn() {
         let log = ReceivedLog(.init(requests: 10, bytes: .max))
         append(3, to: log)

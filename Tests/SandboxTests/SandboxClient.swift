@@ -7,16 +7,20 @@ import Testing
 
 @testable import Sandbox
 
-/// A running sandbox, and a client that speaks HTTP/2 with it over TLS.
+/// A running sandbox, and a client that sends HTTP/2 requests to it over TLS.
 struct SandboxClient {
     let sandbox: ProviderSandbox
     let transport: CurlTransport
-    /// The sandbox's clock, where the test moves it.
+    /// The sandbox's clock.
+    ///
+    /// It starts at the real time and is moved by the test.
     let time: ManualTime
 
     var projectPath: String { "/v1/projects/bellhop-sandbox/messages:send" }
 
-    /// An answer in full; fails the test where there is none.
+    /// Returns the complete answer to a request.
+    ///
+    /// It throws an error if there is none, so that the test fails.
     func answer(_ request: TransferRequest) async throws -> TransferAnswer {
         let outcomes = await transport.send([request])
         guard case .answered(let answer) = try #require(outcomes.first) else {
@@ -35,7 +39,7 @@ struct SandboxClient {
         return TransferRequest(.post, url: sandbox.fcmEndpoint + projectPath, headers: headers, body: Array(body.utf8))
     }
 
-    /// A request to the token endpoint with this assertion.
+    /// Makes a request to the token endpoint with this assertion.
     func tokenRequest(_ assertion: String) -> TransferRequest {
         TransferRequest(
             .post,
@@ -45,7 +49,7 @@ struct SandboxClient {
         )
     }
 
-    /// A fresh access token, by the way that a sender takes.
+    /// Requests a new access token, as a sender does.
     func accessToken() async throws -> String {
         let answer = try await answer(tokenRequest(try AssertionDraft(self).signed()))
         return try #require(JSONText.parse(answer.body)["access_token"]?.string)
@@ -61,7 +65,7 @@ struct SandboxClient {
         )
     }
 
-    /// Lends a transport that senders use for pushes, on one connection.
+    /// Runs a body with a transport that senders use for pushes, with one connection.
     func withPushTransport(_ body: (HTTP2Transport) async throws -> Void) async throws {
         var options = HTTP2TransportOptions(name: "push-tests")
         options.authoritiesFile = sandbox.caFile
@@ -80,19 +84,19 @@ struct SandboxClient {
     }
 }
 
-/// A request that should have been answered and was not.
+/// The error of a request that should have been answered.
 struct Unanswered: Error {
     let outcome: String
 }
 
-/// Runs `body` with a sandbox of its own, and stops it behind.
+/// Runs `body` with a dedicated sandbox, and stops the sandbox afterwards.
 func withSandbox(
     _ change: (inout SandboxOptions) -> Void = { _ in },
     _ body: (SandboxClient) async throws -> Void
 ) async throws {
     let time = ManualTime(Instant(seconds: 1_800_000_000))
     var options = SandboxOptions()
-    // Certificates must hold by the real clock; whatever the test moves starts from there.
+    // Certificates must be valid by the real clock, so the test's clock starts at the real time.
     time.set(to: SystemTime().now())
     options.time = time
     change(&options)
@@ -112,7 +116,7 @@ func withSandbox(
     await sandbox.stop(grace: .zero)
 }
 
-/// JSON as the tests read it.
+/// The JSON parser of the tests.
 enum JSONText {
     static func parse(_ bytes: [UInt8]) throws -> JSONValue {
         try JSONParser(limits: .init(bytes: 64 * 1_024 * 1_024, depth: 64)).parse(bytes).get()
@@ -129,12 +133,12 @@ extension JSONValue {
 extension TransferAnswer {
     var json: JSONValue? { try? JSONText.parse(body) }
 
-    /// FCM's own error code, wherever among the details it is.
+    /// FCM's own error code, from any of the details.
     var fcmErrorCode: String? {
         json?.at("error/details")?.array?.compactMap { $0["errorCode"]?.string }.first
     }
 
-    /// The first field that the answer calls wrong.
+    /// The first invalid field that the answer names.
     var violatedField: String? {
         json?.at("error/details/0/fieldViolations/0/field")?.string
     }

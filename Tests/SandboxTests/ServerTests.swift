@@ -12,7 +12,7 @@ import Testing
 struct ServerTests {
     private let message = #"{"message":{"token":"device-1"}}"#
 
-    @Test("garbage on the TLS port ends that connection and no other")
+    @Test("random bytes on the TLS port end only their own connection")
     func survivesGarbage() async throws {
         try await withSandbox { client in
             let bearer = try await client.accessToken()
@@ -25,7 +25,7 @@ struct ServerTests {
             for bytes in attempts {
                 let raw = try #require(RawClient(port: port))
                 raw.send(bytes)
-                // A record that says it is longer than it is leaves the server waiting, as it should.
+                // A record that is shorter than its length field makes the server wait, as it should.
                 if bytes.first != 0x16 { #expect(await raw.isClosedByServer()) }
                 #expect(try await client.send(message, bearer: bearer).status == 200)
             }
@@ -33,7 +33,7 @@ struct ServerTests {
         }
     }
 
-    @Test("whoever does not finish the handshake in time is cut off")
+    @Test("a client that does not finish the handshake in time is cut off")
     func limitsHandshakes() async throws {
         try await withSandbox {
             $0.limits.handshakeTimeout = .milliseconds(100)
@@ -44,7 +44,7 @@ struct ServerTests {
         }
     }
 
-    @Test("a client that does not offer h2 gets no connection")
+    @Test("a client that does not offer h2 is rejected in the handshake")
     func insistsOnHTTP2() async throws {
         try await withSandbox { client in
             let address = client.sandbox.address
@@ -54,7 +54,7 @@ struct ServerTests {
         }
     }
 
-    /// How a client of TLS that offers HTTP/1.1 alone ends, and what it says.
+    /// Returns the exit status and the output of a TLS client that offers only HTTP/1.1.
     private static func connectWithoutHTTP2(to address: ListenAddress) -> (status: Int32, said: String) {
         let output = Pipe()
         let program = Process()
@@ -69,7 +69,7 @@ struct ServerTests {
         return (program.terminationStatus, String(decoding: said, as: UTF8.self))
     }
 
-    @Test("a client that does not know the authority does not connect")
+    @Test("a client that does not trust the authority does not connect")
     func isTrustedByAuthorityOnly() async throws {
         try await withSandbox { client in
             let stranger = try CurlTransport(CurlTransportOptions(name: "stranger"))
@@ -82,7 +82,7 @@ struct ServerTests {
         }
     }
 
-    @Test("what is larger than the limits is answered with 413 and 431, and the connection goes on")
+    @Test("a request over the limits gets 413 or 431, and the connection continues")
     func limitsRequests() async throws {
         try await withSandbox {
             $0.limits.bodyBytes = 10_000
@@ -100,7 +100,7 @@ struct ServerTests {
         }
     }
 
-    @Test("streams beyond the limit are refused before anything is done about them")
+    @Test("streams over the limit are rejected before they are processed")
     func refusesStreams() async throws {
         try await withSandbox {
             $0.limits.concurrentStreams = 2
@@ -113,8 +113,10 @@ struct ServerTests {
         }
     }
 
-    /// Sends a request four times at once without having heard of any limit, the first two without an end until the others
-    /// are there too, and says what came first on each stream.
+    /// Sends four requests on one connection before it has received the server's limit, and returns the kind of the
+    /// first frame on each stream.
+    ///
+    /// The first two requests end only after all four have begun.
     private static func endsOfStreams(
         _ request: TransferRequest,
         to port: UInt16,
@@ -147,7 +149,7 @@ struct ServerTests {
         return head + request.headers.map { ($0.name, $0.value) }
     }
 
-    @Test("a client that keeps to one stream at a time gets every answer")
+    @Test("a client that uses one stream at a time gets every answer")
     func limitsStreams() async throws {
         try await withSandbox {
             $0.limits.concurrentStreams = 1
@@ -162,7 +164,7 @@ struct ServerTests {
         }
     }
 
-    @Test("more clients than the limit wait until others have gone")
+    @Test("connections over the limit wait until others have closed")
     func limitsConnections() async throws {
         try await withSandbox {
             $0.limits.connections = 2
@@ -177,7 +179,7 @@ struct ServerTests {
         }
     }
 
-    @Test("a stop lets answers that are late go out, and takes nothing new")
+    @Test("a stop sends delayed answers and accepts nothing new")
     func stopsInOrder() async throws {
         try await withSandbox { client in
             let bearer = try await client.accessToken()
@@ -194,7 +196,7 @@ struct ServerTests {
         }
     }
 
-    @Test("a stop without patience cuts off what waits")
+    @Test("a stop with a short grace period cuts off waiting requests")
     func stopsAtOnce() async throws {
         try await withSandbox { client in
             let bearer = try await client.accessToken()
@@ -209,7 +211,7 @@ struct ServerTests {
         }
     }
 
-    @Test("a client that goes away in the middle leaves nothing behind")
+    @Test("a client that disconnects during its requests leaves no connection behind")
     func forgetsLostClients() async throws {
         try await withSandbox { client in
             let bearer = try await client.accessToken()
@@ -227,7 +229,7 @@ struct ServerTests {
         }
     }
 
-    @Test("the server is freed when it has stopped")
+    @Test("the server is freed after it has stopped")
     func freesItself() async throws {
         weak var loop: ServerLoop?
         do {

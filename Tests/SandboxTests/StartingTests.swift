@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Starting a sandbox", .inTurn, .timeLimit(.ofTest))
 struct StartingTests {
-    @Test("a port that is taken is a clear error, on either side, and leaves nothing behind")
+    @Test("a port in use is reported as an error on either side, and no file is left behind")
     func refusesTakenPorts() async throws {
         try await withSandbox { client in
             let file = NSTemporaryDirectory() + "sandbox-\(UUID().uuidString).pem"
@@ -31,7 +31,7 @@ struct StartingTests {
         }
     }
 
-    @Test("the files appear, the account for its owner alone; a file of the sandbox's own goes away with it")
+    @Test("the files are written, secrets are readable only by their owner, and a temporary file is deleted at the end")
     func writesFiles() async throws {
         let folder = NSTemporaryDirectory() + "sandbox-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -61,7 +61,7 @@ struct StartingTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder).sorted() == ["account.json", "key.p8"])
     }
 
-    @Test("a file that cannot be written is a clear error, and the ports are free again")
+    @Test("a file that cannot be written is reported as an error")
     func refusesUnwritableFiles() async throws {
         var options = SandboxOptions()
         options.caFile = "/nonexistent/ca.pem"
@@ -75,7 +75,7 @@ struct StartingTests {
         }
     }
 
-    @Test("the endpoints are told with the host that clients use")
+    @Test("the endpoints contain the host name that clients use")
     func announcesItsHost() async throws {
         try await withSandbox {
             $0.listen = ListenAddress(host: "0.0.0.0", port: 0)
@@ -89,7 +89,7 @@ struct StartingTests {
         #expect(options.announcedHost == "sandbox.example")
     }
 
-    @Test("a project is spelled in small letters, digits and hyphens")
+    @Test("a project id consists of small letters, digits and hyphens")
     func checksProjects() {
         #expect(["a", "my-project-1"].allSatisfy(SandboxOptions.isProject))
         #expect(

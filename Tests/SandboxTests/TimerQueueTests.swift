@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The timer queue")
 struct TimerQueueTests {
-    @Test("gives what is due, soonest first, and keeps the order of what is due together")
+    @Test("the queue returns due items by time, and items with equal times in order of insertion")
     func givesInOrder() {
         let start = ContinuousClock.now
         var queue = TimerQueue<Int>()

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("The token endpoint", .inTurn, .timeLimit(.ofTest))
 struct TokenEndpointTests {
-    @Test("a right assertion gets a token that FCM accepts until it ends")
+    @Test("a valid assertion gets a token that FCM accepts until it expires")
     func grantsAToken() async throws {
         try await withSandbox { client in
             let answer = try await client.answer(client.tokenRequest(try AssertionDraft(client).signed()))
@@ -28,7 +28,7 @@ struct TokenEndpointTests {
         }
     }
 
-    @Test("Google's own address is an audience too, and the wide scope serves as well")
+    @Test("Google's own address is also accepted as the audience, and the broader scope as the scope")
     func acceptsTheRealAudience() async throws {
         try await withSandbox { client in
             var draft = try AssertionDraft(client)
@@ -38,7 +38,7 @@ struct TokenEndpointTests {
         }
     }
 
-    @Test("every fault of an assertion is refused in the words of Google")
+    @Test("every invalid assertion is rejected with Google's error code")
     func refusesAssertions() async throws {
         try await withSandbox { client in
             let now = client.time.now().microseconds / 1_000_000
@@ -85,7 +85,7 @@ struct TokenEndpointTests {
         }
     }
 
-    @Test("a signature of other content, or none, is refused")
+    @Test("a signature of other content, or none, is rejected")
     func refusesSignatures() async throws {
         try await withSandbox { client in
             let right = try AssertionDraft(client).signed().split(separator: ".").map(String.init)
@@ -104,7 +104,7 @@ struct TokenEndpointTests {
         }
     }
 
-    @Test("a form that is none is an invalid request, and another grant an unsupported one")
+    @Test("an invalid form is an invalid request, and another grant type is unsupported")
     func refusesForms() async throws {
         try await withSandbox { client in
             let assertion = try AssertionDraft(client).signed()
@@ -131,7 +131,7 @@ struct TokenEndpointTests {
         }
     }
 
-    @Test("what is recorded of an assertion shows its claims and never its signature")
+    @Test("the record of an assertion contains its claims and never its signature")
     func recordsClaims() async throws {
         try await withSandbox { client in
             let assertion = try AssertionDraft(client).signed()

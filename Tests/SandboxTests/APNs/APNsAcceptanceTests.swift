@@ -6,9 +6,9 @@ import Testing
 
 @testable import Sandbox
 
-@Suite("What APNs takes", .inTurn, .timeLimit(.ofTest))
+@Suite("Pushes that APNs accepts", .inTurn, .timeLimit(.ofTest))
 struct APNsAcceptanceTests {
-    @Test("a push that is right is taken, echoes its id, and is recorded without its token")
+    @Test("a valid push is accepted, its id is returned, and it is recorded without its provider token")
     func takes() async throws {
         try await withSandbox { client in
             let answer = try await client.push()
@@ -43,7 +43,7 @@ struct APNsAcceptanceTests {
         }
     }
 
-    @Test("a push without optional headers is taken and gets an id; one in the background needs no words")
+    @Test("a push without optional headers is accepted and gets an id, and a background push needs no text")
     func takesLess() async throws {
         try await withSandbox { client in
             let bare = try await client.push {
@@ -62,7 +62,7 @@ struct APNsAcceptanceTests {
         }
     }
 
-    @Test("a body of 4096 bytes is taken, one more is not")
+    @Test("a body of 4,096 bytes is accepted, and a larger one is rejected")
     func takesUpToTheLimit() async throws {
         try await withSandbox { client in
             let frame = #"{"aps":{"alert":""}}"#.utf8.count
@@ -104,7 +104,7 @@ struct APNsAcceptanceTests {
         }
     }
 
-    @Test("a token of one environment is none at the other")
+    @Test("a device token of one environment is invalid in the other")
     func keepsEnvironmentsApart() async throws {
         try await withSandbox { client in
             let apns = client.sandbox
@@ -124,7 +124,7 @@ struct APNsAcceptanceTests {
         }
     }
 
-    @Test("one stream is allowed until a provider token was good, and many from then on")
+    @Test("one stream is allowed until a provider token was accepted, and many afterwards")
     func allowsStreams() async throws {
         try await withSandbox { client in
             var options = HTTP2TransportOptions(name: "apns-tests")
@@ -141,7 +141,7 @@ struct APNsAcceptanceTests {
             client.sandbox.setFaults([isSlow.limited(count: 1)])
             let waiting = Task { await transport.send(requests) }
             try await eventually { client.sandbox.received(.apns).count > 0 }
-            // Whatever came along with the first has been recorded when somebody else was answered.
+            // All requests that arrived with the first were recorded before the other client was answered.
             #expect(try await client.push { $0.path = "/3/device/ff" }.status == 200)
             #expect(client.sandbox.received(.apns).compactMap(\.token) == ["00", "ff"])
             waiting.cancel()
@@ -159,7 +159,7 @@ struct APNsAcceptanceTests {
         }
     }
 
-    @Test("a fault answers in APNs' form, with the usual reason or the one that is asked for")
+    @Test("a fault is answered in APNs' format, with the usual reason or the requested one")
     func answersFaults() async throws {
         try await withSandbox { client in
             let rows: [(String, Int, String?)] = [

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Sandbox
 
-/// A push that is right until a test spoils it.
+/// A valid push that a test can change.
 struct APNsDraft {
     var method = TransferRequest.Method.post
     var path = "/3/device/00fc13adff785122"
@@ -18,10 +18,14 @@ struct APNsDraft {
     var body = #"{"aps":{"alert":{"title":"t","body":"b"},"badge":1,"sound":"default"},"type":"x"}"#
     var tokenHeader: JSONObject
     var claims: JSONObject
-    /// What stands before the token; nil leaves the authorization away.
+    /// The text before the token.
+    ///
+    /// `nil` omits the authorization.
     var scheme: String? = "bearer"
     var spoilsSignature = false
-    /// A token that was signed before: a connection may not see a new one for each request.
+    /// A token that was signed before.
+    ///
+    /// A connection must not receive a new token with every request.
     private var sealed: String?
     private let key: PrivateKey
 
@@ -33,7 +37,7 @@ struct APNsDraft {
         claims = ["iss": .string(apns.teamID), "iat": .number(JSONNumber(now))]
     }
 
-    /// Keeps one token for all requests from here on.
+    /// Keeps one token for all later requests.
     mutating func seal() throws {
         sealed = try token()
     }
@@ -52,7 +56,9 @@ struct APNsDraft {
         return token[..<start] + (token[start] == "A" ? "B" : "A") + token[token.index(after: start)...]
     }
 
-    /// `extra` are headers that come on top, and may come twice.
+    /// Makes the request.
+    ///
+    /// `extra` are further headers, which may repeat a name.
     func request(to endpoint: String, extra: [TransferRequest.Header] = []) throws -> TransferRequest {
         var fields = headers.sorted { $0.key < $1.key }.map { (name: $0.key, value: $0.value) } + extra
         if let scheme { fields.append((name: "authorization", value: "\(scheme) \(try token())")) }
@@ -66,7 +72,7 @@ struct APNsDraft {
 }
 
 extension SandboxClient {
-    /// The answer of APNs' production to a push.
+    /// Returns the answer of APNs' production environment to a push.
     func push(
         extra: [TransferRequest.Header] = [],
         _ change: (inout APNsDraft) -> Void = { _ in }
@@ -78,6 +84,6 @@ extension SandboxClient {
 }
 
 extension TransferAnswer {
-    /// APNs' reason.
+    /// The reason that APNs gives.
     var reason: String? { json?["reason"]?.string }
 }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Sandbox
 
-@Suite("What APNs refuses", .inTurn, .timeLimit(.ofTest))
+@Suite("Pushes that APNs rejects", .inTurn, .timeLimit(.ofTest))
 struct APNsRefusalTests {
     private static let uuid = "8e4f0b1a-3c5d-4e6f-8a9b-0c1d2e3f4a5b"
 
@@ -31,7 +31,7 @@ struct APNsRefusalTests {
         }
     }
 
-    @Test("a header that is there twice, and a background push that is in a hurry or shows something")
+    @Test("a duplicate header, and a background push with high priority or a visible part, are rejected")
     func combinations() async throws {
         try await withSandbox { client in
             let twice = try await client.push(extra: [("apns-priority", "5")])
@@ -73,7 +73,7 @@ struct APNsRefusalTests {
         }
     }
 
-    /// Apart from the attribute: the compiler of Swift 6.0 breaks on closures in there.
+    /// Separate from the attribute, since the compiler of Swift 6.0 crashes on closures there.
     private static let tokens: [(reason: String, change: @Sendable (inout APNsDraft) -> Void)] = [
         ("MissingProviderToken", { $0.scheme = nil }),
         ("InvalidProviderToken", { $0.scheme = "basic" }),
@@ -86,7 +86,7 @@ struct APNsRefusalTests {
         ("InvalidProviderToken", { $0.claims["iat"] = .string("1800000000") }),
     ]
 
-    @Test("a provider token that is wrong", arguments: tokens.indices)
+    @Test("an invalid provider token is rejected", arguments: tokens.indices)
     func providerToken(row: Int) async throws {
         let (reason, change) = Self.tokens[row]
         try await withSandbox { client in
@@ -111,7 +111,7 @@ struct APNsRefusalTests {
         }
     }
 
-    @Test("a connection that changes its token within 20 minutes")
+    @Test("a connection that changes its token within 20 minutes gets 429")
     func tokenUpdates() async throws {
         try await withSandbox { client in
             #expect(try await client.push().status == 200)
@@ -140,7 +140,7 @@ struct APNsRefusalTests {
         }
     }
 
-    @Test("a method that is not POST")
+    @Test("a method other than POST gets 405")
     func method() async throws {
         try await withSandbox { client in
             let answer = try await client.push { $0.method = .get }
@@ -149,7 +149,7 @@ struct APNsRefusalTests {
         }
     }
 
-    @Test("FCM's host serves no device's path, and APNs' no project's")
+    @Test("FCM's host rejects a device's path, and APNs' host rejects a project's path")
     func hosts() async throws {
         try await withSandbox { client in
             let draft = try APNsDraft(client)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Sandbox
 
-@Suite("What the mail server takes as a mail")
+@Suite("Mails that the mail server accepts")
 struct MailCheckTests {
     private static let head = [
         "Date: Sun, 15 Feb 2026 13:45:00 +0000", "From: Drop <a@b.example>", "To: <c@d.example>",
@@ -22,7 +22,7 @@ struct MailCheckTests {
         ReceivedMail.read(lines.map { Array($0.utf8) })
     }
 
-    @Test("a mail as it should be is taken apart")
+    @Test("a valid mail is divided into its parts")
     func good() throws {
         let mail = try read(Self.head + Self.parts).get()
         #expect(mail.text == "Hæ ho" && mail.html == "<p>Hei</p>")
@@ -30,7 +30,7 @@ struct MailCheckTests {
         #expect(mail.header("content-type") == "multipart/alternative; boundary=\"=_x\"")
     }
 
-    @Test("a header that is missing, or comes twice, is refused", arguments: head.indices)
+    @Test("a mail with a missing or duplicate header is rejected", arguments: head.indices)
     func headers(_ index: Int) throws {
         var missing = Self.head
         let line = missing.remove(at: index)
@@ -69,7 +69,7 @@ struct MailCheckTests {
         #expect(fault.text.contains(word), "\(fault.text)")
     }
 
-    @Test("nothing, and a beginning that is a continuation, is no mail")
+    @Test("an empty text, and one that begins with a continuation line, are not mails")
     func nonsense() {
         #expect(throws: MailFault.self) { try read([]).get() }
         #expect(throws: MailFault.self) { try read([" x", ""]).get() }

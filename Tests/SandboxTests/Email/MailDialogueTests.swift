@@ -4,12 +4,14 @@ import Testing
 
 @testable import Sandbox
 
-/// Speaks with the mail server through Python's SMTP library, which lets a client be as wrong as it likes.
+/// Speaks SMTP with the mail server through Python's library, which allows a client to break the protocol.
 private enum Dialogue {
-    /// A step: `say` a command, `raw` bytes, `starttls`, `login` with user and password.
+    /// A step: `say` a command, `raw` bytes, `starttls`, or `login` with user and password.
     typealias Step = [String]
 
-    /// The codes of the replies; 0 where the server left instead.
+    /// Returns the codes of the replies.
+    ///
+    /// A code is 0 if the server closed the connection instead.
     static func codes(_ steps: [Step], with sandbox: ProviderSandbox) async throws -> [Int] {
         let address = sandbox.smtpAddress
         let text = String(decoding: try JSONEncoder().encode(steps), as: UTF8.self)
@@ -61,7 +63,7 @@ struct MailDialogueTests {
         after(named, [["say", "DATA"], ["raw", "Subject: only\r\n\r\n.\r\n"]], 554),
     ]
 
-    @Test("what is wrong or out of order is refused, and recorded as such", arguments: refusals)
+    @Test("an invalid or misplaced command is rejected and recorded as such", arguments: refusals)
     func refuses(_ steps: [[String]], _ code: Int) async throws {
         try await withSandbox { client in
             let codes = try await Dialogue.codes(steps, with: client.sandbox)
@@ -73,7 +75,7 @@ struct MailDialogueTests {
         }
     }
 
-    @Test("RSET and a new greeting forget the mail; NOOP and QUIT do what they say")
+    @Test("RSET discards the mail, NOOP changes nothing, and QUIT ends the connection")
     func forgets() async throws {
         try await withSandbox { client in
             let steps =
@@ -85,7 +87,7 @@ struct MailDialogueTests {
         }
     }
 
-    @Test("who signs in by LOGIN is let in, too")
+    @Test("a client can also sign in with AUTH LOGIN")
     func login() async throws {
         try await withSandbox { client in
             let steps =
@@ -95,7 +97,7 @@ struct MailDialogueTests {
         }
     }
 
-    @Test("what is said in the clear behind STARTTLS ends the connection")
+    @Test("plain text after STARTTLS ends the connection")
     func smuggled() async throws {
         try await withSandbox { client in
             let steps = [["say", "EHLO t"], ["raw", "STARTTLS\r\nMAIL FROM:<a@b>\r\n"], ["say", "NOOP"]]

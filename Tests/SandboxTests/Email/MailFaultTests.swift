@@ -38,7 +38,7 @@ struct MailFaultTests {
         }
     }
 
-    @Test("a fault befalls its own step alone, and the last one unless it names one")
+    @Test("a fault affects only its own step, or the last step if it names none")
     func matches() {
         let last = SandboxFault(.email, .drop)
         let third = SandboxFault(.email, .drop, match: "kari").inDialogue(at: .rcpt)

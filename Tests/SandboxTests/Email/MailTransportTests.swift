@@ -5,7 +5,9 @@ import Testing
 
 @testable import Sandbox
 
-/// A transport to the sandbox's mail server; the transport's own tests are here, since here is a server.
+/// Tests of the mail transport.
+///
+/// They are in this target since the sandbox has a mail server.
 @Suite("The mail transport", .inTurn, .timeLimit(.ofTest))
 struct MailTransportTests {
     private func withTransport(
@@ -51,7 +53,7 @@ struct MailTransportTests {
         if case .accepted(let reply) = outcome { reply.code == 250 } else { false }
     }
 
-    @Test("lines that begin with dots arrive as they were, and end no mail")
+    @Test("lines that begin with dots arrive unchanged and do not end the mail")
     func dots() async throws {
         let text = [".", "..", ".a", "...b", "", ".", "c"]
         try await withTransport { sandbox, transport in
@@ -61,7 +63,7 @@ struct MailTransportTests {
         }
     }
 
-    @Test("a mail of half a megabyte arrives whole")
+    @Test("a mail of half a megabyte arrives complete")
     func large() async throws {
         let line = String(repeating: "x", count: 76)
         try await withTransport { sandbox, transport in
@@ -71,7 +73,7 @@ struct MailTransportTests {
         }
     }
 
-    @Test("mails one after the other share a connection, and one whose rest was too long is replaced unseen")
+    @Test("mails in sequence share a connection, and a connection that the server has ended is replaced")
     func reuse() async throws {
         try await withTransport { sandbox, transport in
             for number in 0..<5 {
@@ -87,7 +89,7 @@ struct MailTransportTests {
         }
     }
 
-    @Test("a connection that dies at rest costs no mail")
+    @Test("a connection that closes while idle costs no mail")
     func deadAtRest() async throws {
         try await withTransport { sandbox, transport in
             let first = await transport.send([mail()]).first
@@ -98,7 +100,7 @@ struct MailTransportTests {
         }
     }
 
-    @Test("no more connections than allowed, and all of them side by side")
+    @Test("a batch uses all allowed connections at the same time, and no more")
     func connections() async throws {
         try await withTransport {
             $0.connections = 3
@@ -110,7 +112,7 @@ struct MailTransportTests {
         }
     }
 
-    @Test("a refusal keeps its code, its enhanced status and its step")
+    @Test("a rejection keeps its code, its enhanced status and its step")
     func refusal() async throws {
         try await withTransport { _, transport in
             let outcome = try #require(await transport.send([mail("unknown-1@d.example")]).first)
@@ -119,7 +121,7 @@ struct MailTransportTests {
         }
     }
 
-    @Test("a server that takes no EHLO is left before a password is told")
+    @Test("a server that rejects EHLO never gets a password")
     func noExtensions() async throws {
         try await withTransport { sandbox, transport in
             let fault = SandboxFault(.email, .answer(.init(status: 502, reason: "5.5.1 No EHLO")))
@@ -149,7 +151,7 @@ struct MailTransportTests {
         }
     }
 
-    @Test("closing ends what does not end by itself: under way is unknown, the rest was not sent")
+    @Test("closing gives up a mail in flight as unknown, and a waiting mail as not sent")
     func closing() async throws {
         try await withTransport { sandbox, transport in
             sandbox.setFaults([SandboxFault(.email, .delay, delay: .seconds(600))])
@@ -165,7 +167,7 @@ struct MailTransportTests {
         }
     }
 
-    @Test("a task that is cancelled before it sends sends nothing")
+    @Test("a task that was cancelled before it sends sends nothing")
     func cancelledBefore() async throws {
         try await withTransport { sandbox, transport in
             let outcomes = await Task {

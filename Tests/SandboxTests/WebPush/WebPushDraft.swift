@@ -6,7 +6,7 @@ import Testing
 
 @testable import Sandbox
 
-/// A message for a browser of the sandbox, right in everything unless a test changes a part of it.
+/// A valid message for a browser of the sandbox, of which a test can change any part.
 struct WebPushDraft {
     let client: SandboxClient
     let endpoint: String
@@ -17,12 +17,12 @@ struct WebPushDraft {
         "ttl": "60", "urgency": "normal", "topic": "abc-DEF_123", "content-encoding": "aes128gcm",
         "content-type": "application/octet-stream",
     ]
-    /// In the place of what is signed with `key`.
+    /// Replaces the authorization that is signed with `key`.
     var authorization: String?
     var payload = Array(#"{"title":"t","tag":"n1"}"#.utf8)
-    /// Behind the payload: delimiter and padding.
+    /// The bytes after the payload: delimiter and padding.
     var ending: [UInt8] = [2, 0, 0, 0]
-    /// Of the record, before it is sent.
+    /// Changes the body before it is sent.
     var change: ([UInt8]) -> [UInt8] = { $0 }
     private let point: [UInt8]
     private let secret: [UInt8]

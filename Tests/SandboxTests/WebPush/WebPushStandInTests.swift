@@ -34,7 +34,7 @@ struct WebPushStandInTests {
         }
     }
 
-    @Test("a right message gets 201 with its place, and the record shows what the service worker gets")
+    @Test("a valid message gets 201 with a location, and the record contains the service worker's data")
     func accepted() async throws {
         try await withDraft { draft in
             let answer = try await draft.send()
@@ -105,7 +105,7 @@ struct WebPushStandInTests {
         },
     ]
 
-    @Test("what a service or a browser would refuse is refused, with Mozilla's numbers, and why", arguments: wrong)
+    @Test("a message that a service or browser would reject gets Mozilla's error number", arguments: wrong)
     func refused(_ wrong: Wrong) async throws {
         try await withDraft { draft in
             try wrong.change(&draft)
@@ -117,7 +117,7 @@ struct WebPushStandInTests {
         }
     }
 
-    @Test("a subscription that was made with a key takes messages of that key alone")
+    @Test("a subscription with a key accepts only messages of that key")
     func boundKey() async throws {
         try await withSandbox { client in
             let key = try PrivateKey.generateP256()
@@ -130,7 +130,7 @@ struct WebPushStandInTests {
         }
     }
 
-    @Test("subscriptions are made and ended by the control interface; ended ones are 410, unknown ones 404")
+    @Test("the control interface makes and ends subscriptions: an ended one gets 410, an unknown one 404")
     func control() async throws {
         try await withSandbox { client in
             let made = try await client.control(.post, "/subscriptions")
@@ -152,7 +152,7 @@ struct WebPushStandInTests {
         }
     }
 
-    @Test("faults speak like Mozilla, like Apple where they have a reason, in words where it has several")
+    @Test("faults have the format of Mozilla, of Apple with a reason, or plain text with a reason of several words")
     func faults() async throws {
         try await withDraft { draft in
             try await draft.client.setFaults(
@@ -170,7 +170,7 @@ struct WebPushStandInTests {
         }
     }
 
-    @Test("only POST is served")
+    @Test("only POST is accepted")
     func methods() async throws {
         try await withDraft { draft in
             let answer = try await draft.client.answer(TransferRequest(.get, url: draft.endpoint))
