@@ -10,9 +10,7 @@ struct StoppingTests {
     /// Longer than any machine delays a test's next step.
     private static let patience = LongestWait.duration
 
-    /// Returns the error with which a server fails to start at the address.
-    ///
-    /// `nil` if it starts.
+    /// Returns the error with which a server fails to start at the address, or `nil` if it starts.
     private func failure(of address: ListenAddress) async -> HTTPServerError? {
         do {
             await (try HTTPServer.start(listen: address) { _ in .text("") }).stop()

@@ -157,9 +157,7 @@ enum RefusedKeys {
         """
 }
 
-/// Returns the `CryptographyError` that `body` throws.
-///
-/// `nil` if it throws no error or another one.
+/// Returns the `CryptographyError` that `body` throws, or `nil` if it throws no error or another one.
 func failure<Value>(_ body: () throws -> Value) -> CryptographyError? {
     do {
         _ = try body()

@@ -24,9 +24,7 @@ final class ChildProcess: Sendable {
     /// After that the identifier is invalid.
     private let status = Mutex<CInt?>(nil)
 
-    /// Returns the path of a program.
-    ///
-    /// `nil` if it is not installed.
+    /// Returns the path of a program, or `nil` if it is not installed.
     static func find(_ program: String) -> String? {
         ["/usr/local/bin", "/usr/bin", "/usr/local/sbin", "/usr/sbin"]
             .map { "\($0)/\(program)" }

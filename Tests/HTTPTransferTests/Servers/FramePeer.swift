@@ -91,16 +91,12 @@ final class FramePeer: @unchecked Sendable {
         channel.send(bytes)
     }
 
-    /// Returns the next frame of any kind.
-    ///
-    /// `nil` at the end.
+    /// Returns the next frame of any kind, or `nil` at the end.
     func next() -> Frame? {
         channel.next()
     }
 
-    /// Returns the next complete request.
-    ///
-    /// `nil` at the end.
+    /// Returns the next complete request, or `nil` at the end.
     func nextRequest() -> Request? {
         while let frame = next() {
             if let request = take(frame) { return request }

@@ -11,9 +11,9 @@ struct RawRequest: Sendable {
 
     var path: String { lines.first?.split(separator: " ").dropFirst().first.map(String.init) ?? "" }
 
-    /// Returns the value of a header.
+    /// Returns the value of a header, or `nil` if it is missing.
     ///
-    /// `nil` if it is missing. The case of the name does not matter.
+    /// The case of the name does not matter.
     func header(_ name: String) -> String? {
         let start = "\(name.lowercased()):"
         let line = lines.dropFirst().first { $0.lowercased().hasPrefix(start) }
@@ -42,9 +42,7 @@ final class RawConnection: Sendable {
         close(descriptor)
     }
 
-    /// Returns the next request with its complete body.
-    ///
-    /// `nil` if the peer has closed the connection.
+    /// Returns the next request with its complete body, or `nil` if the peer has closed the connection.
     func readRequest() -> RawRequest? {
         var head: [UInt8] = []
         while !head.suffix(4).elementsEqual("\r\n\r\n".utf8) {
