@@ -23,7 +23,7 @@ struct Base64URLTests {
     }
 
     @Test(
-        "refuses every text that is not the one canonical spelling",
+        "decoding rejects every text except the one canonical spelling",
         arguments: [
             "A", "AAAAA", "+//+", "Zg=", "Zg===", "Z===", "====", "=", "Zm9v====", "Zg==Zg==", "Zm 9v", "Zm9v\n", "Zh",
             "Zm9",

@@ -38,7 +38,7 @@ struct BodyAdmissionTests {
     }
 
     @Test(
-        "a request is answered before its body comes if its head suffices, and its connection is closed",
+        "a request is answered without its body if its head suffices, and the connection is closed",
         arguments: [
             ("/closed", "Content-Length: 60000", "401"), ("/closed", "Transfer-Encoding: chunked", "401"),
             ("/none", "Content-Length: 60000", "413"), ("/small", "Content-Length: 11", "413"),

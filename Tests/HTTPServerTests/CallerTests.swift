@@ -17,7 +17,7 @@ struct CallerTests {
     }
 
     @Test(
-        "the word of a trusted proxy counts, and what stands left of an untrusted one does not",
+        "an address from a trusted proxy counts, and entries before an untrusted address do not",
         arguments: [
             ("10.0.0.1", "203.0.113.9", "203.0.113.9"), ("10.0.0.1", nil, "10.0.0.1"),
             ("10.0.0.1", "1.1.1.1, 203.0.113.9", "203.0.113.9"),

@@ -31,7 +31,7 @@ struct FieldLineTests {
     private static let length = "\(hidden.utf8.count)"
 
     @Test(
-        "a malformed field is answered with one 400 and a closed connection",
+        "a malformed field gets exactly one 400, and the connection is closed",
         arguments: [
             "Content-Length : \(length)", "Content-Length\t: \(length)", "Content-Length\u{B}: \(length)",
             "Content-Length\u{C}: \(length)", "Content-Length\r: \(length)", "(Content-Length: \(length)",

@@ -60,7 +60,7 @@ struct HostileClientTests {
     }
 
     @Test(
-        "a request that is refused never reaches the handler",
+        "a rejected request never reaches the handler",
         arguments: [
             (head + "Content-Length: 1001\r\n\r\n", ["413"]),
             (head + "Content-Length: 99999999999999999999999\r\n\r\n", ["400", "413"]),
@@ -134,7 +134,7 @@ struct HostileClientTests {
     }
 
     @Test(
-        "headers without measure are refused",
+        "oversized headers are rejected",
         arguments: [("A", 100_000, 1), ("A: b\r\n", 6, 20_000)] as [(String, Int, Int)]
     )
     func hugeHeaders(unit: String, size: Int, count: Int) async throws {
@@ -180,7 +180,7 @@ struct HostileClientTests {
     }
 
     @Test(
-        "a client that drips is cut off although it never stops",
+        "a client that sends one byte at a time without end is cut off",
         arguments: ["GET / HTTP/1.1\r\nX: ", "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 900\r\n\r\n"]
     )
     func dripping(start: String) async throws {
@@ -223,7 +223,7 @@ struct HostileClientTests {
     }
 
     @Test(
-        "what follows a NUL is seen by nobody",
+        "a handler never sees the bytes after a NUL",
         arguments: ["GET /a\0hidden HTTP/1.1\r\nX: x", "GET /a HTTP/1.1\r\nX: x\0hidden"]
     )
     func nul(start: String) async throws {

@@ -16,7 +16,7 @@ struct RequestTargetTests {
     }
 
     @Test(
-        "what cannot be decoded is refused",
+        "a target that cannot be decoded is rejected",
         arguments: [
             "", "a", "*", "/%", "/%4", "/%zz", "/%+1", "/%00", "/a%00b", "/%ff", "/%C3", "/%ED%A0%80", "/a b",
             "/a\u{7f}",

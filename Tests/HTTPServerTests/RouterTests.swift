@@ -22,7 +22,7 @@ struct RouterTests {
     }
 
     @Test(
-        "a route is found by method and path, literals before places",
+        "a route is found by method and path, and literal segments precede parameters",
         arguments: [
             ("GET", "/", "root"), ("GET", "/api/reminders/7", "get 7"),
             ("DELETE", "/api/reminders/next", "delete next"),
@@ -38,7 +38,7 @@ struct RouterTests {
     }
 
     @Test(
-        "a path that no route has is a 404",
+        "a path without a route gets 404",
         arguments: ["/nowhere", "/api/reminders/", "/api/reminders/7/", "/API/reminders/7", "/api"]
     )
     func notFound(path: String) async throws {

@@ -31,7 +31,7 @@ struct IncomingAnswerTests {
     }
 
     @Test(
-        "has no status that is no number of three digits",
+        "an answer has no status if it is not a number of three digits",
         arguments: ["", "2", "20", "2000", "-20", "+20", "2x0", "٢٠٠", String(repeating: "9", count: 100)]
     )
     func status(text: String) {
@@ -67,7 +67,7 @@ struct IncomingAnswerTests {
     }
 
     @Test(
-        "in lines knows whether something is missing",
+        "an answer in lines detects a missing part",
         arguments: [
             ("200", 4, true), ("200", -1, true), ("200", 0, true), ("200", 5, false), ("404", 5, false),
             ("204", 5, true), ("304", 5, true), ("000", -1, false), ("100", -1, false),

@@ -8,7 +8,7 @@ struct RetryAfterTests {
     private let year = 365 * 86_400
 
     @Test(
-        "is read as seconds, clamped to a year",
+        "a number of seconds is read and clamped to one year",
         arguments: [
             ("0", 0), ("120", 120), ("0000000000000000000000120", 120), ("31536000", 31_536_000),
             ("31536001", 31_536_000), ("99999999999999999999999999", 31_536_000),
@@ -19,7 +19,7 @@ struct RetryAfterTests {
     }
 
     @Test(
-        "is read as a date in each of its three forms",
+        "a date is read in each of its three forms",
         arguments: [
             "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",
         ]
@@ -40,7 +40,7 @@ struct RetryAfterTests {
     }
 
     @Test(
-        "that cannot be read means at once",
+        "an unreadable value means zero seconds",
         arguments: [
             "", " ", "soon", "-5", "+5", "1.5", "0x10", "١٢", "Sun, 06 Nov 1994", "08:49:37", "a b c d :",
             "Sun, 06 Foo 2994 08:49:37 GMT", "Sun, 00 Nov 2994 08:49:37 GMT", "Sun, 32 Nov 2994 08:49:37 GMT",

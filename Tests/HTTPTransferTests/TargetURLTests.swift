@@ -4,7 +4,7 @@ import Testing
 @Suite("Request URLs")
 struct TargetURLTests {
     @Test(
-        "are taken apart into host, port, authority and path",
+        "an https URL is divided into host, port, authority and path",
         arguments: [
             ("https://example.com", "example.com", 443, "example.com", "/"),
             ("https://example.com/", "example.com", 443, "example.com", "/"),
@@ -32,7 +32,7 @@ struct TargetURLTests {
     }
 
     @Test(
-        "are refused where they are anything else",
+        "any other URL is rejected",
         arguments: [
             "", "https", "https:", "https:/", "https://", "https:///a", "https://?", "https://#", "http://example.com/",
             "ftp://example.com/", "//example.com/", "example.com", " https://example.com/", "https://example.com/ ",

@@ -108,7 +108,7 @@ struct ControlTests {
     }
 
     @Test(
-        "what cannot be asked is refused with the name of what is wrong",
+        "an invalid query is rejected with the name of the field",
         arguments: [
             ("/received?provider=pigeon", "provider"), ("/received?limit=-1", "limit"), ("/received?after=x", "after"),
             ("/received/count?by=colour", "by"), ("/received/count?provider=", "provider"),

@@ -16,7 +16,7 @@ struct ExpoStandInTests {
         """
 
     @Test(
-        "messages that are right in all their forms are taken, alone or in an array",
+        "valid messages in all their forms are accepted, alone or in an array",
         arguments: [
             (everything, 2), ("[" + everything + "]", 2), (#"{"to":"ExpoPushToken[a]"}"#, 1),
             (#"[{"to":"aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee","sound":{"critical":true}}]"#, 1),
@@ -36,7 +36,7 @@ struct ExpoStandInTests {
     }
 
     @Test(
-        "what the real service refuses is refused, in its words, and the record says why",
+        "a request that the real service rejects gets its message, and the record contains the cause",
         arguments: [
             (#"[{"title":"t"}]"#, #""[0].to" is required"#), (#"[{"to":7}]"#, "string"),
             (#"[{"to":"ExpoPushToken[a]","titel":"t"}]"#, #""[0].titel" is not allowed"#),

@@ -23,7 +23,7 @@ struct FCMAcceptanceTests {
         """#
 
     @Test(
-        "messages that are right in all their forms are taken",
+        "valid messages in all their forms are accepted",
         arguments: [
             everything, #"{"message":{"token":"t"}}"#, #"{"message":{"topic":"news"}}"#,
             #"{"message":{"condition":"'a' in topics"}}"#,
@@ -71,7 +71,7 @@ struct FCMAcceptanceTests {
     }
 
     @Test(
-        "the token says what becomes of a message",
+        "the token determines the result of a message",
         arguments: [
             ("dead-1", 404, "NOT_FOUND", "UNREGISTERED"), ("invalid-1", 400, "INVALID_ARGUMENT", "INVALID_ARGUMENT"),
             ("mismatch-1", 403, "PERMISSION_DENIED", "SENDER_ID_MISMATCH"),

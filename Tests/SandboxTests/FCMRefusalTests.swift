@@ -136,7 +136,7 @@ struct FCMRefusalTests {
     }
 
     @Test(
-        "what is no JSON object, or not said to be JSON, is refused",
+        "a body that is not a JSON object, or has another content type, is rejected",
         arguments: [
             ("", "application/json"), ("[]", "application/json"), ("{", "application/json"),
             (#"{"message":{"token":"t","token":"u"}}"#, "application/json"),

@@ -121,7 +121,7 @@ struct FaultEndingTests {
     }
 
     @Test(
-        "a certificate that is wrong is refused by whoever looks",
+        "a wrong certificate is rejected by a client that checks it",
         arguments: [SandboxOptions.CertificateFault.ofAnotherHost, .expired]
     )
     func certificates(fault: SandboxOptions.CertificateFault) async throws {

@@ -37,7 +37,7 @@ struct FaultReaderTests {
     }
 
     @Test(
-        "what cannot be is refused at its place",
+        "an invalid fault is rejected with its place",
         arguments: [
             ("", ""), ("{}", ""), ("[1]", "/0"), (#"[{}]"#, "/0/provider"),
             (#"[{"provider":"pigeon","status":500}]"#, "/0/provider"),

@@ -11,7 +11,7 @@ struct FaultTests {
     private func message(_ token: String) -> String { #"{"message":{"token":"\#(token)"}}"# }
 
     @Test(
-        "a status is answered in the form of the real service",
+        "a status is answered in the real service's format",
         arguments: [
             (#"{"status":503,"retryAfter":7}"#, 503, "UNAVAILABLE", "UNAVAILABLE"),
             (#"{"status":429}"#, 429, "RESOURCE_EXHAUSTED", "QUOTA_EXCEEDED"),

@@ -6,7 +6,7 @@ import TLS
 @Suite("TLS handshakes")
 struct HandshakeTests {
     @Test(
-        "come to an end on both sides where the certificate is for the host",
+        "a handshake succeeds on both sides if the certificate is for the host",
         arguments: [
             ("localhost", CertificateOrder.Name.host("localhost")), ("LOCALHOST", .host("localhost")),
             ("push.example.com", .host("*.example.com")), ("127.0.0.1", .address("127.0.0.1")),
@@ -24,7 +24,7 @@ struct HandshakeTests {
     }
 
     @Test(
-        "break off where the certificate is for another host",
+        "a handshake fails if the certificate is for another host",
         arguments: [
             ("other", CertificateOrder.Name.host("localhost")), ("localhost", .address("127.0.0.1")),
             ("127.0.0.1", .host("localhost")), ("127.0.0.1", .host("127.0.0.1")),

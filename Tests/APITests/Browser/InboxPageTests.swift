@@ -207,7 +207,7 @@ extension BrowserTests {
         }
 
         @Test(
-            "an empty inbox says that it is, in the reader's language",
+            "an empty inbox shows a text in the user's language",
             arguments: [
                 ("nb", "Varsler", "Ingen varsler ennå"), ("sv-SE", "Notiser", "Inga notiser ännu"),
                 ("en", "Notifications", "No notifications yet"),

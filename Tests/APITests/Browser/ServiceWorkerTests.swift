@@ -212,7 +212,7 @@ extension BrowserTests {
         }
 
         @Test(
-            "what is pushed for whoever is not signed in is shown to nobody, and their browser is not registered anew"
+            "a push for a user who is not signed in is not shown, and the browser does not register again"
         )
         func strangers() async throws {
             try await InboxStage.with { stage in

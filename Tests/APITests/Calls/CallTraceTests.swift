@@ -42,7 +42,7 @@ struct CallTraceTests {
     }
 
     @Test(
-        "a call is a span below its caller's, or the first of a trace; an ill-formed caller is nobody",
+        "a call's span is a child of the caller's span, or starts a trace if the traceparent is missing or malformed",
         arguments: ["00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "00-x", ""]
     )
     func call(said: String) throws {

@@ -59,7 +59,7 @@ struct ChangeTurnsTests {
 }
 
 @Suite(
-    "Changes that wait",
+    "Changes that wait in the database",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)

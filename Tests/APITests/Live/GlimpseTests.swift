@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite(
-    "Glimpses of an inbox",
+    "Snapshots of an inbox",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)

@@ -57,7 +57,7 @@ struct AdmissionTests {
     }
 
     @Test(
-        "a body that is no JSON object of its members is refused with what is wrong",
+        "a body that is not a JSON object with the expected members is rejected with the cause",
         arguments: [
             ("{", 400, "malformed-json"), (#"{"a":1,"a":2}"#, 400, "malformed-json"), ("", 400, "malformed-json"),
             ("[]", 422, "invalid-field"), ("null", 422, "invalid-field"),

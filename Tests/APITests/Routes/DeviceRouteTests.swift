@@ -27,7 +27,7 @@ struct DeviceRouteTests {
     }
 
     @Test(
-        "the provider is found where one alone fits",
+        "the provider is derived if only one fits",
         arguments: [
             ("safe", #"{"token":"t","platform":"android"}"#, "fcm"),
             ("safe", #"{"token":"t","platform":"ios"}"#, "fcm"),
@@ -43,7 +43,7 @@ struct DeviceRouteTests {
     }
 
     @Test(
-        "a registration that cannot be is refused",
+        "an invalid registration is rejected",
         arguments: [
             ("drop", #"{"platform":"ios"}"#, "token"), ("drop", #"{"token":"t"}"#, "platform"),
             ("drop", #"{"token":"t","platform":"watch"}"#, "platform"),
@@ -233,7 +233,7 @@ struct DeviceRouteTests {
     }
 
     @Test(
-        "a reminder that cannot ring is refused",
+        "an invalid reminder is rejected",
         arguments: [
             (#"{"title":"a","body":""}"#, "localTime"), (#"{"localTime":"9:00","title":"a","body":""}"#, "localTime"),
             (#"{"localTime":"09:00","body":""}"#, "title"), (#"{"localTime":"09:00","title":"a"}"#, "body"),

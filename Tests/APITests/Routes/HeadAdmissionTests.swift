@@ -11,7 +11,7 @@ import Workbench
 @testable import Tracing
 
 @Suite(
-    "Admission by the head of a call",
+    "Admission by the head of a request",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)

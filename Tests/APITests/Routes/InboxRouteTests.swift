@@ -161,7 +161,7 @@ struct InboxRouteTests {
     }
 
     @Test(
-        "a change that cannot be meant is refused, and nothing changes",
+        "an invalid change is rejected and changes nothing",
         arguments: [
             (#"{}"#, "notificationIds"), (#"{"notificationIds":"x"}"#, "notificationIds"),
             (#"{"notificationIds":["x"]}"#, "notificationIds/0"), (#"{"all":false}"#, "all"),
@@ -204,7 +204,7 @@ struct InboxRouteTests {
     }
 
     @Test(
-        "a query that cannot be meant is refused",
+        "an invalid query is rejected",
         arguments: [
             ("limit=0", 422), ("limit=101", 422), ("limit=x", 422), ("unread=yes", 422), ("types=", 422),
             ("state=gone", 422), ("before=x", 400), ("before=AAAAAAAAAAAAAAAAAAAAAA&limit=1", 200), ("page=2", 422),

@@ -9,7 +9,7 @@ import Workbench
 ///
 /// Whatever one of them calls, the others see nothing of it and lose nothing.
 @Suite(
-    "Two users, two apps",
+    "Isolation of users and apps",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)

@@ -10,7 +10,7 @@ import Workbench
 
 /// Updates by users of data that the app's servers also update.
 @Suite(
-    "A user's own word",
+    "A user's own updates",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
@@ -54,7 +54,7 @@ struct OwnWordTests {
     }
 
     @Test(
-        "a token from before an erasure opens no route and makes no row; a user who was fed again, or signed in anew, is back"
+        "a token from before an erasure gets 401 and writes no row, until a new token or recipient message"
     )
     func erasedBefore() async throws {
         try await APIBench.with { api in

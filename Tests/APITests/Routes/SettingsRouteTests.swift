@@ -36,7 +36,7 @@ struct SettingsRouteTests {
     }
 
     @Test(
-        "a setting that cannot be is refused",
+        "an invalid setting is rejected",
         arguments: [
             (#"{"pushEnabled":"no"}"#, "pushEnabled"), (#"{"locale":"x"}"#, "locale"),
             (#"{"timezone":"Mars/Olympus"}"#, "timezone"), (#"{"timezone":"../../etc/passwd"}"#, "timezone"),

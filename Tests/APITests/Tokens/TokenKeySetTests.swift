@@ -35,7 +35,7 @@ struct TokenKeySetTests {
     }
 
     @Test(
-        "what cannot be used is a fault that names its place",
+        "an unusable key is a fault with its place",
         arguments: [
             (#"{"kty":"EC","alg":"ES256"}"#, "/keys/0/kid"), (#"{"kty":"EC","kid":"a"}"#, "/keys/0/alg"),
             (#"{"kty":"EC","kid":"a","alg":"none"}"#, "/keys/0/alg"),

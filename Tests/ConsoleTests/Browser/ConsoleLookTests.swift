@@ -37,7 +37,7 @@ extension ConsoleBrowserTests {
         }
 
         @Test(
-            "axe-core finds nothing on any page, by day and by night",
+            "axe-core finds no violation on any page, in light and dark mode",
             .enabled(if: axe != nil, "needs BELLHOP_AXE, the path of axe.min.js"),
             arguments: [false, true]
         )

@@ -10,7 +10,7 @@ import Workbench
 @testable import Console
 
 @Suite(
-    "Bodies at the console",
+    "Request bodies of the console",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil && Servers.amqpURL != nil, "needs both servers"),
     .timeLimit(.ofTest)

@@ -9,7 +9,7 @@ import Workbench
 @testable import Console
 
 @Suite(
-    "Acts by the console",
+    "Acts in the console",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil && Servers.amqpURL != nil, "needs both servers"),
     .timeLimit(.ofTest)

@@ -9,7 +9,7 @@ import Workbench
 @testable import Console
 
 @Suite(
-    "Who may do what at the console",
+    "Access to the console's routes",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil && Servers.amqpURL != nil, "needs both servers"),
     .timeLimit(.ofTest)

@@ -6,7 +6,7 @@ import Workbench
 @testable import Console
 
 @Suite(
-    "The console before a database that answers nothing",
+    "The console with a database that does not answer",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil && Servers.amqpURL != nil, "needs both servers"),
     .timeLimit(.ofTest)

@@ -15,7 +15,7 @@ struct KeyTests {
     }
 
     @Test(
-        "a key that is broken, weak, locked or of another kind is refused with what is expected instead",
+        "a broken, weak, locked or unsupported key is rejected with the expected forms",
         arguments: [
             "", "no key", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n",
             String(TestKeys.rfc7515.dropLast(200)), TestKeys.p256Public, RefusedKeys.rsa1024, RefusedKeys.p384,

@@ -5,7 +5,7 @@ import Testing
 @Suite("Internet addresses")
 struct AddressTests {
     @Test(
-        "public addresses are allowed, and so are those just outside a special range",
+        "public addresses are allowed, and so are addresses just outside a special range",
         arguments: [
             "1.1.1.1", "8.8.8.8", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0", "126.255.255.255",
             "128.0.0.0", "168.63.129.15", "168.63.129.17", "169.253.255.255", "169.255.0.0", "172.15.255.255",
@@ -22,7 +22,7 @@ struct AddressTests {
     }
 
     @Test(
-        "addresses inside our own networks and all other special ones are refused",
+        "addresses of private networks and all other special addresses are rejected",
         arguments: [
             "0.0.0.0", "0.255.255.255", "10.0.0.0", "10.255.255.255", "100.64.0.0", "100.100.100.200",
             "100.127.255.255", "127.0.0.1", "127.255.255.255", "168.63.129.16", "169.254.0.0", "169.254.169.254",

@@ -116,7 +116,7 @@ struct PlainAnswerTests {
     }
 
     @Test(
-        "tell when to try again, in seconds, clamped",
+        "a Retry-After in seconds or as a date is read and clamped",
         arguments: [
             ("120", 120...120), ("0", 0...0), ("99999999999999999", 31_536_000...31_536_000), ("soon", 0...0),
             ("-5", 0...0), ("Fri, 31 Dec 1999 23:59:59 GMT", 0...0),

@@ -39,7 +39,7 @@ struct RequestTests {
     }
 
     @Test(
-        "carry the method and the body that belong together",
+        "a request has its own method and body, whatever the previous request had",
         arguments: [
             (TransferRequest.Method.get, 0), (.post, 0), (.post, 5), (.put, 0), (.put, 5), (.delete, 0), (.delete, 5),
         ]
@@ -89,7 +89,7 @@ struct RequestTests {
     }
 
     @Test(
-        "that could smuggle in something else are refused before anything is sent",
+        "a header that could inject another one is rejected before anything is sent",
         arguments: [
             ("x\r\nHost", "v"), ("x\n", "v"), ("x\u{0}", "v"), ("x y", "v"), ("x:", "v"), ("", "v"), ("x;", ""),
             ("é", "v"), ("x", "v\r\nInjected: 1"), ("x", "v\n"), ("x", "v\r"), ("x", "v\u{0}"), ("x", "v\u{7f}"),
@@ -116,7 +116,7 @@ struct RequestTests {
     }
 
     @Test(
-        "with a URL that breaks the request line or leads nowhere are refused",
+        "a URL that breaks the request line or is unusable is rejected",
         arguments: [
             "", "/path", "http://127.0.0.1:PORT/a b", "http://127.0.0.1:PORT/a\r\nInjected: 1",
             "http://127.0.0.1:PORT/\u{0}", "http://127.0.0.1:PORT/é", "ftp://127.0.0.1:PORT/", "file:///etc/passwd",

@@ -51,7 +51,7 @@ struct HTTP2FailureTests {
     }
 
     @Test(
-        "a body that is cut off by a farewell or the connection's end is no answer",
+        "a body that is cut off by GOAWAY or the connection's end leaves the outcome unknown",
         arguments: TransportKind.allCases
     )
     func truncatedByEnd(kind: TransportKind) async throws {
@@ -112,7 +112,7 @@ struct HTTP2FailureTests {
     }
 
     @Test(
-        "a farewell that includes the request lets it end, and the next one takes a new connection",
+        "a GOAWAY that includes the request lets it finish, and the next request takes a new connection",
         arguments: TransportKind.allCases
     )
     func gracefulFarewell(kind: TransportKind) async throws {

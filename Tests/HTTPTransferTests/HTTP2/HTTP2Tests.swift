@@ -38,7 +38,7 @@ struct HTTP2Tests {
     }
 
     @Test(
-        "several tasks send batches at the same time and each gets its own answers",
+        "concurrent batches of several tasks each get their own answers",
         arguments: TransportKind.allCases
     )
     func concurrentBatches(kind: TransportKind) async throws {

@@ -71,7 +71,7 @@ struct OpeningTests {
     }
 
     @Test(
-        "does not lead to addresses that are not public, where only those are allowed",
+        "addresses that are not public are rejected if only public ones are allowed",
         arguments: ["127.0.0.1", "localhost", "2130706433", "0x7f.1", "[::1]", "[::ffff:127.0.0.1]"]
     )
     func privateAddress(host: String) async throws {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite(
-    "The patience of the HTTP/2 transport",
+    "Timeouts of the HTTP/2 transport",
     .inTurn,
     .enabled(if: TestCertificate.isAvailable),
     .timeLimit(.ofTest)

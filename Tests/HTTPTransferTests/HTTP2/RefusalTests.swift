@@ -5,7 +5,7 @@ import Testing
 /// Tests that requests which a peer did not process are sent again, and that requests which it may have processed never
 /// are.
 @Suite(
-    "Requests that an HTTP/2 peer refuses",
+    "Requests that an HTTP/2 peer rejects",
     .inTurn,
     .enabled(if: TestCertificate.isAvailable),
     .timeLimit(.ofTest)

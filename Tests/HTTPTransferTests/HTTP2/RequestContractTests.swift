@@ -96,7 +96,7 @@ struct RequestContractTests {
     }
 
     @Test(
-        "that could smuggle in something else are refused before anything is sent",
+        "a header that could inject another one is rejected before anything is sent",
         arguments: TransportKind.allCases,
         [
             ("x\r\nHost", "v"), ("x\n", "v"), ("x\u{0}", "v"), ("x y", "v"), ("x:", "v"), ("", "v"), (":path", "/"),
@@ -126,7 +126,7 @@ struct RequestContractTests {
     }
 
     @Test(
-        "with a URL that leads nowhere are refused",
+        "a request with an unusable URL is rejected",
         arguments: TransportKind.allCases,
         [
             "", "/path", "http://localhost:PORT/", "https://localhost:PORT/a b", "https://localhost:PORT/\r\nx: 1",

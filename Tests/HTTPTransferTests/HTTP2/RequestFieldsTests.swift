@@ -22,7 +22,7 @@ struct RequestFieldsTests {
     }
 
     @Test(
-        "do not serve a request with another method, URL or header",
+        "fields do not fit a request with another method, URL or header",
         arguments: [
             request(.put), request(url: "https://push.example/other"), request(key: "key-2"),
             TransferRequest(.post, url: url, body: [1]),

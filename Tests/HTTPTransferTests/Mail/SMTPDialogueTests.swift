@@ -22,7 +22,7 @@ struct SMTPDialogueTests {
     private static let ready = opening + [">MAIL FROM:<a@b>", "250 2.1.0 ok", ">RCPT TO:<c@d>", "250 2.1.5 ok"]
 
     @Test(
-        "every reply is known by the step that it answers",
+        "every reply is assigned to the step that it answers",
         arguments: [
             ([], .connect, nil), (["554 no"], .connect, 554), (opening, .ehlo, 250),
             (opening + [">STARTTLS", "454 4.7.0 no"], .starttls, 454), (opening + [">AUTH PLAIN"], .auth, nil),
@@ -68,7 +68,7 @@ struct SMTPDialogueTests {
     }
 
     @Test(
-        "an enhanced status is three numbers that begin with 2, 4 or 5",
+        "an enhanced status is three numbers, of which the first is 2, 4 or 5",
         arguments: [
             ("5.1.1 x", EnhancedStatus(5, 1, 1)), ("4.7.26", EnhancedStatus(4, 7, 26)), ("3.1.1 x", nil),
             ("5.1 x", nil),

@@ -74,7 +74,7 @@ struct SMTPOptionsTests {
     }
 
     @Test(
-        "what could smuggle in a second mail is refused before anything is sent",
+        "a mail that could inject another one is rejected before anything is sent",
         arguments: [
             ("a@b", "c@d", "x\n"), ("a@b", "c@d", "x\ry\r\n"), ("a@b", "c@d", "x\r\n.\n"), ("a@b", "c@d", "x"),
             ("a@b", "c@d", ""),

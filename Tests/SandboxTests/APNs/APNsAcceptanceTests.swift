@@ -26,7 +26,7 @@ struct APNsAcceptanceTests {
     }
 
     @Test(
-        "payloads of every kind that shows something are taken",
+        "payloads of every visible kind are accepted",
         arguments: [
             #"{"aps":{"alert":"words"}}"#, #"{"aps":{"badge":0}}"#, #"{"aps":{"sound":"default"}}"#,
             #"""
@@ -82,7 +82,7 @@ struct APNsAcceptanceTests {
     }
 
     @Test(
-        "the token says what becomes of a push, in either environment",
+        "the device token determines the result of a push, in either environment",
         arguments: [
             ("dead00", 410, "Unregistered"), ("0ff000", 410, "ExpiredToken"), ("bad000", 400, "BadDeviceToken"),
             ("f0f000", 400, "DeviceTokenNotForTopic"),

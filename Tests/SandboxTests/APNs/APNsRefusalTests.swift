@@ -11,7 +11,7 @@ struct APNsRefusalTests {
     private static let uuid = "8e4f0b1a-3c5d-4e6f-8a9b-0c1d2e3f4a5b"
 
     @Test(
-        "a header that is wrong, with its reason",
+        "an invalid header is rejected with its reason",
         arguments: [
             ("apns-topic", nil, "MissingTopic"), ("apns-topic", "com.example.other", "TopicDisallowed"),
             ("apns-topic", "com example", "BadTopic"), ("apns-push-type", nil, "InvalidPushType"),
@@ -55,7 +55,7 @@ struct APNsRefusalTests {
     }
 
     @Test(
-        "a payload that would show nothing, or not what was meant",
+        "a payload that would show nothing, or something unintended, is rejected",
         arguments: [
             "", "words", "[]", "{}", #"{"aps":[]}"#, #"{"aps":{}}"#, #"{"aps":{"thread-id":"t"}}"#,
             #"{"aps":{"alert":""}}"#, #"{"aps":{"alert":{"titel":"t"}}}"#, #"{"aps":{"alert":{"title":1}}}"#,
@@ -97,7 +97,7 @@ struct APNsRefusalTests {
     }
 
     @Test(
-        "a provider token of another time",
+        "a provider token is accepted only within its period",
         arguments: [(-3_600, nil), (-3_601, "ExpiredProviderToken"), (60, nil), (61, "InvalidProviderToken")]
             as [(Int64, String?)]
     )
@@ -125,7 +125,7 @@ struct APNsRefusalTests {
     }
 
     @Test(
-        "a path that leads to no device",
+        "a path that names no device is rejected",
         arguments: [
             ("/3/device/", 400, "MissingDeviceToken"), ("/3/device/abc", 400, "BadDeviceToken"),
             ("/3/device/xyz0", 400, "BadDeviceToken"), ("/3/devices/ab", 404, "BadPath"),

@@ -40,7 +40,7 @@ struct MailCheckTests {
     }
 
     @Test(
-        "what a strict receiver would not take is refused",
+        "a mail that a strict receiver would reject is rejected",
         arguments: [
             ("Date: Sun", "Date: yesterday", "date"), ("<1@b.example>", "1@b.example", "message-id"),
             ("<c@d.example>", "c@d.example", "angle"), ("One-Click", "Two-Clicks", "list-unsubscribe-post"),

@@ -23,7 +23,7 @@ struct MailFaultTests {
     }
 
     @Test(
-        "a step that there is not, or of another provider, is refused",
+        "an unknown step, or a step for another provider, is rejected",
         arguments: [
             (#"{"provider":"email","phase":"helo","drop":true}"#, "/0/phase"),
             (#"{"provider":"fcm","phase":"rcpt","drop":true}"#, "/0/phase"),

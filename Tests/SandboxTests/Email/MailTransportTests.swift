@@ -133,7 +133,7 @@ struct MailTransportTests {
     }
 
     @Test(
-        "a mail that takes too long before its end was not sent, and after it is unknown",
+        "a mail that times out before its end was not sent, and after its end it is unknown",
         arguments: [
             (DialoguePhase.rcpt, false), (.endOfData, true),
         ]
