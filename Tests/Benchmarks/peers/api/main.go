@@ -1,5 +1,5 @@
-// The routes of workload W5 as a plain Go server gives them: net/http, encoding/json, pgx. It signs users in by the same
-// tokens, asks the same tables with the same rights, and answers the same, which bellhop bench api checks before it measures.
+// A plain Go server with the routes of workload W5: net/http, encoding/json, pgx. It accepts the same tokens, queries
+// the same tables with the same rights, and gives the same answers. bellhop bench api checks this before it measures.
 package main
 
 import (
@@ -91,7 +91,7 @@ type page struct {
 	Next        *string `json:"next"`
 }
 
-// How a type looks: the two that the workload has, as deploy/catalogs/drop.json5 says.
+// The appearance of the workload's two event types, as defined in deploy/catalogs/drop.json5.
 type look struct{ icon, color, background string }
 
 var looks = map[string]look{
@@ -191,7 +191,7 @@ func (s *server) signedIn(r *http.Request) (claims, error) {
 	return said, nil
 }
 
-// asked sends the questions in one round trip and one transaction, as the user.
+// asked sends the queries as the user, in one round trip and one transaction.
 func (s *server) asked(ctx context.Context, who claims, questions *pgx.Batch) (pgx.BatchResults, error) {
 	results := s.pool.SendBatch(ctx, questions)
 	if _, err := results.Exec(); err != nil {
