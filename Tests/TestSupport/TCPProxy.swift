@@ -82,9 +82,12 @@ package final class TCPProxy: Sendable {
 
     /// Passes the client's bytes up to and including `marker`, then withholds the server's next answer and cuts.
     ///
-    /// The server has acted, and the client can never learn it.
-    package func loseReply(whenClientSends marker: [UInt8]) {
-        state.withLock { $0.faults.loseReplyMarker = marker }
+    /// The server has acted, and the client can never learn it. With `refusing`, new connections are reset from then on.
+    package func loseReply(whenClientSends marker: [UInt8], refusing: Bool = false) {
+        state.withLock { state in
+            state.faults.loseReplyMarker = marker
+            state.faults.refusesAfterLostReply = refusing
+        }
     }
 
     /// Cuts the connection instead of passing the bytes with `marker`, which the server never receives.
@@ -155,6 +158,7 @@ package final class TCPProxy: Sendable {
             }
             if let marker = state.faults.loseReplyMarker, bytes.holds(marker) {
                 state.faults.loseReplyMarker = nil
+                state.faults.refuse = state.faults.refuse || state.faults.refusesAfterLostReply
                 return .passAndCutAtReply
             }
             return .pass
@@ -167,6 +171,7 @@ struct ProxyFaults: Sendable {
     var blackHole = false
     var refuse = false
     var loseReplyMarker: [UInt8]?
+    var refusesAfterLostReply = false
     var loseRequestMarker: [UInt8]?
     var loseAnswerMarker: [UInt8]?
 }

@@ -65,7 +65,7 @@ package struct HandOver: Service {
         /// The last known death count of the watch.
         private var deaths = 0
         /// Releases whose answer was lost.
-        var lost: [LostTake] = []
+        var lost: [Lost] = []
 
         init(wholeLook: Duration) {
             looks = Dictionary(uniqueKeysWithValues: Priority.allCases.map { ($0, LookBack(whole: wholeLook)) })
@@ -82,6 +82,12 @@ package struct HandOver: Service {
             deaths = findings.deaths
             for priority in looks.keys { looks[priority]?.beginAnew() }
         }
+    }
+
+    /// A release whose answer was lost, and the time of the first successful search for it.
+    private struct Lost {
+        let take: LostTake
+        var searchedSince: ContinuousClock.Instant?
     }
 
     private func handOver(_ drain: DrainSignal, _ memory: inout Memory) async throws(PostgresError) -> DutyLoop.Next {
@@ -114,7 +120,8 @@ package struct HandOver: Service {
             }
         } catch {
             if error.code == .outcomeUnknown {
-                memory.lost.append(LostTake(priority: priority, begin: begin, end: time.steady()))
+                let take = LostTake(priority: priority, begin: begin, end: time.steady())
+                memory.lost = memory.lost.suffix(Self.mostLost - 1) + [Lost(take: take)]
             }
             throw error
         }
@@ -124,17 +131,19 @@ package struct HandOver: Service {
     /// Publishes deliveries from releases whose answer was lost.
     ///
     /// A server may execute a statement some time after its connection has broken, so it searches for each several
-    /// times.
+    /// times. The period begins with the first search that succeeds: the database may be unavailable for longer.
     private func handOverLost(
         _ drain: DrainSignal,
         _ memory: inout Memory,
         _ findings: ClaimantWatch.Findings
     ) async throws(PostgresError) {
-        memory.lost.removeAll { time.steady() - $0.end > Self.patience }
-        for lost in memory.lost {
-            let groups = try await due.takeAgain(lost, claimedBy: findings.dead) { [time] in time.steady() }
-            _ = await publish(groups, lost.priority, drain)
+        for number in memory.lost.indices {
+            let take = memory.lost[number].take
+            let groups = try await due.takeAgain(take, claimedBy: findings.dead) { [time] in time.steady() }
+            memory.lost[number].searchedSince = memory.lost[number].searchedSince ?? time.steady()
+            _ = await publish(groups, take.priority, drain)
         }
+        memory.lost.removeAll { time.steady() - ($0.searchedSince ?? time.steady()) > Self.patience }
     }
 
     private func publish(_ groups: [DueGroup], _ priority: Priority, _ drain: DrainSignal) async -> Int {
@@ -149,6 +158,8 @@ package struct HandOver: Service {
 
     /// The period of the search for a lost release; longer than such a statement takes.
     private static let patience = Duration.seconds(40)
+    /// The maximum number of lost releases that are searched for, the latest.
+    private static let mostLost = 100
 
     private static let batch = 1000
 }

@@ -89,7 +89,9 @@ extension Intake {
             // The next pages need not wait for this one.
             async let areSent = settler.send(pages: open.further, batch)
             let recorded = await record(open, entry, heirs, batch)
-            return await areSent ? recorded : nil
+            // The page stays open for its successors. Its recorded deliveries are claimed, so they are sent in any case.
+            if await !areSent { batch.messages.giveUp([entry.index]) }
+            return recorded
         }
     }
 
@@ -114,7 +116,6 @@ extension Intake {
         let contents = Self.contents / max(1, words.content.footprint)
         var work = await decideAnew(recorded.late, each: contents, decider, batch)
         // Users who fail individually in the database keep the page open; the other users are served now.
-        guard !batch.messages.isGivenUp(index) || !batch.drain.isDraining else { return nil }
         work.shipments += recorded.shipments
         work.footprint += words.content.footprint + recorded.shipments.count * Self.shipmentBytes
         let duplicates = Resumption.parts(of: recorded.duplicates, each: contents)

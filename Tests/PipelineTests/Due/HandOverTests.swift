@@ -4,6 +4,7 @@ import Pipeline
 import Postgres
 import ServiceRuntime
 import Store
+import Synchronization
 import TestSupport
 import Testing
 import Workbench
@@ -85,8 +86,11 @@ struct HandOverTests {
         }
     }
 
-    @Test("a release whose database reply is lost is published soon, and not ten minutes later")
-    func lostAnswer() async throws {
+    @Test(
+        "a release whose database reply is lost is published soon after the database is back, not ten minutes later",
+        arguments: [false, true]
+    )
+    func lostAnswer(isAwayForMinutes: Bool) async throws {
         try await Bench.withTopology { bench in
             let (proxy, url) = try TCPProxy.beforeDatabase()
             defer { proxy.stop() }
@@ -95,20 +99,41 @@ struct HandOverTests {
             options.setUp = bench.namespace.setUp(as: .worker)
             let pool = PostgresPool(options)
             // The rate identifies the statement: it is its limit.
-            proxy.loseReply(whenClientSends: [0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0x03, 0xD1])
+            proxy.loseReply(
+                whenClientSends: [0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0x03, 0xD1],
+                refusing: isAwayForMinutes
+            )
+            let time = ShiftedTime()
             try await RunningDuty.with(
                 { HandOver(tools: $0, rhythm: .init(interval: .milliseconds(100), rate: 0x3D1)) },
                 on: bench,
+                at: time,
                 pool: pool
             ) {
                 try await eventually("they are taken") {
                     try await bench.count("SELECT count(*) FROM deliveries WHERE state = 'pending'") == 3
+                }
+                if isAwayForMinutes {
+                    time.shift(by: .seconds(120))
+                    _ = try await bench.owner.run("UPDATE ledger SET due_at = due_at - interval '2 min'")
+                    proxy.refuse(false)
                 }
                 try await Self.expectResume(in: bench)
                 #expect(proxy.connectionCount > 1)
             }
             await pool.close()
         }
+    }
+
+    /// A clock that a test moves forward.
+    private final class ShiftedTime: TimeSource {
+        private let passed = Mutex(Duration.zero)
+
+        func now() -> Instant { SystemTime().now() }
+
+        func steady() -> ContinuousClock.Instant { .now + passed.withLock { $0 } }
+
+        func shift(by span: Duration) { passed.withLock { $0 += span } }
     }
 
     /// A clock on which a second passes in a tenth of a second.

@@ -40,6 +40,10 @@ final class MemoryStore: PipelineStore, OutletStore {
         var plans: [EventID: ContentHash] = [:]
         /// Users whose unread notifications were counted, in order.
         var counted: [String] = []
+        /// The page that every take opens, for all users; `nil` if there is no fan-out.
+        var page: OpenPage?
+        /// Whether it fails on each page that is to be returned to the scheduler.
+        var keepsPages = false
         var fed = 0
         var revoked: [String] = []
         /// The number of further calls that fail.
@@ -177,7 +181,7 @@ final class MemoryStore: PipelineStore, OutletStore {
         try answering { _ in cancellations.map { _ in () } }
     }
 
-    // MARK: - Fan-outs: no user follows anything here
+    // MARK: - Fan-outs: at most one page, for all users
 
     func open(_ plans: [PlannedEvent]) async throws(PostgresError) -> [[FanoutPage]] {
         try answering { _ in plans.map { _ in [] } }
@@ -187,13 +191,23 @@ final class MemoryStore: PipelineStore, OutletStore {
         _ page: FanoutPage,
         as claim: Claim,
         redelivered: Bool
-    ) async throws(PostgresError) -> TakenPage { .over }
+    ) async throws(PostgresError) -> TakenPage {
+        try answering { state in state.page.map { .open($0) } ?? .over }
+    }
     func putBack(_ page: FanoutPage, takenAs claim: Claim) async throws(PostgresError) {}
     func untaken(of fanout: Int64) async throws(PostgresError) -> [FanoutPage] { [] }
-    func audience(of page: OpenPage) async throws(PostgresError) -> [FanoutBook.Listener] { [] }
+    func audience(of page: OpenPage) async throws(PostgresError) -> [FanoutBook.Listener] {
+        try answering { state in
+            state.people.map { FanoutBook.Listener(key: $0, recipient: $1, follow: nil) }
+        }
+    }
     func finish(_ page: FanoutPage, _ tally: PageTally) async throws(PostgresError) -> [FanoutPage] { [] }
     func pause(_ page: FanoutPage, because trouble: String) async throws(PostgresError) {}
-    func giveBack(_ pages: [FanoutPage]) async throws(PostgresError) {}
+    func giveBack(_ pages: [FanoutPage]) async throws(PostgresError) {
+        try answering { (state) throws(PostgresError) in
+            guard !state.keepsPages else { throw State.brokenPage }
+        }
+    }
 
     func apply(_ feeds: [FeedEntry]) async throws(PostgresError) -> [Void] {
         try answering { state in

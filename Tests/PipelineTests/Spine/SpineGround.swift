@@ -2,7 +2,6 @@ import AMQP
 import BellhopRules
 import Push
 import ServiceRuntime
-import Store
 import Synchronization
 import TestSupport
 import Testing
@@ -10,6 +9,7 @@ import Tracing
 import Workbench
 
 @testable import Pipeline
+@testable import Store
 
 /// Processes batches with everything around them in memory.
 final class SpineGround: Sendable {
@@ -96,6 +96,26 @@ final class SpineGround: Sendable {
             "\(Self.app).\(type)",
             redelivered: redelivered
         )
+    }
+
+    /// Returns the message of a page of a fan-out to everyone, with a successor that is not published yet.
+    func page() throws -> IncomingMessage {
+        let page = FanoutPage(fanout: 1, page: 0, priority: .high)
+        let name = #""app":"drop","eventType":"security","id":"e""#
+        let event = #"{\#(name),"to":{"everyone":true},"title":"Hei","body":"på deg"}"#
+        let app = try #require(AppID(validating: Self.app))
+        store.state.withLock { state in
+            state.page = OpenPage(
+                app: app,
+                content: Array(event.utf8),
+                contentHash: ContentHash(stored: Array(repeating: 0, count: 16)),
+                further: [FanoutPage(fanout: 1, page: 1, priority: .high)],
+                age: .zero,
+                range: OpenPage.Range(app: app, topic: nil, snapshot: 0, after: "", upto: "z")
+            )
+        }
+        let queue = names.resume(.urgent)
+        return broker.arriving(PageMessage.body(page), from: queue, by: names.work, queue)
     }
 
     /// Returns a message of users who have read something, as the scheduler releases it.

@@ -127,6 +127,17 @@ struct SpineTests {
         #expect(dueTimes.count == 1)
     }
 
+    @Test("a recorded page is sent although its successor can be neither published nor returned to the scheduler")
+    func pageWithoutSuccessor() async throws {
+        let ground = try SpineGround()
+        try ground.person("u", device: "d")
+        ground.broker.state.withLock { $0.isBlocked = true }
+        ground.store.state.withLock { $0.keepsPages = true }
+        #expect(await ground.take([try ground.page()]) == [])
+        #expect(ground.lines() == ["u d": "delivered"])
+        #expect(ground.takeGivenUp().count == 1)
+    }
+
     @Test("a sent delivery is settled although its task is cancelled and the database fails again")
     func cancelledWhileSending() async throws {
         let ground = try SpineGround()
