@@ -22,7 +22,7 @@ enum TopologyCommand: Command {
         let (broker, plan) = (try setup.broker(), setup.plan(try setup.catalogs()))
         return try await reaching(
             for: "topology \(act.rawValue)",
-            whatToDo: "it requires broker and database: bring back the one that is away, then run it again"
+            whatToDo: "it requires broker and database: start the unavailable one, then run it again"
         ) {
             try await setup.withPool(as: .admin, name: name) { pool in
                 let applier = TopologyApplier(broker: broker, plan: plan, records: BindingBook(pool: pool))

@@ -31,7 +31,7 @@ extension Explanation {
     }
 
     private func writeTimeline(into text: inout AnswerText) {
-        text.section("What happened, in UTC (and by the user's clock)")
+        text.section("History, in UTC (and by the user's clock)")
         var isPast = true
         for moment in timeline {
             if isPast, moment.instant > now {

@@ -27,7 +27,7 @@ struct APIResult: Sendable {
 
     var text: String {
         let half = halfLoad.map { ", p99 \($0.p(0.99).text(digits: 2)) ms at \($0.perSecond.text(digits: 0))/s" } ?? ""
-        let figures = "\(perSecond.text(digits: 0)) calls a second, \(cost.text(digits: 1)) µs of processor each"
+        let figures = "\(perSecond.text(digits: 0)) calls per second, \(cost.text(digits: 1)) µs of processor each"
         return "\(route.words), \(server)".padding(to: 36) + figures + half
     }
 

@@ -54,7 +54,7 @@ struct ErasureRun: Sendable {
     }
 
     private static func rate(_ when: String, _ rate: Double, _ name: String) -> BenchReport.Figure {
-        .both("events a second \(when)", rate.text(digits: 0), name, .decimal(rate, digits: 1))
+        .both("events per second \(when)", rate.text(digits: 0), name, .decimal(rate, digits: 1))
     }
 
     /// Fills the lane while the workers are stopped, and returns the events per second that they then process.

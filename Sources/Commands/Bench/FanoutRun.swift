@@ -63,7 +63,7 @@ struct FanoutRun: Sendable {
             .told("followers", .number(workload.users)), .told("workers", .number(workers)),
             .told("pushes", .text(workload.isMuted ? "off" : "on")), .told("seed", .text(String(workload.seed))),
             .both("seconds", seconds.text(digits: 2), "seconds", .decimal(seconds, digits: 3)),
-            .both("followers a second", rate.text(digits: 0), "followersPerSecond", .decimal(rate, digits: 1)),
+            .both("followers per second", rate.text(digits: 0), "followersPerSecond", .decimal(rate, digits: 1)),
             .both("INSERT … SELECT, seconds", plain.text(digits: 2), "insertSelectSeconds", .decimal(plain, digits: 3)),
             .both("ratio", ratio.text(digits: 2), "ratio", .decimal(ratio, digits: 3)),
             .both("peak memory, worker", peak.megabytes, "peakWorkerBytes", .number(peak)),

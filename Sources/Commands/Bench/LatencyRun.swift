@@ -37,7 +37,7 @@ struct LatencyRun: Sendable {
         let members = quantiles.map { ($0.name, JSONText.decimal($0.value, digits: 3)) }
         return BenchReport(
             workload: "latency",
-            title: "published to committed: \(workload.events) events, \(rate) a second",
+            title: "published to committed: \(workload.events) events, \(rate) per second",
             machine: try await MachineDescription(testbed, load: load),
             figures: [
                 .told("events", .number(workload.events)), .told("rate", .number(rate)),

@@ -59,8 +59,8 @@ struct ThroughputRun: Sendable {
             .told("events", .number(workload.events)), .told("users", .number(workload.users)),
             .told("workers", .number(workers)), .told("stored", .number(stored)),
             .told("seed", .text(String(workload.seed))),
-            Self.rate("events a second", workload.events, seconds, "eventsPerSecond"),
-            Self.rate("pushes a second", verification.expectedPushes, seconds, "pushesPerSecond"),
+            Self.rate("events per second", workload.events, seconds, "eventsPerSecond"),
+            Self.rate("pushes per second", verification.expectedPushes, seconds, "pushesPerSecond"),
             .both(
                 "seconds",
                 "\(seconds.text(digits: 2)) (\(sinceStart.text(digits: 2)) with the start)",

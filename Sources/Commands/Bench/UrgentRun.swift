@@ -27,11 +27,11 @@ struct UrgentRun: Sendable {
         let mark = try await testbed.ledger.mark()
         let children = try fanout.startWorkers(workers)
         let events = UrgentEvents(workload, testbed)
-        say("publishing \(rate) urgent events a second to an idle system")
+        say("publishing \(rate) urgent events per second to an idle system")
         try await publish(events) { $0 < Self.warmUp }
         let idleStart = events.count
         try await publish(events) { $0 < idleStart + rate * idleSeconds }
-        say("publishing them beside one event to \(workload.users) followers")
+        say("publishing them during one event to \(workload.users) followers")
         let idleEnd = events.count
         try await fanout.publish()
         let ended = Atomic<Bool>(false)
@@ -117,7 +117,7 @@ struct UrgentRun: Sendable {
         let pushes = workload.isMuted ? "off" : "on"
         return BenchReport(
             "W3",
-            "W3: \(rate) urgent events a second beside W2 (\(workload.users) followers, pushes \(pushes))",
+            "W3: \(rate) urgent events per second during W2 (\(workload.users) followers, pushes \(pushes))",
             machine,
             [
                 .told("followers", .number(workload.users)), .told("workers", .number(workers)),

@@ -225,7 +225,7 @@ struct HoldSession: Sendable {
         }
         let provider = scope.provider.flatMap(PushProvider.init(rawValue:))
         if let provider, !catalog.uses(provider) {
-            throw words.misuse("\(scope.app) sends nothing through \(provider.rawValue), as its catalogue says")
+            throw words.misuse("\(scope.app) sends nothing through \(provider.rawValue); see its catalogue")
         }
         return true
     }

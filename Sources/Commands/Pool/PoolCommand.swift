@@ -3,7 +3,7 @@ import ServiceRuntime
 /// The command `bellhop pool --workers N [--lanes urgent,normal,bulk] [--api]`.
 enum PoolCommand: Command {
     static let name = "pool"
-    static let summary = "Runs several workers on this machine and restarts those that exit."
+    static let summary = "Runs several workers on this machine and restarts a worker that exits."
     static let isRole = true
     static let synopsis = ["pool --workers N [--lanes urgent,normal,bulk] [--api]"]
     static let options = [

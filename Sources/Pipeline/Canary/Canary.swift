@@ -96,7 +96,7 @@ package final class Canary: Sendable {
                 // A message would wait for the end of the alarm, and a drain for the message.
                 case _ where publisher.isBlocked: flight.withLock { $0.missed(at: now, PublishOutcome.alarm) }
                 case .free where publisher.isConnected: send(at: now)
-                case .free, .away: flight.withLock { $0.missed(at: now, "the broker is away") }
+                case .free, .away: flight.withLock { $0.missed(at: now, "the broker is unavailable") }
                 case .refused(let why): flight.withLock { $0.kept(at: now, why) }
                 }
             }
@@ -121,7 +121,7 @@ package final class Canary: Sendable {
         switch outcome {
         case .confirmed?: nil
         case _ where publisher.isBlocked: PublishOutcome.alarm
-        case .unroutable?: "the broker has no queue for it; the log says why"
+        case .unroutable?: "the broker has no queue for it; see the log"
         case .notSent(let why)?, .unknown(let why)?, .unwritable(let why)?, .tooLarge(let why)?: why
         case .refused?, nil: "rejected by the broker"
         }

@@ -34,7 +34,7 @@ struct APNsHeaderRules {
             return APNsRefusal(400, "MissingTopic", "apns-topic is missing")
         }
         guard topic.hasSuffix(suffix), topic.utf8.allSatisfy(Self.isOfBundleID) else {
-            return APNsRefusal(400, "BadTopic", "apns-topic is no bundle id that ends with \"\(suffix)\"")
+            return APNsRefusal(400, "BadTopic", "apns-topic is not a bundle id that ends with \"\(suffix)\"")
         }
         guard topics.contains(String(topic.dropLast(suffix.count))) else {
             return APNsRefusal(400, "TopicDisallowed", "the team has no app \(topic)")

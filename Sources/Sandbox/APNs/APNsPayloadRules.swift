@@ -14,7 +14,7 @@ enum APNsPayloadRules {
             return APNsRefusal(413, "PayloadTooLarge", "the body has \(body.count) bytes")
         }
         let parsed = try? JSONParser().parse(body).get()
-        guard let payload = parsed?.object else { return empty("the body is no JSON object") }
+        guard let payload = parsed?.object else { return empty("the body is not a JSON object") }
         guard let aps = payload["aps"]?.object else { return empty("the body has no dictionary aps") }
         if let fault = ApsRules.faults(in: aps).first { return empty(fault) }
         let isVisible = ["alert", "badge", "sound"].contains { aps[$0] != nil }

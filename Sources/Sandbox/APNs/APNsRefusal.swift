@@ -38,7 +38,7 @@ struct APNsRefusal: Error, Sendable, Equatable {
         APNsRefusal(
             fault.status,
             fault.reason ?? usualReason(fault.status),
-            "The sandbox was asked to say so.",
+            "The sandbox was told to send this.",
             since: fault.status == 410 ? now : nil
         )
     }

@@ -41,7 +41,7 @@ final class APNsTokenCheck: Sendable {
 
     private func refusal(of token: Assertion, now: Instant) -> APNsRefusal? {
         guard token.header["alg"]?.string == "ES256" else { return Self.invalid("alg must be ES256") }
-        guard token.header["kid"]?.string == account.keyID else { return Self.invalid("kid names no key of ours") }
+        guard token.header["kid"]?.string == account.keyID else { return Self.invalid("kid names an unknown key") }
         guard token.claims["iss"]?.string == account.teamID else { return Self.invalid("iss is not the key's team") }
         guard account.key.isES256(token.signature, of: token.signed) else {
             return Self.invalid("the signature is not the key's")

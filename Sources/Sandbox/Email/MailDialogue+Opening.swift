@@ -22,7 +22,7 @@ extension MailDialogue {
     /// The state from before TLS is discarded (RFC 3207 §4.2).
     func secure(_ rest: String) -> Next {
         guard hasGreeted, !link.isSecure, rest.isEmpty else {
-            return refuse(.badOrder, at: .starttls, because: "STARTTLS comes after EHLO, once, and by itself")
+            return refuse(.badOrder, at: .starttls, because: "STARTTLS must follow EHLO, once, and without pipelining")
         }
         guard !link.hasUnread else {
             _ = refuse(.badOrder, at: .starttls, because: "more was said in the clear behind STARTTLS")

@@ -9,7 +9,7 @@ extension MailDialogue {
         }
         guard link.isSecure, isSignedIn else {
             let words = link.isSecure ? "5.7.0 Authentication required" : "5.7.0 Must issue a STARTTLS command first"
-            return refuse(MailReply(530, words), at: .mail, because: "nobody has signed in")
+            return refuse(MailReply(530, words), at: .mail, because: "authentication required")
         }
         guard let (address, parameters) = Self.path(rest, "FROM:") else {
             return refuse(.badSyntax, at: .mail, because: "MAIL needs FROM:<address>")
@@ -46,7 +46,7 @@ extension MailDialogue {
 
     func takeMail(_ rest: String) -> Next {
         guard !envelope.recipients.isEmpty, rest.isEmpty else {
-            return refuse(.badOrder, at: .data, because: "DATA comes after RCPT, and by itself")
+            return refuse(.badOrder, at: .data, because: "DATA must follow RCPT, without pipelining")
         }
         let next = say(MailReply(354, "End data with <CR><LF>.<CR><LF>"), at: .data)
         guard case .goOn = next, lastCode == 354 else { return next }

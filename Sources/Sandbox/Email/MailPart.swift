@@ -63,7 +63,7 @@ struct MailPart {
             throw MailFault("an encoding other than quoted-printable")
         }
         guard let text = String(validating: try quotedPrintable(), as: UTF8.self) else {
-            throw MailFault("a text is no proper UTF-8")
+            throw MailFault("a text is not valid UTF-8")
         }
         return text
     }

@@ -29,6 +29,6 @@ struct MailReply: Sendable, Equatable {
 
     /// Creates the reply that a fault requests; the fault's reason is the text, such as `5.1.1 No such user`.
     init(_ fault: SandboxFault.Answer) {
-        self.init(fault.status, fault.reason ?? "The sandbox was asked to say so")
+        self.init(fault.status, fault.reason ?? "The sandbox was told to send this")
     }
 }

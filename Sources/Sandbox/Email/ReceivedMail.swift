@@ -44,7 +44,7 @@ struct ReceivedMail: Sendable {
             guard count == 1 else { throw MailFault("the header \(name) must come once, and comes \(count) times") }
         }
         for name in ["from", "to"] where !(part.header(name)?.hasSuffix(">") ?? false) {
-            throw MailFault("\(name) is no address in angle brackets")
+            throw MailFault("\(name) is not an address in angle brackets")
         }
         let messageID = part.header("message-id") ?? ""
         guard messageID.hasPrefix("<"), messageID.hasSuffix(">"), messageID.contains("@") else {
@@ -59,7 +59,7 @@ struct ReceivedMail: Sendable {
     private static func checkUnsubscribing(_ part: MailPart) throws(MailFault) {
         let link = part.header("list-unsubscribe") ?? ""
         guard link.hasPrefix("<https://"), link.hasSuffix(">") else {
-            throw MailFault("list-unsubscribe is no https link")
+            throw MailFault("list-unsubscribe is not an https link")
         }
         guard part.header("list-unsubscribe-post") == "List-Unsubscribe=One-Click" else {
             throw MailFault("list-unsubscribe-post is missing")

@@ -73,7 +73,7 @@ struct ExpoError: Error {
             case 500...: "INTERNAL_SERVER_ERROR"
             default: "VALIDATION_ERROR"
             }
-        let error = ExpoError(fault.status, fault.reason ?? usual, "The sandbox was asked to say so.")
+        let error = ExpoError(fault.status, fault.reason ?? usual, "The sandbox was told to send this.")
         return error.answer.with(retryAfter: fault.retryAfter)
     }
 }

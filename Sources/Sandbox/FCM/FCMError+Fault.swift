@@ -43,7 +43,7 @@ extension FCMError {
             errorCode = canonicalNames[reason] == nil ? nil : reason
             canonical = canonicalNames[reason] ?? reason
         }
-        let error = FCMError(fault.status, canonical, "The sandbox was asked to say so.", errorCode: errorCode)
+        let error = FCMError(fault.status, canonical, "The sandbox was told to send this.", errorCode: errorCode)
         return error.answer.with(retryAfter: fault.retryAfter)
     }
 }

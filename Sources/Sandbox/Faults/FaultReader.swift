@@ -70,7 +70,7 @@ enum FaultReader {
             return nil
         }
         if found.count > 1 {
-            scope.report(found[1].key, "cannot stand beside \(first.key): one thing happens to a request")
+            scope.report(found[1].key, "cannot be combined with \(first.key)")
         }
         return first.effect
     }
@@ -80,7 +80,7 @@ enum FaultReader {
         let retryAfter = scope.value("retryAfter", "seconds, or a date of HTTP as a string", retryAfter)
         let status = scope.wholeNumber("status", 300...599)
         if status == nil, reason != nil || retryAfter != nil {
-            scope.report("status", "is needed beside a reason or retryAfter")
+            scope.report("status", "is required with reason or retryAfter")
         }
         return status.map { SandboxFault.Answer(status: $0, reason: reason, retryAfter: retryAfter) }
     }

@@ -40,7 +40,7 @@ struct TokenEndpoint: ProviderStandIn {
             case 500...: "server_error"
             default: "invalid_request"
             }
-        let refusal = TokenRefusal(fault.reason ?? usual, "The sandbox was asked to say so.", status: fault.status)
+        let refusal = TokenRefusal(fault.reason ?? usual, "The sandbox was told to send this.", status: fault.status)
         return refusal.answer.with(retryAfter: fault.retryAfter)
     }
 

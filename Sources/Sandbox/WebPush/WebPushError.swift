@@ -50,7 +50,7 @@ struct WebPushError: Error, Sendable, Equatable {
     /// A reason of one word gives Apple's form, a reason of several words plain text, and no reason Mozilla's form.
     static func answer(to fault: SandboxFault.Answer) -> ProviderAnswer {
         guard let reason = fault.reason else {
-            let error = WebPushError(fault.status, usual[fault.status] ?? 999, "The sandbox was asked to say so.")
+            let error = WebPushError(fault.status, usual[fault.status] ?? 999, "The sandbox was told to send this.")
             return error.answer.with(retryAfter: fault.retryAfter)
         }
         guard reason.contains(" ") else {

@@ -138,7 +138,7 @@ extension ConfigurationReader {
     }
 
     fileprivate mutating func apiRate() -> CallRates {
-        let expected = "rates a second from 1/s to 100000/s, or off, such as user=20/s,address=200/s"
+        let expected = "rates per second from 1/s to 100000/s, or off, such as user=20/s,address=200/s"
         return read(.apiRate, expected: expected, default: CallRates.usual.text) { CallRates($0) } ?? .usual
     }
 

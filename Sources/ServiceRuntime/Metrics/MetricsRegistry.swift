@@ -146,7 +146,7 @@ package final class MetricsRegistry: Sendable {
         labels: [String],
         make: () -> Entry
     ) -> Entry {
-        precondition(MetricText.isName(name), "\(name) is no metric's name: bellhop_[a-z0-9_]+")
+        precondition(MetricText.isName(name), "\(name) is not a metric name: bellhop_[a-z0-9_]+")
         precondition(labels.allSatisfy(MetricText.isLabel), "\(name): a label must match [a-z][a-z0-9_]*")
         return entries.withLock { entries in
             if let entry = entries[name] {

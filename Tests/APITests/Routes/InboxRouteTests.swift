@@ -97,7 +97,7 @@ struct InboxRouteTests {
         }
     }
 
-    @Test("a change of the unread count updates the badge on the user's other devices", arguments: ["read", "archived"])
+    @Test("a change of the unread count updates the badge of other devices", arguments: ["read", "archived"])
     func badges(state: String) async throws {
         try await APIBench.with { api in
             try await api.notify(1)
