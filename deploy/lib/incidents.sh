@@ -5,7 +5,7 @@ fake_clock_library='/usr/lib/*/faketime/libfaketime.so.1'
 # Users whose pushes go to APNs, which stays healthy while FCM does not.
 healthy_users=50
 healthy_sent=0
-topic_followers=20000
+topic_followers=200000
 
 start_servers() {
     make_place mq

@@ -104,6 +104,22 @@ struct CatalogSchemaTests {
         try visit(evaluator.root)
     }
 
+    @Test("the new app of docs/catalogs.md has a valid catalogue, and its messages are accepted")
+    func newApp() throws {
+        let page = try Repository.text("docs/catalogs.md")
+        let block = try #require(page.firstMatch(of: /```json5\n([\s\S]*?)```/)?.output.1)
+        let parser = SubmissionParser(try CatalogSet.load(files: [("canteen.json5", Array(block.utf8))]).get())
+        let messages = page.split(separator: "\n")
+            .filter { $0.contains(#""app": "canteen", "eventType""#) }
+            .map { $0.drop { $0 != "{" }.prefix(through: $0.lastIndex(of: "}") ?? $0.startIndex) }
+        #expect(messages.count == 5)
+        for message in messages {
+            let submission = try parser.parse(InboundEnvelope(body: Array(message.utf8), source: .elsewhere)).get()
+            guard case .event(let event) = submission else { continue }
+            #expect(event.id.text == "order-1")
+        }
+    }
+
     @Test("docs/catalogs.md has a row for every key of an app and of a type, and every language's plural rules")
     func page() throws {
         let rows = try Repository.text("docs/catalogs.md").split(separator: "\n").filter { $0.hasPrefix("|") }
