@@ -3,7 +3,11 @@ import Postgres
 extension Bench {
     /// Makes the server fail from now on for rows of a table that are written under this condition, as on a damaged
     /// page.
-    package func damage(_ condition: String, of table: String = "inbox") async throws {
+    package func damage(
+        _ condition: String,
+        of table: String = "inbox",
+        at change: String = "INSERT"
+    ) async throws {
         _ = try await owner.run(
             Statement(
                 """
@@ -15,7 +19,7 @@ extension Bench {
                 """
             )
         )
-        let trigger = "CREATE TRIGGER damage BEFORE INSERT ON \(table) FOR EACH ROW WHEN (\(condition))"
+        let trigger = "CREATE TRIGGER damage BEFORE \(change) ON \(table) FOR EACH ROW WHEN (\(condition))"
         _ = try await owner.run(Statement(trigger + " EXECUTE FUNCTION fail_on_damage()"))
     }
 

@@ -84,23 +84,33 @@ package struct HandOver: Service {
         }
     }
 
-    /// A release whose answer was lost, and the time of the first successful search for it.
+    /// A release whose answer was lost, and the time of the first search that the server answered.
     private struct Lost {
-        let take: LostTake
+        var take: LostTake
         var searchedSince: ContinuousClock.Instant?
     }
 
     private func handOver(_ drain: DrainSignal, _ memory: inout Memory) async throws(PostgresError) -> DutyLoop.Next {
         let findings = watch.current
         memory.note(findings)
-        try await handOverLost(drain, &memory, findings)
+        await handOverLost(drain, &memory, findings)
         var count = 0
+        var failure: PostgresError?
         for priority in [Priority.high, .normal, .high, .low] where !drain.isDraining {
-            let size = try await handOver(priority, drain, &memory, findings)
+            let size: Int
+            do throws(PostgresError) {
+                size = try await handOver(priority, drain, &memory, findings)
+            } catch {
+                // A row on which the server fails stops its own priority only.
+                guard error.mayBeAboutOneItem || error.refusesContent else { throw error }
+                failure = error
+                continue
+            }
             count += size
             // At most one second, so that urgent deliveries that fall due meanwhile are not late.
             if size > 0 { await drain.pause(for: .seconds(1) * size / rate) }
         }
+        if let failure { throw failure }
         return count > 0 ? .atOnce : .later
     }
 
@@ -131,17 +141,28 @@ package struct HandOver: Service {
     /// Publishes deliveries from releases whose answer was lost.
     ///
     /// A server may execute a statement some time after its connection has broken, so it searches for each several
-    /// times. The period begins with the first search that succeeds: the database may be unavailable for longer.
+    /// times. The period begins with the first search that the server answers: the database may be unavailable for
+    /// longer. A search that fails stops no other release.
     private func handOverLost(
         _ drain: DrainSignal,
         _ memory: inout Memory,
         _ findings: ClaimantWatch.Findings
-    ) async throws(PostgresError) {
+    ) async {
         for number in memory.lost.indices {
             let take = memory.lost[number].take
-            let groups = try await due.takeAgain(take, claimedBy: findings.dead) { [time] in time.steady() }
-            memory.lost[number].searchedSince = memory.lost[number].searchedSince ?? time.steady()
-            _ = await publish(groups, take.priority, drain)
+            do throws(PostgresError) {
+                let groups = try await due.takeAgain(take, claimedBy: findings.dead) { [time] in time.steady() }
+                memory.lost[number].searchedSince = memory.lost[number].searchedSince ?? time.steady()
+                _ = await publish(groups, take.priority, drain)
+            } catch {
+                logger.warning("cannot read a lost release", ["error": .error(error)])
+                if error.code == .outcomeUnknown {
+                    // The search itself may have taken the rows, so that they are due later than before.
+                    memory.lost[number].take = LostTake(priority: take.priority, begin: take.begin, end: time.steady())
+                } else if error.mayBeAboutOneItem || error.refusesContent {
+                    memory.lost[number].searchedSince = memory.lost[number].searchedSince ?? time.steady()
+                }
+            }
         }
         memory.lost.removeAll { time.steady() - ($0.searchedSince ?? time.steady()) > Self.patience }
     }

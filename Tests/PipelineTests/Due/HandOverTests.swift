@@ -125,6 +125,39 @@ struct HandOverTests {
         }
     }
 
+    @Test("a lost release on which the database fails stops no other release")
+    func failingSearch() async throws {
+        try await Bench.withTopology { bench in
+            let (proxy, url) = try TCPProxy.beforeDatabase()
+            defer { proxy.stop() }
+            try await Self.lines(3, in: bench)
+            var options = PoolOptions(url: try DatabaseURL(url))
+            options.setUp = bench.namespace.setUp(as: .worker)
+            let pool = PostgresPool(options)
+            proxy.loseReply(whenClientSends: [0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0x03, 0xD1], refusing: true)
+            try await RunningDuty.with(
+                { HandOver(tools: $0, rhythm: .init(interval: .milliseconds(100), rate: 0x3D1)) },
+                on: bench,
+                pool: pool
+            ) {
+                try await eventually("they are taken") {
+                    try await bench.count("SELECT count(*) FROM deliveries WHERE state = 'pending'") == 3
+                }
+                try await bench.damage("OLD.state = 'p'", of: "ledger", at: "UPDATE")
+                _ = try await bench.owner.run(
+                    """
+                    INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, reason, due_at, urgency)
+                    VALUES ('drop', 'late', 'noti_ffffffffffffffff', 'push', 's', 'deferred', 'quiet-hours', now(), 0)
+                    """
+                )
+                proxy.refuse(false)
+                try await Self.expectResume(in: bench)
+                try await bench.repair(of: "ledger")
+            }
+            await pool.close()
+        }
+    }
+
     /// A clock that a test moves forward.
     private final class ShiftedTime: TimeSource {
         private let passed = Mutex(Duration.zero)
