@@ -144,7 +144,8 @@ extension Intake {
         batch.messages.open(page.letters.map(\.index))
         settler.bury(page.letters, batch)
         await batch.asides.carrying(page.work.footprint) { await deliver(page.work, batch, on: page.trace) }
-        await resume(page.owed, batch)
+        // A page names each user once. If the answer to its record was lost, its own claim has these deliveries.
+        await resume(page.owed, batch, keepingClaim: true)
         guard await batch.messages.isLast(for: entry.index) else { return }
         let next = await ask(entry, batch) { store throws(PostgresError) in
             try await store.finish(entry.work.page, page.tally)

@@ -66,13 +66,14 @@ package struct Intake: Sendable {
         )
         // Feed messages that precede an event in the same batch apply to it.
         let fed = await feedsAndPlans.feed(sorted.feeds, batch)
+        // A slow count of unread notifications must not use up the lease of deliveries.
+        let badges = await badges(sorted.badges, decider, batch)
         let recorded = await record(sorted.records, decider, batch)
         let parts = Resumption.parts(of: sorted.resumed + recorded.duplicates)
         var work = await resumption.take(parts.first ?? [], sorted.heirs, decider, batch)
         work += await decideAnew(recorded.late, decider, batch)
         work.shipments = recorded.shipments + work.shipments
         work.footprint += sorted.footprint
-        let badges = await badges(sorted.badges, decider, batch)
         var plans = await kept
         let opened = await feedsAndPlans.open(&plans, batch)
         let faults = sorted.faults + fed + recorded.faults + plans.faults
@@ -131,10 +132,12 @@ package struct Intake: Sendable {
 
     /// Processes the notifications that exceeded one statement, part by part, each from its claim to its settlement.
     ///
-    /// If two parts name the same notification, the first part processes it.
-    func resume(_ rest: StoredBatch.Rest, _ batch: Batch) async {
+    /// If two parts name the same notification, the first part processes it. With `keepingClaim` the parts keep the
+    /// batch's claim, which then owns deliveries whose recording was answered too late. No two parts may name the same
+    /// notification then.
+    func resume(_ rest: StoredBatch.Rest, _ batch: Batch, keepingClaim: Bool = false) async {
         for part in rest.parts {
-            let batch = batch.part(claiming: context.newClaim())
+            let batch = keepingClaim ? batch : batch.part(claiming: context.newClaim())
             await context.clocks?.hold(until: batch.drain)
             guard !batch.drain.isDraining else {
                 batch.messages.giveUp(part.map(\.index))

@@ -50,6 +50,8 @@ final class MemoryStore: PipelineStore, OutletStore {
         var failuresToCome = 0
         /// Whether the reply to the next pull is lost after its execution.
         var losesPull = false
+        /// Whether the reply to the next record is lost after its execution.
+        var losesRecord = false
         /// The number of further records that fail, after those calls.
         var unrecordedToCome = 0
         /// The number of notifications in each claim.
@@ -139,7 +141,7 @@ final class MemoryStore: PipelineStore, OutletStore {
             guard records.allSatisfy({ !state.refused.contains($0.user) }) else {
                 throw PostgresError(.server(.invalidParameterValue), "refused", sqlState: .invalidParameterValue)
             }
-            return records.map { record in
+            let outcomes = records.map { record -> Inbox.Outcome in
                 if let known = state.records[record.key] {
                     return known.words.contentHash.bytes == record.words.contentHash.bytes ? .duplicate : .conflict
                 }
@@ -162,6 +164,11 @@ final class MemoryStore: PipelineStore, OutletStore {
                 }
                 return .recorded
             }
+            guard !state.losesRecord else {
+                state.losesRecord = false
+                throw PostgresError(.outcomeUnknown, "no reply")
+            }
+            return outcomes
         }
     }
 

@@ -127,6 +127,17 @@ struct SpineTests {
         #expect(dueTimes.count == 1)
     }
 
+    @Test("a page whose record has no reply is sent immediately, and no outcome is unknown")
+    func pageWithoutReply() async throws {
+        let ground = try SpineGround()
+        try ground.person("u", device: "d")
+        ground.store.state.withLock { $0.losesRecord = true }
+        await ground.take([try ground.page()])
+        #expect(ground.lines() == ["u d": "delivered"])
+        let unknown = ground.store.state.withLock { $0.lines.values.filter(\.outcomeIsUnknown).count }
+        #expect(unknown == 0)
+    }
+
     @Test("a recorded page is sent although its successor can be neither published nor returned to the scheduler")
     func pageWithoutSuccessor() async throws {
         let ground = try SpineGround()
