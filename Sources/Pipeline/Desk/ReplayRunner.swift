@@ -43,15 +43,23 @@ package struct ReplayRunner: Service {
     ) async throws(PostgresError) -> DutyLoop.Next {
         let replays = try await run.take(for: Self.lease)
         throttles = throttles.filter { id, _ in replays.contains { $0.id == id } }
+        var failure: PostgresError?
         for replay in replays {
-            // The previous runner may have died after the write to the ledger and before the publication.
-            if throttles[replay.id] == nil {
-                _ = await resumes.replay(try await run.unclaimed(of: replay.id), until: drain)
+            do throws(PostgresError) {
+                // The previous step or runner may have ended after the write to the ledger and before the publication.
+                if throttles[replay.id] == nil {
+                    _ = await resumes.replay(try await run.unclaimed(of: replay.id), until: drain)
+                }
+                var throttle = throttles[replay.id] ?? ReplayThrottle(rate: replay.pace.rate, now: time.steady())
+                try await advance(replay, &throttle, drain)
+                throttles[replay.id] = throttle
+            } catch {
+                // The other replays continue, and the next step of this one publishes again.
+                throttles[replay.id] = nil
+                failure = error
             }
-            var throttle = throttles[replay.id] ?? ReplayThrottle(rate: replay.pace.rate, now: time.steady())
-            try await advance(replay, &throttle, drain)
-            throttles[replay.id] = throttle
         }
+        if let failure { throw failure }
         return replays.contains { $0.state != .paused } ? .after(Self.breath) : .later
     }
 

@@ -54,6 +54,26 @@ struct MessageReplayTests {
         }
     }
 
+    @Test("a replay on which the database fails does not stop another, and continues after the repair")
+    func damaged() async throws {
+        try await ReplayGround.with { ground in
+            let letters = "SELECT count(*) FROM dead_letters WHERE state = 'open'"
+            try await ground.rig.publish([ground.rig.event("not JSON {", key: "drop.system")])
+            try await ground.rig.wait(for: 1, letters)
+            try await ground.bench.damage("NEW.replay_id = 1", of: "replay_items", at: "UPDATE")
+            let first = try await ground.start()
+            #expect(first == 1)
+            try await ground.rig.publish([ground.rig.event("not JSON either {", key: "drop.security")])
+            try await ground.rig.wait(for: 1, letters)
+            var others = DeadLetterFilter()
+            others.type = "security"
+            let progress = try await ground.wait(for: try await ground.start(others))
+            #expect(progress.outcomes == [.failed: 1])
+            try await ground.bench.repair(of: "replay_items")
+            _ = try await ground.wait(for: first)
+        }
+    }
+
     @Test("a replayed event for a thousand users is sent only to users with open deliveries")
     func stillOwed() async throws {
         try await ReplayGround.with { ground in

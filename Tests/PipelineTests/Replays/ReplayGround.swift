@@ -65,9 +65,12 @@ struct ReplayGround: Sendable {
         return ReplayOrder(filter, limits: limits, pace: pace)
     }
 
-    /// Starts a replay of every open item and returns its number.
-    func start(pace: ReplayOrder.Pace = .init()) async throws -> Int64 {
-        let outcome = try await book.start(order(pace: pace), agreed: 100_000, by: Self.ada)
+    /// Starts a replay of every open item, or of those that a filter selects, and returns its number.
+    func start(
+        _ filter: DeadLetterFilter = DeadLetterFilter(),
+        pace: ReplayOrder.Pace = .init()
+    ) async throws -> Int64 {
+        let outcome = try await book.start(order(filter, pace: pace), agreed: 100_000, by: Self.ada)
         guard case .started(let id, _) = outcome else { throw BenchError("the replay did not begin: \(outcome)") }
         return id
     }
