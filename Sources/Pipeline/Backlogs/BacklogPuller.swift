@@ -226,13 +226,15 @@ package struct BacklogPuller: Service {
         return load
     }
 
-    /// Reads the deliveries of a pull whose answer was lost, while they may still be sent; `nil` after that.
+    /// Reads the deliveries of a pull whose answer was lost; `nil` if the server fails on that, or after minutes, when
+    /// the sweeper has them.
     ///
-    /// A statement that ends between a query and its lock is seen only by the second query.
+    /// The database may be unavailable for longer than the deliveries may be sent. They then return to the backlog. A
+    /// statement that ends between a query and its lock is seen only by the second query.
     private func regain(_ load: BacklogLoad, until drain: DrainSignal) async -> [ClaimedDelivery]? {
         var pauses = Pauses(drain: drain, time: context.time, chance: context.chance)
-        var looks = 0
-        while !load.lease.hasLasted(carrier.dispatcher.policy.beginsWithin, at: context.time.steady()) {
+        var (looks, failures) = (0, 0)
+        while failures < 3, !load.lease.hasLasted(Self.longestSearch, at: context.time.steady()) {
             guard await pauses.pause() else { return nil }
             do throws(PostgresError) {
                 guard case .lines(let lines) = try await store.regain(load.place.key, as: load.claim) else { continue }
@@ -240,11 +242,14 @@ package struct BacklogPuller: Service {
                 if !lines.isEmpty || looks == 2 { return lines }
             } catch {
                 context.metrics.storeFailures.increment()
+                if error.mayBeAboutOneItem || error.refusesContent { failures += 1 }
             }
         }
         return nil
     }
 
+    /// The period of the search for a lost pull, about as long as the sweeper leaves it to this worker.
+    private static let longestSearch = Duration.seconds(360)
     private static let longestRest = Duration.seconds(5)
 
     /// The wait before another pull if no place was free or another worker was pulling.

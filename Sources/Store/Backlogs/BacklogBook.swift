@@ -200,7 +200,7 @@ package struct BacklogBook: Sendable {
                 SELECT person, id, target, attempts, unknown_sends, decision ->> '\(Wait.slotKey)' AS slot,
                        reason IS NOT DISTINCT FROM '\(HoldBook.reason)' AS was_held
                 FROM ledger
-                WHERE urgency = u.urgency AND sent_at IS NULL AND due_at > now()
+                WHERE urgency = u.urgency AND sent_at IS NULL AND due_at > now() - interval '6 min'
                   AND due_at <= now() + $3::bigint * interval '1 ms' + \(LedgerStatements.afterLease)
                   AND state = 's' AND claim = $2
                 ORDER BY due_at LIMIT 2000
