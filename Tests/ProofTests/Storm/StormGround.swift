@@ -23,7 +23,9 @@ struct StormGround: Sendable {
         case apns
 
         /// The number of users per provider who receive a push before the storm, a third of the users in the storm.
-        static let few = Proof.isFull ? 400 : 40
+        ///
+        /// An event names at most 1,000 users.
+        static let few = Proof.isFull ? 330 : 40
         static let many = 3 * few
 
         var provider: ProviderName {
