@@ -28,20 +28,6 @@ end_servers() {
     ! mountpoint -q "$work/small" || umount "$work/small"
 }
 
-broker() {
-    at_place mq rabbitmq_run "$rabbitmq_scripts/rabbitmqctl" -q "$@" >/dev/null
-}
-
-# set_faults JSON: what the providers of the sandbox do from now on; `[]` is nothing unusual.
-set_faults() {
-    curl -fsS -o /dev/null -X PUT -d "$1" "$BELLHOP_SANDBOX_CONTROL/faults"
-}
-
-# query SQL: one value, as the owner of the tables.
-query() {
-    trial_query "$1"
-}
-
 publish_healthy_users() {
     awk -v users="$healthy_users" 'BEGIN { for (u = 1; u <= users; u++)
         printf "{\"app\":\"daily\",\"eventType\":\"subscription.upserted\",\"userId\":\"h%d\",\"token\":\"%064x\",\"platform\":\"ios\",\"provider\":\"apns\"}\n", u, u + 4096 }' >"$work/healthy.jsonl"
@@ -68,7 +54,7 @@ cause_damaged_user() {
     local usual
     record_others
     usual=$others_took
-    query "create function bellhop.damage() returns trigger language plpgsql as \$\$ begin
+    trial_query "create function bellhop.damage() returns trigger language plpgsql as \$\$ begin
             if new.person = (select number from bellhop.people where app = 'drop' and user_id = 'u7') then
                 raise exception 'invalid page in block 7' using errcode = 'XX001';
             end if;
@@ -77,7 +63,7 @@ cause_damaged_user() {
     record_others
     say "$trial" "a user who cannot be written: 199 events of others are recorded after $others_took ms, and after $usual ms without"
     ((others_took <= usual + 1000)) || die "others wait for more than a second longer than usual"
-    query "drop trigger damage on bellhop.inbox; drop function bellhop.damage()" >/dev/null
+    trial_query "drop trigger damage on bellhop.inbox; drop function bellhop.damage()" >/dev/null
     settle_account "a user who cannot be written"
 }
 
@@ -99,7 +85,7 @@ cause_crash_loop() {
     publish_more 3000
     await_published
     # The lock ends with its session.
-    query "begin; lock table bellhop.inbox in access exclusive mode; select pg_sleep(40)" >/dev/null 2>&1 &
+    trial_query "begin; lock table bellhop.inbox in access exclusive mode; select pg_sleep(40)" >/dev/null 2>&1 &
     local lock=$!
     began=$(now)
     for ((round = 1; round <= 22; round++)); do
@@ -127,17 +113,17 @@ cause_alarm() {
 # `healthy_rate` is the rate of the latter from the workers' first record on.
 push_under_alarm() {
     local count=3000 began before
-    before=$(query "$healthy_delivered")
+    before=$(trial_query "$healthy_delivered")
     stop pool TERM 60
     publish_more "$count"
     await_published
     publish_healthy "$count"
     broker set_vm_memory_high_watermark absolute 1MB
     set_faults "$1"
-    began=$(query "select clock_timestamp()")
+    began=$(trial_query "select clock_timestamp()")
     start_role pool "$(ready_from 0 $((trial_workers - 1)))" pool --workers "$trial_workers"
     wait_until 120 trial_says "$healthy_delivered" $((before + count)) || die "the healthy provider's pushes are stalled"
-    healthy_rate=$(query "select round($count / extract(epoch from
+    healthy_rate=$(trial_query "select round($count / extract(epoch from
         (select max(updated_at) from bellhop.deliveries where app = 'daily')
         - (select min(created_at) from bellhop.notifications where created_at >= '$began')))")
     broker set_vm_memory_high_watermark 0.6
@@ -153,34 +139,34 @@ cause_killed_worker() {
     publish_more 2000
     wait_until 60 claims_are_above 500 || die "the workers claim nothing; see $data/log"
     victim=$(worker_pids | head -n 1)
-    query "create table bellhop.claimed as select person, id, target, claim, updated_at from bellhop.ledger where state = 's'" >/dev/null
+    trial_query "create table bellhop.claimed as select person, id, target, claim, updated_at from bellhop.ledger where state = 's'" >/dev/null
     kill -KILL "$victim"
     set_faults '[]'
     publish_more 500
     settle_account "kill -9 of a worker that waits for a provider"
-    claimed=$(query "select count(*) || ' deliveries were claimed at the kill; those of the dead worker were sent '
+    claimed=$(trial_query "select count(*) || ' deliveries were claimed at the kill; those of the dead worker were sent '
             || round(extract(epoch from max(l.updated_at - c.updated_at) - interval '60 s')) || ' s after the end of their lease'
         from bellhop.claimed c join bellhop.ledger l using (person, id, target) where l.claim is distinct from c.claim")
     say "$trial" "$claimed"
-    [[ $(query "select count(*) from bellhop.claimed c join bellhop.ledger l using (person, id, target)
+    [[ $(trial_query "select count(*) from bellhop.claimed c join bellhop.ledger l using (person, id, target)
         where l.updated_at > c.updated_at + interval '70 s'") == 0 ]] || die "some were sent later than that"
-    query "drop table bellhop.claimed" >/dev/null
+    trial_query "drop table bellhop.claimed" >/dev/null
 }
 
 claims_are_above() {
-    (($(query "select count(*) from bellhop.ledger where state = 's'") > $1))
+    (($(trial_query "select count(*) from bellhop.ledger where state = 's'") > $1))
 }
 
 # store_settled COUNT: notifications of earlier days with one delivered push each, for 100,000 other users.
 store_settled() {
     local started
     started=$(now)
-    query "insert into bellhop.inbox (person, id, created_at, urgency, content_hash, event_id, type, title, body)
+    trial_query "insert into bellhop.inbox (person, id, created_at, urgency, content_hash, event_id, type, title, body)
         select 1000000000 + i % 100000, i, now() - interval '20 days' + i * interval '1 s' / 10, 1, '\\x00', 's' || i,
             'transaction_complete', 'Stored', 'Stored' from generate_series(1, $1::bigint) i" >/dev/null
-    query "insert into bellhop.ledger (person, id, target, updated_at, attempts, state)
+    trial_query "insert into bellhop.ledger (person, id, target, updated_at, attempts, state)
         select 1000000000 + i % 100000, i, 7, now() - interval '20 days', 1, 'd' from generate_series(1, $1::bigint) i" >/dev/null
-    query "analyze bellhop.inbox; analyze bellhop.ledger" >/dev/null
+    trial_query "analyze bellhop.inbox; analyze bellhop.ledger" >/dev/null
     say "$trial" "$1 settled notifications were stored in $(seconds_since "$started")"
 }
 
@@ -191,7 +177,7 @@ cause_slow_end() {
     await_published
     wait_until 60 claims_are_above 150 || die "the workers claim nothing; see $data/log"
     stop pool TERM 60
-    left=$(query "select count(*) from bellhop.ledger where state = 's'")
+    left=$(trial_query "select count(*) from bellhop.ledger where state = 's'")
     say "$trial" "after SIGTERM with answers that take 28 s: $left deliveries are still claimed"
     ((left == 0)) || die "the workers ended without settling them"
     set_faults '[]'
@@ -201,7 +187,7 @@ cause_slow_end() {
 
 # follow_topic TOPIC: followers with no device, so that a fan-out is records alone.
 follow_topic() {
-    query "insert into bellhop.follows (app, user_id, topic, since, followed_at, source_time)
+    trial_query "insert into bellhop.follows (app, user_id, topic, since, followed_at, source_time)
         select 'drop', 'f' || i, '$1', now() - interval '30 days', now() - interval '30 days', now() - interval '30 days'
         from generate_series(1, $topic_followers) i on conflict do nothing" >/dev/null
 }
@@ -212,7 +198,7 @@ publish_to_topic() {
 }
 
 recorded_followers() {
-    query "select count(*) from bellhop.notifications where event_id = '$1'"
+    trial_query "select count(*) from bellhop.notifications where event_id = '$1'"
 }
 
 followers_are_above() {
@@ -245,9 +231,9 @@ move_tables_to_small_disk() {
     mount -t tmpfs -o "size=400m" bellhop-incidents "$folder"
     mkdir "$folder/space"
     chown postgres: "$folder/space"
-    query "create tablespace small location '$folder/space'" >/dev/null
-    query "alter table bellhop.inbox set tablespace small" >/dev/null
-    query "alter index bellhop.inbox_pkey set tablespace small" >/dev/null
+    trial_query "create tablespace small location '$folder/space'" >/dev/null
+    trial_query "alter table bellhop.inbox set tablespace small" >/dev/null
+    trial_query "alter index bellhop.inbox_pkey set tablespace small" >/dev/null
 }
 
 role_has_refusals() {
@@ -264,7 +250,7 @@ cause_paused_fan_out() {
     wait_until 60 trial_says "select count(*) from bellhop.fanout_pages p join bellhop.fanouts f on f.number = p.fanout
         where f.event_id = 'paused1' and p.taken_at is not null" 0 || die "pages do not end; see $data/log"
     kept=$(recorded_followers paused1)
-    query "update bellhop.events set created_at = created_at - interval '3 days', planned_at = planned_at - interval '3 days',
+    trial_query "update bellhop.events set created_at = created_at - interval '3 days', planned_at = planned_at - interval '3 days',
             handed_over_at = handed_over_at - interval '3 days' where id = 'paused1';
         update bellhop.fanouts set started_at = started_at - interval '3 days', worked_at = worked_at - interval '3 days',
             paused_at = paused_at - interval '3 days', resumed_at = resumed_at - interval '3 days' where event_id = 'paused1';
@@ -296,7 +282,7 @@ cause_lost_digest() {
     before=$(pushes_of expo)
     stop scheduler TERM 60
     stop pool TERM 60
-    query "update bellhop.ledger set due_at = past.due, decision = jsonb_build_object('until', past.name, 'digest', past.name)
+    trial_query "update bellhop.ledger set due_at = past.due, decision = jsonb_build_object('until', past.name, 'digest', past.name)
         from (select due, to_char(due at time zone 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.000\"Z\"') as name
             from (select date_trunc('hour', now()) - interval '2 hours') as d(due)) as past
         where reason = 'digest' and state = 'w'" >/dev/null
@@ -305,14 +291,6 @@ cause_lost_digest() {
     settle_account "a digest whose time passed while no role ran"
     say "$trial" "$events gathered notifications of $users users were $(($(pushes_of expo) - before)) pushes"
     (($(pushes_of expo) - before == users)) || die "each user is to get one digest; see $data/log"
-}
-
-# pushes_of PROVIDER: the requests that the sandbox has accepted from it.
-pushes_of() {
-    local count
-    count=$(http_body 127.0.0.1 $(($(port_of SANDBOX_PORT) + sandbox_control)) /received/summary \
-        | sed -n "s/.*\"$1\":{\"answers\":{\"200\":\([0-9]*\).*/\1/p")
-    printf '%s' "${count:-0}"
 }
 
 # Two years ahead for a minute: nothing is deleted, planned, sent early or ended, and `status` names the clock.
@@ -327,14 +305,14 @@ cause_clock() {
     before=$(stored_state)
     stop scheduler TERM 60
     restart_database "$(compgen -G "$fake_clock_library")"
-    say "$trial" "the database's clock says $(query 'select now()')"
+    say "$trial" "the database's clock says $(trial_query 'select now()')"
     start_role scheduler "$(ready_from 100 100)" scheduler
     sleep 30
     status=$("$bellhop" status 2>&1 | grep -i clock) || die "\`bellhop status\` does not name the clock"
     say "$trial" "status: $(head -n 1 <<<"$status" | sed 's/^ *//')"
     sleep 30
     restart_database
-    say "$trial" "the database's clock says $(query 'select now()')"
+    say "$trial" "the database's clock says $(trial_query 'select now()')"
     wait_for_role scheduler "the clock is right again"
     publish_more 500
     settle_account "a clock that was two years ahead for a minute"
@@ -346,7 +324,7 @@ cause_clock() {
 
 # Prints the rows that a wrong clock may delete, end or plan, without those of the last COUNT events.
 stored_state() {
-    query "select 'notifications ' || count(*) from bellhop.notifications where event_id !~ '^t[0-9]+\$' or substr(event_id, 2)::integer <= $((trial_sent - ${1:-0}))
+    trial_query "select 'notifications ' || count(*) from bellhop.notifications where event_id !~ '^t[0-9]+\$' or substr(event_id, 2)::integer <= $((trial_sent - ${1:-0}))
         union all select 'devices ' || count(*) from bellhop.push_subscriptions where revoked_at is null
         union all select 'retired ' || kind from bellhop.retired where up_to > now()
         union all select 'planned ' || id || ' ' || planned_at || ' ' || coalesce(handed_over_at::text, '-') from bellhop.events
@@ -362,16 +340,4 @@ restart_database() {
     [[ -z ${1:-} ]] || postgresql_environment=("LD_PRELOAD=$1" FAKETIME=+2y DONT_FAKE_MONOTONIC=1 FAKETIME_DONT_FAKE_MONOTONIC=1)
     at_place pg postgresql_start
     at_place pg postgresql_wait
-}
-
-# role_metric NAME: the sum of a metric over all workers.
-role_metric() {
-    local port
-    for port in $(seq "$metrics_port" $((metrics_port + trial_workers - 1))); do
-        http_body "$metrics_host" "$port" /metrics 2>/dev/null || true
-    done | awk -v name="$1" 'index($0, name) == 1 { sum += $NF } END { print sum + 0 }'
-}
-
-metric_is_above() {
-    awk -v value="$(role_metric "$1")" -v limit="$2" 'BEGIN { exit !(value > limit) }'
 }

@@ -135,15 +135,32 @@ settle_account() {
         where not exists (select from bellhop.notifications n where n.event_id = 't' || e)")
     doubled=$(trial_query "select count(*) - count(distinct (user_id, event_id)) from bellhop.notifications")
     repeats=$(trial_query "select coalesce(sum(unknown_sends), 0) from bellhop.deliveries")
-    received=$(http_body 127.0.0.1 $(($(port_of SANDBOX_PORT) + sandbox_control)) /received/summary \
-        | sed -n 's/.*"fcm":{"answers":{"200":\([0-9]*\).*/\1/p')
+    received=$(pushes_of fcm)
     wait_until 60 trial_says 'select count(*) from bellhop.dead_letters' "$dead" || true
     died=$(trial_query 'select count(*) from bellhop.dead_letters')
-    say "$trial" "$what: sent $trial_sent, lost $lost, doubled $doubled, dead $died; pushes ${received:-0}, of them at most $repeats repeats; published again $(<"$work/repeats")"
+    say "$trial" "$what: sent $trial_sent, lost $lost, doubled $doubled, dead $died; pushes $received, of them at most $repeats repeats; published again $(<"$work/repeats")"
     trial_says "$count_owed" 0 || die "$(trial_query "$count_owed") deliveries are still open after five minutes; see $data/log"
     ((lost == 0 && doubled == 0)) || die "events were lost or doubled; see $data/log"
     ((died == dead)) || die "$died messages are dead letters; expected $dead; see $data/log"
     ((received >= trial_sent && received <= trial_sent + repeats)) || die "the pushes do not agree with the ledger; see $data/log"
+}
+
+# broker ARGUMENT…: runs rabbitmqctl on the broker of the place mq.
+broker() {
+    at_place mq rabbitmq_run "$rabbitmq_scripts/rabbitmqctl" -q "$@" >/dev/null
+}
+
+# set_faults JSON: sets the sandbox's faults; `[]` ends all of them.
+set_faults() {
+    curl -fsS -o /dev/null -X PUT -d "$1" "$BELLHOP_SANDBOX_CONTROL/faults"
+}
+
+# pushes_of PROVIDER: prints the number of requests that the sandbox has accepted.
+pushes_of() {
+    local count
+    count=$(http_body 127.0.0.1 $(($(port_of SANDBOX_PORT) + sandbox_control)) /received/summary \
+        | sed -n "s/.*\"$1\":{\"answers\":{\"200\":\([0-9]*\).*/\1/p")
+    printf '%s' "${count:-0}"
 }
 
 # role_metric NAME: prints the sum of a metric over all workers and the scheduler.
