@@ -87,7 +87,15 @@ package struct HandOver: Service {
     /// A release whose answer was lost, and the time of the first search that the server answered.
     private struct Lost {
         var take: LostTake
-        var searchedSince: ContinuousClock.Instant?
+        private(set) var searchedSince: ContinuousClock.Instant?
+
+        init(_ take: LostTake) {
+            self.take = take
+        }
+
+        mutating func noteAnswer(at now: ContinuousClock.Instant) {
+            searchedSince = searchedSince ?? now
+        }
     }
 
     private func handOver(_ drain: DrainSignal, _ memory: inout Memory) async throws(PostgresError) -> DutyLoop.Next {
@@ -131,7 +139,7 @@ package struct HandOver: Service {
         } catch {
             if error.code == .outcomeUnknown {
                 let take = LostTake(priority: priority, begin: begin, end: time.steady())
-                memory.lost = memory.lost.suffix(Self.mostLost - 1) + [Lost(take: take)]
+                memory.lost = memory.lost.suffix(Self.mostLost - 1) + [Lost(take)]
             }
             throw error
         }
@@ -152,7 +160,7 @@ package struct HandOver: Service {
             let take = memory.lost[number].take
             do throws(PostgresError) {
                 let groups = try await due.takeAgain(take, claimedBy: findings.dead) { [time] in time.steady() }
-                memory.lost[number].searchedSince = memory.lost[number].searchedSince ?? time.steady()
+                memory.lost[number].noteAnswer(at: time.steady())
                 _ = await publish(groups, take.priority, drain)
             } catch {
                 logger.warning("cannot read a lost release", ["error": .error(error)])
@@ -160,7 +168,7 @@ package struct HandOver: Service {
                     // The search itself may have taken the rows, so that they are due later than before.
                     memory.lost[number].take = LostTake(priority: take.priority, begin: take.begin, end: time.steady())
                 } else if error.mayBeAboutOneItem || error.refusesContent {
-                    memory.lost[number].searchedSince = memory.lost[number].searchedSince ?? time.steady()
+                    memory.lost[number].noteAnswer(at: time.steady())
                 }
             }
         }

@@ -66,14 +66,14 @@ struct HandOverTests {
     }
 
     /// Inserts rows of `count` users that are due now.
-    private static func lines(_ count: Int, in bench: Bench) async throws {
+    private static func lines(_ count: Int, of users: String = "u", in bench: Bench) async throws {
         _ = try await bench.owner.run(
             """
             INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, reason, due_at, urgency)
-            SELECT 'drop', 'u' || n, 'noti_ffffffffffffffff', 'push', 's', 'deferred', 'quiet-hours', now(), 0
+            SELECT 'drop', $2::text || n, 'noti_ffffffffffffffff', 'push', 's', 'deferred', 'quiet-hours', now(), 0
             FROM generate_series(1, $1::bigint) AS n
             """,
-            [.integer(Int64(count))]
+            [.integer(Int64(count)), .text(users)]
         )
     }
 
@@ -86,24 +86,23 @@ struct HandOverTests {
         }
     }
 
-    @Test(
-        "a release whose database reply is lost is published soon after the database is back, not ten minutes later",
-        arguments: [false, true]
-    )
-    func lostAnswer(isAwayForMinutes: Bool) async throws {
+    /// Runs a body after a release of three deliveries whose database reply is lost.
+    ///
+    /// With `refusing`, the proxy resets new connections from then on.
+    private static func withLostRelease(
+        refusing: Bool,
+        at time: any TimeSource = SystemTime(),
+        _ body: @escaping @Sendable (Bench, TCPProxy) async throws -> Void
+    ) async throws {
         try await Bench.withTopology { bench in
             let (proxy, url) = try TCPProxy.beforeDatabase()
             defer { proxy.stop() }
-            try await Self.lines(3, in: bench)
+            try await lines(3, in: bench)
             var options = PoolOptions(url: try DatabaseURL(url))
             options.setUp = bench.namespace.setUp(as: .worker)
             let pool = PostgresPool(options)
             // The rate identifies the statement: it is its limit.
-            proxy.loseReply(
-                whenClientSends: [0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0x03, 0xD1],
-                refusing: isAwayForMinutes
-            )
-            let time = ShiftedTime()
+            proxy.loseReply(whenClientSends: [0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0x03, 0xD1], refusing: refusing)
             try await RunningDuty.with(
                 { HandOver(tools: $0, rhythm: .init(interval: .milliseconds(100), rate: 0x3D1)) },
                 on: bench,
@@ -113,48 +112,34 @@ struct HandOverTests {
                 try await eventually("they are taken") {
                     try await bench.count("SELECT count(*) FROM deliveries WHERE state = 'pending'") == 3
                 }
-                if isAwayForMinutes {
-                    time.shift(by: .seconds(120))
-                    _ = try await bench.owner.run("UPDATE ledger SET due_at = due_at - interval '2 min'")
-                    proxy.refuse(false)
-                }
-                try await Self.expectResume(in: bench)
+                try await body(bench, proxy)
+                try await expectResume(in: bench)
                 #expect(proxy.connectionCount > 1)
             }
             await pool.close()
         }
     }
 
+    @Test(
+        "a release whose database reply is lost is published soon after the database is back, not ten minutes later",
+        arguments: [false, true]
+    )
+    func lostAnswer(isAwayForMinutes: Bool) async throws {
+        let time = ShiftedTime()
+        try await Self.withLostRelease(refusing: isAwayForMinutes, at: time) { bench, proxy in
+            guard isAwayForMinutes else { return }
+            time.shift(by: .seconds(120))
+            _ = try await bench.owner.run("UPDATE ledger SET due_at = due_at - interval '2 min'")
+            proxy.refuse(false)
+        }
+    }
+
     @Test("a lost release on which the database fails stops no other release")
     func failingSearch() async throws {
-        try await Bench.withTopology { bench in
-            let (proxy, url) = try TCPProxy.beforeDatabase()
-            defer { proxy.stop() }
-            try await Self.lines(3, in: bench)
-            var options = PoolOptions(url: try DatabaseURL(url))
-            options.setUp = bench.namespace.setUp(as: .worker)
-            let pool = PostgresPool(options)
-            proxy.loseReply(whenClientSends: [0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0x03, 0xD1], refusing: true)
-            try await RunningDuty.with(
-                { HandOver(tools: $0, rhythm: .init(interval: .milliseconds(100), rate: 0x3D1)) },
-                on: bench,
-                pool: pool
-            ) {
-                try await eventually("they are taken") {
-                    try await bench.count("SELECT count(*) FROM deliveries WHERE state = 'pending'") == 3
-                }
-                try await bench.damage("OLD.state = 'p'", of: "ledger", at: "UPDATE")
-                _ = try await bench.owner.run(
-                    """
-                    INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, reason, due_at, urgency)
-                    VALUES ('drop', 'late', 'noti_ffffffffffffffff', 'push', 's', 'deferred', 'quiet-hours', now(), 0)
-                    """
-                )
-                proxy.refuse(false)
-                try await Self.expectResume(in: bench)
-                try await bench.repair(of: "ledger")
-            }
-            await pool.close()
+        try await Self.withLostRelease(refusing: true) { bench, proxy in
+            try await bench.damage("OLD.state = 'p'", of: "ledger", at: "UPDATE")
+            try await Self.lines(1, of: "late", in: bench)
+            proxy.refuse(false)
         }
     }
 
