@@ -175,9 +175,13 @@ struct StormGround: Sendable {
 
     // MARK: - End
 
-    /// Waits until nothing is owed and no receipt is open; the receipts become due immediately.
-    func settle() async throws {
-        try await eventually("nothing is owed", atMost: .proof) {
+    /// Waits until each provider's users have `count` records, nothing is owed and no receipt is open.
+    ///
+    /// The receipts become due immediately.
+    func settle(_ count: Int) async throws {
+        try await eventually("everything is recorded and nothing is owed", atMost: .proof) {
+            let records = try await stage.count("notifications WHERE user_id <> 'ada'")
+            guard records >= Way.allCases.count * count else { return false }
             _ = try await stage.owner.run(
                 "UPDATE ledger SET due_at = now() WHERE state = 'a' AND due_at > now() + interval '10 min'"
             )

@@ -29,10 +29,10 @@ struct StormTests {
             let during = try await ground.measure("during", steps: Self.steps)
             try await expectTrouble(ground)
             ground.sandbox.setFaults([])
-            try await ground.settle()
+            try await ground.settle(1 + few + StormGround.Way.many)
             try await ground.gust("after", users: few)
             let after = try await ground.measure("after", steps: Self.steps)
-            try await ground.settle()
+            try await ground.settle(1 + 2 * few + StormGround.Way.many)
             expectQuick(before: before, during: during, after: after)
             try await expectTruth(ground)
             for role in [ground.worker, ground.scheduler] { try await role.drain() }
