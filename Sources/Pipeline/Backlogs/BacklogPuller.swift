@@ -19,6 +19,7 @@ package struct BacklogPuller: Service {
     let carrier: BacklogCarrier
     let metrics: BacklogMetrics
     let context: PipelineContext
+    let failing: FailingUsers
     /// The priorities of this worker's lanes.
     let priorities: Set<Priority>
     let interval: Duration
@@ -88,6 +89,8 @@ package struct BacklogPuller: Service {
                 continue
             }
             if backlogs.takeGentleStart(key) { pace = Pace(from: 1) }
+            // A slow provider may hold the memory for minutes; meanwhile no place of another one is reserved.
+            await shift.room()
             guard let places = await places(at: place, atMost: min(pace.size, Self.most)),
                 let haul = await haul(place, in: places, shift)
             else {
@@ -112,6 +115,7 @@ package struct BacklogPuller: Service {
     /// It reserves a place first, and returns the probe if no delivery is found. Otherwise the breaker would stay open
     /// for another half minute.
     private func knock(at key: BacklogKey, _ shift: BacklogCarrier.Shift) async -> Bool {
+        await shift.room()
         guard let scout = await scout(of: key) else { return false }
         switch await breakers.passage(OutletKey(key), platform: key.platform) {
         case .held:
@@ -207,19 +211,39 @@ package struct BacklogPuller: Service {
         let start = context.time.steady()
         lease.begin(at: start)
         var load = BacklogLoad(place: place, lines: [], claim: claim, lease: lease, places: places)
+        // Parts of a divided pull share the places, and any of them may be lost.
+        var (left, isLost) = (places.count, false)
         do throws(PostgresError) {
-            let pulled =
-                asScout
-                ? try await store.scout(glance.look, as: claim)
-                : try await store.pull(glance.look, atMost: places.count, as: claim)
-            guard case .lines(let lines) = pulled else { return nil }
-            load.lines = lines
-            // A probe's delivery may be the last of all.
-            if !asScout || lines.isEmpty { backlogs.pulled(lines.compactMap(\.queuedAt), by: glance) }
+            let taken = try await failing.take { (users) throws(PostgresError) in
+                try await store.waitingUsers(glance.look, atMost: places.count, of: users)
+            } _: { (users) throws(PostgresError) -> BacklogBook.Pulled in
+                guard left > 0 else { return .lines([]) }
+                do throws(PostgresError) {
+                    let pulled =
+                        asScout
+                        ? try await store.scout(glance.look, as: claim, of: users)
+                        : try await store.pull(glance.look, atMost: left, as: claim, of: users)
+                    left -= pulled.lines?.count ?? 0
+                    return pulled
+                } catch {
+                    context.metrics.storeFailures.increment()
+                    isLost = isLost || error.code == .outcomeUnknown
+                    throw error
+                }
+            }
+            let lines = taken.values.compactMap(\.lines)
+            guard !lines.isEmpty else { return nil }
+            load.lines = Array(lines.joined())
+            // A probe's delivery may be the last of all, and the user of a part, too.
+            if case .whole = taken, !asScout || load.lines.isEmpty {
+                backlogs.pulled(load.lines.compactMap(\.queuedAt), by: glance)
+            }
         } catch {
-            context.metrics.storeFailures.increment()
             context.logger.warning("cannot read backlogs from the database", ["error": .error(error)])
-            guard error.code == .outcomeUnknown, let lines = await regain(load, until: drain) else { return nil }
+            guard isLost else { return nil }
+        }
+        if isLost {
+            guard let lines = await regain(load, until: drain) else { return nil }
             load.lines = lines
         }
         metrics.count(pulled: load.lines.count, from: place.key)

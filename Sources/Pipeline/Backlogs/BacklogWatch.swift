@@ -115,7 +115,19 @@ struct BacklogWatch {
     private func releaseUnserved(_ outlets: [OutletKey]) async throws(PostgresError) {
         for name in try await store.backlogNames() {
             if let key = BacklogKey(name), outlets.contains(OutletKey(key)) { continue }
-            let count = try await store.release(name, atMost: Self.releasedAtOnce, after: Self.grace)
+            let count: Int
+            do throws(PostgresError) {
+                count = try await store.release(name, atMost: Self.releasedAtOnce, after: Self.grace)
+            } catch {
+                // A row on which the server fails stops the release of its backlog only.
+                guard error.mayBeAboutOneItem || error.refusesContent else { throw error }
+                context.metrics.storeFailures.increment()
+                context.logger.warning(
+                    "cannot release deliveries of an outlet that is not configured",
+                    ["backlog": .text(name), "error": .error(error)]
+                )
+                continue
+            }
             guard count > 0 else { continue }
             context.logger.warning(
                 "re-evaluating deliveries for an outlet that is not configured",

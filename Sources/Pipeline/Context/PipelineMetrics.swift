@@ -75,7 +75,7 @@ struct SetAsideMetrics: Sendable {
         )
         total = registry.counter(
             "bellhop_given_up_messages_total",
-            help: "Messages and deliveries of backlogs not finished, other than in a drain; each is tried again.",
+            help: "Messages not finished, except in a drain, and users left out; each is tried again.",
             labels: ["lane"]
         )
     }

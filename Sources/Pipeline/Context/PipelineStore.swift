@@ -49,9 +49,19 @@ package protocol PipelineStore: Sendable {
     func pull(
         _ look: BacklogBook.Look,
         atMost count: Int,
-        as claim: Claim
+        as claim: Claim,
+        of users: UserFilter
     ) async throws(PostgresError) -> BacklogBook.Pulled
-    func scout(_ look: BacklogBook.Look, as claim: Claim) async throws(PostgresError) -> BacklogBook.Pulled
+    func scout(
+        _ look: BacklogBook.Look,
+        as claim: Claim,
+        of users: UserFilter
+    ) async throws(PostgresError) -> BacklogBook.Pulled
+    func waitingUsers(
+        _ look: BacklogBook.Look,
+        atMost count: Int,
+        of users: UserFilter
+    ) async throws(PostgresError) -> [Int64]
     func regain(_ backlog: BacklogKey, as claim: Claim) async throws(PostgresError) -> BacklogBook.Pulled
     func backlogNames() async throws(PostgresError) -> [String]
     func release(_ backlog: String, atMost limit: Int, after age: Duration) async throws(PostgresError) -> Int

@@ -170,16 +170,26 @@ package struct PostgresStore: PipelineStore, OutletStore {
     package func pull(
         _ look: BacklogBook.Look,
         atMost count: Int,
-        as claim: Claim
+        as claim: Claim,
+        of users: UserFilter
     ) async throws(PostgresError) -> BacklogBook.Pulled {
-        try await backlogs.pull(look, atMost: count, as: claim)
+        try await backlogs.pull(look, atMost: count, as: claim, of: users)
     }
 
     package func scout(
         _ look: BacklogBook.Look,
-        as claim: Claim
+        as claim: Claim,
+        of users: UserFilter
     ) async throws(PostgresError) -> BacklogBook.Pulled {
-        try await backlogs.scout(look, as: claim)
+        try await backlogs.scout(look, as: claim, of: users)
+    }
+
+    package func waitingUsers(
+        _ look: BacklogBook.Look,
+        atMost count: Int,
+        of users: UserFilter
+    ) async throws(PostgresError) -> [Int64] {
+        try await backlogs.users(look, atMost: count, of: users)
     }
 
     package func regain(

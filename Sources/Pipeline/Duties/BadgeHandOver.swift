@@ -12,6 +12,7 @@ package struct BadgeHandOver: Service {
     private let tools: DutyTools
     private let book: BadgeBook
     private let loop: DutyLoop
+    private let failing: FailingUsers
     private let handedOver: Counter
     private let calm: Duration
 
@@ -35,6 +36,7 @@ package struct BadgeHandOver: Service {
             trouble: "cannot read pending badge updates"
         )
         book = BadgeBook(pool: tools.pool)
+        failing = tools.failingUsers(name, tools.logger)
         handedOver = tools.metrics.counter(
             "bellhop_badge_updates_total",
             help: "Users handed over because the number on their apps' icons had changed."
@@ -47,15 +49,30 @@ package struct BadgeHandOver: Service {
     }
 
     private func handOver(_ lookBack: inout LookBack) async throws(PostgresError) -> DutyLoop.Next {
-        let entries = try await lookBack.look { (span) throws(PostgresError) in
-            try await book.take(atMost: BadgeMessage.limit, calm: calm, within: span)
-        }
+        let entries = try await lookBack.look { (span) throws(PostgresError) in try await take(within: span) }
         guard !entries.isEmpty else { return .later }
         let outcome = await tools.publisher.publish([message(entries.map(\.recipient))])
-        guard outcome == [.confirmed] else { return .later }
+        guard outcome == [.confirmed] else {
+            lookBack.putBack()
+            try await book.giveBack(entries)
+            return .later
+        }
         try await book.finish(entries)
         handedOver.increment(by: entries.count)
         return entries.count < BadgeMessage.limit ? .later : .atOnce
+    }
+
+    private func take(within span: Duration) async throws(PostgresError) -> DueItems<BadgeBook.Entry> {
+        // All parts of a divided poll must fit in one message.
+        var left = BadgeMessage.limit
+        let taken = try await failing.take { (users) throws(PostgresError) in
+            try await book.users(atMost: BadgeMessage.limit, calm: calm, within: span, of: users)
+        } _: { (users) throws(PostgresError) in
+            let entries = try await book.take(atMost: left, calm: calm, within: span, of: users)
+            left -= entries.count
+            return entries
+        }
+        return DueItems(taken)
     }
 
     private func message(_ recipients: [RecipientKey]) -> OutgoingMessage {

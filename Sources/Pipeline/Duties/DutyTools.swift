@@ -63,6 +63,11 @@ extension DutyTools {
         ResumeSender(publisher: publisher, names: names, time: time, chance: chance, logger: logger)
     }
 
+    /// Returns the users whom a duty leaves out because the server fails on their rows.
+    func failingUsers(_ duty: String, _ logger: Logger) -> FailingUsers {
+        FailingUsers(taking: duty, time: time, logger: logger, metrics: SetAsideMetrics(metrics))
+    }
+
     /// Returns an event in the form in which a producer publishes it.
     func event(_ app: AppID, _ type: String, _ body: [UInt8]) -> OutgoingMessage {
         OutgoingMessage(

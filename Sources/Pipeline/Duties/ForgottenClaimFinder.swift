@@ -54,14 +54,37 @@ package struct ForgottenClaimFinder: Service {
 
     package func run(until drain: DrainSignal) async throws {
         var page: Int64 = 0
-        await loop.run(until: drain) {
-            let step = try await claims.look(from: page, pages: Self.pages)
+        await loop.run(until: drain) { () throws(PostgresError) in
+            guard let step = try await look(from: page) else {
+                page += 1
+                return .after(self.step)
+            }
             if step.found > 0 {
                 found.increment(by: step.found)
                 logger.warning("released first attempts that were never settled", ["deliveries": .integer(step.found)])
             }
             page = step.next ?? 0
             return step.next == nil ? .after(rest) : .after(self.step)
+        }
+    }
+
+    /// Scans the next pages; `nil` if the server fails on the first of them alone, which is left out of this walk.
+    private func look(from page: Int64) async throws(PostgresError) -> ForgottenClaimBook.Step? {
+        var pages = Self.pages
+        while true {
+            do throws(PostgresError) {
+                return try await claims.look(from: page, pages: pages)
+            } catch {
+                guard error.mayBeAboutOneItem || error.refusesContent else { throw error }
+                guard pages > 1 else {
+                    logger.warning(
+                        "the database fails on a page of deliveries, leaving it out",
+                        ["page": .integer(Int(page)), "error": .error(error)]
+                    )
+                    return nil
+                }
+                pages /= 4
+            }
         }
     }
 

@@ -18,6 +18,7 @@ package struct HandOver: Service {
     private let rate: Int
     private let watch: ClaimantWatch
     private let time: any TimeSource
+    private let failing: FailingUsers
     /// The interval between two polls from the beginning, which alone find stranded deliveries.
     private let wholeLook: Duration
 
@@ -45,6 +46,7 @@ package struct HandOver: Service {
         time = tools.time
         due = DueDeliveryBook(pool: tools.pool, strandedAfter: rhythm.grace)
         resumes = tools.resumes(logger)
+        failing = tools.failingUsers(name, logger)
         handedOver = tools.metrics.counter(
             "bellhop_handed_over_total",
             help: "Due or stranded notifications released."
@@ -130,20 +132,34 @@ package struct HandOver: Service {
     ) async throws(PostgresError) -> Int {
         guard var look = memory[priority] else { return 0 }
         defer { memory[priority] = look }
-        let begin = time.steady()
-        let groups: DueItems<DueGroup>
-        do throws(PostgresError) {
-            groups = try await look.look { (span) throws(PostgresError) in
-                try await due.take(priority, atMost: min(rate, Self.batch), within: span, claimedBy: findings.dead)
-            }
-        } catch {
-            if error.code == .outcomeUnknown {
-                let take = LostTake(priority: priority, begin: begin, end: time.steady())
-                memory.lost = memory.lost.suffix(Self.mostLost - 1) + [Lost(take)]
-            }
-            throw error
+        let groups = try await look.look { (span) throws(PostgresError) in
+            try await take(priority, within: span, &memory, findings)
         }
         return await publish(Array(groups), priority, drain)
+    }
+
+    private func take(
+        _ priority: Priority,
+        within span: Duration,
+        _ memory: inout Memory,
+        _ findings: ClaimantWatch.Findings
+    ) async throws(PostgresError) -> DueItems<DueGroup> {
+        let limit = min(rate, Self.batch)
+        let taken = try await failing.take { (users) throws(PostgresError) in
+            try await due.users(priority, atMost: limit, within: span, claimedBy: findings.dead, of: users)
+        } _: { (users) throws(PostgresError) in
+            let begin = time.steady()
+            do throws(PostgresError) {
+                return try await due.take(priority, atMost: limit, within: span, claimedBy: findings.dead, of: users)
+            } catch {
+                if error.code == .outcomeUnknown {
+                    let take = LostTake(priority: priority, begin: begin, end: time.steady())
+                    memory.lost = memory.lost.suffix(Self.mostLost - 1) + [Lost(take)]
+                }
+                throw error
+            }
+        }
+        return DueItems(taken)
     }
 
     /// Publishes deliveries from releases whose answer was lost.

@@ -6,7 +6,7 @@ import Store
 /// Releases the deliveries whose receipts are due.
 ///
 /// Any number may run: each takes deliveries that no other holds, postpones their due time and publishes their keys.
-/// Deliveries without a confirm, or whose receipts no worker reads, are due again in ten minutes.
+/// Deliveries without a confirm are due again in a second, and those whose receipts no worker reads in ten minutes.
 package struct ReceiptHandOver: Service {
     package let name = "receipts"
     private let book: ReceiptBook
@@ -14,12 +14,14 @@ package struct ReceiptHandOver: Service {
     private let names: TopologyNames
     private let logger: Logger
     private let loop: DutyLoop
+    private let failing: FailingUsers
 
     package init(tools: DutyTools, interval: Duration = .seconds(1)) {
         logger = tools.logger.labelled(name)
         loop = tools.loop(of: name, every: interval, trouble: "cannot read due receipts")
         book = ReceiptBook(pool: tools.pool)
         publisher = tools.publisher
+        failing = tools.failingUsers(name, logger)
         names = tools.names
     }
 
@@ -29,14 +31,27 @@ package struct ReceiptHandOver: Service {
     }
 
     private func handOver(_ lookBack: inout LookBack) async throws(PostgresError) -> DutyLoop.Next {
-        let keys = try await lookBack.look { (span) throws(PostgresError) in
-            try await book.take(atMost: Self.batch, within: span)
-        }
+        let keys = try await lookBack.look { (span) throws(PostgresError) in try await take(within: span) }
         guard !keys.isEmpty else { return .later }
-        let outcomes = await publisher.publish(ReceiptMessage.messages(for: Array(keys)).map(message))
-        let isConfirmed = outcomes.allSatisfy { $0 == .confirmed }
-        logger.info("handed over", ["deliveries": .integer(keys.count), "confirmed": .text("\(isConfirmed)")])
-        return isConfirmed && keys.count == Self.batch ? .atOnce : .later
+        let messages = ReceiptMessage.messages(for: Array(keys))
+        let outcomes = await publisher.publish(messages.map(message))
+        let unconfirmed = zip(messages, outcomes).flatMap { $1 == .confirmed ? [] : $0.keys }
+        logger.info("handed over", ["deliveries": .integer(keys.count - unconfirmed.count)])
+        guard unconfirmed.isEmpty else {
+            lookBack.putBack()
+            try await book.giveBack(unconfirmed)
+            return .later
+        }
+        return keys.count >= Self.batch ? .atOnce : .later
+    }
+
+    private func take(within span: Duration) async throws(PostgresError) -> DueItems<DeliveryKey> {
+        let taken = try await failing.take { (users) throws(PostgresError) in
+            try await book.users(atMost: Self.batch, within: span, of: users)
+        } _: { (users) throws(PostgresError) in
+            try await book.take(atMost: Self.batch, within: span, of: users)
+        }
+        return DueItems(taken)
     }
 
     private func message(_ receipts: ReceiptMessage) -> OutgoingMessage {

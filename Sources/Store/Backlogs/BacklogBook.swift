@@ -67,13 +67,38 @@ package struct BacklogBook: Sendable {
         case lines([ClaimedDelivery])
         /// Another process is pulling from this backlog.
         case isBusy
+
+        /// The claimed deliveries; `nil` if another process is pulling.
+        package var lines: [ClaimedDelivery]? {
+            if case .lines(let lines) = self { lines } else { nil }
+        }
     }
 
     /// Claims the next `count` deliveries of a place, in one statement, and the rest of any digest among them.
     ///
     /// A digest's deliveries are claimed together, even if their priorities differ.
-    package func pull(_ look: Look, atMost count: Int, as claim: Claim) async throws(PostgresError) -> Pulled {
-        try await self.claim(Self.pull, look, count, claim)
+    package func pull(
+        _ look: Look,
+        atMost count: Int,
+        as claim: Claim,
+        of users: UserFilter = .everyone
+    ) async throws(PostgresError) -> Pulled {
+        try await self.claim(Self.pull, look, count, claim, users)
+    }
+
+    /// Returns the users whose deliveries `pull` would claim, without claiming them.
+    package func users(
+        _ look: Look,
+        atMost count: Int,
+        of users: UserFilter
+    ) async throws(PostgresError) -> [Int64] {
+        try await pool.run(
+            Self.users,
+            [
+                .text(look.place.key.text), .integer(look.place.priority.urgency),
+                .instant(look.since?.microseconds ?? Self.beginning), .integer(Int64(count)),
+            ] + users.parameters
+        ).users()
     }
 
     /// Claims one delivery as a probe, which tests whether the provider accepts messages again.
@@ -81,8 +106,12 @@ package struct BacklogBook: Sendable {
     /// It is chosen at random from the oldest and the newest deliveries, and a reached device is preferred.
     ///
     /// If the probe were always the first delivery, a single invalid device could keep the breaker open indefinitely.
-    package func scout(_ look: Look, as claim: Claim) async throws(PostgresError) -> Pulled {
-        try await self.claim(Self.scout, look, Self.candidates, claim)
+    package func scout(
+        _ look: Look,
+        as claim: Claim,
+        of users: UserFilter = .everyone
+    ) async throws(PostgresError) -> Pulled {
+        try await self.claim(Self.scout, look, Self.candidates, claim, users)
     }
 
     /// Returns the deliveries that a pull or a probe claimed if its answer was lost.
@@ -102,7 +131,8 @@ package struct BacklogBook: Sendable {
         _ statement: Statement,
         _ look: Look,
         _ count: Int,
-        _ claim: Claim
+        _ claim: Claim,
+        _ users: UserFilter
     ) async throws(PostgresError) -> Pulled {
         let rows = try await pool.run(
             statement,
@@ -110,7 +140,7 @@ package struct BacklogBook: Sendable {
                 .text(look.place.key.text), .integer(look.place.priority.urgency),
                 .instant(look.since?.microseconds ?? Self.beginning), .integer(Int64(count)),
                 .integer(claim.number), .integer(lease.milliseconds),
-            ]
+            ] + users.parameters
         )
         return try Self.pulled(rows)
     }
@@ -228,11 +258,22 @@ package struct BacklogBook: Sendable {
         """
         (SELECT person, id, target, queued_at, decision ->> '\(Wait.slotKey)' AS slot
          FROM ledger
-         WHERE outlet = $1 AND urgency = $2 AND queued_at >= $3::timestamptz
+         WHERE \(waits(filteredFrom: 7))
          ORDER BY \(order) LIMIT $4
          FOR UPDATE SKIP LOCKED)
         """
     }
+
+    private static func waits(filteredFrom first: Int) -> String {
+        """
+        outlet = $1 AND urgency = $2 AND queued_at >= $3::timestamptz AND \(UserFilter.admits("person", first))
+        """
+    }
+
+    private static let users = Statement(
+        "SELECT person FROM ledger WHERE \(waits(filteredFrom: 5)) ORDER BY queued_at LIMIT $4",
+        effect: .reads
+    )
 
     /// The deliveries of a digest have one turn, whatever their priorities.
     ///

@@ -26,18 +26,31 @@ package struct BadgeBook: Sendable {
     package func take(
         atMost limit: Int,
         calm: Duration,
-        within span: Duration = DueLook.whole
+        within span: Duration = DueLook.whole,
+        of users: UserFilter = .everyone
     ) async throws(PostgresError) -> DueItems<Entry> {
-        let rows = try await pool.run(
-            Self.take,
-            [.integer(Int64(limit)), .integer(calm.milliseconds), .integer(span.milliseconds)]
-        )
+        let rows = try await pool.run(Self.take, Self.parameters(limit, calm, span, users))
         let entries = try rows.compactMap { (rows, row) throws(PostgresError) -> Entry? in
             guard let key = try rows.recipientKey(row) else { return nil }
             return Entry(recipient: key, requestedAt: try rows.instant(row, 2))
         }
         let found = try DueItems(entries, from: rows, age: 3, limit: limit)
         return DueItems(entries, left: found.left ?? calm)
+    }
+
+    /// Returns the users whom `take` would take, without taking them.
+    package func users(
+        atMost limit: Int,
+        calm: Duration,
+        within span: Duration,
+        of users: UserFilter
+    ) async throws(PostgresError) -> [Int64] {
+        try await pool.run(Self.users, Self.parameters(limit, calm, span, users)).users()
+    }
+
+    private static func parameters(_ limit: Int, _ calm: Duration, _ span: Duration, _ users: UserFilter) -> [Parameter]
+    {
+        [.integer(Int64(limit)), .integer(calm.milliseconds), .integer(span.milliseconds)] + users.parameters
     }
 
     /// Deletes the entries after their updates were published.
@@ -51,14 +64,40 @@ package struct BadgeBook: Sendable {
         )
     }
 
+    /// Makes the entries available again immediately, because the broker has not confirmed their message.
+    package func giveBack(_ entries: DueItems<Entry>) async throws(PostgresError) {
+        guard !entries.isEmpty else { return }
+        _ = try await pool.run(Self.giveBack, RecipientKey.parameters(entries.map(\.recipient)))
+    }
+
+    private static let giveBack = Statement(
+        """
+        UPDATE badge_updates b SET handed_over_at = NULL
+        FROM unnest($1::text[], $2::text[]) AS d (app, user_id)
+        WHERE b.app = d.app AND b.user_id = ANY (ARRAY[d.user_id])
+        """
+    )
+
+    /// Looks numbers of users up only while users are left out.
+    private static func oldest(_ columns: String) -> String {
+        """
+        SELECT \(columns) FROM badge_updates u
+        WHERE u.requested_at <= now() - $2::bigint * interval '1 ms' AND \(DueLook.reaches("u.requested_at", "$3"))
+          AND coalesce(u.handed_over_at NOT BETWEEN now() - interval '1 min' AND now() + interval '1 min', true)
+          AND u.app <> ALL (ARRAY(SELECT h.app FROM holds h WHERE h.type = '' AND h.provider = ''))
+          AND CASE WHEN $4::bigint[] = '{}' THEN NOT $5::boolean ELSE \(UserFilter.admits(number, 4)) END
+        ORDER BY u.requested_at LIMIT $1
+        """
+    }
+
+    private static let number = "coalesce((SELECT p.number FROM \(People.number(of: "u")) AS p), 0)"
+
+    private static let users = Statement(oldest(number), effect: .reads)
+
     private static let take = Statement(
         """
         WITH due AS (
-            SELECT app, user_id FROM badge_updates
-            WHERE requested_at <= now() - $2::bigint * interval '1 ms' AND \(DueLook.reaches("requested_at", "$3"))
-              AND coalesce(handed_over_at NOT BETWEEN now() - interval '1 min' AND now() + interval '1 min', true)
-              AND app <> ALL (ARRAY(SELECT h.app FROM holds h WHERE h.type = '' AND h.provider = ''))
-            ORDER BY requested_at LIMIT $1 FOR UPDATE SKIP LOCKED
+            \(oldest("u.app, u.user_id")) FOR UPDATE SKIP LOCKED
         )
         UPDATE badge_updates b SET handed_over_at = now()
         FROM due WHERE b.app = due.app AND b.user_id = ANY (ARRAY[due.user_id])

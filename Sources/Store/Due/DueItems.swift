@@ -22,6 +22,11 @@ package struct DueItems<Item: Sendable>: Sendable, RandomAccessCollection {
         self.init(items, left: due.count < limit ? nil : due.min().map { .milliseconds($0) })
     }
 
+    /// Creates the result of a poll that was divided; any number of due items may remain.
+    package init(_ parts: [DueItems]) {
+        self.init(parts.flatMap(\.items), left: DueLook.whole)
+    }
+
     package var startIndex: Int { items.startIndex }
     package var endIndex: Int { items.endIndex }
     package subscript(index: Int) -> Item { items[index] }

@@ -51,16 +51,35 @@ package struct DueDeliveryBook: Sendable {
         _ priority: Priority,
         atMost limit: Int,
         within span: Duration = DueLook.whole,
-        claimedBy dead: [Int64] = []
+        claimedBy dead: [Int64] = [],
+        of users: UserFilter = .everyone
     ) async throws(PostgresError) -> DueItems<DueGroup> {
-        let rows = try await pool.run(
-            Self.take,
-            [
-                .integer(Int64(limit)), .integer(grace.milliseconds), .integer(priority.urgency),
-                .integer(span.milliseconds), .integerArray(dead),
-            ]
-        )
+        let rows = try await pool.run(Self.take, parameters(priority, limit, span, dead, users))
         return DueItems(try Self.groups(rows, priority), left: try rows.optionalInteger(0, 3).map { .milliseconds($0) })
+    }
+
+    /// Returns the users whose groups `take` would take, without taking them.
+    package func users(
+        _ priority: Priority,
+        atMost limit: Int,
+        within span: Duration,
+        claimedBy dead: [Int64],
+        of users: UserFilter
+    ) async throws(PostgresError) -> [Int64] {
+        try await pool.run(Self.users, parameters(priority, limit, span, dead, users)).users()
+    }
+
+    private func parameters(
+        _ priority: Priority,
+        _ limit: Int,
+        _ span: Duration,
+        _ dead: [Int64],
+        _ users: UserFilter
+    ) -> [Parameter] {
+        [
+            .integer(Int64(limit)), .integer(grace.milliseconds), .integer(priority.urgency),
+            .integer(span.milliseconds), .integerArray(dead),
+        ] + users.parameters
     }
 
     /// Takes the deliveries of an earlier `take` again, if its answer was lost.
@@ -110,6 +129,15 @@ package struct DueDeliveryBook: Sendable {
                                 OR claim >> \(Claim.chanceBits) = ANY ($5::bigint[])))
         """
 
+    /// The deliveries of a priority that have been due for the longest time.
+    private static let oldest = """
+        SELECT person, due_at FROM ledger
+        WHERE urgency = $3 AND \(DueLook.reaches("due_at", "$4")) AND \(isDue) AND \(UserFilter.admits("person", 6))
+        ORDER BY due_at LIMIT $1
+        """
+
+    private static let users = Statement(oldest, effect: .reads)
+
     /// The time after which a taken delivery is due again.
     private static let ahead = "interval '10 min'"
 
@@ -152,11 +180,7 @@ package struct DueDeliveryBook: Sendable {
     /// the last user's group may be cut.
     private static let take = Statement(
         """
-        WITH oldest AS (
-            SELECT person, due_at FROM ledger
-            WHERE urgency = $3 AND \(DueLook.reaches("due_at", "$4")) AND \(isDue)
-            ORDER BY due_at LIMIT $1
-        ), held AS MATERIALIZED (
+        WITH oldest AS (\(oldest)), held AS MATERIALIZED (
             SELECT person, due_at
             FROM (SELECT person, min(due_at) AS due_at FROM oldest GROUP BY person ORDER BY due_at, person) AS people
             WHERE pg_try_advisory_xact_lock(hashtextextended(current_schema() || ' person ' || person, 0))

@@ -38,11 +38,29 @@ package struct ReceiptBook: Sendable {
     /// after that time. Rows that another statement has locked are skipped.
     package func take(
         atMost limit: Int,
-        within span: Duration = DueLook.whole
+        within span: Duration = DueLook.whole,
+        of users: UserFilter = .everyone
     ) async throws(PostgresError) -> DueItems<DeliveryKey> {
-        let rows = try await pool.run(Self.take, [.integer(Int64(limit)), .integer(span.milliseconds)])
+        let parameters: [Parameter] = [.integer(Int64(limit)), .integer(span.milliseconds)]
+        let rows = try await pool.run(Self.take, parameters + users.parameters)
         let keys = try rows.compactMap { (rows, row) throws(PostgresError) in try rows.deliveryKey(row) }
         return try DueItems(keys, from: rows, age: 5, limit: limit)
+    }
+
+    /// Returns the users whose deliveries `take` would take, without taking them.
+    package func users(
+        atMost limit: Int,
+        within span: Duration,
+        of users: UserFilter
+    ) async throws(PostgresError) -> [Int64] {
+        let parameters: [Parameter] = [.integer(Int64(limit)), .integer(span.milliseconds)]
+        return try await pool.run(Self.users, parameters + users.parameters).users()
+    }
+
+    /// Makes taken deliveries due again in a second, because the broker has not confirmed their messages.
+    package func giveBack(_ keys: [DeliveryKey]) async throws(PostgresError) {
+        guard !keys.isEmpty else { return }
+        _ = try await pool.run(Self.giveBack, DeliveryKey.parameters(keys))
     }
 
     /// Claims the deliveries that still wait, in one statement.
@@ -54,12 +72,21 @@ package struct ReceiptBook: Sendable {
         return try rows.compactMap { (rows, row) throws(PostgresError) in try OpenReceipt(of: keys, rows, row) }
     }
 
+    private static func oldest(_ columns: String) -> String {
+        """
+        SELECT \(columns) FROM ledger
+        WHERE sent_at IS NOT NULL AND due_at <= now() AND \(DueLook.reaches("due_at", "$2")) AND state = 'a'
+          AND \(UserFilter.admits("person", 3))
+        ORDER BY due_at LIMIT $1
+        """
+    }
+
+    private static let users = Statement(oldest("person"), effect: .reads)
+
     private static let take = Statement(
         """
         WITH due AS (
-            SELECT person, id, target, due_at FROM ledger
-            WHERE sent_at IS NOT NULL AND due_at <= now() AND \(DueLook.reaches("due_at", "$2")) AND state = 'a'
-            ORDER BY due_at LIMIT $1
+            \(oldest("person, id, target, due_at"))
             FOR UPDATE SKIP LOCKED
         ), moved AS (
             UPDATE ledger d SET due_at = now() + interval '10 min'
@@ -69,6 +96,24 @@ package struct ReceiptBook: Sendable {
         )
         SELECT p.app, p.user_id, m.id, m.target, m.person, m.age
         FROM moved m CROSS JOIN LATERAL (SELECT app, user_id FROM people WHERE number = m.person OFFSET 0) AS p
+        """
+    )
+
+    /// Leaves a delivery alone whose receipt another message has answered meanwhile.
+    private static let giveBack = Statement(
+        """
+        UPDATE ledger d SET due_at = now() + interval '1 s'
+        FROM (
+            SELECT p.number AS person, w.id, w.target
+            FROM (
+                SELECT unnest($1::text[]) AS app, unnest($2::text[]) AS user_id, unnest($3::bigint[]) AS id,
+                       unnest($4::bigint[]) AS target
+            ) AS w
+            CROSS JOIN LATERAL \(People.number(of: "w")) AS p
+            OFFSET 0
+        ) AS k
+        WHERE d.person = ANY (ARRAY[k.person]) AND d.id = k.id AND d.target = k.target AND d.state = 'a'
+          AND d.due_at > now() + interval '1 s' AND coalesce(d.sent_at, 'infinity') < 'infinity'
         """
     )
 

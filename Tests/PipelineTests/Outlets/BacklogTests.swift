@@ -198,6 +198,32 @@ struct BacklogTests {
         }
     }
 
+    @Test("one user's delivery that cannot be pulled does not delay the others of its backlog")
+    func damaged() async throws {
+        try await Bench.withTopology { bench in
+            let gate = GatedSender(window: 1)
+            try await Self.run(bench, gate) { rig in
+                let users = Self.users(6)
+                try await Self.register(rig, users)
+                try await Self.publish(rig, to: users)
+                try await rig.wait(for: 4, Self.waiting)
+                let next = try await bench.column(
+                    """
+                    SELECT person::text FROM ledger WHERE outlet IS NOT NULL ORDER BY queued_at LIMIT 1
+                    """
+                )
+                let person = try #require(next.first ?? nil)
+                try await bench.damage("OLD.person = \(person) AND OLD.state = 'w'", of: "ledger", at: "UPDATE")
+                gate.open()
+                try await rig.wait(for: 5, Self.delivered)
+                #expect(try await bench.count(Self.waiting) == 1)
+                try await bench.repair(of: "ledger")
+                // It is left out for a minute.
+                try await rig.wait(for: 6, Self.delivered)
+            }
+        }
+    }
+
     @Test("a delivery that a killed worker had pulled is taken over after its lease, and counts as an unknown outcome")
     func killed() async throws {
         try await Bench.withTopology { bench in

@@ -13,14 +13,25 @@ extension MemoryStore {
         }
     }
 
-    func scout(_ look: BacklogBook.Look, as claim: Claim) async throws(PostgresError) -> BacklogBook.Pulled {
-        try await pull(look, atMost: 1, as: claim)
+    func scout(
+        _ look: BacklogBook.Look,
+        as claim: Claim,
+        of users: UserFilter
+    ) async throws(PostgresError) -> BacklogBook.Pulled {
+        try await pull(look, atMost: 1, as: claim, of: users)
     }
+
+    func waitingUsers(
+        _ look: BacklogBook.Look,
+        atMost count: Int,
+        of users: UserFilter
+    ) async throws(PostgresError) -> [Int64] { [] }
 
     func pull(
         _ look: BacklogBook.Look,
         atMost count: Int,
-        as claim: Claim
+        as claim: Claim,
+        of users: UserFilter
     ) async throws(PostgresError) -> BacklogBook.Pulled {
         let (now, ends) = (clock, time.steady() + lease)
         return try answering { (state) throws(PostgresError) in
