@@ -82,7 +82,9 @@ struct BacklogCarrier: Sendable {
             return nil
         }
         let isOwn = { (shipment: Shipment) in load.place.key.isOf(shipment) }
-        let putOff = putOff(work.stuck, of: load)
+        // At the head of the backlog, such deliveries would be pulled repeatedly.
+        let putOff = work.putOff(load.lines, in: batch, load.place.key.text)
+        for _ in putOff { context.metrics.setAside.count("backlogs") }
         return Ready(
             batch: batch,
             places: load.places,
@@ -91,22 +93,6 @@ struct BacklogCarrier: Sendable {
             withheld: work.withheld + putOff,
             footprint: work.footprint
         )
-    }
-
-    /// Takes deliveries that fail individually in the database out of the backlog for a minute.
-    ///
-    /// At the head of the backlog, such deliveries would be pulled repeatedly. Their resumes arrive as messages, which
-    /// are set aside if the database continues to fail.
-    private func putOff(_ stuck: [(key: NotificationKey, why: String)], of load: BacklogLoad) -> [Disposition] {
-        guard let (_, why) = stuck.first else { return [] }
-        let keys = Set(stuck.map(\.key))
-        let lines = load.lines.filter { keys.contains($0.key.notification) }
-        context.logger.warning(
-            "the database fails on deliveries alone, taking them out of their backlog for a minute",
-            ["backlog": .text(load.place.key.text), "count": .integer(lines.count), "error": .text(why)]
-        )
-        for _ in lines { context.metrics.setAside.count("backlogs") }
-        return lines.map { .putOff($0.key, because: Settlement.lookUpFailed) }
     }
 
     /// Sends a load and returns when all of it is settled.

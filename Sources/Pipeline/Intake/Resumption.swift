@@ -24,10 +24,29 @@ struct Resumption: Sendable {
         var later: [ResumeSender.Way: [NotificationKey]] = [:]
         /// The positions of the messages that named these notifications.
         var waiting: [Int] = []
-        /// Notifications that fail individually in the database.
-        ///
-        /// They stay claimed, like those of a dead worker.
+        /// Claimed notifications that fail individually in the database.
         var stuck: [(key: NotificationKey, why: String)] = []
+
+        /// Defers the claimed deliveries that fail individually in the database for a minute.
+        ///
+        /// Their resumes arrive as messages, which are set aside if the database continues to fail on the claim.
+        func putOff(
+            _ claimed: [ClaimedDelivery],
+            in batch: Batch,
+            _ source: String,
+            at index: (NotificationKey) -> Int = { _ in 0 }
+        ) -> [Disposition] {
+            guard let (_, why) = stuck.first else { return [] }
+            let keys = Set(stuck.map(\.key))
+            let lines = claimed.filter { keys.contains($0.key.notification) }
+            batch.persistence.context.logger.warning(
+                "the database fails on deliveries alone, deferring them for a minute",
+                ["from": .text(source), "count": .integer(lines.count), "error": .text(why)]
+            )
+            return lines.map {
+                .putOff($0.key, because: Settlement.lookUpFailed, index: index($0.key.notification))
+            }
+        }
 
         static func += (work: inout Work, more: Work) {
             work.shipments += more.shipments
@@ -80,9 +99,11 @@ struct Resumption: Sendable {
             return work
         }
         work = decided
-        for (key, why) in unclaimed + work.stuck {
+        for (key, why) in unclaimed {
             batch.messages.giveUp(entries.filter { $0.work == key }.map(\.index), because: why)
         }
+        // Their claims end now: after a lease, it would be unknown whether they were sent.
+        work.withheld += work.putOff(harvest.claimed, in: batch, "notifications") { indices[$0] ?? 0 }
         // A message that was given up is redelivered with all of its notifications.
         let open = Set(entries.lazy.filter { !batch.messages.isGivenUp($0.index) }.map(\.work))
         let inherited = Set(entries.lazy.filter { heirs.contains($0.index) }.map(\.work))

@@ -121,7 +121,12 @@ struct Settler: Sendable {
     ///
     /// While the broker accepts nothing, only the ledger holds a retry, and no message waits.
     private func settleKept(_ kept: [Disposition], _ batch: Batch) async {
-        let settled = await write(resumes.publisher.isBlocked ? kept.map(\.waitingInLedger) : kept, batch)
+        await followUp(await write(resumes.publisher.isBlocked ? kept.map(\.waitingInLedger) : kept, batch), batch)
+    }
+
+    /// Handles the consequences of written settlements, and closes their parts.
+    private func followUp(_ settled: [Disposition], _ batch: Batch) async {
+        guard !settled.isEmpty else { return }
         backlogs.note(settled.compactMap(\.settlement.backlog))
         context.metrics.deliveries.count(settled.lazy.map { ($0.settlement, $0.tier) })
         await revoke(settled.compactMap(\.deadDevice), batch)
@@ -146,7 +151,10 @@ struct Settler: Sendable {
         }
     }
 
-    /// Writes the settlements that the database accepts; the messages of the others are given up.
+    /// Writes the settlements that the database accepts.
+    ///
+    /// The messages of rejected ones are given up. One on which the server fails is tried again aside of the batch: its
+    /// outcome is known, and the message would repeat a push that has arrived.
     ///
     /// - Returns: The written settlements.
     private func write(_ settled: [Disposition], _ batch: Batch) async -> [Disposition] {
@@ -163,13 +171,42 @@ struct Settler: Sendable {
             case .written(let isMissing):
                 done.append(disposition)
                 missing += isMissing ? 1 : 0
-            case .refused(let why), .stuck(let why): batch.messages.giveUp([disposition.index], because: why)
+            case .stuck(let why): keepTrying(disposition, because: why, batch)
+            case .refused(let why): batch.messages.giveUp([disposition.index], because: why)
             case .abandoned: batch.messages.giveUp([disposition.index])
             }
         }
         if missing > 0 { context.metrics.deliveries.lostClaims.increment(by: missing) }
         return done
     }
+
+    /// Tries to write a settlement until its lease has ended, when another batch may claim the delivery.
+    private func keepTrying(_ disposition: Disposition, because why: String, _ batch: Batch) {
+        let end = context.time.steady() + Self.perseverance
+        batch.asides.add(weighing: Self.settlementWeight) {
+            var pauses = Pauses(drain: batch.drain, time: context.time, chance: context.chance)
+            var why = why
+            while context.time.steady() < end, await pauses.pause() {
+                do throws(PostgresError) {
+                    let count = try await store.settle([disposition.settlement], of: batch.claim)
+                    if count == 0 { context.metrics.deliveries.lostClaims.increment() }
+                    return await followUp([disposition], batch)
+                } catch {
+                    context.metrics.storeFailures.increment()
+                    why = error.message
+                }
+            }
+            context.logger.error(
+                "cannot store a delivery's outcome, so it may be sent again",
+                ["state": .text(disposition.settlement.state.rawValue), "error": .text(why)]
+            )
+            batch.messages.giveUp([disposition.index], because: why)
+        }
+    }
+
+    /// The usual length of a lease.
+    private static let perseverance = Duration.seconds(60)
+    private static let settlementWeight = 4096
 
     /// Stores reached devices.
     ///

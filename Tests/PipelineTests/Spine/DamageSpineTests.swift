@@ -80,6 +80,38 @@ struct DamageSpineTests {
         #expect(givenUp.map(\.tag) == [events[3].tag])
     }
 
+    @Test("an answer that cannot be settled for seconds is settled later, and its push is not repeated")
+    func settledLater() async throws {
+        let users = (0..<6).map { "u\($0)" }
+        let ground = try Self.ground(users)
+        let failing = try #require(UserID(validating: "u3"))
+        ground.store.state.withLock { $0.unsettledToCome = [failing: 12] }
+        let events = users.map { ground.event("e-\($0)", to: [$0]) }
+        #expect(await ground.take(events) == Array(users.indices))
+        #expect(ground.takeGivenUp().isEmpty)
+        #expect(ground.provider.sent.count == 6)
+        #expect(Set(ground.lines().values) == ["delivered"])
+        #expect(ground.store.state.withLock { $0.unsettledToCome } == [failing: 0])
+    }
+
+    @Test("a resumed delivery whose look-up fails alone is deferred, without an unknown outcome")
+    func unreadable() async throws {
+        let users = (0..<6).map { "u\($0)" }
+        let ground = try Self.ground(users)
+        ground.provider.answer(users.map { _ in Self.busy })
+        await ground.take([ground.event("e", to: users)])
+        let unreadable = try #require(UserID(validating: "u2"))
+        ground.store.state.withLock { $0.unreadable = [unreadable] }
+        let resumes = ground.resumes()
+        #expect(await ground.take(resumes) == Array(resumes.indices))
+        #expect(ground.takeGivenUp().isEmpty)
+        #expect(ground.lines().mapValues { $0 == "delivered" }.values.count { $0 } == 5)
+        let left = ground.store.state.withLock { $0.lines.values.filter { $0.state != .delivered } }
+        #expect(left.map(\.state) == [.deferred])
+        #expect(left.map(\.reason) == ["look-up-failed"])
+        #expect(left.map(\.outcomeIsUnknown) == [false])
+    }
+
     @Test("pushes are sent without a badge if the database takes too long to count")
     func uncounted() async throws {
         let ground = try SpineGround()

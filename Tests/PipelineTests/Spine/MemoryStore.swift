@@ -62,12 +62,18 @@ final class MemoryStore: PipelineStore, OutletStore {
         var damaged: Set<UserID> = []
         /// Users whose notifications it cannot look up, while it settles their deliveries.
         var unreadable: Set<UserID> = []
+        /// The number of settlements that fail for a user, from now on.
+        var unsettledToCome: [UserID: Int] = [:]
+        /// Users whose unread notifications it cannot count.
+        var uncountable: Set<UserID> = []
         /// Whether it takes too long to count.
         var isTooSlowToCount = false
         /// The rest in every budget's bucket; `nil` for an unlimited one.
         var budget: Int?
         /// The number of shares drawn from it.
         var drawn = 0
+        /// The open breakers of other workers.
+        var breakers: [OpenBreaker] = []
         /// Requested probes of breakers that were not returned.
         var probes = 0
     }
@@ -110,6 +116,7 @@ final class MemoryStore: PipelineStore, OutletStore {
             guard !state.isTooSlowToCount else {
                 throw PostgresError(.timedOut, "too slow", sqlState: .queryCancelled)
             }
+            guard state.uncountable.isDisjoint(with: people.map(\.user)) else { throw State.brokenPage }
             state.counted += people.map(\.user.text)
             var unread: [RecipientKey: Int] = [:]
             for key in people { unread[key] = state.records.keys.count { $0.recipient == key } }
@@ -292,6 +299,11 @@ final class MemoryStore: PipelineStore, OutletStore {
         let settledAt = clock
         return try answering { (state) throws(PostgresError) in
             try state.read(settlements.map(\.key.notification.recipient.user))
+            for user in Set(settlements.map(\.key.notification.recipient.user)) {
+                guard let left = state.unsettledToCome[user], left > 0 else { continue }
+                state.unsettledToCome[user] = left - 1
+                throw State.brokenPage
+            }
             return settlements.count { settlement in
                 guard var line = state.lines[settlement.key], line.state == .sending, line.claim == claim else {
                     return false
@@ -345,7 +357,7 @@ final class MemoryStore: PipelineStore, OutletStore {
         }
     }
 
-    func openBreakers() async throws(PostgresError) -> [OpenBreaker] { [] }
+    func openBreakers() async throws(PostgresError) -> [OpenBreaker] { state.withLock(\.breakers) }
     func open(_ key: BreakerKey, reason: String) async throws(PostgresError) {}
     func reopen(_ key: BreakerKey, reason: String, isTelling: Bool) async throws(PostgresError) {}
     func close(_ key: BreakerKey) async throws(PostgresError) -> Bool { true }
