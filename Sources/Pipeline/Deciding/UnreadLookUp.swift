@@ -12,10 +12,14 @@ struct UnreadLookUp: Sendable {
     ///
     /// Counting reads a part of the inbox, so users without such a device, or with pushes disabled, are left out. If
     /// the database fails on the count twice, the pushes are sent without a number, and the next one corrects it.
+    ///
+    /// With `dividing`, a failed count is repeated for parts of the users within ``patience``, since a message that
+    /// consists of the number alone is not sent without it.
     func add(
         to people: inout [RecipientKey: Recipient],
         of counted: Set<RecipientKey>?,
         on platforms: Set<DevicePlatform> = Set(DevicePlatform.allCases),
+        dividing: Bool = false,
         _ batch: Batch
     ) async {
         if let counted, counted.isEmpty { return }
@@ -28,18 +32,31 @@ struct UnreadLookUp: Sendable {
         }
         guard !shown.isEmpty else { return }
         let (readers, types) = (Array(shown.keys), typesWithoutNumber(of: shown.keys))
-        let unread = await batch.persistence.tryTwice { [store] () throws(PostgresError) in
-            try await store.unread(of: readers, leavingOut: types)
+        let context = batch.persistence.context
+        let end = context.time.steady() + Self.patience
+        var (open, uncounted) = ([readers], 0)
+        while !open.isEmpty {
+            let part = open.removeFirst()
+            let unread = await batch.persistence.tryTwice { [store] () throws(PostgresError) in
+                try await store.unread(of: part, leavingOut: types)
+            }
+            if let unread {
+                for (key, unread) in unread { people[key]?.unread = unread }
+            } else if dividing, part.count > 1, context.time.steady() < end {
+                open += [Array(part[..<(part.count / 2)]), Array(part[(part.count / 2)...])]
+            } else {
+                uncounted += part.count
+            }
         }
-        guard let unread else {
-            batch.persistence.context.logger.warning(
-                "unread notifications cannot be counted, sending without the number",
-                ["users": .integer(readers.count)]
-            )
-            return
-        }
-        for (key, unread) in unread { people[key]?.unread = unread }
+        guard uncounted > 0 else { return }
+        context.logger.warning(
+            "unread notifications cannot be counted, sending without the number",
+            ["users": .integer(uncounted)]
+        )
     }
+
+    /// The time for which a failed count is divided, far below a lease.
+    private static let patience = Duration.seconds(5)
 
     /// Returns the types that the catalogue excludes from the number.
     private func typesWithoutNumber(of people: some Sequence<RecipientKey>) -> [AppID: [EventType]] {

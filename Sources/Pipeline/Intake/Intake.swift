@@ -216,7 +216,6 @@ package struct Intake: Sendable {
         _ entries: [Entry<RecipientKey>],
         knowing known: [RecipientKey: Recipient]? = nil,
         counting counted: [RecipientKey],
-        on platforms: Set<DevicePlatform> = Set(DevicePlatform.allCases),
         _ batch: Batch
     ) async -> (people: [RecipientKey: Recipient], unanswered: Set<RecipientKey>)? {
         var (people, unanswered): ([RecipientKey: Recipient], Set<RecipientKey>) = (known ?? [:], [])
@@ -236,7 +235,7 @@ package struct Intake: Sendable {
         // The counted users are a subset, so equal numbers mean equal sets.
         let counted = counted.count == entries.count ? nil : Set(counted)
         let unread = UnreadLookUp(store: tools.store, catalogs: catalogs.current)
-        await unread.add(to: &people, of: counted, on: platforms, batch)
+        await unread.add(to: &people, of: counted, batch)
         return (people, unanswered)
     }
 
@@ -263,11 +262,28 @@ package struct Intake: Sendable {
         return found.values.reduce(into: RecentPushes()) { $0 += $1 }
     }
 
+    /// Returns the badge updates of users.
+    ///
+    /// Users who fail individually in the database get none: a message that is given up for them would repeat those of
+    /// the others. Their next change corrects the number.
     private func badges(_ entries: [Entry<RecipientKey>], _ decider: Decider, _ batch: Batch) async -> [Shipment] {
         guard !entries.isEmpty else { return [] }
-        let readers = entries.map(\.work)
-        let platforms = Decider.silentPlatforms
-        let people = await lookUp(entries, counting: readers, on: platforms, batch)?.people ?? [:]
+        let found = await batch.persistence.ask(Array(Set(entries.map(\.work)))) {
+            [store = tools.store] keys throws(PostgresError) in try await store.recipients(of: Set(keys))
+        }
+        guard let found else {
+            batch.messages.giveUp(entries.map(\.index))
+            return []
+        }
+        if let (_, why) = found.unanswered.first {
+            context.logger.warning(
+                "the database fails on users alone, leaving out their badge updates",
+                ["users": .integer(found.unanswered.count), "error": .text(why)]
+            )
+        }
+        var people = found.values.reduce(into: [:]) { $0.merge($1) { $1 } }
+        let unread = UnreadLookUp(store: tools.store, catalogs: catalogs.current)
+        await unread.add(to: &people, of: nil, on: Decider.silentPlatforms, dividing: true, batch)
         return entries.flatMap { entry in
             people[entry.work].map { decider.badgeUpdates(for: entry.work, $0, index: entry.index) } ?? []
         }

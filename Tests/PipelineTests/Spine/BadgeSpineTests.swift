@@ -57,6 +57,23 @@ struct BadgeSpineTests {
         #expect(ground.provider.numbers == ["web": 1])
     }
 
+    @Test("a user on whom the look-up or the count fails does not stop the badge updates of the others")
+    func damaged() async throws {
+        let users = (0..<5).map { "u\($0)" }
+        let failures: [@Sendable (inout MemoryStore.State, UserID) -> Void] = [
+            { $0.damaged = [$1] }, { $0.uncountable = [$1] },
+        ]
+        for fail in failures {
+            let ground = try SpineGround()
+            for user in users { try ground.person(user, device: user, .ios) }
+            let failing = try #require(UserID(validating: "u2"))
+            ground.store.state.withLock { fail(&$0, failing) }
+            #expect(await ground.take([try ground.readers(users)]) == [0])
+            #expect(ground.takeGivenUp().isEmpty)
+            #expect(ground.provider.sent.sorted() == ["u0", "u1", "u3", "u4"])
+        }
+    }
+
     @Test("after a read, users of requested platforms with silent updates are counted and get one, and no others")
     func afterRead() async throws {
         let cases: [(key: String, told: [String])] = [
