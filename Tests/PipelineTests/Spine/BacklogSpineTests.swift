@@ -188,7 +188,7 @@ struct BacklogSpineTests {
         #expect(ground.provider.sent == ["a", "a"])
     }
 
-    @Test("few backlogs are pulled at the same time, and none while the puller holds its maximum of work")
+    @Test("few backlogs are pulled at the same time, and none reserves a place while the puller holds its maximum")
     func bounds() async throws {
         let apps = (0..<5).map { "app\($0)" }
         let ground = try SpineGround(apps: apps)
@@ -196,16 +196,18 @@ struct BacklogSpineTests {
         ground.tools.backlogs.note(keys.map { BacklogEntry(BacklogPlace($0, .normal), queuedAt: nil) })
         let (puller, shift) = (ground.puller, BacklogCarrier.Shift(ground.drain))
         let letters = DrainSignal()
+        // The turns of other backlogs.
+        for _ in 0..<BacklogPuller.pullsAtOnce { await puller.turns.enter() }
         await shift.run {
             shift.asides.add(weighing: .max / 2) { await letters.wait() }
             await withDiscardingTaskGroup { group in
                 for key in keys { group.addTask { await puller.attend(to: key, shift) } }
                 group.addTask {
-                    await Self.expect("three wait for room, and the others for their turn") {
-                        shift.asides.waiting == BacklogPuller.pullsAtOnce
-                            && puller.turns.waiting == apps.count - BacklogPuller.pullsAtOnce
-                    }
+                    await Self.expect("all wait for room") { shift.asides.waiting == apps.count }
+                    #expect(puller.turns.waiting == 0)
                     letters.fire()
+                    await Self.expect("all wait for a turn") { puller.turns.waiting == apps.count }
+                    for _ in 0..<BacklogPuller.pullsAtOnce { puller.turns.leave() }
                 }
             }
         }
@@ -254,6 +256,23 @@ struct BacklogSpineTests {
         }
         #expect(ground.provider.sent.contains("well"))
         #expect(ground.provider.sent.filter { $0 == "hopeless" }.count > 1)
+    }
+
+    @Test("of two open breakers in a delivery's way, one is probed, and the other one's probe stays available")
+    func twoBreakers() async throws {
+        let ground = try Self.ground([])
+        let outlet = try Answered.shipment.outlet
+        let keys = [BreakerKey(outlet), BreakerKey(outlet, platform: .android)]
+        ground.store.state.withLock { state in
+            state.breakers = keys.map {
+                OpenBreaker(key: $0, reason: "PERMISSION_DENIED", openedAt: 0, probeIn: .zero, failures: 1)
+            }
+        }
+        let breakers = ground.tools.breakers
+        await breakers.refresh()
+        #expect(await breakers.passage(outlet, platform: .android) == .probe(keys[0]))
+        #expect(ground.store.state.withLock(\.probes) == 1)
+        #expect(await breakers.passage(outlet, platform: nil) == .probe(keys[0]))
     }
 
     @Test("a pull in flight does not discard the finding of an older poll")
