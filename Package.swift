@@ -1,8 +1,8 @@
 // swift-tools-version: 6.0
 import PackageDescription
 
-// Every room of the house keeps its own door: `package` faces between targets, `public` only in BellhopRules
-// and the JSON that it hands on, imports that stay inside the file unless a face needs them.
+// Interfaces between targets are `package`; only BellhopRules and the JSON that it exports again are `public`. Imports
+// stay inside the file unless an interface needs them.
 let settings: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),
@@ -10,13 +10,13 @@ let settings: [SwiftSetting] = [
 
 /// Takes the place of the C library's malloc: a worker allocates in some threads and frees in others.
 ///
-/// A sanitizer brings an allocator of its own, and `deploy/test --sanitize` says so here.
+/// A sanitizer has its own allocator; `deploy/test --sanitize` sets the variable.
 let allocator: [LinkerSetting] =
     Context.environment["BELLHOP_SANITIZE"] == nil
     ? [.linkedLibrary("jemalloc", .when(platforms: [.linux]))]
     : []
 
-/// The thread sanitizer does not see into Swift's libraries; this target tells it what happens there.
+/// Swift's libraries are not instrumented; this target tells the thread sanitizer where they synchronise threads.
 let seesThreads = Context.environment["BELLHOP_SANITIZE"] == "thread"
 let annotations: [Target.Dependency] = seesThreads ? ["ThreadSanitizer"] : []
 let annotating: [Target] =
@@ -24,7 +24,7 @@ let annotating: [Target] =
     ? [.target(name: "ThreadSanitizer", path: "Tests/ThreadSanitizer", publicHeadersPath: ".")]
     : []
 
-func room(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
     .target(name: name, dependencies: dependencies, swiftSettings: settings)
 }
 
@@ -52,26 +52,29 @@ let package = Package(
         .systemLibrary(name: "CLinux"),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 
-        room("BellhopJSON"),
-        room("ServiceRuntime", ["CLinux", "BellhopJSON"]),
-        room("Cryptography", ["COpenSSL"]),
-        room("Compression", ["CZlib"]),
-        room("AMQP", ["CRabbitMQ", "Cryptography", "ServiceRuntime"]),
-        room("Postgres", ["CPostgreSQL", "ServiceRuntime"]),
-        room("TLS", ["COpenSSL", "Cryptography", "ServiceRuntime"]),
-        room("HTTPTransfer", ["CCurl", "CNGHTTP2", "TLS", "ServiceRuntime"]),
-        room("HTTPServer", ["CMicroHTTPD", "Compression", "Cryptography", "ServiceRuntime"]),
-        room("BellhopRules", ["BellhopJSON"]),
-        room("Tracing", ["HTTPTransfer", "Cryptography", "BellhopRules", "BellhopJSON", "ServiceRuntime"]),
-        room("Push", ["HTTPTransfer", "Compression", "Cryptography", "BellhopRules", "ServiceRuntime"]),
+        library("BellhopJSON"),
+        library("ServiceRuntime", ["CLinux", "BellhopJSON"]),
+        library("Cryptography", ["COpenSSL"]),
+        library("Compression", ["CZlib"]),
+        library("AMQP", ["CRabbitMQ", "Cryptography", "ServiceRuntime"]),
+        library("Postgres", ["CPostgreSQL", "ServiceRuntime"]),
+        library("TLS", ["COpenSSL", "Cryptography", "ServiceRuntime"]),
+        library("HTTPTransfer", ["CCurl", "CNGHTTP2", "TLS", "ServiceRuntime"]),
+        library("HTTPServer", ["CMicroHTTPD", "Compression", "Cryptography", "ServiceRuntime"]),
+        library("BellhopRules", ["BellhopJSON"]),
+        library("Tracing", ["HTTPTransfer", "Cryptography", "BellhopRules", "BellhopJSON", "ServiceRuntime"]),
+        library("Push", ["HTTPTransfer", "Compression", "Cryptography", "BellhopRules", "ServiceRuntime"]),
         .target(
             name: "Store",
             dependencies: ["Postgres", "Cryptography", "BellhopRules", "ServiceRuntime"],
             resources: [.embedInCode("sql")],
             swiftSettings: settings
         ),
-        room("Pipeline", ["AMQP", "Store", "Push", "Tracing", "Cryptography", "BellhopRules", "ServiceRuntime"]),
-        room(
+        library(
+            "Pipeline",
+            ["AMQP", "Postgres", "Store", "Push", "Tracing", "Cryptography", "BellhopRules", "ServiceRuntime"]
+        ),
+        library(
             "Sandbox",
             [
                 "CLinux", "CNGHTTP2", "COpenSSL", "TLS", "HTTPServer", "Compression", "Cryptography", "BellhopRules",
@@ -93,7 +96,7 @@ let package = Package(
             resources: [.embedInCode("Pages/assets")],
             swiftSettings: settings
         ),
-        room(
+        library(
             "Commands",
             [
                 "API", "Console", "AMQP", "Postgres", "Store", "Push", "Pipeline", "Tracing", "Sandbox", "HTTPServer",
@@ -103,7 +106,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "bellhop",
-            dependencies: ["Commands"] + annotations,
+            dependencies: ["Commands", "Cryptography", "ServiceRuntime"] + annotations,
             swiftSettings: settings,
             linkerSettings: allocator
         ),
@@ -129,10 +132,10 @@ let package = Package(
         tests(of: "ServiceRuntime"),
         tests(of: "Cryptography"),
         tests(of: "Compression"),
-        tests(of: "AMQP", ["ServiceRuntime"]),
+        tests(of: "AMQP", ["CRabbitMQ", "ServiceRuntime"]),
         tests(of: "Postgres", ["ServiceRuntime"]),
         tests(of: "TLS", ["COpenSSL", "Sandbox", "ServiceRuntime"]),
-        tests(of: "HTTPTransfer", ["CNGHTTP2", "TLS"]),
+        tests(of: "HTTPTransfer", ["CNGHTTP2", "TLS", "ServiceRuntime"]),
         tests(of: "HTTPServer", ["ServiceRuntime"]),
         tests(of: "BellhopRules"),
         tests(
@@ -162,15 +165,14 @@ let package = Package(
         tests(
             of: "Commands",
             [
-                "API", "Workbench", "AMQP", "HTTPServer", "Postgres", "Store", "Pipeline", "Sandbox", "Cryptography",
-                "BellhopRules", "ServiceRuntime",
+                "API", "Workbench", "AMQP", "HTTPServer", "Postgres", "Store", "Pipeline", "Push", "Sandbox",
+                "Cryptography", "BellhopRules", "ServiceRuntime",
             ]
         ),
         tests(
             of: "Console",
             [
-                "Workbench", "Commands", "HTTPServer", "Postgres", "Store", "Pipeline", "Cryptography", "BellhopJSON",
-                "BellhopRules", "ServiceRuntime",
+                "Workbench", "Commands", "HTTPServer", "Postgres", "Store", "BellhopJSON", "ServiceRuntime",
             ]
         ),
         .testTarget(

@@ -1,31 +1,14 @@
-import Foundation
 import TestSupport
 import Testing
 
 /// The check that the folders of a target depend on each other in one direction, on a target made for it.
 @Suite("deploy/check-folders", .inTurn, .timeLimit(.ofTest))
 struct CheckFoldersTests {
-    /// Returns the script's output and exit code for a checkout with the script and one target of these files.
     private static func check(_ files: [String: String]) throws -> (output: String, code: Int32) {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(Servers.uniqueName("folders"))
-        defer { try? FileManager.default.removeItem(at: folder) }
-        var contents = files.reduce(into: [String: String]()) { $0["Sources/Room/\($1.key)"] = $1.value }
-        for script in ["deploy/check-folders", "deploy/lib/base.sh"] { contents[script] = try Checkout.text(script) }
-        for (path, text) in contents {
-            let file = folder.appendingPathComponent(path)
-            let parent = file.deletingLastPathComponent()
-            try FileManager.default.createDirectory(at: parent, withIntermediateDirectories: true)
-            try Data(text.utf8).write(to: file)
-        }
-        let process = Process()
-        let output = Pipe()
-        process.executableURL = URL(fileURLWithPath: "/bin/bash")
-        process.arguments = [folder.appendingPathComponent("deploy/check-folders").path]
-        process.standardOutput = output
-        try process.run()
-        let said = try output.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
-        return (String(decoding: said, as: UTF8.self), process.terminationStatus)
+        try CheckedCheckout.run(
+            "deploy/check-folders",
+            on: files.reduce(into: [:]) { $0["Sources/Room/\($1.key)"] = $1.value }
+        )
     }
 
     private static let below = "struct Stone {}\n"

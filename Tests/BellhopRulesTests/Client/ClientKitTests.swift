@@ -86,8 +86,8 @@ struct ClientKitTests {
         }
         #expect(files > fewest)
         let manifest = try Repository.text("Package.swift")
-        #expect(manifest.contains(#"room("BellhopJSON"),"#))
-        #expect(manifest.contains(#"room("BellhopRules", ["BellhopJSON"]),"#))
+        #expect(manifest.contains(#"library("BellhopJSON"),"#))
+        #expect(manifest.contains(#"library("BellhopRules", ["BellhopJSON"]),"#))
         #expect(manifest.contains(#".library(name: "BellhopRules", targets: ["BellhopRules"])"#))
     }
 }
