@@ -61,7 +61,7 @@ enum ExplainCommand: Command {
         switch (words.operands.count, words.value("event")) {
         case (1, nil):
             guard let id = NotificationID(validating: words.operands[0]) else {
-                throw words.misuse("expected a notification such as noti_1c0d30af6f555b13, or --event")
+                throw words.misuse("expected the whole id of a notification, such as noti_1c0d30af6f555b13, or --event")
             }
             return .notification(id)
         case (0, .some): return .event(try words.required("event"))

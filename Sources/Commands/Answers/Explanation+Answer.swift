@@ -39,8 +39,9 @@ extension Explanation {
             return "\(story.key.notification) is unknown for \(user); ask with --event, which also finds what is kept "
                 + "for later or was refused"
         }
-        return "Bellhop knows nothing of event \(event) for \(user): it never came, it is still in its lane, or it was "
-            + "muted and its type keeps nothing then" + (isUserUnknown ? "; the user is unknown, too" : "")
+        return "Bellhop knows nothing of event \(event) for \(user): it never came, it is still in its lane, it was "
+            + "muted and its type keeps nothing then, or its message was unreadable (bellhop dead-letters list)"
+            + (isUserUnknown ? "; the user is unknown, too" : "")
     }
 
     /// Whether no feed message about the user has ever arrived.
@@ -103,7 +104,12 @@ extension Explanation {
         guard let letter = story.deadLetters.last else { return nil }
         let count = story.deadLetters.count
         let others = count > 1 ? " (the last of \(count))" : ""
-        return "It is in the dead letters\(others): \(letter.words)."
+        return switch letter.state {
+        case .open: "It is in the dead letters\(others): \(letter.words)."
+        case .replaying: "It is in the dead letters\(others) and being replayed: \(letter.words)."
+        case .resolved: "Its dead letter\(others) is resolved: \(letter.words)."
+        case .discarded: "Its dead letter\(others) was discarded: \(letter.words)."
+        }
     }
 
     private var erased: String? {

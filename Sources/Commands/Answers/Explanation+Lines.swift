@@ -21,11 +21,27 @@ extension Explanation {
         case .deferred: waiting(line)
         case .accepted: "accepted by the provider; receipt pending" + identity(line)
         case .delivered: "delivered" + inDigest(line) + identity(line)
-        case .suppressed: "not sent: \(Self.words(of: line.reason))"
+        case .suppressed: "not sent: \(suppression(line))"
         case .expired: "not sent: \(lateness(line))"
         case .failed: "given up: \(Self.words(of: line.reason))" + end(of: line)
         case .unknown: "outcome unknown\(because(line))"
         case nil: "in a state that this program does not know"
+        }
+    }
+
+    /// Returns the cause of a suppression, as far as the stored data determine it.
+    private func suppression(_ line: LedgerLine) -> String {
+        let words = Self.words(of: line.reason)
+        switch line.reason.flatMap(SuppressionReason.init(rawValue:)) {
+        case .noDevice:
+            let isKnown = story.devices.contains { $0.revokedAt == nil }
+            return isKnown ? "\(words) when the rules decided; one is registered now" : words
+        case .typeMuted:
+            let type = story.record?.notification.content.type
+            let preferences = story.settings.recipient.preferences
+            guard let type, preferences?.wants(type) == nil else { return words }
+            return "this type is off by the app's default (\(SuppressionReason.typeMuted.rawValue))"
+        default: return words
         }
     }
 

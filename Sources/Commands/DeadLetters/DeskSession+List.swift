@@ -47,7 +47,10 @@ extension DeadLetterPage {
             if showsState { cells.insert(item.state.rawValue, at: 1) }
             rows.append(cells)
         }
-        let errors = items.map { DeskText.cut($0.cause.error, to: 500) }
+        let errors = items.map { item in
+            let place = item.cause.pointer.map { $0.isEmpty ? "" : "\($0): " } ?? ""
+            return DeskText.cut(place + item.cause.error, to: 500)
+        }
         let bare = TextTable(header, texts: texts, flexible: flexible, rows: rows)
         let room = width.map { $0 - (bare.lines().map(\.count).max() ?? 0) - 2 }
         let rest = DeskText.rest(items.count, of: count)

@@ -129,6 +129,19 @@ struct ExplainEventTests {
         }
     }
 
+    @Test(
+        "a dead letter that is no longer open is not described as a present one",
+        arguments: [
+            ("replaying", "It is in the dead letters and being replayed: intake"),
+            ("resolved", "Its dead letter is resolved: intake"), ("discarded", "Its dead letter was discarded: intake"),
+        ]
+    )
+    func settled(state: String, says: String) async throws {
+        try await ask(after: Self.letter(user: "'ada'", state: state)) { answer, text in
+            #expect(text.contains(says), "\(answer.output)")
+        }
+    }
+
     @Test("the dead letter of another user of the same event is not shown for this user")
     func anothersLetter() async throws {
         try await ask(after: Self.letter(user: "'bo'")) { answer, _ in #expect(answer.code == .answerIsNo) }
@@ -142,6 +155,7 @@ struct ExplainEventTests {
         try await ask { answer, _ in
             #expect(answer.code == .answerIsNo)
             #expect(answer.output.hasPrefix("Bellhop knows nothing of event e1 for ada of drop: it never came"))
+            #expect(answer.output.contains("or its message was unreadable (bellhop dead-letters list)"))
             #expect(!answer.output.contains("\n"))
         }
         try await ask(["noti_00000000000000ff"]) { answer, _ in
@@ -210,6 +224,28 @@ struct ExplainEventTests {
             #expect(report.deliveries.first?.reason == "no-device")
             #expect(report.now?.push?.reason == "no-device")
             #expect(report.now?.rules.last?.rule == "devices")
+        }
+    }
+
+    @Test("a device that was stored after the decision, and a type that is off by default, are named as such")
+    func cause() async throws {
+        let recorded = """
+            INSERT INTO notifications (app, user_id, id, event_id, content_hash, type, title, body, priority) VALUES
+                ('drop', 'ada', 'noti_0000000000000001', 'e9', '\\x00', 'promotional', 'T', '', 'low');
+            INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, reason) VALUES
+                ('drop', 'ada', 'noti_0000000000000001', 'push', '-', 'suppressed', 'REASON');
+            INSERT INTO push_subscriptions (app, profile_id, id, device_token, platform, provider, registered_at,
+                last_seen_at, source_time)
+            VALUES ('drop', 'ada', 'sub_a000000000000001', 't', 'ios', 'expo', now(), now(), now())
+            """
+        for (reason, says) in [
+            ("no-device", "no registered device (no-device) when the rules decided; one is registered now"),
+            ("type-muted", "this type is off by the app's default (type-muted)"),
+        ] {
+            let sql = recorded.replacing("REASON", with: reason)
+            try await ask(["noti_0000000000000001"], after: sql) { answer, text in
+                #expect(text.contains(says), "\(answer.output)")
+            }
         }
     }
 
