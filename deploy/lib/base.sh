@@ -95,5 +95,5 @@ open_data_folder() {
 # that a lock ends with its script.
 hold_lock() {
     eval "exec $1>\"\$2\""
-    flock -w "${4:-0}" "$1" || die "$3 is already in progress for $data; wait for it, or stop it first"
+    flock -w "${4:-0}" "$1" || die "$3 is already running for $data; stop it first, or wait if it ends by itself"
 }

@@ -106,7 +106,7 @@ show_samples() {
         from NAMESPACE.reminders where app = 'daily' and user_id = 'dan' and removed_at is null order by id"
     ! is_running sandbox || say sandbox "received since it started: $(received_by_provider)"
     sample_query "select 'dead letter ' || 'broken on purpose: ' || event_id || ' again, with another amount; refused as '
-            || reason || ', kept in dead_letters'
+            || reason || ', kept in dead_letters' || case state when 'open' then '' else ', ' || state end
         from NAMESPACE.dead_letters where app = 'drop' and event_id = 'sample-1' order by filed_at limit 1"
 }
 
