@@ -215,7 +215,9 @@ package struct BacklogPuller: Service {
         var (left, isLost) = (places.count, false)
         do throws(PostgresError) {
             let taken = try await failing.take { (users) throws(PostgresError) in
-                try await store.waitingUsers(glance.look, atMost: places.count, of: users)
+                try await store.head(glance.look, atMost: places.count, of: users)
+            } isEmpty: {
+                $0.lines?.isEmpty ?? true
             } _: { (users) throws(PostgresError) -> BacklogBook.Pulled in
                 guard left > 0 else { return .lines([]) }
                 do throws(PostgresError) {
@@ -232,7 +234,7 @@ package struct BacklogPuller: Service {
                 }
             }
             let lines = taken.values.compactMap(\.lines)
-            guard !lines.isEmpty else { return nil }
+            guard isLost || !lines.isEmpty else { return nil }
             load.lines = Array(lines.joined())
             // A probe's delivery may be the last of all, and the user of a part, too.
             if case .whole = taken, !asScout || load.lines.isEmpty {
@@ -243,14 +245,15 @@ package struct BacklogPuller: Service {
             guard isLost else { return nil }
         }
         if isLost {
-            guard let lines = await regain(load, until: drain) else { return nil }
-            load.lines = lines
+            let lines = await regain(load, until: drain)
+            guard lines != nil || !load.lines.isEmpty else { return nil }
+            load.lines = lines ?? load.lines
         }
         metrics.count(pulled: load.lines.count, from: place.key)
         return load
     }
 
-    /// Reads the deliveries of a pull whose answer was lost; `nil` if the server fails on that, or after minutes, when
+    /// Reads all deliveries of a pull of which an answer was lost; `nil` if the server fails on that, or after minutes, when
     /// the sweeper has them.
     ///
     /// The database may be unavailable for longer than the deliveries may be sent. They then return to the backlog. A
@@ -263,7 +266,7 @@ package struct BacklogPuller: Service {
             do throws(PostgresError) {
                 guard case .lines(let lines) = try await store.regain(load.place.key, as: load.claim) else { continue }
                 looks += 1
-                if !lines.isEmpty || looks == 2 { return lines }
+                if lines.count > load.lines.count || looks == 2 { return lines }
             } catch {
                 context.metrics.storeFailures.increment()
                 if error.mayBeAboutOneItem || error.refusesContent { failures += 1 }

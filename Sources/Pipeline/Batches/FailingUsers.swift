@@ -1,3 +1,4 @@
+import BellhopRules
 import Postgres
 import ServiceRuntime
 import Store
@@ -6,14 +7,17 @@ import Synchronization
 /// The users on whose rows the server fails when a duty takes work of many users with one statement.
 ///
 /// Such a statement names no users, so it cannot be divided by its parameters. If the server fails on it, the users at
-/// the head of the queue are read and the statement is repeated for parts of them. A user for whom it fails alone is
-/// left out for a minute, so that the others are not delayed.
+/// the head of the queue become suspects: the statement continues without them, and is repeated for parts of them. A
+/// user for whom it fails alone is left out for a minute, so that the others are not delayed.
 ///
-/// Thread safety: the users are behind a lock.
+/// Nobody is left out before the statement has taken work of others, because the server may fail on everyone.
+///
+/// Thread safety: the state is behind a lock, which no statement holds.
 final class FailingUsers: Sendable {
-    /// The value of one statement, or the values of its parts.
+    /// The value of one statement, or the values of several.
     enum Taken<Value: Sendable>: Sendable {
         case whole(Value)
+        /// Suspects are excluded, or their parts were taken separately.
         case parts([Value])
 
         var values: [Value] {
@@ -24,12 +28,20 @@ final class FailingUsers: Sendable {
         }
     }
 
+    private struct State {
+        var leftOut: [Int64: ContinuousClock.Instant] = [:]
+        /// Parts of the users of failed statements, which are still to be repeated.
+        var suspects: [QueueHead] = []
+
+        var excluded: [Int64] { leftOut.keys + suspects.flatMap(\.users) }
+    }
+
     /// What is taken, for the log.
     private let label: String
     private let logger: Logger
     private let setAside: SetAsideMetrics
     private let time: any TimeSource
-    private let leftOut = Mutex<[Int64: ContinuousClock.Instant]>([:])
+    private let state = Mutex(State())
 
     init(taking label: String, time: any TimeSource, logger: Logger, metrics: SetAsideMetrics) {
         self.label = label
@@ -38,77 +50,109 @@ final class FailingUsers: Sendable {
         setAside = metrics
     }
 
-    /// Takes work of all users except those who are left out; if the server fails on that, of as many as possible.
+    /// Takes work of all users except those who are left out or suspects, and then of parts of the suspects.
     ///
-    /// `candidates` returns the users whose work the statement would take. If an error that concerns no user ends the
-    /// division, the parts taken before it are returned.
+    /// `head` returns the users whose work the statement would take. `isEmpty` tells whether a value contains no work.
+    ///
+    /// A statement that fails on a few of many users is divided within ``patience``; the next call continues.
     func take<Value: Sendable>(
-        candidates: (UserFilter) async throws(PostgresError) -> [Int64],
+        head: (UserFilter) async throws(PostgresError) -> QueueHead,
+        isEmpty: (Value) -> Bool,
         _ take: (UserFilter) async throws(PostgresError) -> Value
     ) async throws(PostgresError) -> Taken<Value> {
-        let everyone = UserFilter.all(except: current)
+        let now = time.steady()
+        let (everyone, hadSuspects) = state.withLock { state in
+            state.leftOut = state.leftOut.filter { $0.value > now }
+            return (UserFilter.all(except: state.excluded), !state.suspects.isEmpty)
+        }
+        var values: [Value] = []
+        var failure: PostgresError?
         do throws(PostgresError) {
-            return .whole(try await take(everyone))
+            let value = try await take(everyone)
+            guard hadSuspects else { return .whole(value) }
+            values.append(value)
         } catch {
             guard error.mayBeAboutOneItem || error.refusesContent else { throw error }
-            return .parts(try await divide(try await candidates(everyone), after: error, take))
+            let suspects = try await head(everyone)
+            guard !suspects.users.isEmpty else { throw error }
+            suspect([suspects])
+            failure = error
         }
+        failure = await divide(&values, isEmpty, take) ?? failure
+        if let failure, values.allSatisfy(isEmpty) { throw failure }
+        return .parts(values)
     }
 
+    /// Repeats the statement for parts of the suspects, and returns the last failure.
     private func divide<Value: Sendable>(
-        _ users: [Int64],
-        after failure: PostgresError,
+        _ values: inout [Value],
+        _ isEmpty: (Value) -> Bool,
         _ take: (UserFilter) async throws(PostgresError) -> Value
-    ) async throws(PostgresError) -> [Value] {
-        var (values, failure, failures): ([Value], PostgresError, Int) = ([], failure, 0)
-        var open = users.isEmpty ? [] : [users]
-        // If only failures come, no single user is at fault.
-        while !open.isEmpty, failures < Self.mostFailures, !(values.isEmpty && failures > Self.failuresInVain) {
-            let part = open.removeFirst()
+    ) async -> PostgresError? {
+        let end = time.steady() + Self.patience
+        var failing: [(head: QueueHead, error: PostgresError)] = []
+        var (failure, failuresInVain): (PostgresError?, Int) = (nil, 0)
+        while failuresInVain <= Self.mostFailuresInVain, let part = nextSuspects() {
             do throws(PostgresError) {
-                values.append(try await take(.only(part)))
+                values.append(try await take(.only(part.users, until: part.until)))
+                failuresInVain = 0
             } catch {
-                (failure, failures) = (error, failures + 1)
-                guard error.mayBeAboutOneItem || error.refusesContent else { break }
-                guard part.count > 1 else {
-                    leaveOut(part[0], because: error)
-                    continue
+                (failure, failuresInVain) = (error, failuresInVain + 1)
+                guard error.mayBeAboutOneItem || error.refusesContent else {
+                    suspect([part])
+                    break
                 }
-                open += [Array(part[..<(part.count / 2)]), Array(part[(part.count / 2)...])]
+                if part.users.count == 1 { failing.append((part, error)) } else { suspect(part.halves) }
             }
+            guard time.steady() < end else { break }
         }
-        guard !values.isEmpty else { throw failure }
-        return values
+        // The server may fail on everyone: then the suspects are tried again by the next call.
+        let isProven = !values.allSatisfy(isEmpty)
+        for (head, error) in failing where !isProven || !leaveOut(head.users[0], because: error) { suspect([head]) }
+        return failure
     }
 
-    private var current: [Int64] {
-        let now = time.steady()
-        return leftOut.withLock { users in
-            users = users.filter { $0.value > now }
-            return Array(users.keys)
+    private func nextSuspects() -> QueueHead? {
+        state.withLock { $0.suspects.isEmpty ? nil : $0.suspects.removeFirst() }
+    }
+
+    private func suspect(_ parts: [QueueHead]) {
+        state.withLock { state in
+            state.suspects += parts
+            if state.suspects.reduce(0, { $0 + $1.users.count }) > Self.mostSuspects { state.suspects = [] }
         }
     }
 
-    private func leaveOut(_ user: Int64, because error: PostgresError) {
+    /// Leaves a user out for a minute; `false` if too many are left out.
+    private func leaveOut(_ user: Int64, because error: PostgresError) -> Bool {
         let until = time.steady() + Self.pause
-        let isNoted = leftOut.withLock { users in
-            guard users.count < Self.mostLeftOut else { return false }
-            users[user] = until
+        let isNoted = state.withLock { state in
+            guard state.leftOut.count < Self.mostLeftOut else { return false }
+            state.leftOut[user] = until
             return true
         }
-        guard isNoted else { return }
+        guard isNoted else { return false }
         setAside.count(label)
         logger.warning(
             "the database fails on one user's rows, leaving them out for a minute",
             ["of": .text(label), "person": .integer(Int(user)), "error": .error(error)]
         )
+        return true
     }
 
     private static let pause = Duration.seconds(60)
     private static let mostLeftOut = 100
-    /// Several failing users among a thousand need ten statements each.
-    private static let mostFailures = 100
-    private static let failuresInVain = 12
+    private static let mostSuspects = 4_000
+    private static let mostFailuresInVain = 12
+    /// The time for which a call divides, unless a single statement takes longer.
+    private static let patience = Duration.seconds(5)
+}
+
+extension QueueHead {
+    fileprivate var halves: [QueueHead] {
+        let middle = users.count / 2
+        return [users[..<middle], users[middle...]].map { QueueHead(users: Array($0), until: until) }
+    }
 }
 
 extension DueItems {

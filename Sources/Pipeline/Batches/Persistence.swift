@@ -80,11 +80,14 @@ struct Persistence: Sendable {
 
     /// Repeats a statement whose result is optional for the batch, and waits while the server is unreachable.
     ///
-    /// - Returns: `nil` if the server has failed on it twice, or a drain or a cancellation came first.
+    /// - Returns: `nil` if the server has failed on it `limit` times, or a drain or a cancellation came first.
     @discardableResult
-    func tryTwice<Value: Sendable>(_ work: @Sendable () async throws(PostgresError) -> Value) async -> Value? {
+    func tryAtMost<Value: Sendable>(
+        _ limit: Int,
+        _ work: @Sendable () async throws(PostgresError) -> Value
+    ) async -> Value? {
         var pauses = pauses()
-        guard case .written(let value) = await attempt(1, failures: 2, &pauses, work) else { return nil }
+        guard case .written(let value) = await attempt(1, failures: limit, &pauses, work) else { return nil }
         return value
     }
 

@@ -57,11 +57,11 @@ package protocol PipelineStore: Sendable {
         as claim: Claim,
         of users: UserFilter
     ) async throws(PostgresError) -> BacklogBook.Pulled
-    func waitingUsers(
+    func head(
         _ look: BacklogBook.Look,
         atMost count: Int,
         of users: UserFilter
-    ) async throws(PostgresError) -> [Int64]
+    ) async throws(PostgresError) -> QueueHead
     func regain(_ backlog: BacklogKey, as claim: Claim) async throws(PostgresError) -> BacklogBook.Pulled
     func backlogNames() async throws(PostgresError) -> [String]
     func release(_ backlog: String, atMost limit: Int, after age: Duration) async throws(PostgresError) -> Int

@@ -184,12 +184,12 @@ package struct PostgresStore: PipelineStore, OutletStore {
         try await backlogs.scout(look, as: claim, of: users)
     }
 
-    package func waitingUsers(
+    package func head(
         _ look: BacklogBook.Look,
         atMost count: Int,
         of users: UserFilter
-    ) async throws(PostgresError) -> [Int64] {
-        try await backlogs.users(look, atMost: count, of: users)
+    ) async throws(PostgresError) -> QueueHead {
+        try await backlogs.head(look, atMost: count, of: users)
     }
 
     package func regain(

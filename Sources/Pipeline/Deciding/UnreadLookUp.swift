@@ -33,16 +33,16 @@ struct UnreadLookUp: Sendable {
         guard !shown.isEmpty else { return }
         let (readers, types) = (Array(shown.keys), typesWithoutNumber(of: shown.keys))
         let context = batch.persistence.context
-        let end = context.time.steady() + Self.patience
-        var (open, uncounted) = ([readers], 0)
+        var (open, uncounted, end) = ([readers], 0, ContinuousClock.Instant?.none)
         while !open.isEmpty {
             let part = open.removeFirst()
-            let unread = await batch.persistence.tryTwice { [store] () throws(PostgresError) in
+            let unread = await batch.persistence.tryAtMost(dividing ? 1 : 2) { [store] () throws(PostgresError) in
                 try await store.unread(of: part, leavingOut: types)
             }
+            if unread == nil, end == nil { end = context.time.steady() + Self.patience }
             if let unread {
                 for (key, unread) in unread { people[key]?.unread = unread }
-            } else if dividing, part.count > 1, context.time.steady() < end {
+            } else if dividing, part.count > 1, let end, context.time.steady() < end {
                 open += [Array(part[..<(part.count / 2)]), Array(part[(part.count / 2)...])]
             } else {
                 uncounted += part.count
@@ -55,8 +55,8 @@ struct UnreadLookUp: Sendable {
         )
     }
 
-    /// The time for which a failed count is divided, far below a lease.
-    private static let patience = Duration.seconds(5)
+    /// The time for which a count is divided after its first failure.
+    private static let patience = Duration.seconds(30)
 
     /// Returns the types that the catalogue excludes from the number.
     private func typesWithoutNumber(of people: some Sequence<RecipientKey>) -> [AppID: [EventType]] {

@@ -66,8 +66,11 @@ package struct BadgeHandOver: Service {
         // All parts of a divided poll must fit in one message.
         var left = BadgeMessage.limit
         let taken = try await failing.take { (users) throws(PostgresError) in
-            try await book.users(atMost: BadgeMessage.limit, calm: calm, within: span, of: users)
-        } _: { (users) throws(PostgresError) in
+            try await book.head(atMost: BadgeMessage.limit, calm: calm, within: span, of: users)
+        } isEmpty: {
+            $0.isEmpty
+        } _: { (users) throws(PostgresError) -> DueItems<BadgeBook.Entry> in
+            guard left > 0 else { return DueItems([]) }
             let entries = try await book.take(atMost: left, calm: calm, within: span, of: users)
             left -= entries.count
             return entries

@@ -54,11 +54,13 @@ package struct ForgottenClaimFinder: Service {
 
     package func run(until drain: DrainSignal) async throws {
         var page: Int64 = 0
+        var hasFailed = false
         await loop.run(until: drain) { () throws(PostgresError) in
-            guard let step = try await look(from: page) else {
-                page += 1
+            guard let step = try await look(from: page, isFirst: !hasFailed) else {
+                (page, hasFailed) = (page + 1, true)
                 return .after(self.step)
             }
+            hasFailed = false
             if step.found > 0 {
                 found.increment(by: step.found)
                 logger.warning("released first attempts that were never settled", ["deliveries": .integer(step.found)])
@@ -69,7 +71,9 @@ package struct ForgottenClaimFinder: Service {
     }
 
     /// Scans the next pages; `nil` if the server fails on the first of them alone, which is left out of this walk.
-    private func look(from page: Int64) async throws(PostgresError) -> ForgottenClaimBook.Step? {
+    ///
+    /// If it fails on the page after such a page, too, it may fail on all: the error is thrown.
+    private func look(from page: Int64, isFirst: Bool) async throws(PostgresError) -> ForgottenClaimBook.Step? {
         var pages = Self.pages
         while true {
             do throws(PostgresError) {
@@ -77,6 +81,7 @@ package struct ForgottenClaimFinder: Service {
             } catch {
                 guard error.mayBeAboutOneItem || error.refusesContent else { throw error }
                 guard pages > 1 else {
+                    guard isFirst else { throw error }
                     logger.warning(
                         "the database fails on a page of deliveries, leaving it out",
                         ["page": .integer(Int(page)), "error": .error(error)]

@@ -18,7 +18,7 @@ package struct HandOver: Service {
     private let rate: Int
     private let watch: ClaimantWatch
     private let time: any TimeSource
-    private let failing: FailingUsers
+    private let failing: [Priority: FailingUsers]
     /// The interval between two polls from the beginning, which alone find stranded deliveries.
     private let wholeLook: Duration
 
@@ -38,15 +38,18 @@ package struct HandOver: Service {
     }
 
     package init(tools: DutyTools, rhythm: Rhythm = Rhythm()) {
+        let logger = tools.logger.labelled(name)
+        failing = Dictionary(
+            uniqueKeysWithValues: Priority.allCases.map { ($0, tools.failingUsers("hand-over", logger)) }
+        )
         rate = rhythm.rate
         wholeLook = min(rhythm.interval * 60, rhythm.grace / 5)
-        logger = tools.logger.labelled(name)
+        self.logger = logger
         loop = tools.loop(of: name, every: rhythm.interval, trouble: "cannot read due deliveries")
         watch = ClaimantWatch(tools: tools, interval: rhythm.interval * 2)
         time = tools.time
         due = DueDeliveryBook(pool: tools.pool, strandedAfter: rhythm.grace)
         resumes = tools.resumes(logger)
-        failing = tools.failingUsers(name, logger)
         handedOver = tools.metrics.counter(
             "bellhop_handed_over_total",
             help: "Due or stranded notifications released."
@@ -145,12 +148,25 @@ package struct HandOver: Service {
         _ findings: ClaimantWatch.Findings
     ) async throws(PostgresError) -> DueItems<DueGroup> {
         let limit = min(rate, Self.batch)
+        var left = limit
+        guard let failing = failing[priority] else { return DueItems([]) }
         let taken = try await failing.take { (users) throws(PostgresError) in
-            try await due.users(priority, atMost: limit, within: span, claimedBy: findings.dead, of: users)
-        } _: { (users) throws(PostgresError) in
+            try await due.head(priority, atMost: limit, within: span, claimedBy: findings.dead, of: users)
+        } isEmpty: {
+            $0.isEmpty
+        } _: { (users) throws(PostgresError) -> DueItems<DueGroup> in
+            guard left > 0 else { return DueItems([]) }
             let begin = time.steady()
             do throws(PostgresError) {
-                return try await due.take(priority, atMost: limit, within: span, claimedBy: findings.dead, of: users)
+                let groups = try await due.take(
+                    priority,
+                    atMost: left,
+                    within: span,
+                    claimedBy: findings.dead,
+                    of: users
+                )
+                left -= groups.reduce(0) { $0 + $1.notifications.count }
+                return groups
             } catch {
                 if error.code == .outcomeUnknown {
                     let take = LostTake(priority: priority, begin: begin, end: time.steady())

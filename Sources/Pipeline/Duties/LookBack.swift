@@ -26,6 +26,9 @@ struct LookBack: Sendable {
     /// It also covers rows that another process holds for half a minute.
     static let slack = Duration.seconds(60)
 
+    /// The longest period, for a poll that takes half a minute, the usual limit of a statement.
+    private static let longestPeriod = Duration.seconds(600)
+
     /// Creates a state whose first poll is a full one.
     ///
     /// The `share` of the period is random, so that schedulers do not run in step.
@@ -66,7 +69,7 @@ struct LookBack: Sendable {
         formerMark = isWhole ? begin - DueLook.whole : mark
         let empty = begin - (found.left ?? .zero)
         mark = isWhole ? empty : max(mark, empty)
-        if isWhole { wholeAt = begin + max(period, (clock() - begin) * 20) }
+        if isWhole { wholeAt = begin + max(period, min((clock() - begin) * 20, Self.longestPeriod)) }
         return found
     }
 

@@ -46,10 +46,16 @@ package struct ReceiptHandOver: Service {
     }
 
     private func take(within span: Duration) async throws(PostgresError) -> DueItems<DeliveryKey> {
+        var left = Self.batch
         let taken = try await failing.take { (users) throws(PostgresError) in
-            try await book.users(atMost: Self.batch, within: span, of: users)
-        } _: { (users) throws(PostgresError) in
-            try await book.take(atMost: Self.batch, within: span, of: users)
+            try await book.head(atMost: Self.batch, within: span, of: users)
+        } isEmpty: {
+            $0.isEmpty
+        } _: { (users) throws(PostgresError) -> DueItems<DeliveryKey> in
+            guard left > 0 else { return DueItems([]) }
+            let keys = try await book.take(atMost: left, within: span, of: users)
+            left -= keys.count
+            return keys
         }
         return DueItems(taken)
     }

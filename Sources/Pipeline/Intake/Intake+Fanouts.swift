@@ -48,7 +48,7 @@ extension Intake {
     /// It is taken again soon, and that must not count as a crash of its worker.
     private func release(_ entry: Entry<ArrivedPage>, _ batch: Batch) async {
         guard batch.messages.isGivenUp(entry.index), !batch.drain.isDraining else { return }
-        await batch.persistence.tryTwice { [store = tools.store] () throws(PostgresError) in
+        await batch.persistence.tryAtMost(2) { [store = tools.store] () throws(PostgresError) in
             try await store.putBack(entry.work.page, takenAs: batch.claim)
         }
     }

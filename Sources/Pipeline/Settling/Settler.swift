@@ -120,8 +120,21 @@ struct Settler: Sendable {
     /// Writes a retry to the ledger before its resume is published, so that a crash at any point loses nothing.
     ///
     /// While the broker accepts nothing, only the ledger holds a retry, and no message waits.
-    private func settleKept(_ kept: [Disposition], _ batch: Batch) async {
-        await followUp(await write(resumes.publisher.isBlocked ? kept.map(\.waitingInLedger) : kept, batch), batch)
+    ///
+    /// Work that was set aside passes `isAside`, because it may not add other work during a drain.
+    private func settleKept(_ kept: [Disposition], isAside: Bool = false, _ batch: Batch) async {
+        let kept = resumes.publisher.isBlocked ? kept.map(\.waitingInLedger) : kept
+        let (written, stuck) = await write(kept, batch)
+        await followUp(written, batch)
+        for (disposition, why) in stuck {
+            if isAside {
+                await keepTrying(disposition, because: why, batch)
+            } else {
+                batch.asides.add(weighing: Self.settlementWeight) {
+                    await keepTrying(disposition, because: why, batch)
+                }
+            }
+        }
     }
 
     /// Handles the consequences of written settlements, and closes their parts.
@@ -146,24 +159,27 @@ struct Settler: Sendable {
             await deadLetters.bury(undeliverables, until: batch.drain) { positions, areBuried in
                 let ended = positions.map { lost[$0] }
                 guard areBuried else { return batch.messages.giveUp(ended.map(\.index)) }
-                await settleKept(ended, batch)
+                await settleKept(ended, isAside: true, batch)
             }
         }
     }
 
     /// Writes the settlements that the database accepts.
     ///
-    /// The messages of rejected ones are given up. One on which the server fails is tried again aside of the batch: its
-    /// outcome is known, and the message would repeat a push that has arrived.
+    /// The messages of rejected ones are given up. One on which the server fails is to be tried again: its outcome is
+    /// known, and the message would repeat a push that has arrived.
     ///
-    /// - Returns: The written settlements.
-    private func write(_ settled: [Disposition], _ batch: Batch) async -> [Disposition] {
+    /// - Returns: The written settlements, and those on which the server fails.
+    private func write(
+        _ settled: [Disposition],
+        _ batch: Batch
+    ) async -> (done: [Disposition], stuck: [(Disposition, why: String)]) {
         let written = await batch.persistence.write(settled) { [store] settled throws(PostgresError) in
             let count = try await store.settle(settled.map(\.settlement), of: batch.claim)
             // The server does not report which of them another batch has claimed.
             return settled.indices.map { $0 < settled.count - count }
         }
-        var done: [Disposition] = []
+        var (done, stuck): ([Disposition], [(Disposition, why: String)]) = ([], [])
         done.reserveCapacity(settled.count)
         var missing = 0
         for (disposition, result) in zip(settled, written) {
@@ -171,37 +187,37 @@ struct Settler: Sendable {
             case .written(let isMissing):
                 done.append(disposition)
                 missing += isMissing ? 1 : 0
-            case .stuck(let why): keepTrying(disposition, because: why, batch)
+            case .stuck(let why): stuck.append((disposition, why))
             case .refused(let why): batch.messages.giveUp([disposition.index], because: why)
             case .abandoned: batch.messages.giveUp([disposition.index])
             }
         }
         if missing > 0 { context.metrics.deliveries.lostClaims.increment(by: missing) }
-        return done
+        return (done, stuck)
     }
 
     /// Tries to write a settlement until its lease has ended, when another batch may claim the delivery.
-    private func keepTrying(_ disposition: Disposition, because why: String, _ batch: Batch) {
+    ///
+    /// A drain does not end this, because a redelivery would repeat the push; the drain's timeout does.
+    private func keepTrying(_ disposition: Disposition, because why: String, _ batch: Batch) async {
         let end = context.time.steady() + Self.perseverance
-        batch.asides.add(weighing: Self.settlementWeight) {
-            var pauses = Pauses(drain: batch.drain, time: context.time, chance: context.chance)
-            var why = why
-            while context.time.steady() < end, await pauses.pause() {
-                do throws(PostgresError) {
-                    let count = try await store.settle([disposition.settlement], of: batch.claim)
-                    if count == 0 { context.metrics.deliveries.lostClaims.increment() }
-                    return await followUp([disposition], batch)
-                } catch {
-                    context.metrics.storeFailures.increment()
-                    why = error.message
-                }
+        var pauses = Pauses(drain: DrainSignal(), time: context.time, chance: context.chance)
+        var why = why
+        while context.time.steady() < end, await pauses.pause() {
+            do throws(PostgresError) {
+                let count = try await store.settle([disposition.settlement], of: batch.claim)
+                if count == 0 { context.metrics.deliveries.lostClaims.increment() }
+                return await followUp([disposition], batch)
+            } catch {
+                context.metrics.storeFailures.increment()
+                why = error.message
             }
-            context.logger.error(
-                "cannot store a delivery's outcome, so it may be sent again",
-                ["state": .text(disposition.settlement.state.rawValue), "error": .text(why)]
-            )
-            batch.messages.giveUp([disposition.index], because: why)
         }
+        context.logger.error(
+            "cannot store a delivery's outcome, so it may be sent again",
+            ["state": .text(disposition.settlement.state.rawValue), "error": .text(why)]
+        )
+        batch.messages.giveUp([disposition.index], because: why)
     }
 
     /// The usual length of a lease.

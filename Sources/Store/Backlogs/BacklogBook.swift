@@ -87,18 +87,19 @@ package struct BacklogBook: Sendable {
     }
 
     /// Returns the users whose deliveries `pull` would claim, without claiming them.
-    package func users(
+    package func head(
         _ look: Look,
         atMost count: Int,
         of users: UserFilter
-    ) async throws(PostgresError) -> [Int64] {
-        try await pool.run(
-            Self.users,
+    ) async throws(PostgresError) -> QueueHead {
+        let rows = try await pool.run(
+            Self.oldestFirst,
             [
                 .text(look.place.key.text), .integer(look.place.priority.urgency),
                 .instant(look.since?.microseconds ?? Self.beginning), .integer(Int64(count)),
             ] + users.parameters
-        ).users()
+        )
+        return try QueueHead(rows)
     }
 
     /// Claims one delivery as a probe, which tests whether the provider accepts messages again.
@@ -266,12 +267,13 @@ package struct BacklogBook: Sendable {
 
     private static func waits(filteredFrom first: Int) -> String {
         """
-        outlet = $1 AND urgency = $2 AND queued_at >= $3::timestamptz AND \(UserFilter.admits("person", first))
+        outlet = $1 AND urgency = $2 AND queued_at >= $3::timestamptz
+          AND \(UserFilter.admits("person", at: "queued_at", first))
         """
     }
 
-    private static let users = Statement(
-        "SELECT person FROM ledger WHERE \(waits(filteredFrom: 5)) ORDER BY queued_at LIMIT $4",
+    private static let oldestFirst = Statement(
+        "SELECT person, queued_at FROM ledger WHERE \(waits(filteredFrom: 5)) ORDER BY queued_at LIMIT $4",
         effect: .reads
     )
 

@@ -39,13 +39,13 @@ package struct BadgeBook: Sendable {
     }
 
     /// Returns the users whom `take` would take, without taking them.
-    package func users(
+    package func head(
         atMost limit: Int,
         calm: Duration,
         within span: Duration,
         of users: UserFilter
-    ) async throws(PostgresError) -> [Int64] {
-        try await pool.run(Self.users, Self.parameters(limit, calm, span, users)).users()
+    ) async throws(PostgresError) -> QueueHead {
+        try QueueHead(try await pool.run(Self.oldestFirst, Self.parameters(limit, calm, span, users)))
     }
 
     private static func parameters(_ limit: Int, _ calm: Duration, _ span: Duration, _ users: UserFilter) -> [Parameter]
@@ -85,14 +85,15 @@ package struct BadgeBook: Sendable {
         WHERE u.requested_at <= now() - $2::bigint * interval '1 ms' AND \(DueLook.reaches("u.requested_at", "$3"))
           AND coalesce(u.handed_over_at NOT BETWEEN now() - interval '1 min' AND now() + interval '1 min', true)
           AND u.app <> ALL (ARRAY(SELECT h.app FROM holds h WHERE h.type = '' AND h.provider = ''))
-          AND CASE WHEN $4::bigint[] = '{}' THEN NOT $5::boolean ELSE \(UserFilter.admits(number, 4)) END
+          AND CASE WHEN $4::bigint[] = '{}' THEN NOT $5::boolean ELSE (\(number) = ANY ($4::bigint[])) = $5::boolean END
+          AND u.requested_at <= $6::timestamptz
         ORDER BY u.requested_at LIMIT $1
         """
     }
 
     private static let number = "coalesce((SELECT p.number FROM \(People.number(of: "u")) AS p), 0)"
 
-    private static let users = Statement(oldest(number), effect: .reads)
+    private static let oldestFirst = Statement(oldest("\(number), u.requested_at"), effect: .reads)
 
     private static let take = Statement(
         """

@@ -59,14 +59,14 @@ package struct DueDeliveryBook: Sendable {
     }
 
     /// Returns the users whose groups `take` would take, without taking them.
-    package func users(
+    package func head(
         _ priority: Priority,
         atMost limit: Int,
         within span: Duration,
         claimedBy dead: [Int64],
         of users: UserFilter
-    ) async throws(PostgresError) -> [Int64] {
-        try await pool.run(Self.users, parameters(priority, limit, span, dead, users)).users()
+    ) async throws(PostgresError) -> QueueHead {
+        try QueueHead(try await pool.run(Self.oldestFirst, parameters(priority, limit, span, dead, users)))
     }
 
     private func parameters(
@@ -132,11 +132,11 @@ package struct DueDeliveryBook: Sendable {
     /// The deliveries of a priority that have been due for the longest time.
     private static let oldest = """
         SELECT person, due_at FROM ledger
-        WHERE urgency = $3 AND \(DueLook.reaches("due_at", "$4")) AND \(isDue) AND \(UserFilter.admits("person", 6))
+        WHERE urgency = $3 AND \(DueLook.reaches("due_at", "$4")) AND \(isDue) AND \(UserFilter.admits("person", at: "due_at", 6))
         ORDER BY due_at LIMIT $1
         """
 
-    private static let users = Statement(oldest, effect: .reads)
+    private static let oldestFirst = Statement(oldest, effect: .reads)
 
     /// The time after which a taken delivery is due again.
     private static let ahead = "interval '10 min'"

@@ -48,13 +48,13 @@ package struct ReceiptBook: Sendable {
     }
 
     /// Returns the users whose deliveries `take` would take, without taking them.
-    package func users(
+    package func head(
         atMost limit: Int,
         within span: Duration,
         of users: UserFilter
-    ) async throws(PostgresError) -> [Int64] {
+    ) async throws(PostgresError) -> QueueHead {
         let parameters: [Parameter] = [.integer(Int64(limit)), .integer(span.milliseconds)]
-        return try await pool.run(Self.users, parameters + users.parameters).users()
+        return try QueueHead(try await pool.run(Self.oldestFirst, parameters + users.parameters))
     }
 
     /// Makes taken deliveries due again in a second, because the broker has not confirmed their messages.
@@ -76,12 +76,12 @@ package struct ReceiptBook: Sendable {
         """
         SELECT \(columns) FROM ledger
         WHERE sent_at IS NOT NULL AND due_at <= now() AND \(DueLook.reaches("due_at", "$2")) AND state = 'a'
-          AND \(UserFilter.admits("person", 3))
+          AND \(UserFilter.admits("person", at: "due_at", 3))
         ORDER BY due_at LIMIT $1
         """
     }
 
-    private static let users = Statement(oldest("person"), effect: .reads)
+    private static let oldestFirst = Statement(oldest("person, due_at"), effect: .reads)
 
     private static let take = Statement(
         """
@@ -99,7 +99,7 @@ package struct ReceiptBook: Sendable {
         """
     )
 
-    /// Leaves a delivery alone whose receipt another message has answered meanwhile.
+    /// Leaves a delivery alone whose due time is no longer that of the take, because its receipt was answered meanwhile.
     private static let giveBack = Statement(
         """
         UPDATE ledger d SET due_at = now() + interval '1 s'
@@ -113,7 +113,7 @@ package struct ReceiptBook: Sendable {
             OFFSET 0
         ) AS k
         WHERE d.person = ANY (ARRAY[k.person]) AND d.id = k.id AND d.target = k.target AND d.state = 'a'
-          AND d.due_at > now() + interval '1 s' AND coalesce(d.sent_at, 'infinity') < 'infinity'
+          AND d.due_at > now() + interval '8 min' AND d.due_at <= now() + interval '10 min' AND coalesce(d.sent_at, 'infinity') < 'infinity'
         """
     )
 

@@ -176,26 +176,32 @@ struct FailingUsersTests {
         return FailingUsers(taking: "test", time: time, logger: context.logger, metrics: context.metrics.setAside)
     }
 
-    /// Takes from the users 1 to 16, of whom `failing` fail, and returns the numbers that were taken.
+    /// Takes from `all` users, of whom `failing` fail, and returns the numbers that were taken.
     private static func take(
         _ users: FailingUsers,
+        of all: [Int64] = Array(1...16),
         failing: Set<Int64>,
         code: String = "XX001",
-        statements: inout Int
+        statements: inout Int,
+        onFailure: () -> Void = {}
     ) async throws(PostgresError) -> [Int64] {
-        let all = Array(Int64(1)...16)
         let admitted = { (filter: UserFilter) -> [Int64] in
             switch filter {
             case .all(let left): all.filter { !left.contains($0) }
-            case .only(let named): named
+            case .only(let named, _): named
             }
         }
         let taken = try await users.take { (filter) throws(PostgresError) in
-            admitted(filter)
+            QueueHead(users: admitted(filter), until: Timestamp(clamping: 1))
+        } isEmpty: {
+            $0.isEmpty
         } _: { (filter) throws(PostgresError) -> [Int64] in
             statements += 1
             let named = admitted(filter)
-            guard failing.isDisjoint(with: named) else { throw error(code) }
+            guard failing.isDisjoint(with: named) else {
+                onFailure()
+                throw error(code)
+            }
             return named
         }
         return taken.values.flatMap { $0 }.sorted()
@@ -227,14 +233,52 @@ struct FailingUsersTests {
         #expect(try await Self.take(users, failing: [], statements: &statements).count == 16)
     }
 
-    @Test("if the server fails on everyone, the division ends soon, and the error is thrown")
+    @Test("if the server fails on everyone, the error is thrown, nobody is left out, and all are taken afterwards")
     func everyone() async throws {
+        for count in [Int64(1), 3, 16] {
+            let users = Self.users(at: SkippingTime())
+            let all = Array(1...count)
+            for _ in 0..<3 {
+                await #expect(throws: PostgresError.self) {
+                    var statements = 0
+                    defer { #expect(statements <= 14) }
+                    _ = try await Self.take(users, of: all, failing: Set(all), statements: &statements)
+                }
+            }
+            var statements = 0
+            #expect(try await Self.take(users, of: all, failing: [], statements: &statements) == all)
+        }
+    }
+
+    @Test("a user who is alone at first is left out as soon as there is work of others")
+    func alone() async throws {
         let users = Self.users(at: SkippingTime())
-        let all = Set(Int64(1)...16)
         await #expect(throws: PostgresError.self) {
             var statements = 0
-            defer { #expect(statements <= 14) }
-            _ = try await Self.take(users, failing: all, statements: &statements)
+            _ = try await Self.take(users, of: [1], failing: [1], statements: &statements)
         }
+        var statements = 0
+        #expect(try await Self.take(users, of: [1, 2], failing: [1], statements: &statements) == [2])
+        #expect(statements == 2)
+        #expect(try await Self.take(users, of: [1, 2], failing: [1], statements: &statements) == [2])
+        #expect(statements == 3)
+    }
+
+    @Test("a division of slow statements continues in the next call, and work of others is taken meanwhile")
+    func slow() async throws {
+        let time = SkippingTime()
+        let users = Self.users(at: time)
+        var taken: [Int64] = []
+        for call in 0..<6 {
+            var statements = 0
+            let all = Array(1...(4 + Int64(call)))
+            let rest = all.filter { !taken.contains($0) }
+            let found = try? await Self.take(users, of: rest, failing: [1], statements: &statements) {
+                time.skip(.seconds(30))
+            }
+            taken += found ?? []
+            #expect(statements <= 3)
+        }
+        #expect(taken.sorted() == Array(2...9))
     }
 }

@@ -21,11 +21,11 @@ extension MemoryStore {
         try await pull(look, atMost: 1, as: claim, of: users)
     }
 
-    func waitingUsers(
+    func head(
         _ look: BacklogBook.Look,
         atMost count: Int,
         of users: UserFilter
-    ) async throws(PostgresError) -> [Int64] { [] }
+    ) async throws(PostgresError) -> QueueHead { QueueHead(users: [], until: clock) }
 
     func pull(
         _ look: BacklogBook.Look,

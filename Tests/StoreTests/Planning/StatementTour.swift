@@ -25,7 +25,7 @@ struct StatementTour {
     private var users: [String] { (1...3).map { "tour\(round)-\($0)" } }
 
     /// A user whose rows fail is left out, and the others of a failed statement are named.
-    private let filters = [UserFilter.only([1, 2]), .all(except: [1]), .everyone]
+    private let filters = [UserFilter.only([1, 2], until: Letters.now), .all(except: [1]), .everyone]
 
     private var words: FeedWords { FeedWords(users: users) }
 
@@ -129,7 +129,7 @@ struct StatementTour {
         _ = try await ledger.claim(keys, as: .fresh)
         let receipts = ReceiptBook(pool: pool)
         for filter in filters {
-            _ = try await receipts.users(atMost: 10, within: .seconds(60), of: filter)
+            _ = try await receipts.head(atMost: 10, within: .seconds(60), of: filter)
             try await receipts.giveBack(Array(try await receipts.take(atMost: 10, of: filter)))
         }
         _ = try await receipts.claim(claimed.map(\.key), as: .fresh)
@@ -137,7 +137,7 @@ struct StatementTour {
         for priority in Priority.allCases {
             let book = DueDeliveryBook(pool: pool, strandedAfter: .zero)
             for filter in filters {
-                _ = try await book.users(priority, atMost: 10, within: .seconds(60), claimedBy: [1], of: filter)
+                _ = try await book.head(priority, atMost: 10, within: .seconds(60), claimedBy: [1], of: filter)
                 _ = try await book.take(priority, atMost: 10, claimedBy: [1], of: filter)
             }
             let lost = LostTake(priority: priority, begin: .now - .seconds(10), end: .now)
@@ -174,7 +174,7 @@ struct StatementTour {
         _ = try await book.heads([look])
         _ = try await book.names()
         _ = try await book.release(key.text, atMost: 10, after: .seconds(600))
-        for filter in filters { _ = try await book.users(look, atMost: 10, of: filter) }
+        for filter in filters { _ = try await book.head(look, atMost: 10, of: filter) }
         _ = try await book.scout(look, as: .fresh)
         let claim = Claim.fresh
         _ = try await book.pull(look, atMost: 1, as: claim)
@@ -224,7 +224,7 @@ struct StatementTour {
         )
         let badges = BadgeBook(pool: pool)
         for filter in filters {
-            _ = try await badges.users(atMost: 10, calm: .zero, within: .seconds(60), of: filter)
+            _ = try await badges.head(atMost: 10, calm: .zero, within: .seconds(60), of: filter)
             try await badges.giveBack(try await badges.take(atMost: 10, calm: .zero, of: filter))
         }
         try await badges.finish(try await badges.take(atMost: 10, calm: .zero))
