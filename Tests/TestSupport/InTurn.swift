@@ -11,8 +11,8 @@ package import Testing
 ///   nothing.
 /// * Tests that wait for a server, a peer or a process have `.inTurn`: six per processor run at a time, and the others
 ///   wait. Hundreds at the same time would take every connection of the database and delay one another.
-/// * Proofs have `.proofInTurn`: they start programs that use whole processors, and end servers. One runs at a time,
-///   together with tests of the other kinds, because it waits for most of its time.
+/// * Proofs have `.proofInTurn`: they start programs that use whole processors, and end servers. Two run at a time,
+///   together with tests of the other kinds, because they wait for most of their time; one at full size.
 ///
 /// The wait for a turn does not count against a test's `.timeLimit`.
 package struct InTurn: TestTrait, SuiteTrait {
@@ -22,7 +22,7 @@ package struct InTurn: TestTrait, SuiteTrait {
 
     @TaskLocal private static var hasTurn = false
     fileprivate static let servers = Line(width: width)
-    fileprivate static let proofs = Line(width: 1)
+    fileprivate static let proofs = Line(width: Sanitizer.isOn || LongestWait.isFullSize ? 1 : 2)
 
     fileprivate init(_ line: Line) {
         self.line = line

@@ -15,7 +15,7 @@ package struct LongestWait: Sendable {
     /// purpose.
     package static let proof = LongestWait(quiet: isFullSize ? 1_800 : 900)
 
-    private static let isFullSize = ProcessInfo.processInfo.environment["BELLHOP_PROOF_SIZE"] == "full"
+    static let isFullSize = ProcessInfo.processInfo.environment["BELLHOP_PROOF_SIZE"] == "full"
 
     /// The limit at the machine's current load, at most four times that of an idle machine.
     package var seconds: Double { quiet * min(max(Self.runnablePerProcessor, 1), 4) }
