@@ -293,6 +293,35 @@ cause_lost_digest() {
     (($(pushes_of expo) - before == users)) || die "each user is to get one digest; see $data/log"
 }
 
+# Expo accepts pushes and never has their receipts. The hours between two requests pass in the rows.
+cause_lost_receipts() {
+    local users=50 accepted="state = 'accepted' and app = 'drop'" sent age
+    awk -v users="$users" 'BEGIN { for (u = 1; u <= users; u++)
+        printf "{\"app\":\"drop\",\"eventType\":\"subscription.upserted\",\"userId\":\"r%d\",\"token\":\"ExponentPushToken[silent-%d]\",\"platform\":\"ios\",\"provider\":\"expo\"}\n", u, u }' >"$work/receipts.jsonl"
+    bellhop_must "the users without receipts" publish "$work/receipts.jsonl"
+    wait_until 60 trial_says "select count(*) from bellhop.push_subscriptions where profile_id ~ '^r[0-9]+\$'" "$users" \
+        || die "the users without receipts are not stored after a minute; see $data/log"
+    sent=$(pushes_of expo)
+    awk -v users="$users" 'BEGIN { for (u = 1; u <= users; u++)
+        printf "{\"id\":\"r%d\",\"app\":\"drop\",\"eventType\":\"security\",\"to\":{\"user\":\"r%d\"},\"title\":\"%d\",\"body\":\"Trial\"}\n", u, u, u }' >"$work/receipts.jsonl"
+    bellhop_must "events without receipts" publish "$work/receipts.jsonl"
+    wait_until 60 trial_says "select count(*) from bellhop.deliveries where $accepted" "$users" \
+        || die "the pushes without receipts are not accepted after a minute; see $data/log"
+    for age in '16 min' '31 min' '61 min' '2 hours' '4 hours' '8 hours' '16 hours'; do
+        trial_query "update bellhop.ledger set due_at = now(), sent_at = now() - interval '$age'
+            where state = 'a' and sent_at is not null" >/dev/null
+        wait_until 60 trial_says "select count(*) from bellhop.deliveries where $accepted and due_at > now() + interval '11 min'" "$users" \
+            || die "after $age the receipts are not requested, or not put off; see $data/log"
+    done
+    publish_more 200
+    settle_account "receipts that never come"
+    trial_query "update bellhop.ledger set due_at = now(), sent_at = now() - interval '25 hours'
+        where state = 'a' and sent_at is not null" >/dev/null
+    wait_until 60 trial_says "select count(*) from bellhop.deliveries where state = 'unknown' and reason = 'receipt-missing'" "$users" \
+        || die "deliveries without a receipt do not end as unknown; see $data/log"
+    say "$trial" "$users pushes without receipts ended as unknown after a day, $(($(pushes_of expo) - sent)) requests to Expo in all"
+}
+
 # Two years ahead for a minute: nothing is deleted, planned, sent early or ended, and `status` names the clock.
 cause_clock() {
     local before status
