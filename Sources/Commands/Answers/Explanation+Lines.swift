@@ -37,9 +37,11 @@ extension Explanation {
             let isKnown = story.devices.contains { $0.revokedAt == nil }
             return isKnown ? "\(words) when the rules decided; one is registered now" : words
         case .typeMuted:
-            let type = story.record?.notification.content.type
-            let preferences = story.settings.recipient.preferences
-            guard let type, preferences?.wants(type) == nil else { return words }
+            // The settings of today explain the decision of then only if they lead to the same decision.
+            guard let type = story.record?.notification.content.type, case .decided(let decision, _) = today,
+                decision.push?.reason == SuppressionReason.typeMuted.rawValue,
+                story.settings.recipient.preferences?.wants(type) == nil
+            else { return words }
             return "this type is off by the app's default (\(SuppressionReason.typeMuted.rawValue))"
         default: return words
         }

@@ -19,7 +19,8 @@ package struct BacklogPuller: Service {
     let carrier: BacklogCarrier
     let metrics: BacklogMetrics
     let context: PipelineContext
-    let failing: FailingUsers
+    /// The failing users of each place.
+    let failing: FailingUsersByPlace
     /// The priorities of this worker's lanes.
     let priorities: Set<Priority>
     let interval: Duration
@@ -97,6 +98,7 @@ package struct BacklogPuller: Service {
                 if pace.isGentle { backlogs.startGently(key) }
                 return Self.breath
             }
+            if case .hasFailed = haul { return Self.restAfterFailure }
             guard case .ready(let ready) = haul else { continue }
             guard pace.isGentle else {
                 shift.loads.add(weighing: ready.footprint) { await carrier.send(ready) }
@@ -169,6 +171,7 @@ package struct BacklogPuller: Service {
         case ready(BacklogCarrier.Ready)
         /// Nothing waits there, or a drain came before the look-up.
         case nothing
+        case hasFailed
     }
 
     /// Claims and looks up the next deliveries of a place, as soon as it has a turn and there is free memory.
@@ -185,48 +188,54 @@ package struct BacklogPuller: Service {
         await shift.room()
         // A more urgent delivery may have arrived meanwhile.
         guard !shift.drain.isDraining,
-            let priority = asScout ? place.priority : backlogs.next(of: place.key, among: priorities),
-            let load = await claim(BacklogPlace(place.key, priority), in: places, asScout: asScout, shift.drain)
+            let priority = asScout ? place.priority : backlogs.next(of: place.key, among: priorities)
         else {
             carrier.dispatcher.give(back: places)
             return nil
         }
-        guard !load.lines.isEmpty else {
-            carrier.dispatcher.give(back: places)
-            return .nothing
+        let claimed = await claim(BacklogPlace(place.key, priority), in: places, asScout: asScout, shift.drain)
+        if case .load(let load) = claimed, !load.lines.isEmpty {
+            return await carrier.prepare(load, shift).map(Haul.ready) ?? .nothing
         }
-        return await carrier.prepare(load, shift).map(Haul.ready) ?? .nothing
+        carrier.dispatcher.give(back: places)
+        return switch claimed {
+        case .load: .nothing
+        case .isBusy: nil
+        case .hasFailed: .hasFailed
+        }
     }
 
-    /// Claims deliveries; `nil` if another worker is pulling or the database is unavailable.
+    private enum Claimed {
+        case load(BacklogLoad)
+        /// Another worker is pulling.
+        case isBusy
+        case hasFailed
+    }
+
     private func claim(
         _ place: BacklogPlace,
         in places: PulledPlaces,
         asScout: Bool,
         _ drain: DrainSignal
-    ) async -> BacklogLoad? {
+    ) async -> Claimed {
         let glance = backlogs.glance(at: place)
         let claim = context.newClaim()
         let lease = Lease()
         let start = context.time.steady()
         lease.begin(at: start)
         var load = BacklogLoad(place: place, lines: [], claim: claim, lease: lease, places: places)
-        // Parts of a divided pull share the places, and any of them may be lost.
-        var (left, isLost) = (places.count, false)
+        // The answer of any part may be lost.
+        var isLost = false
         do throws(PostgresError) {
-            let taken = try await failing.take { (users) throws(PostgresError) in
+            let taken = try await failing[place].take(atMost: places.count) { (users) throws(PostgresError) in
                 try await store.head(glance.look, atMost: places.count, of: users)
-            } isEmpty: {
-                $0.lines?.isEmpty ?? true
-            } _: { (users) throws(PostgresError) -> BacklogBook.Pulled in
-                guard left > 0 else { return .lines([]) }
+            } count: {
+                $0.lines?.count
+            } _: { (users, limit) throws(PostgresError) -> BacklogBook.Pulled in
                 do throws(PostgresError) {
-                    let pulled =
-                        asScout
+                    return asScout
                         ? try await store.scout(glance.look, as: claim, of: users)
-                        : try await store.pull(glance.look, atMost: left, as: claim, of: users)
-                    left -= pulled.lines?.count ?? 0
-                    return pulled
+                        : try await store.pull(glance.look, atMost: limit, as: claim, of: users)
                 } catch {
                     context.metrics.storeFailures.increment()
                     isLost = isLost || error.code == .outcomeUnknown
@@ -234,23 +243,23 @@ package struct BacklogPuller: Service {
                 }
             }
             let lines = taken.values.compactMap(\.lines)
-            guard isLost || !lines.isEmpty else { return nil }
+            guard isLost || !lines.isEmpty else { return .isBusy }
             load.lines = Array(lines.joined())
-            // A probe's delivery may be the last of all, and the user of a part, too.
-            if case .whole = taken, !asScout || load.lines.isEmpty {
-                backlogs.pulled(load.lines.compactMap(\.queuedAt), by: glance)
+            // A probe's delivery may be the last of all.
+            if let lines = taken.main?.lines, !asScout || lines.isEmpty {
+                backlogs.pulled(lines.compactMap(\.queuedAt), by: glance)
             }
         } catch {
             context.logger.warning("cannot read backlogs from the database", ["error": .error(error)])
-            guard isLost else { return nil }
+            guard isLost else { return .hasFailed }
         }
         if isLost {
             let lines = await regain(load, until: drain)
-            guard lines != nil || !load.lines.isEmpty else { return nil }
+            guard lines != nil || !load.lines.isEmpty else { return .hasFailed }
             load.lines = lines ?? load.lines
         }
         metrics.count(pulled: load.lines.count, from: place.key)
-        return load
+        return .load(load)
     }
 
     /// Reads all deliveries of a pull of which an answer was lost; `nil` if the server fails on that, or after minutes, when
@@ -281,6 +290,7 @@ package struct BacklogPuller: Service {
 
     /// The wait before another pull if no place was free or another worker was pulling.
     private static let breath = Duration.milliseconds(50)
+    private static let restAfterFailure = Duration.seconds(1)
 }
 
 /// The size of the next pull.

@@ -18,12 +18,7 @@ extension Intake {
             ),
             metrics: context.metrics.backlogs,
             context: context,
-            failing: FailingUsers(
-                taking: "backlogs",
-                time: context.time,
-                logger: context.logger,
-                metrics: context.metrics.setAside
-            ),
+            failing: FailingUsersByPlace(context),
             priorities: Set(Priority.allCases.filter { lanes.contains($0.lane) }),
             interval: interval
         )

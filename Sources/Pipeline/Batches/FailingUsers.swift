@@ -4,36 +4,47 @@ import ServiceRuntime
 import Store
 import Synchronization
 
-/// The users on whose rows the server fails when a duty takes work of many users with one statement.
+/// The users on whose rows the server fails when work of many users is taken from one queue with one statement.
 ///
 /// Such a statement names no users, so it cannot be divided by its parameters. If the server fails on it, the users at
-/// the head of the queue become suspects: the statement continues without them, and is repeated for parts of them. A
-/// user for whom it fails alone is left out for a minute, so that the others are not delayed.
+/// the head of the queue become suspects. The statement continues without them, and is repeated for them in parts,
+/// which are halved after each failure. A user for whom it fails alone is tried again after growing pauses of up to a
+/// minute. If the server fails on everyone for a moment, all of them are thus taken soon afterwards.
 ///
-/// Nobody is left out before the statement has taken work of others, because the server may fail on everyone.
+/// A queue has one caller at a time.
 ///
-/// Thread safety: the state is behind a lock, which no statement holds.
+/// Thread safety: the suspects are behind a lock, which no statement holds.
 final class FailingUsers: Sendable {
-    /// The value of one statement, or the values of several.
-    enum Taken<Value: Sendable>: Sendable {
-        case whole(Value)
-        /// Suspects are excluded, or their parts were taken separately.
-        case parts([Value])
+    /// The results of one call.
+    struct Taken<Value: Sendable>: Sendable {
+        /// The result for users who are no suspects; `nil` if the server failed on it.
+        fileprivate(set) var main: Value?
+        /// The results for parts of the suspects.
+        fileprivate(set) var ofSuspects: [Value] = []
 
-        var values: [Value] {
-            switch self {
-            case .whole(let value): [value]
-            case .parts(let values): values
-            }
-        }
+        var values: [Value] { ofSuspects + (main.map { [$0] } ?? []) }
     }
 
-    private struct State {
-        var leftOut: [Int64: ContinuousClock.Instant] = [:]
-        /// Parts of the users of failed statements, which are still to be repeated.
-        var suspects: [QueueHead] = []
+    private struct Suspects {
+        let users: [Int64]
+        /// The time of their last row when they became suspects, in the queue's order.
+        let until: Timestamp
+        var notBefore: ContinuousClock.Instant
+        var failures = 0
 
-        var excluded: [Int64] { leftOut.keys + suspects.flatMap(\.users) }
+        /// Returns two halves, or the single user after a pause.
+        func divided(at now: ContinuousClock.Instant) -> [Suspects] {
+            guard users.count > 1 else {
+                var single = self
+                single.failures += 1
+                single.notBefore = now + min(.seconds(1 << min(failures, 6)), FailingUsers.longestPause)
+                return [single]
+            }
+            let middle = users.count / 2
+            return [users[..<middle], users[middle...]].map {
+                Suspects(users: Array($0), until: until, notBefore: now)
+            }
+        }
     }
 
     /// What is taken, for the log.
@@ -41,7 +52,7 @@ final class FailingUsers: Sendable {
     private let logger: Logger
     private let setAside: SetAsideMetrics
     private let time: any TimeSource
-    private let state = Mutex(State())
+    private let suspects = Mutex<[Suspects]>([])
 
     init(taking label: String, time: any TimeSource, logger: Logger, metrics: SetAsideMetrics) {
         self.label = label
@@ -50,119 +61,129 @@ final class FailingUsers: Sendable {
         setAside = metrics
     }
 
-    /// Takes work of all users except those who are left out or suspects, and then of parts of the suspects.
+    /// Takes at most `limit` items: first those of suspects who are to be tried again, then those of all other users.
     ///
-    /// `head` returns the users whose work the statement would take. `isEmpty` tells whether a value contains no work.
+    /// `head` returns the users whose items `take` would take. `count` returns the number of items in a value, or `nil`
+    /// if another process holds the queue.
     ///
-    /// A statement that fails on a few of many users is divided within ``patience``; the next call continues.
+    /// - Throws: The server's error, if nothing was taken because of it.
     func take<Value: Sendable>(
+        atMost limit: Int,
         head: (UserFilter) async throws(PostgresError) -> QueueHead,
-        isEmpty: (Value) -> Bool,
-        _ take: (UserFilter) async throws(PostgresError) -> Value
+        count: (Value) -> Int?,
+        _ take: (UserFilter, Int) async throws(PostgresError) -> Value
     ) async throws(PostgresError) -> Taken<Value> {
-        let now = time.steady()
-        let (everyone, hadSuspects) = state.withLock { state in
-            state.leftOut = state.leftOut.filter { $0.value > now }
-            return (UserFilter.all(except: state.excluded), !state.suspects.isEmpty)
-        }
-        var values: [Value] = []
-        var failure: PostgresError?
+        var (taken, left) = (Taken<Value>(), limit)
+        var failure = await tryAgain(&taken, &left, count, take)
+        // A lost connection concerns the next statement, too.
+        if let failure, !failure.mayBeAboutOneItem, !failure.refusesContent { return try taken.unless(failure) }
+        guard left > 0 else { return taken }
+        let others = UserFilter.all(except: suspects.withLock { $0.flatMap(\.users) })
         do throws(PostgresError) {
-            let value = try await take(everyone)
-            guard hadSuspects else { return .whole(value) }
-            values.append(value)
+            taken.main = try await take(others, left)
+            return taken
         } catch {
-            guard error.mayBeAboutOneItem || error.refusesContent else { throw error }
-            let suspects = try await head(everyone)
-            guard !suspects.users.isEmpty else { throw error }
-            suspect([suspects])
+            guard error.mayBeAboutOneItem || error.refusesContent else { return try taken.unless(error) }
             failure = error
+            do throws(PostgresError) {
+                guard suspect(try await head(others)) else { return try taken.unless(error) }
+            } catch {
+                return try taken.unless(error)
+            }
         }
-        failure = await divide(&values, isEmpty, take) ?? failure
-        if let failure, values.allSatisfy(isEmpty) { throw failure }
-        return .parts(values)
+        failure = await tryAgain(&taken, &left, count, take) ?? failure
+        if let failure, taken.values.allSatisfy({ count($0) ?? 0 == 0 }) { throw failure }
+        return taken
     }
 
-    /// Repeats the statement for parts of the suspects, and returns the last failure.
-    private func divide<Value: Sendable>(
-        _ values: inout [Value],
-        _ isEmpty: (Value) -> Bool,
-        _ take: (UserFilter) async throws(PostgresError) -> Value
+    /// Repeats the statement for suspects, and returns the last failure.
+    ///
+    /// Suspects all of whose items were taken are none any more. Items that became due for them meanwhile may have to
+    /// wait for the next poll from the beginning.
+    private func tryAgain<Value: Sendable>(
+        _ taken: inout Taken<Value>,
+        _ left: inout Int,
+        _ count: (Value) -> Int?,
+        _ take: (UserFilter, Int) async throws(PostgresError) -> Value
     ) async -> PostgresError? {
         let end = time.steady() + Self.patience
-        var failing: [(head: QueueHead, error: PostgresError)] = []
         var (failure, failuresInVain): (PostgresError?, Int) = (nil, 0)
-        while failuresInVain <= Self.mostFailuresInVain, let part = nextSuspects() {
+        while left > 0, failuresInVain <= Self.mostFailuresInVain, time.steady() < end, let part = next() {
             do throws(PostgresError) {
-                values.append(try await take(.only(part.users, until: part.until)))
+                let value = try await take(.only(part.users, until: part.until), left)
+                guard let count = count(value) else {
+                    put(back: [part])
+                    break
+                }
+                taken.ofSuspects.append(value)
+                if count >= left { put(back: [part]) }
+                left -= count
                 failuresInVain = 0
             } catch {
                 (failure, failuresInVain) = (error, failuresInVain + 1)
                 guard error.mayBeAboutOneItem || error.refusesContent else {
-                    suspect([part])
+                    put(back: [part])
                     break
                 }
-                if part.users.count == 1 { failing.append((part, error)) } else { suspect(part.halves) }
+                put(back: part.divided(at: time.steady()))
+                if part.users.count == 1, part.failures == 0 { report(part.users[0], error) }
             }
-            guard time.steady() < end else { break }
         }
-        // The server may fail on everyone: then the suspects are tried again by the next call.
-        let isProven = !values.allSatisfy(isEmpty)
-        for (head, error) in failing where !isProven || !leaveOut(head.users[0], because: error) { suspect([head]) }
         return failure
     }
 
-    private func nextSuspects() -> QueueHead? {
-        state.withLock { $0.suspects.isEmpty ? nil : $0.suspects.removeFirst() }
-    }
-
-    private func suspect(_ parts: [QueueHead]) {
-        state.withLock { state in
-            state.suspects += parts
-            if state.suspects.reduce(0, { $0 + $1.users.count }) > Self.mostSuspects { state.suspects = [] }
+    /// Removes and returns the first suspects who are to be tried again.
+    private func next() -> Suspects? {
+        let now = time.steady()
+        return suspects.withLock { suspects in
+            suspects.firstIndex { $0.notBefore <= now }.map { suspects.remove(at: $0) }
         }
     }
 
-    /// Leaves a user out for a minute; `false` if too many are left out.
-    private func leaveOut(_ user: Int64, because error: PostgresError) -> Bool {
-        let until = time.steady() + Self.pause
-        let isNoted = state.withLock { state in
-            guard state.leftOut.count < Self.mostLeftOut else { return false }
-            state.leftOut[user] = until
+    private func put(back parts: [Suspects]) {
+        suspects.withLock { $0 += parts }
+    }
+
+    /// Makes the users at the head of the queue suspects; `false` if there are none, or too many already.
+    private func suspect(_ head: QueueHead) -> Bool {
+        let now = time.steady()
+        return suspects.withLock { suspects in
+            let count = suspects.reduce(head.users.count) { $0 + $1.users.count }
+            guard !head.users.isEmpty, count <= Self.mostSuspects else { return false }
+            suspects.append(Suspects(users: head.users, until: head.until, notBefore: now))
             return true
         }
-        guard isNoted else { return false }
-        setAside.count(label)
-        logger.warning(
-            "the database fails on one user's rows, leaving them out for a minute",
-            ["of": .text(label), "person": .integer(Int(user)), "error": .error(error)]
-        )
-        return true
     }
 
-    private static let pause = Duration.seconds(60)
-    private static let mostLeftOut = 100
+    private func report(_ user: Int64, _ error: PostgresError) {
+        setAside.count(label)
+        logger.warning(
+            "the database fails on one user's rows, leaving them out for up to a minute at a time",
+            ["of": .text(label), "person": .integer(Int(user)), "error": .error(error)]
+        )
+    }
+
+    private static let longestPause = Duration.seconds(60)
     private static let mostSuspects = 4_000
+    /// The server may fail on everyone; the next call continues.
     private static let mostFailuresInVain = 12
-    /// The time for which a call divides, unless a single statement takes longer.
+    /// The time for which a call tries suspects, unless a single statement takes longer.
     private static let patience = Duration.seconds(5)
 }
 
-extension QueueHead {
-    fileprivate var halves: [QueueHead] {
-        let middle = users.count / 2
-        return [users[..<middle], users[middle...]].map { QueueHead(users: Array($0), until: until) }
+extension FailingUsers.Taken {
+    /// Returns the results so far, or throws the error if there are none.
+    fileprivate func unless(_ error: PostgresError) throws(PostgresError) -> Self {
+        guard ofSuspects.isEmpty else { return self }
+        throw error
     }
 }
 
 extension DueItems {
     /// Creates the result of a poll from its parts.
     ///
-    /// After a division, it is unknown what remains.
+    /// Suspects are searched for separately, so the result for all others tells what remains.
     init(_ taken: FailingUsers.Taken<DueItems<Item>>) {
-        switch taken {
-        case .whole(let items): self = items
-        case .parts(let parts): self.init(parts)
-        }
+        self.init(joining: taken.values, left: taken.main.map(\.left) ?? DueLook.whole)
     }
 }

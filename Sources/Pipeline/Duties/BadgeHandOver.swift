@@ -63,17 +63,12 @@ package struct BadgeHandOver: Service {
     }
 
     private func take(within span: Duration) async throws(PostgresError) -> DueItems<BadgeBook.Entry> {
-        // All parts of a divided poll must fit in one message.
-        var left = BadgeMessage.limit
-        let taken = try await failing.take { (users) throws(PostgresError) in
+        let taken = try await failing.take(atMost: BadgeMessage.limit) { (users) throws(PostgresError) in
             try await book.head(atMost: BadgeMessage.limit, calm: calm, within: span, of: users)
-        } isEmpty: {
-            $0.isEmpty
-        } _: { (users) throws(PostgresError) -> DueItems<BadgeBook.Entry> in
-            guard left > 0 else { return DueItems([]) }
-            let entries = try await book.take(atMost: left, calm: calm, within: span, of: users)
-            left -= entries.count
-            return entries
+        } count: {
+            $0.count
+        } _: { (users, limit) throws(PostgresError) -> DueItems<BadgeBook.Entry> in
+            try await book.take(atMost: limit, calm: calm, within: users.span(span), of: users)
         }
         return DueItems(taken)
     }

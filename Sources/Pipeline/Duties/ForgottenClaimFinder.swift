@@ -56,8 +56,14 @@ package struct ForgottenClaimFinder: Service {
         var page: Int64 = 0
         var hasFailed = false
         await loop.run(until: drain) { () throws(PostgresError) in
-            guard let step = try await look(from: page, isFirst: !hasFailed) else {
-                (page, hasFailed) = (page + 1, true)
+            let step: ForgottenClaimBook.Step
+            switch try await look(from: page) {
+            case .success(let found): step = found
+            case .failure(let error):
+                page += 1
+                // If the server fails on page after page, it may fail on all: the loop's pauses grow.
+                guard !hasFailed else { throw error }
+                hasFailed = true
                 return .after(self.step)
             }
             hasFailed = false
@@ -70,23 +76,22 @@ package struct ForgottenClaimFinder: Service {
         }
     }
 
-    /// Scans the next pages; `nil` if the server fails on the first of them alone, which is left out of this walk.
-    ///
-    /// If it fails on the page after such a page, too, it may fail on all: the error is thrown.
-    private func look(from page: Int64, isFirst: Bool) async throws(PostgresError) -> ForgottenClaimBook.Step? {
+    /// Scans the next pages; a failure if the server fails on the first of them alone, which is left out of this walk.
+    private func look(
+        from page: Int64
+    ) async throws(PostgresError) -> Result<ForgottenClaimBook.Step, PostgresError> {
         var pages = Self.pages
         while true {
             do throws(PostgresError) {
-                return try await claims.look(from: page, pages: pages)
+                return .success(try await claims.look(from: page, pages: pages))
             } catch {
                 guard error.mayBeAboutOneItem || error.refusesContent else { throw error }
                 guard pages > 1 else {
-                    guard isFirst else { throw error }
                     logger.warning(
                         "the database fails on a page of deliveries, leaving it out",
                         ["page": .integer(Int(page)), "error": .error(error)]
                     )
-                    return nil
+                    return .failure(error)
                 }
                 pages /= 4
             }

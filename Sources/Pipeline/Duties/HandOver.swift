@@ -123,7 +123,7 @@ package struct HandOver: Service {
             // At most one second, so that urgent deliveries that fall due meanwhile are not late.
             if size > 0 { await drain.pause(for: .seconds(1) * size / rate) }
         }
-        if let failure { throw failure }
+        if let failure, count == 0 { throw failure }
         return count > 0 ? .atOnce : .later
     }
 
@@ -148,25 +148,21 @@ package struct HandOver: Service {
         _ findings: ClaimantWatch.Findings
     ) async throws(PostgresError) -> DueItems<DueGroup> {
         let limit = min(rate, Self.batch)
-        var left = limit
-        guard let failing = failing[priority] else { return DueItems([]) }
-        let taken = try await failing.take { (users) throws(PostgresError) in
+        guard let failing = failing[priority] else { return DueItems(joining: [], left: nil) }
+        let taken = try await failing.take(atMost: limit) { (users) throws(PostgresError) in
             try await due.head(priority, atMost: limit, within: span, claimedBy: findings.dead, of: users)
-        } isEmpty: {
-            $0.isEmpty
-        } _: { (users) throws(PostgresError) -> DueItems<DueGroup> in
-            guard left > 0 else { return DueItems([]) }
+        } count: { groups in
+            groups.reduce(0) { $0 + $1.notifications.count }
+        } _: { (users, limit) throws(PostgresError) -> DueItems<DueGroup> in
             let begin = time.steady()
             do throws(PostgresError) {
-                let groups = try await due.take(
+                return try await due.take(
                     priority,
-                    atMost: left,
-                    within: span,
+                    atMost: limit,
+                    within: users.span(span),
                     claimedBy: findings.dead,
                     of: users
                 )
-                left -= groups.reduce(0) { $0 + $1.notifications.count }
-                return groups
             } catch {
                 if error.code == .outcomeUnknown {
                     let take = LostTake(priority: priority, begin: begin, end: time.steady())

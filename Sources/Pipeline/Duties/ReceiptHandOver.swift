@@ -46,16 +46,12 @@ package struct ReceiptHandOver: Service {
     }
 
     private func take(within span: Duration) async throws(PostgresError) -> DueItems<DeliveryKey> {
-        var left = Self.batch
-        let taken = try await failing.take { (users) throws(PostgresError) in
+        let taken = try await failing.take(atMost: Self.batch) { (users) throws(PostgresError) in
             try await book.head(atMost: Self.batch, within: span, of: users)
-        } isEmpty: {
-            $0.isEmpty
-        } _: { (users) throws(PostgresError) -> DueItems<DeliveryKey> in
-            guard left > 0 else { return DueItems([]) }
-            let keys = try await book.take(atMost: left, within: span, of: users)
-            left -= keys.count
-            return keys
+        } count: {
+            $0.count
+        } _: { (users, limit) throws(PostgresError) -> DueItems<DeliveryKey> in
+            try await book.take(atMost: limit, within: users.span(span), of: users)
         }
         return DueItems(taken)
     }

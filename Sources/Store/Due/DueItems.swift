@@ -22,9 +22,9 @@ package struct DueItems<Item: Sendable>: Sendable, RandomAccessCollection {
         self.init(items, left: due.count < limit ? nil : due.min().map { .milliseconds($0) })
     }
 
-    /// Creates the result of a poll that was divided; any number of due items may remain.
-    package init(_ parts: [DueItems]) {
-        self.init(parts.flatMap(\.items), left: DueLook.whole)
+    /// Creates the result of a poll in several parts.
+    package init(joining parts: [DueItems], left: Duration?) {
+        self.init(parts.flatMap(\.items), left: left)
     }
 
     package var startIndex: Int { items.startIndex }

@@ -11,6 +11,11 @@ package enum UserFilter: Sendable {
 
     package static let everyone = UserFilter.all(except: [])
 
+    /// How far back a poll searches: named users were found by an earlier poll, which may have reached further back.
+    package func span(_ span: Duration) -> Duration {
+        if case .only = self { DueLook.whole } else { span }
+    }
+
     /// The values of the three parameters of ``admits(_:at:_:)``.
     var parameters: [Parameter] {
         switch self {

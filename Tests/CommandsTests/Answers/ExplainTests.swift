@@ -250,7 +250,7 @@ struct ExplainTests {
         let line = Self.line(1, "state, reason", "'\(state)', '\(reason)'", target: "-")
         try await ask("noti_0000000000000001", after: Self.notification(1) + line) { answer in
             let words = Explanation.words(of: reason)
-            expect(answer, "Push: \(state == "failed" ? "given up" : "not sent"): \(words).", "(\(reason))")
+            expect(answer, "Push: \(state == "failed" ? "given up" : "not sent"): \(words)", "(\(reason))")
         }
     }
 

@@ -166,119 +166,143 @@ struct FailingUserTests {
 
 @Suite("Statements of which a part fails, without servers")
 struct FailingUsersTests {
-    private static func error(_ state: String) -> PostgresError {
-        let state = SQLState(known: state)
-        return PostgresError(.server(state), "a test", sqlState: state)
-    }
-
-    private static func users(at time: SkippingTime) -> FailingUsers {
-        let context = PipelineContext.test(time: time, chance: .system)
-        return FailingUsers(taking: "test", time: time, logger: context.logger, metrics: context.metrics.setAside)
-    }
-
-    /// Takes from `all` users, of whom `failing` fail, and returns the numbers that were taken.
-    private static func take(
-        _ users: FailingUsers,
-        of all: [Int64] = Array(1...16),
-        failing: Set<Int64>,
-        code: String = "XX001",
-        statements: inout Int,
-        onFailure: () -> Void = {}
-    ) async throws(PostgresError) -> [Int64] {
-        let admitted = { (filter: UserFilter) -> [Int64] in
-            switch filter {
-            case .all(let left): all.filter { !left.contains($0) }
-            case .only(let named, _): named
-            }
-        }
-        let taken = try await users.take { (filter) throws(PostgresError) in
-            QueueHead(users: admitted(filter), until: Timestamp(clamping: 1))
-        } isEmpty: {
-            $0.isEmpty
-        } _: { (filter) throws(PostgresError) -> [Int64] in
-            statements += 1
-            let named = admitted(filter)
-            guard failing.isDisjoint(with: named) else {
-                onFailure()
-                throw error(code)
-            }
-            return named
-        }
-        return taken.values.flatMap { $0 }.sorted()
-    }
-
-    @Test("failing users are left out for a minute, and the statement for the others is not divided meanwhile")
-    func leftOut() async throws {
+    /// A queue with one item of each user, in the order of their numbers.
+    private final class Line {
         let time = SkippingTime()
-        let users = Self.users(at: time)
-        var statements = 0
-        let others = (Int64(1)...16).filter { $0 != 3 && $0 != 11 }
-        #expect(try await Self.take(users, failing: [3, 11], statements: &statements) == others)
-        #expect(statements <= 20)
-        statements = 0
-        #expect(try await Self.take(users, failing: [3, 11], statements: &statements) == others)
-        #expect(statements == 1)
-        time.skip(.seconds(61))
-        #expect(try await Self.take(users, failing: [], statements: &statements).count == 16)
+        let users: FailingUsers
+        var waiting: [Int64]
+        var failing: Set<Int64> = []
+        var code = "XX001"
+        /// The duration of a failing statement.
+        var slowness = Duration.zero
+        private(set) var statements = 0
+
+        init(_ waiting: [Int64], failing: Set<Int64> = []) {
+            (self.waiting, self.failing) = (waiting, failing)
+            let context = PipelineContext.test(time: time, chance: .system)
+            users = FailingUsers(taking: "test", time: time, logger: context.logger, metrics: context.metrics.setAside)
+        }
+
+        /// Takes items and returns their users.
+        func take(atMost limit: Int = 100) async throws(PostgresError) -> [Int64] {
+            statements = 0
+            let taken = try await users.take(atMost: limit) { (filter) throws(PostgresError) in
+                QueueHead(users: self.first(limit, filter), until: Timestamp(clamping: 1))
+            } count: {
+                $0.count
+            } _: { (filter, limit) throws(PostgresError) -> [Int64] in
+                try self.run(filter, limit)
+            }
+            return taken.values.flatMap { $0 }
+        }
+
+        private func first(_ limit: Int, _ filter: UserFilter) -> [Int64] {
+            let admitted =
+                switch filter {
+                case .all(let left): waiting.filter { !left.contains($0) }
+                case .only(let named, _): waiting.filter(named.contains)
+                }
+            return Array(admitted.prefix(limit))
+        }
+
+        private func run(_ filter: UserFilter, _ limit: Int) throws(PostgresError) -> [Int64] {
+            statements += 1
+            let items = first(limit, filter)
+            guard failing.isDisjoint(with: items) else {
+                time.skip(slowness)
+                let state = SQLState(known: code)
+                throw PostgresError(.server(state), "a test", sqlState: state)
+            }
+            waiting.removeAll(where: items.contains)
+            return items
+        }
+    }
+
+    @Test("failing users are left out with growing pauses, and the statement for the others is not divided meanwhile")
+    func leftOut() async throws {
+        let line = Line(Array(1...16), failing: [3, 11])
+        #expect(try await line.take().sorted() == (1...16).filter { $0 != 3 && $0 != 11 })
+        #expect(line.statements <= 20)
+        line.waiting += 17...20
+        #expect(try await line.take() == Array(17...20))
+        #expect(line.statements == 1)
+        for _ in 0..<10 {
+            line.time.skip(.seconds(61))
+            line.waiting.append(21)
+            #expect(try await line.take() == [21])
+            #expect(line.statements == 3)
+        }
+        line.failing = []
+        line.time.skip(.seconds(61))
+        #expect(try await line.take().sorted() == [3, 11])
     }
 
     @Test("an error that concerns no user is thrown, and nobody is left out")
     func server() async throws {
-        let users = Self.users(at: SkippingTime())
-        var statements = 0
-        await #expect(throws: PostgresError.self) {
-            var statements = 0
-            _ = try await Self.take(users, failing: [3], code: "57P01", statements: &statements)
-        }
-        #expect(try await Self.take(users, failing: [], statements: &statements).count == 16)
+        let line = Line(Array(1...16), failing: [3])
+        line.code = "57P01"
+        await #expect(throws: PostgresError.self) { _ = try await line.take() }
+        line.failing = []
+        #expect(try await line.take() == Array(1...16))
+        #expect(line.statements == 1)
     }
 
-    @Test("if the server fails on everyone, the error is thrown, nobody is left out, and all are taken afterwards")
-    func everyone() async throws {
-        for count in [Int64(1), 3, 16] {
-            let users = Self.users(at: SkippingTime())
-            let all = Array(1...count)
-            for _ in 0..<3 {
-                await #expect(throws: PostgresError.self) {
-                    var statements = 0
-                    defer { #expect(statements <= 14) }
-                    _ = try await Self.take(users, of: all, failing: Set(all), statements: &statements)
-                }
-            }
-            var statements = 0
-            #expect(try await Self.take(users, of: all, failing: [], statements: &statements) == all)
+    @Test("if the server fails on everyone for a moment, all are taken seconds later", arguments: [1, 3, 16, 400])
+    func everyone(count: Int64) async throws {
+        let all = Array(1...count)
+        let line = Line(all, failing: Set(all))
+        for _ in 0..<3 {
+            _ = try? await line.take(atMost: 1000)
+            #expect(line.statements <= 28)
         }
-    }
-
-    @Test("a user who is alone at first is left out as soon as there is work of others")
-    func alone() async throws {
-        let users = Self.users(at: SkippingTime())
-        await #expect(throws: PostgresError.self) {
-            var statements = 0
-            _ = try await Self.take(users, of: [1], failing: [1], statements: &statements)
-        }
-        var statements = 0
-        #expect(try await Self.take(users, of: [1, 2], failing: [1], statements: &statements) == [2])
-        #expect(statements == 2)
-        #expect(try await Self.take(users, of: [1, 2], failing: [1], statements: &statements) == [2])
-        #expect(statements == 3)
+        line.failing = []
+        line.time.skip(.seconds(9))
+        #expect(try await line.take(atMost: 1000).sorted() == all)
     }
 
     @Test("a division of slow statements continues in the next call, and work of others is taken meanwhile")
     func slow() async throws {
-        let time = SkippingTime()
-        let users = Self.users(at: time)
+        let line = Line(Array(1...16), failing: [1])
+        line.slowness = .seconds(30)
         var taken: [Int64] = []
-        for call in 0..<6 {
-            var statements = 0
-            let all = Array(1...(4 + Int64(call)))
-            let rest = all.filter { !taken.contains($0) }
-            let found = try? await Self.take(users, of: rest, failing: [1], statements: &statements) {
-                time.skip(.seconds(30))
-            }
-            taken += found ?? []
-            #expect(statements <= 3)
+        for call in 1...8 {
+            let next = 16 + Int64(call)
+            line.waiting.append(next)
+            let found = (try? await line.take()) ?? []
+            #expect(call == 1 || found.contains(next))
+            #expect(line.statements <= 4)
+            taken += found
         }
-        #expect(taken.sorted() == Array(2...9))
+        #expect(Set(taken).isSuperset(of: 2...23))
+        #expect(line.waiting.contains(1))
+    }
+
+    @Test("a small limit starves nobody, and the failing user is found")
+    func smallLimit() async throws {
+        for limit in [1, 2, 5] {
+            let line = Line(Array(1...40), failing: [7])
+            var calls = 0
+            while line.waiting != [7], calls < 200 {
+                calls += 1
+                _ = try? await line.take(atMost: limit)
+            }
+            #expect(calls < 40 / limit + 20)
+        }
+    }
+
+    @Test("a queue that another process holds acquits nobody")
+    func busy() async throws {
+        let line = Line([1, 2], failing: [1])
+        line.slowness = .seconds(30)
+        _ = try? await line.take()
+        let taken = try await line.users.take(atMost: 10) { (_) throws(PostgresError) in
+            QueueHead(users: [], until: Timestamp(clamping: 1))
+        } count: { (_: Int) in
+            nil
+        } _: { (_, _) throws(PostgresError) in
+            0
+        }
+        #expect(taken.ofSuspects.isEmpty)
+        #expect(try await line.take() == [2])
     }
 }
