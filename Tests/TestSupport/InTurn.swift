@@ -12,7 +12,8 @@ package import Testing
 /// * Tests that wait for a server, a peer or a process have `.inTurn`: six per processor run at a time, and the others
 ///   wait. Hundreds at the same time would take every connection of the database and delay one another.
 /// * Proofs have `.proofInTurn`: they start programs that use whole processors, and end servers. Two run at a time,
-///   together with tests of the other kinds, because they wait for most of their time; one at full size.
+///   together with tests of the other kinds, because they wait for most of their time. At full size, with a sanitizer
+///   and beside busy processes one runs at a time.
 ///
 /// The wait for a turn does not count against a test's `.timeLimit`.
 package struct InTurn: TestTrait, SuiteTrait {
@@ -22,7 +23,9 @@ package struct InTurn: TestTrait, SuiteTrait {
 
     @TaskLocal private static var hasTurn = false
     fileprivate static let servers = Line(width: width)
-    fileprivate static let proofs = Line(width: Sanitizer.isOn || LongestWait.isFullSize ? 1 : 2)
+    fileprivate static let proofs = Line(width: Sanitizer.isOn || LongestWait.isFullSize || isBusy ? 1 : 2)
+    /// `deploy/test --busy` sets this variable.
+    private static let isBusy = ProcessInfo.processInfo.environment["BELLHOP_PROOFS_AT_A_TIME"] == "1"
 
     fileprivate init(_ line: Line) {
         self.line = line
