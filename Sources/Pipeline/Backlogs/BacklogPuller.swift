@@ -221,8 +221,6 @@ package struct BacklogPuller: Service {
         let glance = backlogs.glance(at: place)
         let claim = context.newClaim()
         let lease = Lease()
-        let start = context.time.steady()
-        lease.begin(at: start)
         var load = BacklogLoad(place: place, lines: [], claim: claim, lease: lease, places: places)
         // The answer of any part may be lost.
         var isLost = false
@@ -232,13 +230,21 @@ package struct BacklogPuller: Service {
             } count: {
                 $0.lines?.count
             } _: { (users, limit) throws(PostgresError) -> BacklogBook.Pulled in
+                let start = context.time.steady()
                 do throws(PostgresError) {
-                    return asScout
-                        ? try await store.scout(glance.look, as: claim, of: users)
-                        : try await store.pull(glance.look, atMost: limit, as: claim, of: users)
+                    let look = glance.look.reaching(users)
+                    let pulled =
+                        asScout
+                        ? try await store.scout(look, as: claim, of: users)
+                        : try await store.pull(look, atMost: limit, as: claim, of: users)
+                    if pulled.lines?.isEmpty == false { lease.begin(at: start) }
+                    return pulled
                 } catch {
                     context.metrics.storeFailures.increment()
-                    isLost = isLost || error.code == .outcomeUnknown
+                    if error.code == .outcomeUnknown {
+                        isLost = true
+                        lease.begin(at: start)
+                    }
                     throw error
                 }
             }

@@ -9,7 +9,8 @@ import Synchronization
 /// Such a statement names no users, so it cannot be divided by its parameters. If the server fails on it, the users at
 /// the head of the queue become suspects. The statement continues without them, and is repeated for them in parts,
 /// which are halved after each failure. A user for whom it fails alone is tried again after growing pauses of up to a
-/// minute. If the server fails on everyone for a moment, all of them are thus taken soon afterwards.
+/// minute, or ten minutes if it fails slowly. If the server fails on everyone for a moment, all of them are thus taken
+/// soon afterwards.
 ///
 /// A queue has one caller at a time.
 ///
@@ -32,12 +33,14 @@ final class FailingUsers: Sendable {
         var notBefore: ContinuousClock.Instant
         var failures = 0
 
-        /// Returns two halves, or the single user after a pause.
-        func divided(at now: ContinuousClock.Instant) -> [Suspects] {
+        /// Returns two halves, or the single user after a pause, after a statement that took `span`.
+        func divided(at now: ContinuousClock.Instant, after span: Duration) -> [Suspects] {
             guard users.count > 1 else {
                 var single = self
                 single.failures += 1
-                single.notBefore = now + min(.seconds(1 << min(failures, 6)), FailingUsers.longestPause)
+                let pause = min(.seconds(1 << min(failures, 6)), FailingUsers.longestPause)
+                // A statement that fails slowly takes at most a twentieth of the time.
+                single.notBefore = now + max(pause, min(span * 20, FailingUsers.longestPauseOfSlow))
                 return [single]
             }
             let middle = users.count / 2
@@ -64,17 +67,19 @@ final class FailingUsers: Sendable {
     /// Takes at most `limit` items: first those of suspects who are to be tried again, then those of all other users.
     ///
     /// `head` returns the users whose items `take` would take. `count` returns the number of items in a value, or `nil`
-    /// if another process holds the queue.
+    /// if another process holds the queue. `isRest` tells whether a value contains all items of a statement's users; by
+    /// default it does if there are fewer than the limit.
     ///
     /// - Throws: The server's error, if nothing was taken because of it.
     func take<Value: Sendable>(
         atMost limit: Int,
         head: (UserFilter) async throws(PostgresError) -> QueueHead,
         count: (Value) -> Int?,
+        isRest: ((Value) -> Bool)? = nil,
         _ take: (UserFilter, Int) async throws(PostgresError) -> Value
     ) async throws(PostgresError) -> Taken<Value> {
         var (taken, left) = (Taken<Value>(), limit)
-        var failure = await tryAgain(&taken, &left, count, take)
+        var failure = await tryAgain(&taken, &left, count, isRest, take)
         // A lost connection concerns the next statement, too.
         if let failure, !failure.mayBeAboutOneItem, !failure.refusesContent { return try taken.unless(failure) }
         guard left > 0 else { return taken }
@@ -91,24 +96,26 @@ final class FailingUsers: Sendable {
                 return try taken.unless(error)
             }
         }
-        failure = await tryAgain(&taken, &left, count, take) ?? failure
+        failure = await tryAgain(&taken, &left, count, isRest, take) ?? failure
         if let failure, taken.values.allSatisfy({ count($0) ?? 0 == 0 }) { throw failure }
         return taken
     }
 
     /// Repeats the statement for suspects, and returns the last failure.
     ///
-    /// Suspects all of whose items were taken are none any more. Items that became due for them meanwhile may have to
-    /// wait for the next poll from the beginning.
+    /// Suspects all of whose items were taken are none any more. Items that became due for them meanwhile, or that
+    /// another process had locked, may have to wait for the next poll from the beginning.
     private func tryAgain<Value: Sendable>(
         _ taken: inout Taken<Value>,
         _ left: inout Int,
         _ count: (Value) -> Int?,
+        _ isRest: ((Value) -> Bool)?,
         _ take: (UserFilter, Int) async throws(PostgresError) -> Value
     ) async -> PostgresError? {
         let end = time.steady() + Self.patience
         var (failure, failuresInVain): (PostgresError?, Int) = (nil, 0)
         while left > 0, failuresInVain <= Self.mostFailuresInVain, time.steady() < end, let part = next() {
+            let begin = time.steady()
             do throws(PostgresError) {
                 let value = try await take(.only(part.users, until: part.until), left)
                 guard let count = count(value) else {
@@ -116,7 +123,7 @@ final class FailingUsers: Sendable {
                     break
                 }
                 taken.ofSuspects.append(value)
-                if count >= left { put(back: [part]) }
+                if !(isRest?(value) ?? (count < left)) { put(back: [part]) }
                 left -= count
                 failuresInVain = 0
             } catch {
@@ -125,7 +132,7 @@ final class FailingUsers: Sendable {
                     put(back: [part])
                     break
                 }
-                put(back: part.divided(at: time.steady()))
+                put(back: part.divided(at: time.steady(), after: time.steady() - begin))
                 if part.users.count == 1, part.failures == 0 { report(part.users[0], error) }
             }
         }
@@ -158,12 +165,13 @@ final class FailingUsers: Sendable {
     private func report(_ user: Int64, _ error: PostgresError) {
         setAside.count(label)
         logger.warning(
-            "the database fails on one user's rows, leaving them out for up to a minute at a time",
+            "the database fails on one user's rows, leaving them out for growing pauses",
             ["of": .text(label), "person": .integer(Int(user)), "error": .error(error)]
         )
     }
 
     private static let longestPause = Duration.seconds(60)
+    private static let longestPauseOfSlow = Duration.seconds(600)
     private static let mostSuspects = 4_000
     /// The server may fail on everyone; the next call continues.
     private static let mostFailuresInVain = 12

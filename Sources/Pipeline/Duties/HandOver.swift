@@ -123,7 +123,11 @@ package struct HandOver: Service {
             // At most one second, so that urgent deliveries that fall due meanwhile are not late.
             if size > 0 { await drain.pause(for: .seconds(1) * size / rate) }
         }
-        if let failure, count == 0 { throw failure }
+        if let failure {
+            guard count > 0 else { throw failure }
+            logger.warning("cannot read due deliveries of a priority", ["error": .error(failure)])
+            return .later
+        }
         return count > 0 ? .atOnce : .later
     }
 
@@ -153,6 +157,8 @@ package struct HandOver: Service {
             try await due.head(priority, atMost: limit, within: span, claimedBy: findings.dead, of: users)
         } count: { groups in
             groups.reduce(0) { $0 + $1.notifications.count }
+        } isRest: {
+            $0.left == nil
         } _: { (users, limit) throws(PostgresError) -> DueItems<DueGroup> in
             let begin = time.steady()
             do throws(PostgresError) {

@@ -126,14 +126,14 @@ struct Settler: Sendable {
         let kept = resumes.publisher.isBlocked ? kept.map(\.waitingInLedger) : kept
         let (written, stuck) = await write(kept, batch)
         await followUp(written, batch)
-        // The usual end of the lease.
-        let end = context.time.steady() + Self.perseverance
-        for (disposition, why) in stuck {
-            if isAside {
-                await keepTrying(disposition, until: end, because: why, batch)
-            } else {
-                batch.asides.add(weighing: Self.settlementWeight) {
-                    await keepTrying(disposition, until: end, because: why, batch)
+        await withDiscardingTaskGroup { group in
+            for (disposition, why) in stuck {
+                if isAside {
+                    group.addTask { await keepTrying(disposition, because: why, batch) }
+                } else {
+                    batch.asides.add(weighing: Self.settlementWeight) {
+                        await keepTrying(disposition, because: why, batch)
+                    }
                 }
             }
         }
@@ -198,15 +198,11 @@ struct Settler: Sendable {
         return (done, stuck)
     }
 
-    /// Tries to write a settlement until its lease has ended, when another batch may claim the delivery.
+    /// Tries to write a settlement for about as long as its lease; afterwards another batch may claim the delivery.
     ///
     /// A drain does not end this, because a redelivery would repeat the push; the drain's timeout does.
-    private func keepTrying(
-        _ disposition: Disposition,
-        until end: ContinuousClock.Instant,
-        because why: String,
-        _ batch: Batch
-    ) async {
+    private func keepTrying(_ disposition: Disposition, because why: String, _ batch: Batch) async {
+        let end = context.time.steady() + Self.perseverance
         var pauses = Pauses(drain: DrainSignal(), time: context.time, chance: context.chance)
         var why = why
         while context.time.steady() < end, await pauses.pause() {

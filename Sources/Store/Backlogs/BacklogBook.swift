@@ -28,6 +28,11 @@ package struct BacklogBook: Sendable {
             self.place = place
             self.since = since
         }
+
+        /// Returns the look for these users: named ones may wait before the turn from which others are searched for.
+        package func reaching(_ users: UserFilter) -> Look {
+            if case .only = users { Look(place, since: nil) } else { self }
+        }
     }
 
     /// The first delivery of each requested place, in the order of the request.
