@@ -123,9 +123,13 @@ final class FailingUsers: Sendable {
                     break
                 }
                 taken.ofSuspects.append(value)
-                if !(isRest?(value) ?? (count < left)) { put(back: [part]) }
+                let hasMore = !(isRest?(value) ?? (count < left))
                 left -= count
                 failuresInVain = 0
+                guard !hasMore else {
+                    put(back: [part])
+                    break
+                }
             } catch {
                 (failure, failuresInVain) = (error, failuresInVain + 1)
                 guard error.mayBeAboutOneItem || error.refusesContent else {
