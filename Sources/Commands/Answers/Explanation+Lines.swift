@@ -29,7 +29,7 @@ extension Explanation {
         }
     }
 
-    /// Returns the cause of a suppression, as far as the stored data determine it.
+    /// Returns the cause of a suppression, more exactly if the stored data determine it.
     private func suppression(_ line: LedgerLine) -> String {
         let words = Self.words(of: line.reason)
         switch line.reason.flatMap(SuppressionReason.init(rawValue:)) {

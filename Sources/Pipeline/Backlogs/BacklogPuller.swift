@@ -284,7 +284,7 @@ package struct BacklogPuller: Service {
                 if lines.count > load.lines.count || looks == 2 { return lines }
             } catch {
                 context.metrics.storeFailures.increment()
-                if error.mayBeAboutOneItem || error.refusesContent { failures += 1 }
+                if error.mayPassForOthers { failures += 1 }
             }
         }
         return nil

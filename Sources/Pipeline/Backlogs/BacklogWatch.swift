@@ -120,7 +120,7 @@ struct BacklogWatch {
                 count = try await store.release(name, atMost: Self.releasedAtOnce, after: Self.grace)
             } catch {
                 // A row on which the server fails stops the release of its backlog only.
-                guard error.mayBeAboutOneItem || error.refusesContent else { throw error }
+                guard error.mayPassForOthers else { throw error }
                 context.metrics.storeFailures.increment()
                 context.logger.warning(
                     "cannot release deliveries of an outlet that is not configured",

@@ -18,7 +18,7 @@ import Synchronization
 final class FailingUsers: Sendable {
     /// The results of one call.
     struct Taken<Value: Sendable>: Sendable {
-        /// The result for users who are no suspects; `nil` if the server failed on it.
+        /// The result for all other users; `nil` if the server failed on it.
         fileprivate(set) var main: Value?
         /// The results for parts of the suspects.
         fileprivate(set) var ofSuspects: [Value] = []
@@ -50,7 +50,7 @@ final class FailingUsers: Sendable {
         }
     }
 
-    /// What is taken, for the log.
+    /// The name of the work, for the log.
     private let label: String
     private let logger: Logger
     private let setAside: SetAsideMetrics
@@ -81,14 +81,14 @@ final class FailingUsers: Sendable {
         var (taken, left) = (Taken<Value>(), limit)
         var failure = await tryAgain(&taken, &left, count, isRest, take)
         // A lost connection concerns the next statement, too.
-        if let failure, !failure.mayBeAboutOneItem, !failure.refusesContent { return try taken.unless(failure) }
+        if let failure, !failure.mayPassForOthers { return try taken.unless(failure) }
         guard left > 0 else { return taken }
         let others = UserFilter.all(except: suspects.withLock { $0.flatMap(\.users) })
         do throws(PostgresError) {
             taken.main = try await take(others, left)
             return taken
         } catch {
-            guard error.mayBeAboutOneItem || error.refusesContent else { return try taken.unless(error) }
+            guard error.mayPassForOthers else { return try taken.unless(error) }
             failure = error
             do throws(PostgresError) {
                 guard suspect(try await head(others)) else { return try taken.unless(error) }
@@ -103,8 +103,8 @@ final class FailingUsers: Sendable {
 
     /// Repeats the statement for suspects, and returns the last failure.
     ///
-    /// Suspects all of whose items were taken are none any more. Items that became due for them meanwhile, or that
-    /// another process had locked, may have to wait for the next poll from the beginning.
+    /// A user all of whose items were taken is no longer a suspect. Items that became due meanwhile, or that another
+    /// process had locked, may have to wait for the next poll from the beginning.
     private func tryAgain<Value: Sendable>(
         _ taken: inout Taken<Value>,
         _ left: inout Int,
@@ -132,7 +132,7 @@ final class FailingUsers: Sendable {
                 }
             } catch {
                 (failure, failuresInVain) = (error, failuresInVain + 1)
-                guard error.mayBeAboutOneItem || error.refusesContent else {
+                guard error.mayPassForOthers else {
                     put(back: [part])
                     break
                 }

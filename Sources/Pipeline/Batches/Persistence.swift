@@ -258,6 +258,9 @@ extension PostgresError {
         }
     }
 
+    /// Whether the same statement may succeed for other items.
+    var mayPassForOthers: Bool { mayBeAboutOneItem || refusesContent }
+
     /// Whether the server has answered, and may answer the same statement for other items.
     ///
     /// Possible causes are a damaged row, an operator's policy or trigger, a lock, or a statement that takes too long.

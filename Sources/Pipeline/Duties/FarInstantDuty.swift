@@ -32,7 +32,7 @@ package struct FarInstantDuty: Service {
                 do throws(PostgresError) {
                     try await setBack(in: place, &walk)
                 } catch {
-                    guard error.mayBeAboutOneItem || error.refusesContent else { throw error }
+                    guard error.mayPassForOthers else { throw error }
                     failure = failure ?? error
                 }
             }

@@ -85,7 +85,7 @@ package struct ForgottenClaimFinder: Service {
             do throws(PostgresError) {
                 return .success(try await claims.look(from: page, pages: pages))
             } catch {
-                guard error.mayBeAboutOneItem || error.refusesContent else { throw error }
+                guard error.mayPassForOthers else { throw error }
                 guard pages > 1 else {
                     logger.warning(
                         "the database fails on a page of deliveries, leaving it out",

@@ -115,7 +115,7 @@ package struct HandOver: Service {
                 size = try await handOver(priority, drain, &memory, findings)
             } catch {
                 // A row on which the server fails stops its own priority only.
-                guard error.mayBeAboutOneItem || error.refusesContent else { throw error }
+                guard error.mayPassForOthers else { throw error }
                 failure = error
                 continue
             }
@@ -201,7 +201,7 @@ package struct HandOver: Service {
                 if error.code == .outcomeUnknown {
                     // The search itself may have taken the rows, so that they are due later than before.
                     memory.lost[number].take = LostTake(priority: take.priority, begin: take.begin, end: time.steady())
-                } else if error.mayBeAboutOneItem || error.refusesContent {
+                } else if error.mayPassForOthers {
                     memory.lost[number].noteAnswer(at: time.steady())
                 }
             }

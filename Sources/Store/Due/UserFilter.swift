@@ -11,7 +11,9 @@ package enum UserFilter: Sendable {
 
     package static let everyone = UserFilter.all(except: [])
 
-    /// How far back a poll searches: named users were found by an earlier poll, which may have reached further back.
+    /// Returns the span that a poll searches.
+    ///
+    /// Named users were found by an earlier poll, which may have reached further back.
     package func span(_ span: Duration) -> Duration {
         if case .only = self { DueLook.whole } else { span }
     }
