@@ -249,8 +249,10 @@ struct ExplainTests {
     func reasons(reason: String, state: String) async throws {
         let line = Self.line(1, "state, reason", "'\(state)', '\(reason)'", target: "-")
         try await ask("noti_0000000000000001", after: Self.notification(1) + line) { answer in
-            let words = Explanation.words(of: reason)
-            expect(answer, "Push: \(state == "failed" ? "given up" : "not sent"): \(words)", "(\(reason))")
+            // The user of these tests has a device now.
+            let since = reason == "no-device" ? " when the rules decided; one is registered now" : ""
+            let words = Explanation.words(of: reason) + since
+            expect(answer, "Push: \(state == "failed" ? "given up" : "not sent"): \(words).", "(\(reason))")
         }
     }
 
