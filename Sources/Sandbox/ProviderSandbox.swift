@@ -100,9 +100,8 @@ package final class ProviderSandbox: Sendable {
         let account = blueprint.apnsAccount
         apnsKey = (try account.p8(), account.keyID, account.teamID)
         isCAFileTemporary = options.caFile == nil
-        caFile =
-            options.caFile
-            ?? NSTemporaryDirectory() + "bellhop-sandbox-\(getpid())-\(address.port).pem"
+        // The name is unique: the port of a sandbox that ends may belong to the next one before the file is deleted.
+        caFile = options.caFile ?? NSTemporaryDirectory() + "bellhop-sandbox-\(UUID().uuidString).pem"
         log = blueprint.log
         faults = blueprint.faults
         arrivals = (blueprint.handler as? UncheckedHandler)?.noted

@@ -41,24 +41,30 @@ struct StoppingTests {
     @Test("an open connection gets 503 for a request during a stop")
     func keepAlive() async throws {
         let release = DrainSignal()
+        let slowBegan = DrainSignal()
         // The connection is idle between its two requests.
         let limits = HTTPLimits(receiveTimeout: Self.patience)
         let server = try HTTPServer.start(listen: .anyLoopback, limits: limits) { request in
-            if request.target.segments == ["slow"] { await release.wait() }
+            if request.target.segments == ["slow"] {
+                slowBegan.fire()
+                await release.wait()
+            }
             return .text("done")
         }
         let port = server.address.port
+        let firstAnswered = DrainSignal()
         async let slow = get(port, "/slow")
         async let second = withClient(port) { client in
             client.send("GET /quick HTTP/1.1\r\nHost: h\r\n\r\n")
             let first = client.read(until: "done").status
+            firstAnswered.fire()
             _ = blockUntil { RawClient(port: port) == nil }
             client.send("GET /quick HTTP/1.1\r\nHost: h\r\n\r\n")
             let answer = client.readAll().status
             release.fire()
             return [first, answer]
         }
-        try await eventually { server.activeRequests == 1 && server.openConnections == 2 }
+        try await eventually { slowBegan.isDraining && firstAnswered.isDraining }
         await server.stop(grace: Self.patience)
         #expect(await second == ["200", "503"])
         #expect(await slow.content == "done")
