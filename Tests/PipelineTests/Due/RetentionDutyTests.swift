@@ -57,7 +57,7 @@ struct RetentionDutyTests {
             _ = try await bench.owner.run("INSERT INTO events (app, id, cancelled_at) VALUES ('a', 'e', 'epoch')")
             _ = try await bench.owner.run("REVOKE DELETE ON tombstones FROM bellhop_worker")
             try await RunningDuty.with({ RetentionDuty(tools: $0, retention: .usual, rhythm: rhythm) }, on: bench) {
-                try await eventually("it has come as far as the events") {
+                try await eventually("the old events are gone") {
                     try await bench.count("SELECT count(*) FROM events") == 0
                 }
                 _ = try await bench.owner.run("GRANT DELETE ON tombstones TO bellhop_worker")
