@@ -126,7 +126,7 @@ final class FailingUsers: Sendable {
                 let hasMore = !(isRest?(value) ?? (count < left))
                 left -= count
                 failuresInVain = 0
-                guard !hasMore else {
+                if hasMore {
                     put(back: [part])
                     break
                 }
