@@ -53,7 +53,7 @@ let package = Package(
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 
         library("BellhopJSON"),
-        library("ServiceRuntime", ["CLinux", "BellhopJSON"]),
+        library("ServiceRuntime", ["CLinux"]),
         library("Cryptography", ["COpenSSL"]),
         library("Compression", ["CZlib"]),
         library("AMQP", ["CRabbitMQ", "Cryptography", "ServiceRuntime"]),
@@ -62,29 +62,29 @@ let package = Package(
         library("HTTPTransfer", ["CCurl", "CNGHTTP2", "TLS", "ServiceRuntime"]),
         library("HTTPServer", ["CMicroHTTPD", "Compression", "Cryptography", "ServiceRuntime"]),
         library("BellhopRules", ["BellhopJSON"]),
-        library("Tracing", ["HTTPTransfer", "Cryptography", "BellhopRules", "BellhopJSON", "ServiceRuntime"]),
+        library("Settings", ["BellhopRules", "BellhopJSON", "ServiceRuntime"]),
+        library(
+            "Tracing",
+            ["HTTPTransfer", "Cryptography", "Settings", "BellhopRules", "BellhopJSON", "ServiceRuntime"]
+        ),
         library("Push", ["HTTPTransfer", "Compression", "Cryptography", "BellhopRules", "ServiceRuntime"]),
         .target(
             name: "Store",
-            dependencies: ["Postgres", "Cryptography", "BellhopRules", "ServiceRuntime"],
+            dependencies: ["Postgres", "Cryptography", "Settings", "BellhopRules", "ServiceRuntime"],
             resources: [.embedInCode("sql")],
             swiftSettings: settings
         ),
         library(
             "Pipeline",
-            ["AMQP", "Postgres", "Store", "Push", "Tracing", "Cryptography", "BellhopRules", "ServiceRuntime"]
-        ),
-        library(
-            "Sandbox",
             [
-                "CLinux", "CNGHTTP2", "COpenSSL", "TLS", "HTTPServer", "Compression", "Cryptography", "BellhopRules",
+                "AMQP", "Postgres", "Store", "Push", "Tracing", "Cryptography", "Settings", "BellhopRules",
                 "ServiceRuntime",
             ]
         ),
         .target(
             name: "API",
             dependencies: [
-                "HTTPServer", "Store", "Pipeline", "Push", "Postgres", "Tracing", "Cryptography", "BellhopJSON",
+                "HTTPServer", "Store", "Push", "Postgres", "Tracing", "Cryptography", "Settings", "BellhopJSON",
                 "BellhopRules", "ServiceRuntime",
             ],
             resources: [.embedInCode("Pages/assets")],
@@ -92,21 +92,42 @@ let package = Package(
         ),
         .target(
             name: "Console",
-            dependencies: ["HTTPServer", "Cryptography", "BellhopJSON", "BellhopRules", "ServiceRuntime"],
+            dependencies: ["HTTPServer", "Cryptography", "Settings", "BellhopJSON", "BellhopRules", "ServiceRuntime"],
             resources: [.embedInCode("Pages/assets")],
             swiftSettings: settings
+        ),
+        library("CLI", ["Cryptography", "Settings", "BellhopJSON", "BellhopRules", "ServiceRuntime"]),
+        library(
+            "Roles",
+            [
+                "CLI", "API", "Console", "Pipeline", "Store", "Push", "Tracing", "AMQP", "Postgres", "HTTPServer",
+                "Settings", "BellhopJSON", "BellhopRules", "ServiceRuntime",
+            ]
         ),
         library(
             "Commands",
             [
-                "API", "Console", "AMQP", "Postgres", "Store", "Push", "Pipeline", "Tracing", "Sandbox", "HTTPServer",
-                "HTTPTransfer",
-                "Cryptography", "BellhopJSON", "BellhopRules", "ServiceRuntime",
+                "Roles", "CLI", "API", "Console", "Pipeline", "Store", "Push", "Tracing", "AMQP", "Postgres",
+                "HTTPTransfer", "Cryptography", "Settings", "BellhopJSON", "BellhopRules", "ServiceRuntime",
+            ]
+        ),
+        library(
+            "Sandbox",
+            [
+                "CLI", "CLinux", "CNGHTTP2", "COpenSSL", "TLS", "HTTPServer", "Compression", "Cryptography",
+                "BellhopRules", "ServiceRuntime",
+            ]
+        ),
+        library(
+            "Bench",
+            [
+                "Roles", "CLI", "API", "Pipeline", "Store", "AMQP", "Postgres", "HTTPTransfer", "Cryptography",
+                "Settings", "BellhopRules", "ServiceRuntime",
             ]
         ),
         .executableTarget(
             name: "bellhop",
-            dependencies: ["Commands", "Cryptography", "ServiceRuntime"] + annotations,
+            dependencies: ["Commands", "Sandbox", "Bench", "CLI", "Cryptography", "ServiceRuntime"] + annotations,
             swiftSettings: settings,
             linkerSettings: allocator
         ),
@@ -123,7 +144,7 @@ let package = Package(
                 "TestSupport", "API", "AMQP", "BellhopJSON", "Compression", "Cryptography", "HTTPServer", "Postgres",
                 "Store", "Push",
                 "Pipeline",
-                "Tracing", "Sandbox", "BellhopRules", "ServiceRuntime",
+                "Tracing", "Sandbox", "Settings", "BellhopRules", "ServiceRuntime",
             ],
             path: "Tests/Workbench",
             swiftSettings: settings
@@ -138,17 +159,18 @@ let package = Package(
         tests(of: "HTTPTransfer", ["CNGHTTP2", "TLS", "ServiceRuntime"]),
         tests(of: "HTTPServer", ["ServiceRuntime"]),
         tests(of: "BellhopRules"),
+        tests(of: "Settings", ["BellhopRules", "ServiceRuntime"]),
         tests(
             of: "Push",
             ["Sandbox", "HTTPTransfer", "Compression", "Cryptography", "BellhopRules", "ServiceRuntime"]
         ),
-        tests(of: "Tracing", ["HTTPServer", "BellhopJSON", "BellhopRules", "ServiceRuntime"]),
-        tests(of: "Store", ["Workbench", "Postgres", "BellhopRules", "ServiceRuntime"]),
+        tests(of: "Tracing", ["HTTPServer", "Settings", "BellhopJSON", "BellhopRules", "ServiceRuntime"]),
+        tests(of: "Store", ["Workbench", "Postgres", "Settings", "BellhopRules", "ServiceRuntime"]),
         tests(
             of: "Pipeline",
             [
-                "Workbench", "AMQP", "HTTPServer", "Postgres", "Store", "Push", "Tracing", "Sandbox", "BellhopRules",
-                "ServiceRuntime",
+                "Workbench", "AMQP", "HTTPServer", "Postgres", "Store", "Push", "Tracing", "Sandbox", "Settings",
+                "BellhopRules", "ServiceRuntime",
             ]
         ),
         tests(
@@ -159,26 +181,29 @@ let package = Package(
             of: "API",
             [
                 "Workbench", "HTTPServer", "Postgres", "Store", "Pipeline", "Push", "Tracing", "Compression",
-                "Cryptography", "BellhopJSON", "BellhopRules", "ServiceRuntime",
+                "Cryptography", "Settings", "BellhopJSON", "BellhopRules", "ServiceRuntime",
             ]
         ),
         tests(
             of: "Commands",
             [
-                "API", "Workbench", "AMQP", "HTTPServer", "Postgres", "Store", "Pipeline", "Push", "Sandbox",
-                "Cryptography", "BellhopRules", "ServiceRuntime",
+                "Roles", "CLI", "Bench", "API", "Workbench", "AMQP", "HTTPServer", "Postgres", "Store", "Pipeline",
+                "Push",
+                "Sandbox", "Cryptography", "Settings", "BellhopRules", "ServiceRuntime",
             ]
         ),
         tests(
             of: "Console",
             [
-                "Workbench", "Commands", "HTTPServer", "Postgres", "Store", "BellhopJSON", "ServiceRuntime",
+                "Workbench", "Commands", "Roles", "CLI", "HTTPServer", "Postgres", "Store", "Settings", "BellhopJSON",
+                "ServiceRuntime",
             ]
         ),
         .testTarget(
             name: "ProofTests",
             dependencies: [
-                "Workbench", "TestSupport", "AMQP", "Postgres", "Store", "Pipeline", "Sandbox", "BellhopRules",
+                "Workbench", "TestSupport", "AMQP", "Postgres", "Store", "Pipeline", "Sandbox", "Settings",
+                "BellhopRules",
                 "ServiceRuntime",
             ],
             exclude: ["Producers"],

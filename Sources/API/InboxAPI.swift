@@ -2,6 +2,7 @@ import BellhopRules
 package import HTTPServer
 import Postgres
 package import ServiceRuntime
+package import Settings
 import Store
 
 /// The users' API: it reads and changes the data of the signed-in user.
@@ -52,7 +53,11 @@ package struct InboxAPI: Sendable {
         addresses = admission.rates.address.map { RateLimiter(perSecond: $0) }
         crossOrigin = CrossOrigin(admission.origins, methods: Set(RouteTable.signedIn.map(\.method)))
         self.logger = logger.labelled("inbox API")
-        proxyWatch = ProxyWatch(admission.proxies, logger: self.logger)
+        proxyWatch = ProxyWatch(
+            admission.proxies,
+            setting: Setting.apiProxies.environmentName,
+            logger: self.logger
+        )
         self.metrics = APIMetrics(metrics)
         addRoutes()
     }

@@ -1,9 +1,12 @@
 import API
 import BellhopRules
+import CLI
 import Console
 import Postgres
 import Push
+import Roles
 import ServiceRuntime
+import Settings
 import Tracing
 
 /// The command `bellhop check-config`.

@@ -1,5 +1,6 @@
 import API
 import BellhopJSON
+import CLI
 import Console
 import Cryptography
 import Foundation

@@ -1,6 +1,8 @@
 import AMQP
 import BellhopRules
+import CLI
 import ServiceRuntime
+import Settings
 
 /// The command `bellhop publish FILE|-`.
 enum PublishCommand: Command {

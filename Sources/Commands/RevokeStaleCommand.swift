@@ -1,4 +1,6 @@
 import BellhopRules
+import CLI
+import Roles
 import ServiceRuntime
 import Store
 

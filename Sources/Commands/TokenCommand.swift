@@ -1,5 +1,6 @@
 import API
 import BellhopRules
+import CLI
 import Cryptography
 import ServiceRuntime
 

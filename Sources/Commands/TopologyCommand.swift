@@ -1,5 +1,7 @@
+import CLI
 import Pipeline
 import Postgres
+import Roles
 import ServiceRuntime
 import Store
 

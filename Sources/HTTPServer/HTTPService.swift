@@ -3,12 +3,12 @@ import Synchronization
 
 /// An HTTP server as a service of the process: it listens when it runs and drains with the group.
 package final class HTTPService: Service {
-    /// The address to listen on, and the setting that defines it.
+    /// The address to listen on, and the name of the setting that defines it.
     package struct Place: Sendable {
         package let address: ListenAddress
-        package let setting: Setting
+        package let setting: String
 
-        package init(_ address: ListenAddress, from setting: Setting) {
+        package init(_ address: ListenAddress, from setting: String) {
             self.address = address
             self.setting = setting
         }
@@ -64,7 +64,7 @@ package final class HTTPService: Service {
         } catch let error as HTTPServerError {
             throw CommandFailure(
                 .configuration,
-                attempted: "listening on \(error.address) (\(place.setting.environmentName)) for the \(name)",
+                attempted: "listening on \(error.address) (\(place.setting)) for the \(name)",
                 cameBack: error.cameBack,
                 whatToDo: error.advice
             )

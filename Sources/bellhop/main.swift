@@ -1,9 +1,13 @@
+import Bench
+import CLI
 import Commands
 import Cryptography
 import Foundation
+import Sandbox
 import ServiceRuntime
 
 StandardDescriptor.holdAll()
 OpenSSL.lastUntilTheEnd()
-let ending = await Tool.run(Array(CommandLine.arguments.dropFirst()))
+let tool = Tool.bellhop(with: [SandboxCommand.self, BenchCommand.self])
+let ending = await tool.run(Array(CommandLine.arguments.dropFirst()))
 exit(ending.rawValue)

@@ -5,6 +5,7 @@ import HTTPServer
 import Pipeline
 import Push
 import ServiceRuntime
+import Settings
 import Store
 import TestSupport
 import Testing

@@ -1,8 +1,10 @@
 import Foundation
 import ServiceRuntime
+import Settings
 import TestSupport
 import Testing
 
+@testable import CLI
 @testable import Commands
 
 /// The files that start Bellhop in containers must match this release.
@@ -49,7 +51,7 @@ struct ComposeTests {
         let inline = compose.matches(of: /command: \["([a-z]+)"\]/).map { String($0.output.1) }
         let listed = compose.matches(of: /command:\n +- ([a-z]+)\n/).map { String($0.output.1) }
         let chained = compose.matches(of: /bellhop ([a-z-]+)(?= &&|"| apply)/).map { String($0.output.1) }
-        let known = Set(Tool.commands.map { $0.name })
+        let known = Set(Tool.whole.commands.map { $0.name })
         let named = Set(inline + listed + chained)
         #expect(
             named.isSuperset(of: ["worker", "scheduler", "sandbox", "migrate", "topology"])

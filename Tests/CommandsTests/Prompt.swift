@@ -1,11 +1,19 @@
+import Bench
 import Foundation
+import Sandbox
 import ServiceRuntime
 import Synchronization
 import Testing
 import TestSupport
 import Workbench
 
+@testable import CLI
 @testable import Commands
+
+extension Tool {
+    /// The program with all its commands, as `main` composes it.
+    static let whole = Tool.bellhop(with: [SandboxCommand.self, BenchCommand.self])
+}
 
 /// A command line in the test process, with a separate environment, and its result.
 struct Prompt: Sendable {
@@ -34,7 +42,7 @@ struct Prompt: Sendable {
             terminal: terminal,
             user: "tester"
         )
-        let code = await Tool.run(words, shell)
+        let code = await Tool.whole.run(words, shell)
         return Answer(code: code, output: printed.text, complaints: complained.text)
     }
 

@@ -1,11 +1,12 @@
 import Cryptography
 import Push
-import Sandbox
 import ServiceRuntime
 import TestSupport
 import Testing
 
+@testable import CLI
 @testable import Commands
+@testable import Sandbox
 
 @Suite("bellhop sandbox", .inTurn, .timeLimit(.ofTest))
 struct SandboxCommandTests {

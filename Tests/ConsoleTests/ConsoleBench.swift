@@ -2,13 +2,16 @@ import BellhopJSON
 import Foundation
 import HTTPServer
 import ServiceRuntime
+import Settings
 import Store
 import TestSupport
 import Testing
 import Workbench
 
+@testable import CLI
 @testable import Commands
 @testable import Console
+@testable import Roles
 
 /// The console with the program's own commands, on a dedicated schema, called without a socket.
 struct ConsoleBench: Sendable {
@@ -49,8 +52,8 @@ struct ConsoleBench: Sendable {
         let pool = try Setup(configuration: configuration).pool(as: .admin, name: "console", size: 6)
         let desk = CommandDesk(
             environment: environment,
-            ground: (configuration, pool),
-            run: { words, shell in await Tool.run(words, shell) }
+            lent: LentConnections(configuration: configuration, pool: pool),
+            run: { words, shell in await Tool.bellhop(with: []).run(words, shell) }
         )
         let console = try made(bench, desk, folder, origin)
         let result: Result<Void, any Error>

@@ -79,6 +79,7 @@ struct FieldLineTests {
     func operations() async throws {
         let endpoint = OperationsEndpoint(
             listen: .anyLoopback,
+            from: "BELLHOP_METRICS_LISTEN",
             registry: MetricsRegistry(),
             checks: [],
             logger: Logger(label: "test", sink: CapturedLog())

@@ -16,6 +16,7 @@ struct OperationsEndpointTests {
     ) async throws {
         let endpoint = OperationsEndpoint(
             listen: .anyLoopback,
+            from: "BELLHOP_METRICS_LISTEN",
             registry: registry,
             checks: checks,
             logger: Logger(label: "test", sink: log)
@@ -118,6 +119,7 @@ struct OperationsEndpointTests {
         try await withServer(handler: { _ in .text("first") }) { server in
             let endpoint = OperationsEndpoint(
                 listen: server.address,
+                from: "BELLHOP_METRICS_LISTEN",
                 registry: MetricsRegistry(),
                 checks: [],
                 logger: Logger(label: "test", sink: log)

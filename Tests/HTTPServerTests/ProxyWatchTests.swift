@@ -21,6 +21,7 @@ struct ProxyWatchTests {
         let log = CapturedLog()
         let watch = ProxyWatch(
             [try #require(AddressRange("10.0.0.0/8"))],
+            setting: "BELLHOP_API_PROXIES",
             logger: Logger(label: "test", sink: log)
         )
         watch.look(at: try request(from: "10.0.0.1", forwarded: "203.0.113.9"))

@@ -1,6 +1,7 @@
 import ServiceRuntime
 import AMQP
 import BellhopRules
+import Settings
 import Store
 import TestSupport
 import Testing

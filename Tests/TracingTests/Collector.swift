@@ -49,7 +49,7 @@ final class Collector: Sendable {
         let place = try #require(ListenAddress("127.0.0.1:0"))
         let service = HTTPService(
             name: "collector",
-            at: .init(place, from: .metricsListen),
+            at: .init(place, from: "BELLHOP_METRICS_LISTEN"),
             limits: HTTPLimits(bodyBytes: 4 << 20),
             logger: Logger(label: "test", sink: CapturedLog())
         ) { request in collector.respond(to: request) }

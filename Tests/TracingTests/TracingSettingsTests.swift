@@ -1,5 +1,6 @@
 import BellhopRules
 import ServiceRuntime
+import Settings
 import Testing
 
 @testable import Tracing

@@ -3,7 +3,8 @@ package import BellhopRules
 import Foundation
 package import Pipeline
 package import Postgres
-package import ServiceRuntime
+import ServiceRuntime
+package import Settings
 import Store
 import Synchronization
 import TestSupport

@@ -4,9 +4,10 @@ import Compression
 import Cryptography
 import Foundation
 package import HTTPServer
-package import Pipeline
+import Pipeline
 import Postgres
 package import ServiceRuntime
+package import Settings
 package import Store
 import Synchronization
 import TestSupport

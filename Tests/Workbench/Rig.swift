@@ -4,6 +4,7 @@ import Foundation
 package import Pipeline
 package import Push
 package import ServiceRuntime
+import Settings
 package import Store
 import TestSupport
 package import Tracing

@@ -1,7 +1,7 @@
 package import BellhopRules
-package import Pipeline
 package import Push
 package import ServiceRuntime
+package import Settings
 package import Store
 package import Tracing
 

@@ -1,8 +1,8 @@
 import BellhopRules
 import HTTPServer
-package import Pipeline
 package import Postgres
 package import ServiceRuntime
+package import Settings
 package import Store
 import Synchronization
 

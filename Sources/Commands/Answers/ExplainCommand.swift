@@ -1,6 +1,9 @@
 import BellhopRules
+import CLI
 import Pipeline
+import Roles
 import ServiceRuntime
+import Settings
 import Store
 
 /// The command `bellhop explain`.

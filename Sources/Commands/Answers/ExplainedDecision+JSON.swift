@@ -1,4 +1,5 @@
 import BellhopRules
+import CLI
 
 extension ExplainedDecision {
     /// Returns the decision for scripts.

@@ -1,5 +1,6 @@
 import BellhopRules
 import Pipeline
+import Settings
 
 /// The rules' decision about an event and a user at an instant.
 ///

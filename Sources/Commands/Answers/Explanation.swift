@@ -1,5 +1,6 @@
 import BellhopRules
 import Pipeline
+import Settings
 import Store
 
 /// A notification's story with the rules' present decision about it.

@@ -1,4 +1,5 @@
 import BellhopRules
+import CLI
 
 extension Outcome {
     /// The outcome in one word, for scripts and tables.

@@ -1,4 +1,5 @@
 import BellhopRules
+import CLI
 
 /// The findings of the rules in their order, for people and for scripts.
 struct RuleList {

@@ -1,6 +1,8 @@
 import BellhopRules
+import CLI
 import Pipeline
 import ServiceRuntime
+import Settings
 
 /// The command `bellhop next-run`.
 ///

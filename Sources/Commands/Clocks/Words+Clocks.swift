@@ -1,6 +1,8 @@
 import BellhopRules
+import CLI
 import Pipeline
 import ServiceRuntime
+import Settings
 
 extension Words {
     func requiredHour(_ option: String) throws(CommandFailure) -> Int {
@@ -32,16 +34,6 @@ extension ZoneLibrary {
             throw words.misuse("--timezone takes a name of the tz database; \(folder) has no \(name)")
         }
         throw absence(attempted: "reading the zone \(name)")
-    }
-
-    /// Returns the failure for a machine without a tz database.
-    func absence(attempted: String) -> CommandFailure {
-        CommandFailure(
-            .configuration,
-            attempted: attempted,
-            cameBack: "there is no tz database in \(folder)",
-            whatToDo: "install tzdata, or point TZDIR at the folder that has it"
-        )
     }
 }
 

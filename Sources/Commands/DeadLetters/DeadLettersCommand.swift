@@ -1,5 +1,8 @@
 import BellhopJSON
+import CLI
+import Roles
 import ServiceRuntime
+import Settings
 
 /// The command `bellhop dead-letters`, the on-call engineer's tool for dead letters.
 enum DeadLettersCommand: Command {

@@ -1,5 +1,7 @@
 import AMQP
+import CLI
 import ServiceRuntime
+import Settings
 
 extension DeskSession {
     /// Explains why a replay does not progress, if the cause can be detected from here.

@@ -1,4 +1,5 @@
 import BellhopRules
+import CLI
 import Pipeline
 import ServiceRuntime
 import Store

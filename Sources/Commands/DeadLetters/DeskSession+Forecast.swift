@@ -1,7 +1,9 @@
 import BellhopRules
+import CLI
 import Pipeline
 import Push
 import ServiceRuntime
+import Settings
 import Store
 
 /// The dry run of `replay`.

@@ -1,11 +1,8 @@
 import BellhopRules
+import CLI
 import ServiceRuntime
+import Settings
 import Store
-
-extension BellhopConfiguration {
-    /// The maximum age of replayed items.
-    var replays: ReplayHorizon { ReplayHorizon(span: replayHorizon, lead: replayLead) }
-}
 
 extension DeskSession {
     /// Returns the time before which an item must not have failed first, to be replayed or imported.

@@ -1,6 +1,9 @@
 import BellhopRules
+import CLI
 import Postgres
+import Roles
 import ServiceRuntime
+import Settings
 import Store
 
 /// An operator's call of a dead-letter command.

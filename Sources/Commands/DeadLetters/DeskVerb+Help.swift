@@ -1,3 +1,5 @@
+import CLI
+
 /// The help texts of the verbs.
 extension DeskVerb {
     /// The description, in one or two sentences.

@@ -1,3 +1,5 @@
+import CLI
+
 /// The verbs of `bellhop dead-letters`.
 enum DeskVerb: String, CaseIterable, Sendable {
     case groups

@@ -1,5 +1,6 @@
 import AMQP
 import BellhopRules
+import CLI
 import Pipeline
 import ServiceRuntime
 import Store

@@ -1,7 +1,9 @@
 import AMQP
 import BellhopRules
+import CLI
 import Pipeline
 import ServiceRuntime
+import Settings
 import Store
 
 /// The dead-letter commands without the database.

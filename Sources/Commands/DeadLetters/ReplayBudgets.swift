@@ -1,4 +1,5 @@
 import BellhopRules
+import CLI
 import Push
 import ServiceRuntime
 import Store

@@ -1,6 +1,8 @@
 import AMQP
 import BellhopRules
+import CLI
 import Postgres
+import Roles
 import ServiceRuntime
 import Store
 

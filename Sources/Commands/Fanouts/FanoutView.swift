@@ -1,4 +1,5 @@
 import BellhopRules
+import CLI
 import ServiceRuntime
 import Store
 

@@ -1,4 +1,5 @@
 import BellhopJSON
+import CLI
 import ServiceRuntime
 import Store
 

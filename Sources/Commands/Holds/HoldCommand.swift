@@ -1,5 +1,6 @@
 import BellhopJSON
 import BellhopRules
+import CLI
 import ServiceRuntime
 import Store
 

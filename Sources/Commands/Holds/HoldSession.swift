@@ -1,6 +1,8 @@
 import BellhopJSON
 import BellhopRules
+import CLI
 import Postgres
+import Roles
 import ServiceRuntime
 import Store
 

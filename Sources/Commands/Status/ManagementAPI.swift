@@ -2,6 +2,7 @@ import BellhopJSON
 import Foundation
 import HTTPTransfer
 import ServiceRuntime
+import Settings
 
 /// A client of RabbitMQ's management API, for values that AMQP does not provide.
 struct ManagementAPI: Sendable {

@@ -1,5 +1,7 @@
 import BellhopRules
+import CLI
 import Pipeline
+import Roles
 import ServiceRuntime
 import Store
 

@@ -1,3 +1,5 @@
+import CLI
+import Roles
 import ServiceRuntime
 import Store
 

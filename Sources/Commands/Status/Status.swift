@@ -1,5 +1,6 @@
 import Pipeline
 import ServiceRuntime
+import Settings
 import Store
 
 /// The state of one installation at one moment, if it could be read.

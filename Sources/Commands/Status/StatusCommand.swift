@@ -1,7 +1,9 @@
 import AMQP
 import BellhopRules
+import CLI
 import Pipeline
 import Postgres
+import Roles
 import ServiceRuntime
 import Store
 

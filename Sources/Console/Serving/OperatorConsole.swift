@@ -1,6 +1,7 @@
 import BellhopJSON
 package import HTTPServer
 package import ServiceRuntime
+import Settings
 
 /// The operators' console: pages, and the commands behind them, for signed-in operators.
 package struct OperatorConsole: Sendable {
@@ -46,7 +47,11 @@ package struct OperatorConsole: Sendable {
         door = ConsoleDoor(surroundings, sessions: sessions)
         desk = DeskCounter(surroundings.desk)
         metrics = ConsoleMetrics(surroundings.metrics) { sessions.count }
-        proxyWatch = ProxyWatch(surroundings.proxies, logger: surroundings.logger.labelled("console"))
+        proxyWatch = ProxyWatch(
+            surroundings.proxies,
+            setting: Setting.apiProxies.environmentName,
+            logger: surroundings.logger.labelled("console")
+        )
         addRoutes()
     }
 

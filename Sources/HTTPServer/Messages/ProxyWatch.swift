@@ -6,11 +6,14 @@ import Synchronization
 /// All of these requests then count as one caller and share the limits of one address.
 package final class ProxyWatch: Sendable {
     private let proxies: [AddressRange]
+    private let setting: String
     private let logger: Logger
     private let hasReported = Atomic(false)
 
-    package init(_ proxies: [AddressRange], logger: Logger) {
+    /// Creates it; `setting` is the name of the setting that names the proxies.
+    package init(_ proxies: [AddressRange], setting: String, logger: Logger) {
         self.proxies = proxies
+        self.setting = setting
         self.logger = logger
     }
 
@@ -20,7 +23,7 @@ package final class ProxyWatch: Sendable {
         else { return }
         logger.warning(
             "a call with X-Forwarded-For comes from an address that is not a named proxy, counting it as the caller",
-            ["address": .text("\(peer.address)"), "setting": .text(Setting.apiProxies.environmentName)]
+            ["address": .text("\(peer.address)"), "setting": .text(setting)]
         )
     }
 }

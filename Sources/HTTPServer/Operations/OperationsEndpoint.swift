@@ -6,11 +6,13 @@ package struct OperationsEndpoint: Service {
 
     /// - Parameters:
     ///   - address: normally a loopback address; every client that reaches it can read the endpoint.
+    ///   - setting: the name of the setting that defines the address.
     ///   - registry: the metrics of `/metrics`.
     ///   - checks: the checks of `/readyz`, which run concurrently.
     ///   - logger: receives the address on which it listens.
     package init(
         listen address: ListenAddress,
+        from setting: String,
         registry: MetricsRegistry,
         checks: [ReadinessCheck],
         logger: Logger
@@ -18,7 +20,7 @@ package struct OperationsEndpoint: Service {
         let router = Self.router(registry, checks)
         service = HTTPService(
             name: "operations endpoint",
-            at: HTTPService.Place(address, from: .metricsListen),
+            at: HTTPService.Place(address, from: setting),
             limits: HTTPLimits(
                 bodyBytes: 0,
                 connections: 64,

@@ -1,5 +1,6 @@
 import BellhopRules
 import ServiceRuntime
+import Settings
 import Store
 
 /// Processes pulled deliveries: looks them up, decides them again, sends them within their reserved places and settles

@@ -1,5 +1,6 @@
 package import BellhopRules
 package import ServiceRuntime
+package import Settings
 package import Store
 
 /// Reloads the catalogues from disk when the process receives a SIGHUP.

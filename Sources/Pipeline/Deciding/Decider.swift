@@ -1,5 +1,6 @@
 import BellhopRules
 import Push
+import Settings
 import Store
 
 /// Applies the rules to notifications, with the configured providers.

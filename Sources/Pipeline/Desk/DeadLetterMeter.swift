@@ -1,6 +1,7 @@
 import BellhopRules
 import Postgres
 package import ServiceRuntime
+package import Settings
 import Store
 
 /// Measures dead letters for dashboards: the open ones, their ages and their replays.

@@ -1,5 +1,6 @@
 import Postgres
 package import ServiceRuntime
+package import Settings
 import Store
 
 /// Deletes resolved and discarded dead letters after their retention period.

@@ -1,6 +1,7 @@
 import BellhopRules
 import Postgres
 package import ServiceRuntime
+package import Settings
 import Store
 
 /// Measures the age of the oldest open delivery for dashboards: of due deliveries, and of deliveries that wait for

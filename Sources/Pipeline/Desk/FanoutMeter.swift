@@ -1,6 +1,7 @@
 import BellhopRules
 import Postgres
 package import ServiceRuntime
+package import Settings
 import Store
 
 /// Measures fan-outs for dashboards: the numbers of running and paused ones, and the longest stall.

@@ -1,6 +1,7 @@
 import AMQP
 package import BellhopRules
 package import Postgres
+package import Settings
 package import Store
 
 /// Predicts a replay item by item, with the current rules, settings and ledger, without effects.

@@ -3,6 +3,7 @@ import BellhopRules
 import Cryptography
 import Postgres
 package import ServiceRuntime
+package import Settings
 import Store
 
 /// Fires users' reminders at their local times.

@@ -1,5 +1,6 @@
 import Postgres
 package import ServiceRuntime
+package import Settings
 import Store
 
 /// Deletes notifications, deliveries, events, tombstones and ended devices whose retention period is over.

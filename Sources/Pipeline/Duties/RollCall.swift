@@ -1,5 +1,6 @@
 import Postgres
 package import ServiceRuntime
+package import Settings
 package import Store
 import Synchronization
 

@@ -1,6 +1,7 @@
 import Foundation
 import Postgres
 package import ServiceRuntime
+package import Settings
 import Store
 
 /// Ends, each night, the devices that have been silent for long.

@@ -2,6 +2,7 @@ import AMQP
 import BellhopRules
 import Postgres
 import ServiceRuntime
+package import Settings
 import Store
 import Tracing
 

@@ -3,6 +3,7 @@ package import BellhopRules
 import Postgres
 package import Push
 package import ServiceRuntime
+package import Settings
 import Store
 
 /// Polls providers for the receipts of accepted pushes and settles the deliveries.

@@ -1,5 +1,6 @@
 package import BellhopRules
-package import ServiceRuntime
+import ServiceRuntime
+package import Settings
 
 /// The names of all objects on the broker, in one namespace.
 package struct TopologyNames: Sendable {

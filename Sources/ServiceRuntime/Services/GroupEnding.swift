@@ -35,13 +35,12 @@ package enum GroupEnding: Sendable {
         if case .timedOut = self { false } else { true }
     }
 
-    /// The exit code for the process; a `CommandFailure` or faults of the configuration have specific codes.
+    /// The exit code for the process; a `CommandFailure` has a specific code.
     package var exitCode: ExitCode {
         switch self {
         case .drained: .done
         case .timedOut: .tryAgain
         case .failed(_, let error as CommandFailure): error.exitCode
-        case .failed(_, is ConfigurationFaults): .configuration
         case .failed, .returnedEarly: .bug
         }
     }

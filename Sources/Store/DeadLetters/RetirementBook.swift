@@ -1,5 +1,6 @@
 package import Postgres
 package import ServiceRuntime
+package import Settings
 
 /// Deletes closed items after their retention period, in small batches.
 ///

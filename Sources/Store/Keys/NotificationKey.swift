@@ -28,7 +28,7 @@ extension NotificationID {
     }
 
     /// The id as stored in the tables: the same eight bytes.
-    var number: Int64 { Int64(bitPattern: bits) }
+    package var number: Int64 { Int64(bitPattern: bits) }
 
     init(number: Int64) {
         self.init(bits: UInt64(bitPattern: number))

@@ -1,5 +1,5 @@
 import BellhopRules
-import Postgres
+package import Postgres
 
 /// Further functions to read values from rows.
 extension Rows {
@@ -33,7 +33,7 @@ extension Rows {
         Timestamp(clamping: try instant(row, column))
     }
 
-    func number(_ row: Int, _ column: Column) throws(PostgresError) -> Int {
+    package func number(_ row: Int, _ column: Column) throws(PostgresError) -> Int {
         Int(clamping: try integer(row, column))
     }
 

@@ -41,7 +41,7 @@ package enum DeliveryState: String, CaseIterable, Sendable {
     }
 
     /// The letter as an SQL literal.
-    var sql: String { "'\(letter)'" }
+    package var sql: String { "'\(letter)'" }
 
     /// Returns the letters of the matching states, for `IN (…)`.
     static func list(where isWanted: (DeliveryState) -> Bool) -> String {
@@ -49,7 +49,7 @@ package enum DeliveryState: String, CaseIterable, Sendable {
     }
 
     /// The letters of the states with open work.
-    static let owed = list(where: \.isOwed)
+    package static let owed = list(where: \.isOwed)
 
     /// The letters of the states that only a replay of a failed delivery can change.
     static let settled = list { !$0.isOwed && $0 != .accepted }

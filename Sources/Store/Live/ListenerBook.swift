@@ -1,5 +1,6 @@
 package import Postgres
-package import ServiceRuntime
+import ServiceRuntime
+package import Settings
 
 /// The processes with open streams, and the channel that notifies them of inbox changes.
 ///

@@ -1,5 +1,6 @@
 package import Postgres
 package import ServiceRuntime
+package import Settings
 
 /// Deletes rows after their retention period, except rows with open work.
 ///

@@ -1,4 +1,4 @@
-package import ServiceRuntime
+package import Settings
 
 /// The kinds of rows that are scanned in turn for expired retention periods.
 package enum RetiredKind: String, CaseIterable, Sendable {

@@ -1,5 +1,6 @@
 import Postgres
 import ServiceRuntime
+import Settings
 
 /// One run of the migrations on a connection that has the lock.
 struct MigrationRun {

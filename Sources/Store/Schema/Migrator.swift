@@ -1,5 +1,6 @@
 package import Postgres
-package import ServiceRuntime
+import ServiceRuntime
+package import Settings
 
 /// Migrates a namespace's schema, or reports the missing migrations.
 ///

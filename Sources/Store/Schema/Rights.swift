@@ -1,4 +1,4 @@
-package import ServiceRuntime
+import Settings
 
 /// The database role of a process.
 package enum Rights: String, Sendable {

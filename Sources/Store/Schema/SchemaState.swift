@@ -1,5 +1,6 @@
 import Postgres
 import ServiceRuntime
+import Settings
 
 /// The applied migrations of a database, compared with those of a program.
 ///

@@ -1,4 +1,5 @@
 import ServiceRuntime
+import Settings
 
 /// Reads `OTEL_*` and collects every fault; an empty value counts as not set.
 struct OpenTelemetryReader {

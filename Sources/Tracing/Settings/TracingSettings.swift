@@ -1,4 +1,5 @@
-package import ServiceRuntime
+import ServiceRuntime
+package import Settings
 
 /// The destination and the selection of spans, from OpenTelemetry's standard variables.
 package struct TracingSettings: Sendable {

@@ -3,6 +3,7 @@ import BellhopJSON
 import BellhopRules
 import Foundation
 import Pipeline
+import Settings
 import TestSupport
 import Testing
 import Workbench

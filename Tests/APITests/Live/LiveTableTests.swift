@@ -1,5 +1,6 @@
 import BellhopRules
 import ServiceRuntime
+import Settings
 import Store
 import Testing
 

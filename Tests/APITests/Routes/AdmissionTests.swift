@@ -1,6 +1,7 @@
 import BellhopJSON
 import HTTPServer
 import ServiceRuntime
+import Settings
 import TestSupport
 import Testing
 import Workbench

@@ -3,6 +3,7 @@ import BellhopRules
 import HTTPServer
 import Push
 import ServiceRuntime
+import Settings
 import Store
 import TestSupport
 import Testing

@@ -4,6 +4,7 @@ import ServiceRuntime
 import TestSupport
 import Testing
 
+@testable import CLI
 @testable import Commands
 
 @Suite("bellhop decide")

@@ -4,6 +4,7 @@ import Testing
 
 @testable import Commands
 @testable import Postgres
+@testable import Roles
 
 @Suite("Log messages about the database")
 struct DatabaseWatchTests {

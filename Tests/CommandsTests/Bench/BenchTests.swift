@@ -4,6 +4,7 @@ import Store
 import TestSupport
 import Testing
 
+@testable import Bench
 @testable import Commands
 
 @Suite("bellhop bench", .inTurn, .timeLimit(.ofTest))

@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 
+@testable import Bench
 @testable import Commands
 
 @Suite("bellhop bench decision")

@@ -2,6 +2,7 @@ import Foundation
 import ServiceRuntime
 import Testing
 
+@testable import Bench
 @testable import Commands
 
 @Suite("Process figures of the kernel")

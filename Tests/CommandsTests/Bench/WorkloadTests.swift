@@ -2,10 +2,12 @@ import BellhopRules
 import Pipeline
 import Foundation
 import ServiceRuntime
+import Settings
 import Store
 import TestSupport
 import Testing
 
+@testable import Bench
 @testable import Commands
 
 @Suite("Workload of the benchmark")

@@ -1,6 +1,7 @@
 import ServiceRuntime
 import Testing
 
+@testable import CLI
 @testable import Commands
 
 @Suite("Tables on a terminal")

@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 import Workbench
 
+@testable import CLI
 @testable import Commands
 
 @Suite("Dead-letter actions", .inTurn, .enabled(if: Ground.isThere, "needs both servers"), .timeLimit(.ofTest))
@@ -119,7 +120,7 @@ struct DeskActTests {
             for (width, count) in [(80, 5), (160, 3)] {
                 let screen = CapturedOutput()
                 let shell = Shell(environment: prompt.environment, output: screen.screen(width: width))
-                _ = await Tool.run(["dead-letters", "list"], shell)
+                _ = await Tool.whole.run(["dead-letters", "list"], shell)
                 let lines = screen.text.split(separator: "\n")
                 #expect(lines.count == count, "\(screen.text)")
                 let whole = lines.filter { $0.contains(error) }

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 import Workbench
 
+@testable import CLI
 @testable import Commands
 
 @Suite("Dead-letter commands", .inTurn, .enabled(if: Ground.isThere, "needs both servers"), .timeLimit(.ofTest))

@@ -4,6 +4,7 @@ import Store
 import TestSupport
 import Testing
 
+@testable import CLI
 @testable import Commands
 @testable import Pipeline
 

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 import Workbench
 
+@testable import CLI
 @testable import Commands
 
 @Suite("Stalled replays", .inTurn, .enabled(if: Ground.isThere, Ground.absence), .timeLimit(.ofTest))

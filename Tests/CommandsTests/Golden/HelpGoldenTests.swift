@@ -1,6 +1,7 @@
 import TestSupport
 import Testing
 
+@testable import CLI
 @testable import Commands
 
 /// `bellhop help` and the help of every command and verb, as printed.
@@ -9,7 +10,7 @@ struct HelpGoldenTests {
     @Test("the overview and the help of each command and each verb are as stored")
     func help() async throws {
         try await Self.check([], as: "overview")
-        for command in Tool.commands {
+        for command in Tool.whole.commands {
             try await Self.check([command.name], as: command.name)
         }
         let verbs = [

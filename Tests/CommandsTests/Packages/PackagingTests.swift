@@ -1,10 +1,14 @@
 import BellhopRules
 import Foundation
+import Sandbox
 import ServiceRuntime
+import Settings
 import TestSupport
 import Testing
 
+@testable import CLI
 @testable import Commands
+@testable import Roles
 
 /// The files that are delivered with the program must match this release.
 @Suite("deploy/prometheus, grafana, systemd and kubernetes")
@@ -83,7 +87,7 @@ struct PackagingTests {
     func names(folder: String, kinds: Set<String>) throws {
         let files = try files(folder, kinds)
         #expect(files.count > 3)
-        let commands = Set(Tool.commands.map { $0.name })
+        let commands = Set(Tool.whole.commands.map { $0.name })
         for file in files {
             let settings = Set(file.text.matches(of: /BELLHOP_[A-Z0-9_]+/).map { String($0.output) })
             #expect(settings.subtracting(Self.known).sorted() == [], "\(file.name)")
@@ -97,7 +101,7 @@ struct PackagingTests {
     /// The roles with a package.
     ///
     /// A pool and `up` run roles on one host, and the sandbox is not delivered.
-    private static let roles = Tool.commands.filter { $0.isRole }.map { $0.name }
+    private static let roles = Tool.whole.commands.filter { $0.isRole }.map { $0.name }
         .filter { ![PoolCommand.name, UpCommand.name, SandboxCommand.name].contains($0) }
 
     @Test(

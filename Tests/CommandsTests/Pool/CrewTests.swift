@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Commands
+@testable import Roles
 
 @Suite("Settings for the pool's processes")
 struct CrewTests {

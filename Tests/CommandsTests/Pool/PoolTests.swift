@@ -6,6 +6,7 @@ import Testing
 import Workbench
 
 @testable import Commands
+@testable import Roles
 
 @Suite(
     "bellhop pool",

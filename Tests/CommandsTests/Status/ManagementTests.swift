@@ -1,5 +1,6 @@
 import HTTPServer
 import ServiceRuntime
+import Settings
 import TestSupport
 import Testing
 

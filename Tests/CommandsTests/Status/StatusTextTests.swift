@@ -1,6 +1,7 @@
 import BellhopRules
 import Pipeline
 import ServiceRuntime
+import Settings
 import Store
 import Testing
 

@@ -4,6 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import CLI
 @testable import Commands
 @testable import Console
 
@@ -20,7 +21,7 @@ struct OperatorListTests {
                 return 0
             }
             let shell = Shell(environment: [:], output: output, complaints: output)
-            let code = await Tool.run(["keys", "operator", "--set", file] + words, shell)
+            let code = await Tool.bellhop(with: []).run(["keys", "operator", "--set", file] + words, shell)
             let text = String(decoding: printed.withLock { $0 }, as: UTF8.self)
             return (code, text.firstMatch(of: /bhop_[A-Za-z0-9_-]{43}/).map { String($0.0) } ?? "")
         }

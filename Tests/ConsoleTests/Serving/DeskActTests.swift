@@ -7,6 +7,7 @@ import Workbench
 
 @testable import Commands
 @testable import Console
+@testable import Roles
 
 @Suite(
     "Acts in the console",

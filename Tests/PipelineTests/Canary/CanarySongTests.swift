@@ -1,6 +1,7 @@
 import AMQP
 import Postgres
 import ServiceRuntime
+import Settings
 import Store
 import Synchronization
 import TestSupport

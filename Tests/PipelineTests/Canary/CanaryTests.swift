@@ -3,6 +3,7 @@ import BellhopRules
 import Pipeline
 import Postgres
 import ServiceRuntime
+import Settings
 import Store
 import Synchronization
 import TestSupport

@@ -1,5 +1,6 @@
 @testable import Pipeline
 import ServiceRuntime
+import Settings
 import Store
 import TestSupport
 import Testing

@@ -1,4 +1,5 @@
 import ServiceRuntime
+import Settings
 import Store
 import TestSupport
 import Testing

@@ -1,6 +1,7 @@
 import AMQP
 import BellhopRules
 import ServiceRuntime
+import Settings
 import Store
 import TestSupport
 import Testing

@@ -3,6 +3,7 @@ import BellhopRules
 import Postgres
 import ServiceRuntime
 import Sandbox
+import Settings
 import Store
 import TestSupport
 import Testing

@@ -2,6 +2,7 @@ import AMQP
 import BellhopRules
 import Push
 import ServiceRuntime
+import Settings
 import Synchronization
 import TestSupport
 import Testing

@@ -4,6 +4,7 @@ import Glibc
 import Pipeline
 import Postgres
 import ServiceRuntime
+import Settings
 import Synchronization
 import TestSupport
 import Workbench

@@ -1,5 +1,6 @@
 import Foundation
 import ServiceRuntime
+import TestSupport
 import Testing
 
 @Suite("Writing the log")

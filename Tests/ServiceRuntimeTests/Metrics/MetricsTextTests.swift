@@ -1,5 +1,6 @@
 import Foundation
 import ServiceRuntime
+import TestSupport
 import Testing
 
 @Suite("Metrics as Prometheus text")

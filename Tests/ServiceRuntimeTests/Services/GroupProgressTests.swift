@@ -123,6 +123,5 @@ struct GroupProgressTests {
         #expect(GroupEnding.returnedEarly(service: "a").exitCode == .bug)
         #expect(GroupEnding.failed(service: "a", Failure()).exitCode == .bug)
         #expect(GroupEnding.failed(service: "a", unreachable).exitCode == .unavailable)
-        #expect(GroupEnding.failed(service: "a", ConfigurationFaults(faults: [])).exitCode == .configuration)
     }
 }

@@ -1,6 +1,7 @@
 import BellhopRules
 import Postgres
 import ServiceRuntime
+import Settings
 import Store
 import TestSupport
 import Workbench

@@ -24,7 +24,7 @@ enum WrittenStatements {
     /// Only operators' commands, benchmarks, migrations and the API run them, with separate plans. `Live` notifies open
     /// pages: its one table has a row per process that serves such pages.
     private static let forOperators: Set<String> = [
-        "Readers", "Live", "Benchmarks", "Schema", "Status", "Stories", "Topology", "ReplayBook+Ledger.swift",
+        "Readers", "Live", "Schema", "Status", "Stories", "Topology", "ReplayBook+Ledger.swift",
         "ReplayBook.swift", "ReplayCourse.swift",
         "DeadLetterDesk.swift", "DeadLetterDesk+Acts.swift", "DeadLetterDesk+Editing.swift",
         "DeadLetterDesk+Import.swift",

@@ -1,5 +1,6 @@
 import Postgres
 import ServiceRuntime
+import Settings
 import Store
 import TestSupport
 import Testing

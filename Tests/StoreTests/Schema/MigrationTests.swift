@@ -1,6 +1,7 @@
 import Foundation
 import Postgres
 import ServiceRuntime
+import Settings
 import TestSupport
 import Testing
 import Workbench

@@ -1,0 +1,187 @@
+package import CLI
+import Foundation
+import Pipeline
+package import ServiceRuntime
+import Settings
+
+/// The command `bellhop bench [fanout|urgent|api|latency|idle|decision|erasures]`.
+///
+/// It measures rates, costs and latencies of workers and of the inbox API.
+package enum BenchCommand: Command {
+    package static let name = "bench"
+    package static let summary =
+        "Measures workers and the inbox API: events and calls per second, processor time, latency, memory."
+    package static let mayBeDumped = true
+    package static let synopsis = [
+        "bench [--events N] [--users N] [--stored N] [--workers N] [--seed N] [--stub URL --stub-ca FILE] [--json] [--keep]",
+        "bench fanout [--followers N] [--pushes off|on] [--workers N] [--seed N] [--json] [--keep]",
+        "bench urgent [--followers N] [--pushes off|on] [--workers N] [--rate N/s] [--idle SECONDS] [--seed N] [--json] [--keep]",
+        "bench api [--users N] [--stored N] [--connections N] [--streams N] [--seconds N] [--peer FILE] [--json] [--keep]",
+        "bench latency [--events N] [--rate N/s] [--seed N] [--json] [--keep]",
+        "bench idle [--json] [--keep]",
+        "bench erasures [--events N] [--erasures N] [--users N] [--workers N] [--seed N] [--json] [--keep]",
+        "bench decision [--events N] [--users N] [--seed N] [--json]",
+    ]
+    package static let options = [
+        Option.taking("events", "N", "events of a run (50000; latency: 500; decision: 1000000)"),
+        Option.taking("users", "N", "users that they go to (100000; latency, api: 1000)"),
+        Option.taking("stored", "N", "existing notifications (0; api: per user, 200)"),
+        Option.taking("connections", "N", "concurrent connections to the API (16)"),
+        Option.taking("streams", "N", "live streams held open at the end (0)"),
+        Option.taking("seconds", "N", "how long one turn of calls to the API takes (4)"),
+        Option.taking("peer", "FILE", "a program with the same routes, measured in alternation"),
+        Option.taking("followers", "N", "followers of the topic of one event (1000000)"),
+        Option.taking("pushes", "off|on", "whether the followers want pushes, or have muted the type (off)"),
+        Option.taking("idle", "SECONDS", "how long an urgent run looks at an idle system (20)"),
+        Option.taking("workers", "N", "worker processes that drain the lane (1)"),
+        Option.taking("erasures", "N", "users that are erased between the two halves (20000)"),
+        Option.taking("rate", "N/s", "events per second of a latency or urgent run (50/s)"),
+        Option.taking("seed", "N", "decides users and events (1)"),
+        Option.taking("stub", "URL", "an HTTP/2 server to use as the provider, or BENCH_STUB"),
+        Option.taking("stub-ca", "FILE", "the authority to trust there, or BENCH_STUB_CA"),
+        Option.json,
+        Option.switch("keep", "leave schema, queues and logs behind"),
+    ]
+
+    package static func run(_ call: Call) async throws -> ExitCode {
+        let order = try BenchOrder(call)
+        let report = try await order.run == .decision ? order.decide(call) : order.measure(call)
+        call.answer(report.json, report.text)
+        return report.isRight ? .done : .answerIsNo
+    }
+}
+
+/// The measurement that a command line asks for.
+private struct BenchOrder: Sendable {
+    enum Run: String {
+        case throughput, fanout, urgent, api, latency, idle, erasures
+        /// In memory.
+        ///
+        /// All others use servers and workers.
+        case decision
+    }
+
+    let run: Run
+    private let events: Int?
+    private let users: Int?
+    private let stored: Int?
+    private let connections: Int
+    private let streams: Int
+    private let seconds: Int
+    private let peer: String?
+    private let workers: Int
+    private let rate: Int
+    private let erasures: Int
+    private let followers: Int
+    private let hasPushes: Bool
+    private let idleSeconds: Int
+    private let seed: UInt64
+    private let stub: PushStub.Place?
+
+    init(_ call: Call) throws(CommandFailure) {
+        let words = call.words
+        guard words.operands.count <= 1, let run = Run(rawValue: words.operands.first ?? Run.throughput.rawValue) else {
+            throw words.misuse("expected nothing, fanout, urgent, api, latency, idle, decision or erasures")
+        }
+        self.run = run
+        events = try words.number("events", in: 1...10_000_000)
+        users = try words.number("users", in: 1...10_000_000)
+        stored = try words.number("stored", in: 0...1_000_000_000)
+        connections = try words.number("connections", in: 1...256) ?? 16
+        streams = try words.number("streams", in: 0...50_000) ?? 0
+        seconds = try words.number("seconds", in: 1...600) ?? 4
+        peer = words.value("peer")
+        workers = try words.number("workers", in: 1...64) ?? 1
+        rate = try words.number("rate", in: 1...10_000, unit: "/s") ?? 50
+        erasures = try words.number("erasures", in: 1...1_000_000) ?? 20_000
+        followers = try words.number("followers", in: 1...100_000_000) ?? 1_000_000
+        hasPushes = try words.optional("pushes", "off or on") { ["off": false, "on": true][$0] } ?? false
+        idleSeconds = try words.number("idle", in: 1...3_600) ?? 20
+        seed = UInt64(try words.number("seed", in: 0...Int.max) ?? 1)
+        let environment = call.shell.environment
+        switch (
+            words.value("stub") ?? environment["BENCH_STUB"], words.value("stub-ca") ?? environment["BENCH_STUB_CA"]
+        ) {
+        case (nil, nil): stub = nil
+        case (let url?, let authority?) where url.hasPrefix("https://"):
+            stub = PushStub.Place(url: url, authorityFile: authority)
+        default: throw words.misuse("--stub takes an https URL and needs --stub-ca")
+        }
+    }
+
+    func decide(_ call: Call) throws -> BenchReport {
+        let catalogs = try call.setup(requiring: [.catalogs]).catalogs()
+        try Workload.verify(catalogs)
+        let run = DecisionRun(workload: workload(events: 0, users: 100_000), pairs: events ?? 1_000_000)
+        return try run.measure(catalogs, ZoneLibrary(environment: call.shell.environment))
+    }
+
+    /// Measures with servers.
+    ///
+    /// Progress goes to stderr, so that stdout contains only the result.
+    func measure(_ call: Call) async throws -> BenchReport {
+        let isKept = call.words.has("keep")
+        return try await Interruption.watching {
+            try await Testbed.with(call, keeping: isKept) { testbed in
+                let say = { @Sendable (line: String) in
+                    call.shell.complaints.print(line: "bellhop bench: \(line)")
+                }
+                if isKept { say("keeping namespace \(testbed.names.namespace) and \(testbed.folder)") }
+                return try await measure(on: testbed, saying: say)
+            }
+        }
+    }
+
+    private func measure(
+        on testbed: Testbed,
+        saying say: @escaping @Sendable (String) -> Void
+    ) async throws -> BenchReport {
+        switch run {
+        case .latency:
+            return try await LatencyRun(workload: workload(events: 500, users: 1_000), rate: rate).measure(on: testbed)
+        case .fanout: return try await FanoutRun(workload: audience, workers: workers, say: say).measure(on: testbed)
+        case .urgent:
+            let run = UrgentRun(workload: audience, workers: workers, rate: rate, idleSeconds: idleSeconds, say: say)
+            return try await run.measure(on: testbed)
+        case .api: return try await api(say).measure(on: testbed)
+        case .idle: return try await IdleRun(watch: .seconds(10)).measure(on: testbed)
+        case .erasures:
+            let half = workload(events: 20_000, users: 100_000)
+            return try await ErasureRun(workload: half, workers: workers, erasures: erasures, say: say)
+                .measure(on: testbed)
+        case .throughput, .decision:
+            let whole = workload(events: 50_000, users: 100_000)
+            return try await ThroughputRun(
+                workload: whole,
+                workers: workers,
+                stored: stored ?? 0,
+                stub: stub,
+                say: say
+            )
+            .measure(on: testbed)
+        }
+    }
+
+    private func api(_ say: @escaping @Sendable (String) -> Void) -> APIRun {
+        APIRun(
+            workload: workload(events: 0, users: 1_000),
+            stored: max(1, stored ?? 200),
+            connections: connections,
+            streams: streams,
+            seconds: Double(seconds),
+            peer: peer,
+            say: say
+        )
+    }
+
+    private func workload(events usualEvents: Int, users usualUsers: Int) -> Workload {
+        Workload(seed: seed, events: events ?? usualEvents, users: users ?? usualUsers, utcHour: utcHour)
+    }
+
+    /// The followers of one event.
+    private var audience: Workload {
+        Workload(seed: seed, events: 0, users: followers, utcHour: utcHour, isMuted: !hasPushes)
+    }
+
+    private var utcHour: Int { Int(SystemTime().now().microseconds / 3_600_000_000 % 24) }
+}

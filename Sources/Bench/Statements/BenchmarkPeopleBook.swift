@@ -1,0 +1,80 @@
+import BellhopRules
+import Postgres
+
+/// A generated user of a benchmark.
+struct BenchmarkPerson: Sendable, Hashable {
+    let user: String
+    let timezone: String
+    let isPushEnabled: Bool
+    /// The preference document, as JSON text.
+    let preferences: String
+    /// The tokens of this user's Android devices.
+    let tokens: [String]
+
+    init(user: String, timezone: String, isPushEnabled: Bool, preferences: String, tokens: [String]) {
+        self.user = user
+        self.timezone = timezone
+        self.isPushEnabled = isPushEnabled
+        self.preferences = preferences
+        self.tokens = tokens
+    }
+}
+
+/// Fills an empty schema with users, thousands per statement: the same number of feed messages would be a separate
+/// benchmark.
+///
+/// Their devices count as reached, as most devices do in a system that has run for a while.
+struct BenchmarkPeopleBook: Sendable {
+    private let pool: PostgresPool
+
+    /// - Parameter pool: A pool with the rights of a worker, or of the schema's owner if row security does not apply to
+    ///   it.
+    init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    func insert(_ people: [BenchmarkPerson], app: AppID) async throws(PostgresError) {
+        let users = people.map(\.user)
+        let owners = people.flatMap { person in person.tokens.map { _ in person.user } }
+        _ = try await pool.run(
+            Self.recipients,
+            [
+                .text(app.text), .textArray(users), .textArray(people.map(\.timezone)),
+                .booleanArray(people.map(\.isPushEnabled)),
+            ]
+        )
+        _ = try await pool.run(
+            Self.preferences,
+            [.text(app.text), .textArray(users), .jsonArray(people.map { Array($0.preferences.utf8) })]
+        )
+        _ = try await pool.run(
+            Self.subscriptions,
+            [.text(app.text), .textArray(owners), .textArray(people.flatMap(\.tokens))]
+        )
+    }
+
+    private static let recipients = Statement(
+        """
+        INSERT INTO recipients (app, user_id, locale, timezone, push_enabled, source_time)
+        SELECT $1, p.user_id, 'nb', p.timezone, p.push_enabled, now()
+        FROM unnest($2::text[], $3::text[], $4::boolean[]) AS p (user_id, timezone, push_enabled)
+        """
+    )
+
+    private static let preferences = Statement(
+        """
+        INSERT INTO notification_preferences (app, profile_id, preferences, source_time)
+        SELECT $1, p.user_id, p.preferences, now() FROM unnest($2::text[], $3::jsonb[]) AS p (user_id, preferences)
+        """
+    )
+
+    private static let subscriptions = Statement(
+        """
+        INSERT INTO push_subscriptions (app, profile_id, id, platform, provider, device_token, permission, environment,
+                                        registered_at, last_seen_at, source_time, reached_at)
+        SELECT $1, p.user_id, 'sub_' || substr(md5(p.token), 1, 16), 'android', 'fcm', p.token, 'granted', 'production',
+               now(), now(), now(), now()
+        FROM unnest($2::text[], $3::text[]) AS p (user_id, token)
+        """
+    )
+}

@@ -1,0 +1,113 @@
+import CLI
+import Foundation
+import Roles
+import ServiceRuntime
+import Store
+
+/// Drains a preloaded lane with one or more workers and measures what it takes.
+struct ThroughputRun: Sendable {
+    let workload: Workload
+    let workers: Int
+    /// Number of older notifications in the tables.
+    let stored: Int
+    let stub: PushStub.Place?
+    /// Reports progress.
+    let say: @Sendable (String) -> Void
+
+    func measure(on testbed: Testbed) async throws -> BenchReport {
+        let stub = try await PushStub.start(testbed, at: stub)
+        say("seeding \(workload.users) users")
+        try await testbed.seed(workload)
+        if stored > 0 {
+            say("storing \(stored) notifications of before")
+            try await testbed.store(stored)
+        }
+        say("publishing \(workload.events) events")
+        try await testbed.publish(0..<workload.events, of: workload)
+        let meter = try await ProcessorMeter(testbed, stub: stub)
+        let load = ProcessTable.load()
+        say("draining with \(workers) \(workers == 1 ? "worker" : "workers")")
+        let mark = try await testbed.ledger.mark()
+        let footprint = try await testbed.ledger.footprint()
+        let usedBefore = meter.read()
+        let clock = SystemTime()
+        let started = clock.now()
+        let children = try (1...workers).map {
+            try testbed.start([WorkerCommand.name, "--lanes", "normal"], log: "worker\($0)")
+        }
+        try await testbed.awaitEnd(of: workload.events, since: mark, children)
+        let used = meter.read() - usedBefore
+        let worker = children.compactMap { ProcessTable.processorTime(of: Int($0.identifier)) }
+        let peaks = children.compactMap { ProcessTable.memory(of: Int($0.identifier))?.peak }
+        guard let span = try await testbed.ledger.span(since: started.microseconds), worker.count == workers,
+            peaks.count == workers
+        else {
+            throw CommandFailure(
+                .tryAgain,
+                attempted: "reading what the run has used",
+                cameBack: "a worker is gone",
+                whatToDo: "run it again"
+            )
+        }
+        for child in children { await child.end() }
+        let room = rooms(footprint, try await testbed.ledger.footprint())
+        let verification = try await testbed.verification(of: workload, since: mark, stub)
+        let seconds = Double(span.lastSettled - span.firstRecorded) / 1e6
+        let sinceStart = Double(span.lastSettled - started.microseconds) / 1e6
+        let crew = workers == 1 ? "1 worker" : "\(workers) workers"
+        let before = stored > 0 ? ", \(stored) notifications stored before" : ""
+        let title = "W1: \(workload.events) events to \(workload.users) users, \(crew), seed \(workload.seed)\(before)"
+        let figures = [
+            .told("events", .number(workload.events)), .told("users", .number(workload.users)),
+            .told("workers", .number(workers)), .told("stored", .number(stored)),
+            .told("seed", .text(String(workload.seed))),
+            Self.rate("events per second", workload.events, seconds, "eventsPerSecond"),
+            Self.rate("pushes per second", verification.expectedPushes, seconds, "pushesPerSecond"),
+            .both(
+                "seconds",
+                "\(seconds.text(digits: 2)) (\(sinceStart.text(digits: 2)) with the start)",
+                "seconds",
+                .decimal(seconds, digits: 3)
+            ),
+            .told("secondsWithStart", .decimal(sinceStart, digits: 3)),
+        ]
+        let peak = peaks.max() ?? 0
+        let memory = [BenchReport.Figure.both("peak memory, worker", peak.megabytes, "peakWorkerBytes", .number(peak))]
+        let machine = try await MachineDescription(testbed, load: load)
+        let costs = costs(worker.reduce(0, +), used)
+        return BenchReport("W1", title, machine, figures + costs + room + memory, verification)
+    }
+
+    /// Returns the bytes per event on disk and in the write-ahead log, and the pages touched per event.
+    private func rooms(_ before: BenchmarkBook.Footprint, _ after: BenchmarkBook.Footprint) -> [BenchReport.Figure] {
+        let events = Double(max(1, workload.events))
+        return [
+            ("disk", "bytes", "diskBytesPerEvent", after.disk - before.disk),
+            ("log", "bytes", "walBytesPerEvent", after.log - before.log),
+            ("touched", "pages", "pagesPerEvent", after.pages - before.pages),
+        ].map { label, unit, name, value in
+            let each = Double(value) / events
+            return .both("\(label) an event", "\(each.text(digits: 0)) \(unit)", name, .decimal(each, digits: 1))
+        }
+    }
+
+    private static func rate(_ label: String, _ count: Int, _ seconds: Double, _ name: String) -> BenchReport.Figure {
+        let rate = seconds > 0 ? Double(count) / seconds : 0
+        return .both(label, rate.text(digits: 0), name, .decimal(rate, digits: 1))
+    }
+
+    /// Returns the processor time per event, for all processes of the run.
+    ///
+    /// `worker` is the time of all workers, including their start.
+    private func costs(_ worker: Double, _ others: ProcessorMeter.Reading) -> [BenchReport.Figure] {
+        let parts = [
+            ("worker", worker), ("broker", others.broker), ("database", others.database), ("stub", others.stub),
+        ].map { name, seconds in (name, seconds.map { $0 * 1e6 / Double(max(1, workload.events)) }) }
+        let lines = parts.map { name, cost in
+            let words = cost.map { "\($0.text(digits: 1)) µs" } ?? "not visible from here"
+            return BenchReport.Figure.shown("  \(name)".padding(to: 26) + words)
+        }
+        let members = parts.map { name, cost in (name, cost.map { JSONText.decimal($0, digits: 2) } ?? .null) }
+        return [.shown("processor time an event")] + lines + [.told("microsecondsPerEvent", .object(members))]
+    }
+}

@@ -1,0 +1,134 @@
+import BellhopRules
+import CLI
+import Foundation
+import ServiceRuntime
+import Store
+import Synchronization
+
+/// Workload W3: urgent events at a constant rate, from publication to arrival at the stub, first on an idle system and
+/// then during W2.
+///
+/// The events go to followers of W2's topic, in the same app and through the same provider. The run therefore shows how
+/// much a fan-out delays an urgent message, such as a theft warning.
+struct UrgentRun: Sendable {
+    let workload: Workload
+    let workers: Int
+    /// Urgent events per second.
+    let rate: Int
+    /// Duration of the measurement on the idle system, in seconds.
+    let idleSeconds: Int
+    let say: @Sendable (String) -> Void
+
+    /// Events before the measured ones, so that connections, query plans and caches are warm.
+    private static let warmUp = 100
+    func measure(on testbed: Testbed) async throws -> BenchReport {
+        let stub = try await PushStub.start(testbed, at: nil, noting: UrgentEvents.word)
+        let fanout = try await FanoutRun(workload: workload, workers: workers, say: say).prepare(testbed)
+        let load = ProcessTable.load()
+        let mark = try await testbed.ledger.mark()
+        let children = try fanout.startWorkers(workers)
+        let events = UrgentEvents(workload, testbed)
+        say("publishing \(rate) urgent events per second to an idle system")
+        try await publish(events) { $0 < Self.warmUp }
+        let idleStart = events.count
+        try await publish(events) { $0 < idleStart + rate * idleSeconds }
+        say("publishing them during one event to \(workload.users) followers")
+        let idleEnd = events.count
+        try await fanout.publish()
+        let ended = Atomic<Bool>(false)
+        async let standing = fanout.awaitEnd(since: mark, children, then: { ended.store(true, ordering: .relaxed) })
+        try await publish(events) { _ in !ended.load(ordering: .relaxed) }
+        let length = try await standing
+        try await awaitPushes(of: events, stub, children)
+        let arrivals = try await stub.noted()
+        for child in children { await child.end() }
+        let faults = events.faults(arrivals)
+        let verification = try await fanout.verification(
+            since: mark,
+            stub,
+            others: events.count,
+            faults: faults
+        )
+        let delays = events.delays(arrivals)
+        return report(
+            idle: Delays(delays, idleStart..<idleEnd),
+            under: Delays(delays, idleEnd..<events.count),
+            length,
+            try await MachineDescription(testbed, load: load),
+            verification
+        )
+    }
+
+    /// Publishes at the rate while `isWanted` accepts the next number.
+    ///
+    /// An event does not wait for the confirm of the event before it.
+    private func publish(_ events: UrgentEvents, while isWanted: (Int) -> Bool) async throws {
+        let clock = ContinuousClock()
+        var turn = clock.now
+        try await withThrowingDiscardingTaskGroup { group in
+            while isWanted(events.count) {
+                try Task.checkCancellation()
+                let event = events.next()
+                group.addTask { try await events.publish(event) }
+                turn = turn.advanced(by: .seconds(1) / rate)
+                try await clock.sleep(until: turn)
+            }
+        }
+    }
+
+    private func awaitPushes(of events: UrgentEvents, _ stub: PushStub, _ children: [BenchChild]) async throws {
+        let deadline = ContinuousClock.now + .seconds(30)
+        while try await stub.noted().count < events.count, ContinuousClock.now < deadline {
+            for child in children { try child.expectRunning() }
+            try await Task.sleep(for: .milliseconds(200))
+        }
+    }
+
+    /// The delays of urgent events, in milliseconds.
+    private struct Delays {
+        let count: Int
+        let p50: Double
+        let p99: Double
+
+        init(_ delays: [Double?], _ range: Range<Int>) {
+            let sorted = delays[range].compactMap { $0 }.sorted()
+            count = sorted.count
+            p50 = Quantile.of(sorted, 0.5)
+            p99 = Quantile.of(sorted, 0.99)
+        }
+
+        var json: JSONText {
+            .object([
+                ("events", .number(count)), ("p50", .decimal(p50, digits: 3)), ("p99", .decimal(p99, digits: 3)),
+            ])
+        }
+
+        var words: String { "median \(p50.text(digits: 2)) ms, p99 \(p99.text(digits: 2)) ms, \(count) events" }
+    }
+
+    private func report(
+        idle: Delays,
+        under: Delays,
+        _ standing: BenchmarkFanoutBook.Standing,
+        _ machine: MachineDescription,
+        _ verification: Verification
+    ) -> BenchReport {
+        let ratio = idle.p99 > 0 ? under.p99 / idle.p99 : 0
+        let seconds = Double((standing.finishedAt ?? standing.startedAt) - standing.startedAt) / 1e6
+        let pushes = workload.isMuted ? "off" : "on"
+        return BenchReport(
+            "W3",
+            "W3: \(rate) urgent events per second during W2 (\(workload.users) followers, pushes \(pushes))",
+            machine,
+            [
+                .told("followers", .number(workload.users)), .told("workers", .number(workers)),
+                .told("rate", .number(rate)), .told("pushes", .text(pushes)),
+                .both("idle", idle.words, "idle", idle.json),
+                .both("under the fan-out", under.words, "underFanout", under.json),
+                .both("ratio of p99", ratio.text(digits: 2), "ratio", .decimal(ratio, digits: 3)),
+                .both("the fan-out, seconds", seconds.text(digits: 2), "fanoutSeconds", .decimal(seconds, digits: 3)),
+            ],
+            verification
+        )
+    }
+}

@@ -1,0 +1,69 @@
+package import ServiceRuntime
+package import Settings
+
+/// One call of a command: its words, and the process around it.
+package struct Call: Sendable {
+    package let words: Words
+    package let shell: Shell
+    /// All commands of the program, for commands that describe the others.
+    package var commands: [any Command.Type]
+    /// Runs another command in another shell, for a command that replaces a person at a terminal.
+    package var run: @Sendable (_ words: [String], _ shell: Shell) async -> ExitCode
+
+    package init(
+        words: Words,
+        shell: Shell,
+        commands: [any Command.Type] = [],
+        run: @escaping @Sendable (_ words: [String], _ shell: Shell) async -> ExitCode = { _, _ in .bug }
+    ) {
+        self.words = words
+        self.shell = shell
+        self.commands = commands
+        self.run = run
+    }
+
+    /// Whether the caller is a program.
+    package var isJSON: Bool { words.has("json") }
+
+    /// Returns the configuration from the command's flags and the environment.
+    ///
+    /// Faults end the command with exit code 78.
+    package func configuration(requiring required: Set<Setting> = []) throws(ConfigurationFaults)
+        -> BellhopConfiguration
+    {
+        try BellhopConfiguration.read(flags: words.settings, environment: shell.environment, required: required).get()
+    }
+
+    /// Prints an answer: one JSON value for a program, or a text that Bellhop laid out for people.
+    package func answer(_ json: @autoclosure () -> JSONText, _ text: @autoclosure () -> String) {
+        shell.print(isJSON ? json().description : text())
+    }
+
+    /// Prints an answer: one JSON value for a program, or lines for people.
+    ///
+    /// No content can end a line.
+    package func answer(
+        _ json: @autoclosure () -> JSONText,
+        lines: @autoclosure () -> [String],
+        emphasis: (_ index: Int, _ line: String) -> Emphasis = { _, _ in .plain }
+    ) {
+        guard !isJSON else { return shell.print(line: json().description) }
+        for (index, line) in lines().enumerated() { shell.output.print(line: line, emphasis(index, line)) }
+    }
+
+    /// Shows lines that are read again every two seconds, until Ctrl-C.
+    package func watch(
+        _ lines: () async throws -> [String],
+        emphasis: (_ index: Int, _ line: String) -> Emphasis
+    ) async throws -> Never {
+        guard shell.output.isTerminal, !isJSON else {
+            throw words.misuse("--watch requires a terminal and cannot be combined with --json")
+        }
+        while true {
+            let read = try await lines()
+            shell.output.showScreen(read.enumerated().map { (text: $1, emphasis: emphasis($0, $1)) })
+            guard shell.output.isOpen else { throw CancellationError() }
+            try await Task.sleep(for: .seconds(2))
+        }
+    }
+}

@@ -1,0 +1,33 @@
+import BellhopRules
+import CLI
+import ServiceRuntime
+import Store
+
+/// The questions before every operator's act that changes data.
+extension Call {
+    /// Returns the operator's name and reason, from the command line, the system and the terminal.
+    func deskOperator() throws(CommandFailure) -> DeskOperator {
+        let name = words.value("by") ?? shell.user
+        let answer = words.value("because") ?? shell.terminal?.ask("Why? (for the audit) ")
+        guard let because = answer, !because.allSatisfy(\.isWhitespace) else {
+            throw words.misuse("--because is required: the audit records the reason")
+        }
+        return DeskOperator(name: name, because: because)
+    }
+
+    /// Asks the operator to type the count, unless `--yes` or a given consent replaces the answer, and returns whether
+    /// to continue.
+    ///
+    /// `deed` follows "This". `asOf` is the time of the count, if items that arrived later are excluded.
+    func confirm(_ count: Int, asOf: Timestamp? = nil, _ deed: String) throws(CommandFailure) -> Bool {
+        if words.has("yes") { return true }
+        if let consent = shell.consent { return consent(count, asOf, deed) }
+        guard let terminal = shell.terminal else {
+            throw words.misuse("this \(deed); add --yes to do it without a terminal")
+        }
+        let answer = terminal.ask("This \(deed). Type \(count) to go on: ") ?? ""
+        if Int(answer.filter { $0 != "," && !$0.isWhitespace }) == count { return true }
+        shell.print("Nothing was changed.")
+        return false
+    }
+}

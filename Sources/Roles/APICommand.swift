@@ -1,0 +1,137 @@
+import API
+import BellhopRules
+package import CLI
+import HTTPServer
+import Pipeline
+import Postgres
+import Push
+package import ServiceRuntime
+import Settings
+import Store
+
+/// The command `bellhop api`.
+package enum APICommand: Command {
+    package static let name = "api"
+    package static let summary = "Serves the inbox API; any number may run concurrently."
+    package static let isRole = true
+    package static let synopsis = ["api [--until-stdin-ends]"]
+    package static let options = [Option.untilStdinEnds]
+
+    package static func run(_ call: Call) async throws -> ExitCode {
+        try call.words.expectNoOperands()
+        let setup = try call.setup(requiring: [.databaseURL, .catalogs, .jwtKeys])
+        // Opened before the key set is read for the first time, so that no signal arrives before its handler.
+        let hangups = ProcessSignal.arrivals(of: [.hangup])
+        let process = try RoleProcess(setup, role: name, rights: .api, connections: 16)
+        let catalogs = try setup.catalogs()
+        let secrets = try setup.configuration.providers.map { try ProviderConfiguration.readForClients(file: $0) }
+        let keys = try setup.tokenKeys(signals: hangups, process)
+        try await setup.expectSchema(zones: process.zones, pool: process.pool)
+        try await process.warnOfLocks()
+        return try await serve(
+            process,
+            CatalogSource(catalogs),
+            keys,
+            secrets.map(Tools.AppSecrets.init) ?? .init(),
+            untilInputEnds: call.words.has(Option.untilStdinEnds.name)
+        )
+    }
+
+    private static func serve(
+        _ process: RoleProcess,
+        _ catalogs: CatalogSource,
+        _ keys: TokenKeySource,
+        _ secrets: Tools.AppSecrets,
+        untilInputEnds: Bool
+    ) async throws -> ExitCode {
+        let configuration = process.setup.configuration
+        let herald = process.herald()
+        let desk = ReaderDesk(pool: process.pool)
+        let hub = try process.liveHub(desk, catalogs, keys, herald)
+        var tools = Tools(
+            desk: desk,
+            catalogs: catalogs,
+            zones: process.zones,
+            time: process.time,
+            secrets: secrets,
+            live: hub,
+            metrics: process.metrics
+        )
+        tools.tracer = process.tracer
+        let admission = InboxAPI.Admission(
+            verifier: TokenVerifier(audience: configuration.jwtAudience, issuer: configuration.jwtIssuer),
+            keys: { keys.current },
+            origins: configuration.apiOrigins,
+            rates: configuration.apiRate,
+            proxies: configuration.apiProxies
+        )
+        let api = InboxAPI(tools: tools, admission: admission, logger: process.logger, metrics: process.metrics)
+        let service = HTTPService(
+            name: "inbox API",
+            at: HTTPService.Place(configuration.apiListen, from: Setting.apiListen.environmentName),
+            limits: limits(configuration),
+            logger: process.logger,
+            admission: api.admit,
+            handler: api.respond(to:)
+        )
+        return await process.run(
+            [service, hub, keys, process.reload(of: catalogs), herald, ClockDuty(process.clocks)],
+            listen: configuration.metricsListen.shifted(by: portOffset) ?? configuration.metricsListen,
+            untilInputEnds: untilInputEnds,
+            checks: [
+                ReadinessCheck("inbox API") { service.boundAddress == nil ? "not listening" : nil },
+                process.databaseCheck, process.clockCheck,
+            ]
+        )
+    }
+
+    private static func limits(_ configuration: BellhopConfiguration) -> HTTPLimits {
+        var limits = InboxAPI.limits
+        limits.connections = configuration.apiConnections.total
+        limits.connectionsPerAddress = configuration.apiConnections.address
+        limits.manyFrom = configuration.apiProxies
+        // Each stream uses a file descriptor, and the process's default limit is low.
+        OpenFiles.raiseLimit()
+        return limits
+    }
+
+    /// Offset of the API's probe port from the base port that workers use.
+    private static let portOffset = 101
+}
+
+extension RoleProcess {
+    /// Makes the hub of open streams, which receives change notifications on its own database connection.
+    fileprivate func liveHub(
+        _ desk: ReaderDesk,
+        _ catalogs: CatalogSource,
+        _ keys: TokenKeySource,
+        _ herald: Herald
+    ) throws -> LiveHub {
+        guard let url = setup.configuration.listenURL else { throw Setup.missing(.listenURL) }
+        var listener = ListenerOptions(url: try DatabaseURL(url.revealed), channels: [])
+        listener.applicationName = "bellhop api, listening"
+        listener.setUp = setup.configuration.namespace.setUp(as: .api)
+        let here = LiveHub.Surroundings(
+            desk: desk,
+            book: ListenerBook(pool: pool, namespace: setup.configuration.namespace),
+            catalogs: catalogs,
+            keys: { keys.current },
+            herald: herald,
+            time: time,
+            logger: logger.labelled("live")
+        )
+        let limits = LiveLimits(connections: setup.configuration.apiConnections.total)
+        return LiveHub(here, listener: listener, limits: limits, metrics: metrics)
+    }
+}
+
+extension Setup {
+    /// Makes the token key set, which follows changes of its file.
+    fileprivate func tokenKeys(
+        signals: AsyncStream<ProcessSignal>,
+        _ process: RoleProcess
+    ) throws -> TokenKeySource {
+        guard let file = configuration.jwtKeys else { throw Self.missing(.jwtKeys) }
+        return try TokenKeySource(file: file, signals: signals, logger: process.logger, metrics: process.metrics)
+    }
+}

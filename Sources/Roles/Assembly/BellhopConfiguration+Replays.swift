@@ -1,0 +1,7 @@
+package import Settings
+package import Store
+
+extension BellhopConfiguration {
+    /// The maximum age of replayed items.
+    package var replays: ReplayHorizon { ReplayHorizon(span: replayHorizon, lead: replayLead) }
+}

@@ -1,0 +1,261 @@
+import Foundation
+import AMQP
+import BellhopRules
+import HTTPServer
+import Pipeline
+import Postgres
+import Push
+import ServiceRuntime
+import Settings
+import Store
+import Tracing
+
+/// The parts that every long-running role has: a log, metrics, a connection pool, an endpoint for probes, and an
+/// orderly end.
+struct RoleProcess: Sendable {
+    let setup: Setup
+    private let role: String
+    let logger: Logger
+    let metrics: MetricsRegistry
+    let pool: PostgresPool
+    let time = SystemTime()
+    /// The comparison of this host's clock with the database's.
+    let clocks: ClockWatch
+    /// Shared by all connections to the broker, so that one that reconnects wakes the others.
+    let presence = BrokerPresence()
+    /// From here on a SIGHUP no longer ends the process.
+    private let hangups = ProcessSignal.arrivals(of: [.hangup])
+    let zones = ZoneLibrary(environment: ProcessInfo.processInfo.environment)
+    /// The process's identity among all processes.
+    let identity: ProcessReport.Identity
+    /// The exporter of spans, or `nil` if tracing is not configured.
+    let tracer: Tracer?
+    private let spans: SpanExporter?
+
+    /// Creates the parts of a role.
+    ///
+    /// `size` limits the connections to the database. `number` is the process's number among several, and every log
+    /// line contains it.
+    init(
+        _ setup: Setup,
+        role: String,
+        rights: Rights = .worker,
+        connections size: Int,
+        patience: Duration = .seconds(30),
+        number: Int? = nil
+    ) throws {
+        self.setup = setup
+        self.role = role
+        let log = setup.configuration.log.makeLogger(label: role)
+        logger = number.map { log.with(["worker": .integer($0)]) } ?? log
+        metrics = MetricsRegistry()
+        ProcessMetrics.register(in: metrics)
+        pool = try setup.pool(
+            as: rights,
+            name: role,
+            size: size,
+            patience: patience,
+            observer: DatabaseWatch(logger.labelled("database"), time: SystemTime(), metrics: metrics).see
+        )
+        clocks = ClockWatch(pool: pool, time: time, logger: logger, metrics: metrics)
+        var identity = ProcessReport.Identity(
+            id: String(UInt64.random(in: .min ... .max), radix: 36),
+            role: role,
+            version: Release.version,
+            host: ProcessInfo.processInfo.hostName,
+            process: Int(ProcessInfo.processInfo.processIdentifier)
+        )
+        identity.messages = MessageVersion.newest
+        self.identity = identity
+        let tracing = try TracingSettings.read(setup.environment)
+        let (metrics, logger) = (metrics, logger)
+        tracer = tracing.map { Tracer($0, registry: metrics) }
+        let process = Tracer.Process(
+            role: role,
+            namespace: setup.configuration.namespace.name,
+            version: identity.version,
+            instance: identity.id
+        )
+        spans = try tracing.flatMap { [tracer] in try tracer?.exporter($0, of: process, logger: logger) }
+    }
+
+    /// Ends the command with advice if the machine, the schema or the broker does not match this program.
+    func expectReady(_ catalogs: CatalogSet) async throws {
+        try await setup.expectReady(catalogs, zones: zones, pool: pool)
+        try await warnOfLocks()
+    }
+
+    /// Logs a warning if the server's lock table is too small.
+    ///
+    /// It would fail only under load, and then for every statement.
+    func warnOfLocks() async throws {
+        let locks = try await Migrator(pool: pool, namespace: setup.configuration.namespace).lockTable()
+        guard let needed = locks.lacking else { return }
+        logger.warning(
+            "the server's lock table may become too small under load",
+            [
+                "partitions": .integer(locks.partitions), "max_locks_per_transaction": .integer(locks.entries),
+                "whatToDo": .text("set max_locks_per_transaction to at least \(needed) and restart the server"),
+            ]
+        )
+    }
+
+    /// Makes the senders that the providers' file configures.
+    ///
+    /// Without a file nothing can be pushed, which the log reports once.
+    func pushSenders() throws -> PushSenders {
+        let surroundings = PushSenders.Surroundings(time: time, logger: logger, metrics: PushMetrics(metrics))
+        guard let file = setup.configuration.providers else {
+            logger.notice(
+                "no providers are configured: notifications are recorded and not pushed",
+                ["setting": .text(Setting.providers.environmentName)]
+            )
+            return try PushSenders(.none, surroundings: surroundings)
+        }
+        return try PushSenders(try ProviderConfiguration.read(file: file), surroundings: surroundings)
+    }
+
+    /// Reloads the catalogues at each SIGHUP, and exposes the fingerprint of the active ones as a metric.
+    func reload(of source: CatalogSource) -> CatalogReload {
+        metrics.callback(
+            "bellhop_build_info",
+            .gauge,
+            help: "Build and catalogue version; always 1.",
+            labels: ["version", "catalogs"]
+        ) { [([Release.version, source.current.fingerprint], 1)] }
+        return CatalogReload(
+            source: source,
+            read: { [setup] in try setup.catalogs() },
+            bindings: BindingBook(pool: pool),
+            plan: { [setup] catalogs in setup.plan(catalogs) },
+            logger: logger,
+            metrics: metrics,
+            signals: hangups
+        )
+    }
+
+    /// Makes the heartbeat that tells schedulers that this process is alive and may hold claims.
+    func claimantHeartbeat() async throws -> ClaimantHeartbeat {
+        guard let url = setup.configuration.listenURL else { throw Setup.missing(.listenURL) }
+        var session = ListenerOptions(url: try DatabaseURL(url.revealed), channels: [])
+        session.applicationName = "bellhop \(role), claiming"
+        session.setUp = setup.configuration.namespace.setUp(as: .worker)
+        return try await ClaimantHeartbeat(book: ClaimantBook(pool: pool), session: session, logger: logger)
+    }
+
+    /// Makes the notifier that announces inbox changes to open pages.
+    func herald() -> Herald {
+        Herald(
+            book: ListenerBook(pool: pool, namespace: setup.configuration.namespace),
+            logger: logger.labelled("live"),
+            metrics: metrics
+        )
+    }
+
+    /// Starts and returns the role's publisher.
+    func startPublisher() throws -> WatchedPublisher {
+        let publisher = Publisher(
+            PublisherOptions(
+                broker: try setup.broker(),
+                name: "bellhop \(role), publishing",
+                presence: presence,
+                observer: observe("publisher")
+            )
+        )
+        publisher.start()
+        return WatchedPublisher(publisher, metrics)
+    }
+
+    /// Returns a factory of consumers, each with a separate connection and not yet started.
+    ///
+    /// `label` names them in the log.
+    func consumer(
+        _ name: String,
+        _ subscriptions: [ConsumerOptions.Subscription],
+        label: String? = nil
+    ) throws -> @Sendable () -> Consumer {
+        let options = ConsumerOptions(
+            broker: try setup.broker(),
+            name: "bellhop \(role), \(name)",
+            subscriptions: subscriptions,
+            presence: presence,
+            observer: observe(label ?? name)
+        )
+        return { Consumer(options) }
+    }
+
+    /// Returns the readiness checks that every role has.
+    func checks(_ publisher: WatchedPublisher) -> [ReadinessCheck] {
+        [
+            ReadinessCheck("publisher") { publisher.obstacle }, databaseCheck, clockCheck,
+        ]
+    }
+
+    /// Fails until the database's clock is known, and while it differs from this host's.
+    var clockCheck: ReadinessCheck {
+        ReadinessCheck("clock") { [clocks] in clocks.whatIsWrong }
+    }
+
+    var databaseCheck: ReadinessCheck {
+        ReadinessCheck("database") { [pool] in await pool.ping() ? nil : "it does not answer" }
+    }
+
+    /// Runs the services and the endpoint until a signal, and closes the pool after them.
+    ///
+    /// With `untilInputEnds`, the end of stdin counts as a signal, since it means that the parent process has exited.
+    func run(
+        _ services: [any Service],
+        listen: ListenAddress,
+        untilInputEnds: Bool = false,
+        checks: [ReadinessCheck]
+    ) async -> ExitCode {
+        let endpoint = OperationsEndpoint(
+            listen: listen,
+            from: Setting.metricsListen.environmentName,
+            registry: metrics,
+            checks: checks,
+            logger: logger
+        )
+        var all = services
+        if let spans { all.append(spans) }
+        all.append(endpoint)
+        let group = ServiceGroup(
+            all,
+            drainTimeout: setup.configuration.drainTimeout,
+            logger: logger
+        )
+        let running = Task { await group.run() }
+        if untilInputEnds {
+            Lifeline.whenInputEnds { [logger] in
+                logger.warning("stdin closed, the parent process has exited")
+                running.cancel()
+            }
+        }
+        let ending = await running.value
+        // In reverse order: the process's registration ends last, because other services still write during their last
+        // step and an unregistered process must not write.
+        for case let service as any ServiceWithLastWords in all.reversed() {
+            await service.sayLastWords(leavingNothing: ending.isComplete)
+        }
+        await pool.close()
+        logger.notice("stopped", ["because": .text("\(ending)")])
+        return ending.exitCode
+    }
+
+    /// Returns the observer of a connection to the broker.
+    ///
+    /// It logs each change of state once.
+    func observe(_ connection: String) -> @Sendable (ConnectionEvent) -> Void {
+        let logger = logger.labelled(connection)
+        return { event in
+            switch event {
+            // A connection that this process closed is not a problem.
+            case .disconnected(_, retryIn: nil): logger.info("\(event)")
+            case .renewed: logger.debug("\(event)")
+            case .disconnected, .blocked, .consumerCancelled, .subscriptionFailed, .unreadable, .channelClosed:
+                logger.warning("\(event)")
+            default: logger.notice("\(event)")
+            }
+        }
+    }
+}

@@ -1,0 +1,84 @@
+import AMQP
+import BellhopRules
+package import CLI
+import HTTPServer
+import Pipeline
+package import ServiceRuntime
+import Settings
+import Store
+
+/// The command `bellhop scheduler`.
+package enum SchedulerCommand: Command {
+    package static let name = "scheduler"
+    package static let summary = "Stores dead letters and runs due work; any number may run concurrently."
+    package static let isRole = true
+    package static let synopsis = ["scheduler [--until-stdin-ends]"]
+    package static let options = [Option.untilStdinEnds]
+
+    package static func run(_ call: Call) async throws -> ExitCode {
+        try call.words.expectNoOperands()
+        let setup = try call.setup(requiring: [.amqpURL, .databaseURL, .catalogs])
+        let process = try RoleProcess(setup, role: name, connections: 5)
+        let catalogs = try process.setup.catalogs()
+        try await process.expectReady(catalogs)
+        return try await serve(process, catalogs, untilInputEnds: call.words.has(Option.untilStdinEnds.name))
+    }
+
+    /// Runs the scheduler's services.
+    ///
+    /// This is a separate function because the optimiser of Swift 6.3.1 crashes if it also contains the checks before
+    /// it.
+    private static func serve(
+        _ process: RoleProcess,
+        _ catalogs: CatalogSet,
+        untilInputEnds: Bool
+    ) async throws -> ExitCode {
+        let configuration = process.setup.configuration
+        let subscriptions = [ConsumerOptions.Subscription(queue: process.setup.names.dead, prefetch: 1000)]
+        let consumer = try process.consumer("dead letters", subscriptions, label: "dead-letter clerk")
+        let publisher = try process.startPublisher()
+        let source = CatalogSource(catalogs)
+        let tools = DutyTools(
+            pool: process.pool,
+            publisher: publisher,
+            names: process.setup.names,
+            logger: process.logger,
+            metrics: process.metrics,
+            clocks: process.clocks
+        )
+        let clerk = DeadLetterClerk(tools: tools, makeConsumer: consumer)
+        let letters = configuration.deadLetterRetention.map { DeadLetterRetirement(tools: tools, retention: $0) }
+        let stale = configuration.staleDevices.map { StaleDeviceDuty(tools: tools, stale: $0) }
+        let ending = await process.run(
+            [
+                clerk, HandOver(tools: tools, rhythm: .init(rate: configuration.handOverRate)),
+                ForgottenClaimFinder(tools: tools, rhythm: .init(lease: configuration.lease)),
+                ReceiptHandOver(tools: tools), FanoutHandOver(tools: tools),
+                DueEventPublisher(tools: tools, age: configuration.wideEventAge), BadgeHandOver(tools: tools),
+                ReminderPublisher(tools: tools, catalogs: source, zones: process.zones),
+                ReplayRunner(tools: tools, horizon: configuration.replays),
+                DeadLetterMeter(tools: tools, catalogs: source),
+                FanoutMeter(tools: tools, catalogs: source), DebtMeter(tools: tools, catalogs: source),
+                ErasureDuty(tools: tools), RetentionDuty(tools: tools, retention: configuration.retention),
+                process.reload(of: source),
+                ClockDuty(process.clocks), FarInstantDuty(tools: tools),
+                RollCall(
+                    process.identity,
+                    book: ProcessBook(pool: process.pool),
+                    source: source,
+                    logger: process.logger
+                ) { [clocks = process.clocks] report in report.hindrance = clocks.whatIsWrong },
+            ] + (letters.map { [$0] } ?? []) + (stale.map { [$0] } ?? []),
+            listen: configuration.metricsListen.shifted(by: portOffset) ?? configuration.metricsListen,
+            untilInputEnds: untilInputEnds,
+            checks: [
+                ReadinessCheck(clerk.name) { clerk.isReady ? nil : "not consuming" }
+            ] + process.checks(publisher)
+        )
+        await publisher.close()
+        return ending
+    }
+
+    /// Offset of the scheduler's probe port from the base port that workers use.
+    private static let portOffset = 100
+}
