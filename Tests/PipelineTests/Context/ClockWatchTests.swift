@@ -8,9 +8,21 @@ import Testing
 
 @Suite("Clock comparison", .timeLimit(.ofTest))
 struct ClockWatchTests {
+    /// A host whose steady clock stands still, so that its date changes by steps only.
+    private final class SteppingHost: TimeSource {
+        private let date = ManualTime(Instant(seconds: 1_800_000_000))
+        private let start = ContinuousClock.now
+
+        func now() -> Instant { date.now() }
+
+        func steady() -> ContinuousClock.Instant { start }
+
+        func advance(by span: Duration) { date.advance(by: span) }
+    }
+
     /// A host's clock, a database's clock, and a watch over both.
     private struct Ground {
-        let host = ManualTime(Instant(seconds: 1_800_000_000))
+        let host = SteppingHost()
         let database = ManualTime(Instant(seconds: 1_800_000_000))
         let log = CapturedLog()
         let metrics = MetricsRegistry()
@@ -23,7 +35,7 @@ struct ClockWatchTests {
                     offset: host.now() - database.now(),
                     uncertainty: roundTrip / 2,
                     wall: host.now(),
-                    steady: .now
+                    steady: host.steady()
                 )
             }
         }
@@ -102,7 +114,6 @@ struct ClockWatchTests {
         let drain = DrainSignal()
         let duty = ClockDuty(ground.watch, endingAfter: .zero)
         let running = Task { try await duty.run(until: drain) }
-        ground.host.advance(by: .zero)
         try await eventually("the clocks have been compared") { ground.watch.verdict == .agree }
         ground.host.advance(by: .seconds(3_600))
         await #expect(throws: ClockDuty.Disagreement.self) { try await running.value }
