@@ -105,7 +105,7 @@ extension RoleProcess {
         _ desk: ReaderDesk,
         _ catalogs: CatalogSource,
         _ keys: TokenKeySource,
-        _ herald: Herald
+        _ herald: InboxChangeNotifier
     ) throws -> LiveHub {
         guard let url = setup.configuration.listenURL else { throw Setup.missing(.listenURL) }
         var listener = ListenerOptions(url: try DatabaseURL(url.revealed), channels: [])

@@ -38,7 +38,7 @@ package enum SchedulerCommand: Command {
         let consumer = try process.consumer("dead letters", subscriptions, label: "dead-letter clerk")
         let publisher = try process.startPublisher()
         let source = CatalogSource(catalogs)
-        let tools = DutyTools(
+        let tools = SchedulerContext(
             pool: process.pool,
             publisher: publisher,
             names: process.setup.names,
@@ -46,23 +46,23 @@ package enum SchedulerCommand: Command {
             metrics: process.metrics,
             clocks: process.clocks
         )
-        let clerk = DeadLetterClerk(tools: tools, makeConsumer: consumer)
-        let letters = configuration.deadLetterRetention.map { DeadLetterRetirement(tools: tools, retention: $0) }
+        let clerk = DeadLetterFiler(tools: tools, makeConsumer: consumer)
+        let letters = configuration.deadLetterRetention.map { DeadLetterRetentionDuty(tools: tools, retention: $0) }
         let stale = configuration.staleDevices.map { StaleDeviceDuty(tools: tools, stale: $0) }
         let ending = await process.run(
             [
-                clerk, HandOver(tools: tools, rhythm: .init(rate: configuration.handOverRate)),
-                ForgottenClaimFinder(tools: tools, rhythm: .init(lease: configuration.lease)),
-                ReceiptHandOver(tools: tools), FanoutHandOver(tools: tools),
-                DueEventPublisher(tools: tools, age: configuration.wideEventAge), BadgeHandOver(tools: tools),
-                ReminderPublisher(tools: tools, catalogs: source, zones: process.zones),
+                clerk, DueDeliveryDuty(tools: tools, rhythm: .init(rate: configuration.handOverRate)),
+                ForgottenClaimDuty(tools: tools, rhythm: .init(lease: configuration.lease)),
+                ReceiptDuty(tools: tools), FanoutPageDuty(tools: tools),
+                DueEventDuty(tools: tools, age: configuration.wideEventAge), BadgeDuty(tools: tools),
+                ReminderDuty(tools: tools, catalogs: source, zones: process.zones),
                 ReplayRunner(tools: tools, horizon: configuration.replays),
-                DeadLetterMeter(tools: tools, catalogs: source),
-                FanoutMeter(tools: tools, catalogs: source), DebtMeter(tools: tools, catalogs: source),
+                DeadLetterMetricsDuty(tools: tools, catalogs: source),
+                FanoutMetricsDuty(tools: tools, catalogs: source), BacklogAgeDuty(tools: tools, catalogs: source),
                 ErasureDuty(tools: tools), RetentionDuty(tools: tools, retention: configuration.retention),
                 process.reload(of: source),
                 ClockDuty(process.clocks), FarInstantDuty(tools: tools),
-                RollCall(
+                HeartbeatDuty(
                     process.identity,
                     book: ProcessBook(pool: process.pool),
                     source: source,

@@ -47,14 +47,14 @@ package enum WorkerCommand: Command {
         let senders = try process.pushSenders()
         let source = CatalogSource(catalogs)
         let store = PostgresStore(pool: process.pool, lease: process.setup.policy.lease)
-        let breakers = Breakers(store: store, time: process.time, logger: process.logger, metrics: process.metrics)
+        let breakers = CircuitBreakers(store: store, time: process.time, logger: process.logger, metrics: process.metrics)
         // The holds must be loaded before anything is sent.
         try await breakers.brakes.load()
-        let tools = WorkerTools(
+        let tools = WorkerContext(
             store: store,
             publisher: publisher,
             names: names,
-            senders: SenderDirectory(
+            senders: OutletDirectory(
                 senders.senders,
                 mail: senders.emailSenders,
                 prefetch: prefetch(configuration)
@@ -85,7 +85,7 @@ package enum WorkerCommand: Command {
         let checks = workers.map { worker in ReadinessCheck(worker.name) { worker.whatIsWrong } }
         let ending = await process.run(
             workers + [
-                receipts, BreakerWatch(breakers), intake.puller(for: lanes), intake.report,
+                receipts, BreakerRefresher(breakers), intake.puller(for: lanes), intake.report,
                 process.reload(of: source), ClockDuty(process.clocks, endingAfter: ClockDuty.patience),
                 intake.rollCall(
                     process.identity,
@@ -118,7 +118,7 @@ package enum WorkerCommand: Command {
         for lanes: [Lane],
         _ process: RoleProcess,
         _ intake: Intake,
-        _ publisher: WatchedPublisher
+        _ publisher: MeteredPublisher
     ) throws -> [LaneWorker] {
         let cage = Canary.Cage(
             process: process.identity.id,

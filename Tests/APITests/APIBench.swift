@@ -49,7 +49,7 @@ struct APIBench: Sendable {
     var metrics: MetricsRegistry { caller.metrics }
     var desk: ReaderDesk { caller.desk }
     /// The open streams, and the service that notifies them.
-    var live: (hub: LiveHub, herald: Herald) { caller.live }
+    var live: (hub: LiveHub, herald: InboxChangeNotifier) { caller.live }
 
     /// Reads the key set again and makes it active.
     func renewKeys() throws {

@@ -28,7 +28,7 @@ struct BatchBoundsTests {
 
     private static func write(_ count: Int, refusing refused: Set<Int>) async -> (refused: [Int], statements: Int) {
         let database = Refusing(refused)
-        let persistence = Persistence(drain: DrainSignal(), context: .test)
+        let persistence = WriteRetrier(drain: DrainSignal(), context: .test)
         let results = await persistence.write(Array(0..<count)) {
             (items: [Int]) async throws(PostgresError) -> [Int] in
             guard let written = await database.write(items) else {
@@ -92,8 +92,8 @@ struct BatchBoundsTests {
     private static func write(
         _ count: Int,
         to server: Failing
-    ) async -> [Persistence.Result<Int>] {
-        let persistence = Persistence(drain: DrainSignal(), context: .test(time: SkippingTime(), chance: .system))
+    ) async -> [WriteRetrier.Result<Int>] {
+        let persistence = WriteRetrier(drain: DrainSignal(), context: .test(time: SkippingTime(), chance: .system))
         return await persistence.write(Array(0..<count)) { (items: [Int]) async throws(PostgresError) -> [Int] in
             if let error = await server.write(items) { throw error }
             return items
@@ -147,7 +147,7 @@ struct BatchBoundsTests {
     @Test("a statement without message content is repeated until the server accepts it, and abandoned in a drain")
     func insisting() async {
         let (drain, server) = (DrainSignal(), Failing(Self.server("22023"), times: 30))
-        let persistence = Persistence(drain: drain, context: .test(time: SkippingTime(), chance: .system))
+        let persistence = WriteRetrier(drain: drain, context: .test(time: SkippingTime(), chance: .system))
         let value = await persistence.insist { () async throws(PostgresError) -> Int in
             if let error = await server.write([]) { throw error }
             return 7
@@ -170,7 +170,7 @@ struct BatchBoundsTests {
 
     @Test("a lane that holds too much work waits until it holds less")
     func room() async throws {
-        let asides = Asides(limit: 100)
+        let asides = DetachedWork(limit: 100)
         let door = AsyncStream<Void>.makeStream()
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await asides.run() }

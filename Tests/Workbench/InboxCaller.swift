@@ -20,7 +20,7 @@ package struct InboxCaller: Sendable {
     package let metrics: MetricsRegistry
     package let desk: ReaderDesk
     /// The open streams, and the notifier of inbox changes.
-    package let live: (hub: LiveHub, herald: Herald)
+    package let live: (hub: LiveHub, herald: InboxChangeNotifier)
     private let keys: KeyRing
     private let pool: PostgresPool
 
@@ -91,7 +91,7 @@ package struct InboxCaller: Sendable {
         let catalogs = CatalogSource(bench.catalogs)
         let logger = Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text))
         let book = ListenerBook(pool: pool, namespace: bench.namespace)
-        let herald = Herald(book: book, logger: logger, metrics: metrics)
+        let herald = InboxChangeNotifier(book: book, logger: logger, metrics: metrics)
         let here = LiveHub.Surroundings(
             desk: desk,
             book: book,

@@ -36,7 +36,7 @@ package struct Rig: Sendable {
         /// A page size at which a few followers make many pages.
         package var usersPerPage = 7
         /// The notifier of inbox changes.
-        package var herald: Herald?
+        package var herald: InboxChangeNotifier?
         /// The tracer that receives the spans.
         package var tracer: Tracer?
         /// The clock of the workers' decisions.
@@ -79,9 +79,9 @@ package struct Rig: Sendable {
             firstPause: .milliseconds(500),
             usersPerPage: outfit.usersPerPage
         )
-        let breakers = Breakers(store: store, logger: rig.logger, metrics: rig.metrics)
+        let breakers = CircuitBreakers(store: store, logger: rig.logger, metrics: rig.metrics)
         try await breakers.brakes.load()
-        let watch = BreakerWatch(breakers, interval: .milliseconds(200))
+        let watch = BreakerRefresher(breakers, interval: .milliseconds(200))
         let tools = rig.tools(store, breakers)
         let workers: [any Service] = try rig.lanes(tools) + [try rig.receipts(tools)]
         let clerks: [any Service] = outfit.hasClerk ? [try rig.clerk()] : []
@@ -120,12 +120,12 @@ package struct Rig: Sendable {
         )
     }
 
-    private func tools(_ store: PostgresStore, _ breakers: Breakers) -> WorkerTools {
-        WorkerTools(
+    private func tools(_ store: PostgresStore, _ breakers: CircuitBreakers) -> WorkerContext {
+        WorkerContext(
             store: store,
             publisher: publisher,
             names: bench.names,
-            senders: SenderDirectory(
+            senders: OutletDirectory(
                 outfit.senders,
                 mail: outfit.mail,
                 prefetch: [.urgent: 1024, .normal: 1024, .bulk: 1024]
@@ -135,7 +135,7 @@ package struct Rig: Sendable {
         )
     }
 
-    private func receipts(_ tools: WorkerTools) throws -> ReceiptWorker {
+    private func receipts(_ tools: WorkerContext) throws -> ReceiptWorker {
         let options = ConsumerOptions(
             broker: try bench.broker,
             name: "test, receipts",
@@ -150,7 +150,7 @@ package struct Rig: Sendable {
         )
     }
 
-    private func lanes(_ tools: WorkerTools) throws -> [any Service] {
+    private func lanes(_ tools: WorkerContext) throws -> [any Service] {
         let intake = Intake(catalogs: catalogs, zones: zones, tools: tools, context: context)
         let puller = intake.puller(for: Lane.allCases, every: .milliseconds(100))
         let replays = Consumer(
@@ -182,17 +182,17 @@ package struct Rig: Sendable {
         return lanes + [replayLane, puller]
     }
 
-    private func clerk() throws -> DeadLetterClerk {
+    private func clerk() throws -> DeadLetterFiler {
         let options = ConsumerOptions(
             broker: try bench.broker,
             name: "test, clerk",
             subscriptions: [.init(queue: bench.names.dead, prefetch: 1000)]
         )
-        return DeadLetterClerk(tools: dutyTools, makeConsumer: { Consumer(options) })
+        return DeadLetterFiler(tools: dutyTools, makeConsumer: { Consumer(options) })
     }
 
-    private var dutyTools: DutyTools {
-        DutyTools(
+    private var dutyTools: SchedulerContext {
+        SchedulerContext(
             pool: bench.pool,
             publisher: publisher,
             names: bench.names,
@@ -206,16 +206,16 @@ package struct Rig: Sendable {
         let tools = dutyTools
         let interval = Duration.milliseconds(100)
         return [
-            HandOver(tools: tools, rhythm: .init(interval: interval, grace: outfit.grace)),
-            ForgottenClaimFinder(
+            DueDeliveryDuty(tools: tools, rhythm: .init(interval: interval, grace: outfit.grace)),
+            ForgottenClaimDuty(
                 tools: tools,
                 rhythm: .init(step: interval, rest: interval, lease: Self.lease, grace: outfit.grace)
             ),
-            ReceiptHandOver(tools: tools, interval: interval),
-            FanoutHandOver(tools: tools, interval: interval, grace: outfit.grace),
-            DueEventPublisher(tools: tools, interval: interval),
-            BadgeHandOver(tools: tools, rhythm: .init(interval: interval, calm: interval)),
-            ReminderPublisher(tools: tools, catalogs: catalogs, zones: zones, interval: interval),
+            ReceiptDuty(tools: tools, interval: interval),
+            FanoutPageDuty(tools: tools, interval: interval, grace: outfit.grace),
+            DueEventDuty(tools: tools, interval: interval),
+            BadgeDuty(tools: tools, rhythm: .init(interval: interval, calm: interval)),
+            ReminderDuty(tools: tools, catalogs: catalogs, zones: zones, interval: interval),
             ReplayRunner(tools: tools, horizon: Self.horizon, interval: interval),
             // Longer than a statement takes that began before an erasure, on a loaded machine, too.
             ErasureDuty(tools: tools, interval: interval, patience: .seconds(5)),

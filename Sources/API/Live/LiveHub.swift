@@ -19,7 +19,7 @@ package final class LiveHub: Service {
         let book: ListenerBook
         let catalogs: CatalogSource
         let keys: @Sendable () -> TokenKeySet
-        let herald: Herald
+        let herald: InboxChangeNotifier
         let time: any TimeSource
         let chance: Chance
         let logger: Logger
@@ -29,7 +29,7 @@ package final class LiveHub: Service {
             book: ListenerBook,
             catalogs: CatalogSource,
             keys: @escaping @Sendable () -> TokenKeySet,
-            herald: Herald,
+            herald: InboxChangeNotifier,
             time: any TimeSource = SystemTime(),
             chance: Chance = .system,
             logger: Logger

@@ -64,7 +64,7 @@ extension DeskSession {
         _ body: [UInt8],
         for detail: DeadLetterDetail,
         _ original: JSONValue?,
-        _ forecast: ReplayForecast
+        _ forecast: ReplayDryRun
     ) async throws -> Correction {
         let id = detail.summary.deadID
         let copy = forecast.naming(
@@ -99,7 +99,7 @@ extension DeskSession {
 
     // MARK: - Items that may be edited
 
-    private func refuseRecorded(_ detail: DeadLetterDetail, _ forecast: ReplayForecast) async throws {
+    private func refuseRecorded(_ detail: DeadLetterDetail, _ forecast: ReplayDryRun) async throws {
         let summary = detail.summary
         if summary.state != .open {
             throw failure(
@@ -136,7 +136,7 @@ extension DeskSession {
         }
     }
 
-    private func refuseInvalid(_ copy: DeadLetterItem, _ forecast: ReplayForecast) async throws {
+    private func refuseInvalid(_ copy: DeadLetterItem, _ forecast: ReplayDryRun) async throws {
         let prediction = try await forecast.predict(.init(copy.origin, at: copy.failedAt), at: now)
         switch prediction.kind {
         case .stillInvalid:

@@ -117,7 +117,7 @@ extension DeskSession {
     private func obstacle(
         _ item: DeadLetterMessage,
         _ cutoff: ReplayCutoff,
-        _ forecast: ReplayForecast
+        _ forecast: ReplayDryRun
     ) async throws -> String? {
         let summary = item.summary
         if summary.delivery != nil { return "recorded, and a delivery was given up: replay sends it as it is" }
@@ -142,7 +142,7 @@ extension DeskSession {
 
     private func correct(
         _ item: DeadLetterMessage,
-        _ forecast: ReplayForecast,
+        _ forecast: ReplayDryRun,
         _ found: inout ManyCorrections
     ) async throws {
         let original = DeskText.document(item.origin.body)

@@ -60,8 +60,8 @@ extension DeskSession {
     }
 
     /// Makes a forecast with the present rules and tables.
-    func forecast() throws -> ReplayForecast {
-        ReplayForecast(
+    func forecast() throws -> ReplayDryRun {
+        ReplayDryRun(
             catalogs: try setup.catalogs(),
             zones: ZoneLibrary(environment: request.shell.environment),
             names: setup.names,

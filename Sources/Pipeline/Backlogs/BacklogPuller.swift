@@ -15,8 +15,8 @@ package struct BacklogPuller: Service {
     package let name = "backlogs"
     let store: any PipelineStore
     let backlogs: Backlogs
-    let breakers: Breakers
-    let carrier: BacklogCarrier
+    let breakers: CircuitBreakers
+    let carrier: PulledDeliverySender
     let metrics: BacklogMetrics
     let context: PipelineContext
     /// The failing users of each place.
@@ -40,13 +40,13 @@ package struct BacklogPuller: Service {
 
     /// Pulls until the drain, and returns when all pulled deliveries are settled.
     package func run(until drain: DrainSignal) async throws {
-        let shift = BacklogCarrier.Shift(drain)
+        let shift = PulledDeliverySender.Shift(drain)
         await breakers.brakes.sending { await shift.run { await pull(shift, until: drain) } }
     }
 
-    private func pull(_ shift: BacklogCarrier.Shift, until drain: DrainSignal) async {
+    private func pull(_ shift: PulledDeliverySender.Shift, until drain: DrainSignal) async {
         await withDiscardingTaskGroup { servants in
-            var watch = BacklogWatch(
+            var watch = BacklogPoller(
                 store: store,
                 backlogs: backlogs,
                 brakes: breakers.brakes,
@@ -66,7 +66,7 @@ package struct BacklogPuller: Service {
     }
 
     /// Serves a backlog until it is empty or blocked.
-    func attend(to key: BacklogKey, _ shift: BacklogCarrier.Shift) async {
+    func attend(to key: BacklogKey, _ shift: PulledDeliverySender.Shift) async {
         let rest = await serve(key, shift)
         backlogs.leave(key, restingUntil: rest.map { context.time.steady() + $0 })
     }
@@ -74,7 +74,7 @@ package struct BacklogPuller: Service {
     /// Serves a backlog.
     ///
     /// It returns the time for which the backlog must rest, or `nil` if nothing waits.
-    private func serve(_ key: BacklogKey, _ shift: BacklogCarrier.Shift) async -> Duration? {
+    private func serve(_ key: BacklogKey, _ shift: PulledDeliverySender.Shift) async -> Duration? {
         guard carrier.serves(key) else { return .seconds(60) }
         var pace = Pace()
         while !shift.drain.isDraining, !Task.isCancelled, let priority = backlogs.next(of: key, among: priorities) {
@@ -116,7 +116,7 @@ package struct BacklogPuller: Service {
     ///
     /// It reserves a place first, and returns the probe if no delivery is found. Otherwise the breaker would stay open
     /// for another half minute.
-    private func knock(at key: BacklogKey, _ shift: BacklogCarrier.Shift) async -> Bool {
+    private func knock(at key: BacklogKey, _ shift: PulledDeliverySender.Shift) async -> Bool {
         await shift.room()
         guard let scout = await scout(of: key) else { return false }
         switch await breakers.passage(OutletKey(key), platform: key.platform) {
@@ -136,7 +136,7 @@ package struct BacklogPuller: Service {
     /// Sends a single delivery as the probe.
     ///
     /// A delivery that is no longer to be sent tests nothing, so another one follows.
-    private func probe(_ breaker: BreakerKey, by first: Scout, _ shift: BacklogCarrier.Shift) async -> Bool {
+    private func probe(_ breaker: BreakerKey, by first: Scout, _ shift: PulledDeliverySender.Shift) async -> Bool {
         var scout = first
         for _ in 0..<Self.scouts {
             guard case .ready(let ready)? = await haul(scout.place, in: scout.places, asScout: true, shift) else {
@@ -168,7 +168,7 @@ package struct BacklogPuller: Service {
 
     /// The result of a pull.
     private enum Haul {
-        case ready(BacklogCarrier.Ready)
+        case ready(PulledDeliverySender.Ready)
         /// Nothing waits there, or a drain came before the look-up.
         case nothing
         case hasFailed
@@ -181,7 +181,7 @@ package struct BacklogPuller: Service {
         _ place: BacklogPlace,
         in places: PulledPlaces,
         asScout: Bool = false,
-        _ shift: BacklogCarrier.Shift
+        _ shift: PulledDeliverySender.Shift
     ) async -> Haul? {
         await turns.enter()
         defer { turns.leave() }
@@ -206,7 +206,7 @@ package struct BacklogPuller: Service {
     }
 
     private enum Claimed {
-        case load(BacklogLoad)
+        case load(PulledBatch)
         /// Another worker is pulling.
         case isBusy
         case hasFailed
@@ -221,7 +221,7 @@ package struct BacklogPuller: Service {
         let glance = backlogs.glance(at: place)
         let claim = context.newClaim()
         let lease = Lease()
-        var load = BacklogLoad(place: place, lines: [], claim: claim, lease: lease, places: places)
+        var load = PulledBatch(place: place, lines: [], claim: claim, lease: lease, places: places)
         // The answer of any part may be lost.
         var isLost = false
         do throws(PostgresError) {
@@ -273,7 +273,7 @@ package struct BacklogPuller: Service {
     ///
     /// The database may be unavailable for longer than the deliveries may be sent. They then return to the backlog. A
     /// statement that ends between a query and its lock is seen only by the second query.
-    private func regain(_ load: BacklogLoad, until drain: DrainSignal) async -> [ClaimedDelivery]? {
+    private func regain(_ load: PulledBatch, until drain: DrainSignal) async -> [ClaimedDelivery]? {
         var pauses = Pauses(drain: drain, time: context.time, chance: context.chance)
         var (looks, failures) = (0, 0)
         while failures < 3, !load.lease.hasLasted(Self.longestSearch, at: context.time.steady()) {
@@ -328,7 +328,7 @@ private struct Pace {
 }
 
 /// The result of one pull, with its places in the outlet's window.
-struct BacklogLoad: Sendable {
+struct PulledBatch: Sendable {
     let place: BacklogPlace
     var lines: [ClaimedDelivery]
     let claim: Claim

@@ -7,7 +7,7 @@ extension Intake {
             store: tools.store,
             backlogs: tools.backlogs,
             breakers: tools.breakers,
-            carrier: BacklogCarrier(
+            carrier: PulledDeliverySender(
                 catalogs: catalogs,
                 zones: zones,
                 senders: tools.senders,

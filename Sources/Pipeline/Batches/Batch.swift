@@ -10,18 +10,18 @@ struct Batch: Sendable {
     var lane: Lane
     private(set) var claim: Claim
     let messages: OpenMessages
-    let persistence: Persistence
-    let asides: Asides
+    let persistence: WriteRetrier
+    let asides: DetachedWork
     /// The time at which the batch was taken.
     let now: Timestamp
     /// The times of its steps; `nil` if it is not traced.
-    private(set) var steps: StepLog?
+    private(set) var steps: BatchTimings?
 
     /// The common data of all batches of a lane.
     struct Shift: Sendable {
         let lane: Lane
         let drain: DrainSignal
-        let asides: Asides
+        let asides: DetachedWork
         /// Acknowledges completed messages.
         let acknowledge: @Sendable ([DeliveryTag]) -> Void
         /// Receives the messages that a batch has given up before a drain.
@@ -37,18 +37,18 @@ struct Batch: Sendable {
             acknowledge: shift.acknowledge,
             giveBack: { [drain = shift.drain, giveBack = shift.giveBack] in if !drain.isDraining { giveBack($0) } }
         )
-        persistence = Persistence(drain: shift.drain, context: context)
+        persistence = WriteRetrier(drain: shift.drain, context: context)
         asides = shift.asides
         now = context.time.timestamp
-        steps = context.tracer.map { StepLog($0.time) }
+        steps = context.tracer.map { BatchTimings($0.time) }
     }
 
     /// Creates a batch for deliveries that were pulled from a backlog, without messages.
-    init(carrying claim: Claim, lane: Lane, _ drain: DrainSignal, _ asides: Asides, _ context: PipelineContext) {
+    init(carrying claim: Claim, lane: Lane, _ drain: DrainSignal, _ asides: DetachedWork, _ context: PipelineContext) {
         self.lane = lane
         self.claim = claim
         messages = OpenMessages([], acknowledge: { _ in })
-        persistence = Persistence(drain: drain, context: context)
+        persistence = WriteRetrier(drain: drain, context: context)
         self.asides = asides
         now = context.time.timestamp
     }
@@ -59,7 +59,7 @@ struct Batch: Sendable {
     func part(claiming claim: Claim) -> Batch {
         var part = self
         part.claim = claim
-        part.steps = steps.map { StepLog($0.time) }
+        part.steps = steps.map { BatchTimings($0.time) }
         return part
     }
 }

@@ -27,12 +27,12 @@ struct BatchLoop: Sendable {
     /// Processes one batch.
     ///
     /// It leaves the gate when others may enter, and sets waiting work aside.
-    typealias Work = @Sendable (_ batch: [IncomingMessage], Gate, Asides) async -> Void
+    typealias Work = @Sendable (_ batch: [IncomingMessage], Gate, DetachedWork) async -> Void
 
     func run(until drain: DrainSignal, _ work: @escaping Work) async {
         await clocks?.hold(until: drain)
         consumer.start()
-        let asides = Asides()
+        let asides = DetachedWork()
         await withDiscardingTaskGroup { group in
             group.addTask { await asides.run() }
             await withDiscardingTaskGroup { group in
@@ -51,7 +51,7 @@ struct BatchLoop: Sendable {
         await consumer.close()
     }
 
-    private func takeBatches(until drain: DrainSignal, _ asides: Asides, _ work: @escaping Work) async {
+    private func takeBatches(until drain: DrainSignal, _ asides: DetachedWork, _ work: @escaping Work) async {
         let gate = Gate(places: batchesAtOnce)
         await withDiscardingTaskGroup { group in
             group.addTask { [consumer, stuck] in

@@ -22,7 +22,7 @@ package final class Canary: Sendable {
     private let book: ProcessBook
     private let publisher: any MessagePublisher
     private let time: any TimeSource
-    private let flight = Mutex(CanaryFlight())
+    private let flight = Mutex(CanaryState())
 
     /// The common data of all canaries of a worker.
     package struct Cage: Sendable {
@@ -72,7 +72,7 @@ package final class Canary: Sendable {
     var hindrance: String? {
         flight.withLock { flight in
             let now = time.steady()
-            return flight.age(at: now) > CanaryFlight.patience ? flight.whatIsWrong(at: now) : nil
+            return flight.age(at: now) > CanaryState.patience ? flight.whatIsWrong(at: now) : nil
         }
     }
 

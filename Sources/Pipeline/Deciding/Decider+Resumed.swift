@@ -7,9 +7,9 @@ extension Decider {
     ///
     /// It is decided again, and may not be sent after all.
     enum Resumed {
-        case send(Shipment)
+        case send(OutgoingDelivery)
         /// It is sent together with others.
-        case gather(GatheredPush)
+        case gather(DigestEntry)
         case withheld(Disposition)
     }
 
@@ -92,14 +92,14 @@ extension Decider {
             let message = PushMessage(key, stored.content, type, to: device, unread: returned.recipient.unread)
             let shipment = returned.shipment(stored.content, type, .push(message))
             guard let slot = returned.claimed.digest else { return .send(shipment) }
-            return .gather(GatheredPush(shipment: shipment, message: message, slot: slot, createdAt: stored.createdAt))
+            return .gather(DigestEntry(shipment: shipment, message: message, slot: slot, createdAt: stored.createdAt))
         }
     }
 }
 
 extension Decider.Returned {
-    fileprivate func shipment(_ content: NotificationContent, _ type: CatalogType, _ payload: Payload) -> Shipment {
-        Shipment(
+    fileprivate func shipment(_ content: NotificationContent, _ type: CatalogType, _ payload: Payload) -> OutgoingDelivery {
+        OutgoingDelivery(
             index: index,
             key: claimed.key,
             content: content,

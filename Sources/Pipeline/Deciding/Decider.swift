@@ -6,7 +6,7 @@ import Store
 /// Applies the rules to notifications, with the configured providers.
 struct Decider: Sendable {
     let catalogs: CatalogSet
-    let senders: SenderDirectory
+    let senders: OutletDirectory
     let zones: ZoneLibrary
     let now: Timestamp
 
@@ -122,7 +122,7 @@ struct Decider: Sendable {
     }
 
     /// Adds the shipments of a notification that is recorded and therefore claimed.
-    func addShipments(of entry: Entry<Decided>, under lease: Lease, to shipments: inout [Shipment]) {
+    func addShipments(of entry: Entry<Decided>, under lease: Lease, to shipments: inout [OutgoingDelivery]) {
         let decided = entry.work
         let (key, content) = (decided.record.key, decided.record.words.content)
         guard let type = decided.type else { return }
@@ -140,7 +140,7 @@ struct Decider: Sendable {
                 payload = .mail(mail)
             }
             shipments.append(
-                Shipment(index: entry.index, key: line, content: content, type: type, payload: payload, lease: lease)
+                OutgoingDelivery(index: entry.index, key: line, content: content, type: type, payload: payload, lease: lease)
             )
         }
     }

@@ -18,7 +18,7 @@ struct Disposition: Sendable {
     /// The dead letter carries it before the ledger does.
     var lastWord: String?
     /// That dead letter.
-    var loss: LostDelivery?
+    var loss: AbandonedDelivery?
     var deadDevice: DeadDevice?
     /// The device, if this push was the first to it that was accepted.
     var reachedDevice: ReachedDevice?
@@ -52,7 +52,7 @@ struct Attempt: Sendable {
 extension DeliveryPolicy {
     /// Returns the dispositions of all deliveries in these shipments, after their provider's answers.
     func dispositions(
-        of answered: [(shipment: Shipment, verdict: Verdict)],
+        of answered: [(shipment: OutgoingDelivery, verdict: Verdict)],
         sentAt: Timestamp,
         using chance: Chance
     ) -> [Disposition] {
@@ -77,7 +77,7 @@ extension DeliveryPolicy {
 
     private func disposition(
         of attempt: Attempt,
-        in shipment: Shipment,
+        in shipment: OutgoingDelivery,
         after verdict: Verdict,
         _ sentAt: Timestamp,
         isLate: Bool
@@ -85,7 +85,7 @@ extension DeliveryPolicy {
         var disposition = ladder.disposition(of: attempt, after: verdict, isLate: isLate)
         if let last = disposition.lastWord {
             let cause = DeadLetterCause(shipment, reason: disposition.settlement.reason ?? "", lastReason: last)
-            disposition.loss = LostDelivery(cause: cause, key: attempt.key, attempts: attempt.attempts + 1)
+            disposition.loss = AbandonedDelivery(cause: cause, key: attempt.key, attempts: attempt.attempts + 1)
         }
         if disposition.settlement.state == .accepted {
             disposition.settlement.sentAt = sentAt
@@ -95,11 +95,11 @@ extension DeliveryPolicy {
     }
 }
 
-extension Shipment {
+extension OutgoingDelivery {
     /// Puts all its deliveries into a backlog, because nothing was sent through the lane.
     ///
     /// They wait together, each at its own turn.
-    func put(into backlog: BacklogKey, from lane: Lane, because hindrance: Hindrance) -> [Disposition] {
+    func put(into backlog: BacklogKey, from lane: Lane, because hindrance: SendObstacle) -> [Disposition] {
         let entry = BacklogEntry(BacklogPlace(backlog, priority(in: lane) ?? .low), queuedAt: queuedAt)
         let lines = [Companion(index: index, key: key, type: ownType)] + companions
         return lines.map { line in
@@ -120,7 +120,7 @@ extension ReachedDevice {
     /// Creates `nil` if nothing was accepted, or if the device was reached before.
     ///
     /// A push ticket is not evidence, because unreached devices get tickets, too.
-    fileprivate init?(_ shipment: Shipment, _ verdict: Verdict) {
+    fileprivate init?(_ shipment: OutgoingDelivery, _ verdict: Verdict) {
         guard case .delivered = verdict, let device = shipment.payload.device, !device.wasReached else { return nil }
         self.init(
             recipient: shipment.key.notification.recipient,
@@ -131,7 +131,7 @@ extension ReachedDevice {
 }
 
 extension DeadDevice {
-    fileprivate init?(_ shipment: Shipment, _ verdict: Verdict, _ sentAt: Timestamp) {
+    fileprivate init?(_ shipment: OutgoingDelivery, _ verdict: Verdict, _ sentAt: Timestamp) {
         guard case .deviceGone(let reason, let since) = verdict, let device = shipment.payload.device else {
             return nil
         }
@@ -147,7 +147,7 @@ extension DeadDevice {
 
 extension DeadLetterCause {
     /// Creates the cause of a delivery that was given up; `lastReason` is the provider's last reason.
-    fileprivate init(_ shipment: Shipment, reason: String, lastReason: String) {
+    fileprivate init(_ shipment: OutgoingDelivery, reason: String, lastReason: String) {
         self.init(.dispatch, reason: reason, error: "\(shipment.outlet.provider) said \(lastReason)")
         app = shipment.app.text
         eventID = shipment.event.text

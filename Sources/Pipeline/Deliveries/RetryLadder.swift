@@ -37,7 +37,7 @@ package struct RetryLadder: Sendable {
         case .payloadError: return givenUp(attempt, "payload-refused", lastWord: reason)
         case .configError(_, .provider), .configError(_, .platform):
             // Breakers hold these deliveries. This one was already sent when the provider reported the error.
-            let reason = Hindrance.breaker.rawValue
+            let reason = SendObstacle.breaker.rawValue
             return postponed(attempt, Self.configurationPause, reason: reason, burnsAttempt: false)
         case .configError(_, .message), .configError(_, .device):
             // No breaker detects the correction of this error, so the attempts are counted.

@@ -103,7 +103,7 @@ package struct DeadLetterScan: Sendable {
             if let first, !batch.allSatisfy({ $0.tag.isOfSameConnection(as: first) }) { throw interrupted() }
             let now = time.timestamp
             let items = batch.map { letter in
-                var item = DeadLetterReading.item(of: letter, at: now, names: names)
+                var item = DeadLetterParser.item(of: letter, at: now, names: names)
                 item.cause = item.namedCause
                 return item
             }
@@ -156,7 +156,7 @@ package struct DeadLetterScan: Sendable {
                 replay: nil,
                 round: (item.replay?.round ?? 0) + 1
             )
-            var replayed = Replayed(mark, by: desk.name, origin: item.origin, arrivedAt: item.failedAt)
+            var replayed = ReplayHeaders(mark, by: desk.name, origin: item.origin, arrivedAt: item.failedAt)
             replayed.because = desk.because.isEmpty ? nil : String(desk.because.prefix(1_000))
             return OutgoingMessage(replaying: item.origin, replayed, names: names)
         }

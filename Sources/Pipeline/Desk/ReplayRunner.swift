@@ -19,7 +19,7 @@ package struct ReplayRunner: Service {
     private let loop: DutyLoop
     private let sent: Counter
 
-    package init(tools: DutyTools, horizon: ReplayHorizon, interval: Duration = .seconds(1)) {
+    package init(tools: SchedulerContext, horizon: ReplayHorizon, interval: Duration = .seconds(1)) {
         run = ReplayRunBook(pool: tools.pool, runner: String(tools.chance.next(), radix: 36), horizon: horizon)
         time = tools.time
         publisher = tools.publisher
@@ -119,7 +119,7 @@ package struct ReplayRunner: Service {
                 continue
             }
             let mark = DeadLetterItem.ReplayMark(item: piece.deadID, replay: replay.id, round: piece.round)
-            let replayed = Replayed(mark, by: replay.operator, origin: origin, arrivedAt: piece.arrivedAt)
+            let replayed = ReplayHeaders(mark, by: replay.operator, origin: origin, arrivedAt: piece.arrivedAt)
             messages.append((piece, OutgoingMessage(replaying: origin, replayed, names: names)))
         }
         let outcomes = await publisher.publish(messages.map(\.message))

@@ -21,7 +21,7 @@ final class ClaimantWatch: Sendable {
     private let loop: DutyLoop
     private let findings = Mutex(Findings())
 
-    init(tools: DutyTools, interval: Duration) {
+    init(tools: SchedulerContext, interval: Duration) {
         book = ClaimantBook(pool: tools.pool)
         time = tools.time
         logger = tools.logger.labelled("claimants")

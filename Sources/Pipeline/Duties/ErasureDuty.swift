@@ -13,7 +13,7 @@ package struct ErasureDuty: Service {
     private let oldest: Gauge
 
     /// Polls once per `interval`; no statement takes longer than `patience`.
-    package init(tools: DutyTools, interval: Duration = .seconds(15), patience: Duration = .seconds(60)) {
+    package init(tools: SchedulerContext, interval: Duration = .seconds(15), patience: Duration = .seconds(60)) {
         book = ErasureBook(pool: tools.pool)
         loop = tools.loop(of: name, every: interval, trouble: "cannot read pending erasures")
         self.patience = patience

@@ -12,7 +12,7 @@ package struct FarInstantDuty: Service {
     private let loop: DutyLoop
     private let corrected: Labelled<Counter>
 
-    package init(tools: DutyTools, interval: Duration = .seconds(60)) {
+    package init(tools: SchedulerContext, interval: Duration = .seconds(60)) {
         book = FarInstantBook(pool: tools.pool)
         logger = tools.logger.labelled(name)
         loop = tools.loop(of: name, every: interval, trouble: "the database cannot be asked for instants far ahead")

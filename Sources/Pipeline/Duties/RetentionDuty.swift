@@ -39,7 +39,7 @@ package struct RetentionDuty: Service {
         }
     }
 
-    package init(tools: DutyTools, retention: Retention, rhythm: Rhythm = Rhythm()) {
+    package init(tools: SchedulerContext, retention: Retention, rhythm: Rhythm = Rhythm()) {
         self.rhythm = rhythm
         time = tools.time
         book = RetentionBook(pool: tools.pool, retention: retention)

@@ -11,7 +11,7 @@ import Store
 package struct StaleDeviceDuty: Service {
     package let name = "stale-devices"
     private let stale: StaleDevices
-    private let tools: DutyTools
+    private let tools: SchedulerContext
     private let rhythm: Rhythm
     private let logger: Logger
     private let loop: DutyLoop
@@ -32,7 +32,7 @@ package struct StaleDeviceDuty: Service {
 
     /// Creates it; `localHour` returns the machine's local hour, as set by `TZ`.
     package init(
-        tools: DutyTools,
+        tools: SchedulerContext,
         stale: StaleDevices,
         rhythm: Rhythm = Rhythm(),
         localHour: @escaping @Sendable (Instant) -> Int = Self.machineHour

@@ -27,10 +27,10 @@ extension Intake {
         }
     }
 
-    private func expand(_ entry: Entry<ArrivedPage>, _ heirs: Set<Int>, _ batch: Batch) async {
+    private func expand(_ entry: Entry<PageWork>, _ heirs: Set<Int>, _ batch: Batch) async {
         batch.messages.keep(entry.work.message, at: entry.index)
         defer { batch.messages.keep(nil, at: entry.index) }
-        let recorded = await pageGates.pass(batch.lane) { () -> PageRecord? in
+        let recorded = await pageGates.pass(batch.lane) { () -> PageDraft? in
             await batch.asides.room()
             await context.clocks?.hold(until: batch.drain)
             return batch.drain.isDraining ? nil : await record(entry, heirs, batch)
@@ -46,7 +46,7 @@ extension Intake {
     /// Makes a page available again after it was set aside.
     ///
     /// It is taken again soon, and that must not count as a crash of its worker.
-    private func release(_ entry: Entry<ArrivedPage>, _ batch: Batch) async {
+    private func release(_ entry: Entry<PageWork>, _ batch: Batch) async {
         guard batch.messages.isGivenUp(entry.index), !batch.drain.isDraining else { return }
         await batch.persistence.tryAtMost(2) { [store = tools.store] () throws(PostgresError) in
             try await store.putBack(entry.work.page, takenAs: batch.claim)
@@ -54,24 +54,24 @@ extension Intake {
     }
 
     /// The result of a page's first half.
-    private enum PageRecord {
+    private enum PageDraft {
         /// The page is over; only other pages remain to be published.
         case over(publishing: [FanoutPage])
         case recorded(RecordedPage)
     }
 
     private struct RecordedPage {
-        let work: Resumption.Work
+        let work: ResumeStage.Work
         /// Notifications that existed already and may have open deliveries.
         let owed: StoredBatch.Rest
-        let letters: [Entry<Undeliverable>]
+        let letters: [Entry<DeadLetterSource>]
         let app: AppID
         let tally: PageTally
         let trace: SpanContext?
     }
 
     /// Records a page; `nil` if it has to be given up.
-    private func record(_ entry: Entry<ArrivedPage>, _ heirs: Set<Int>, _ batch: Batch) async -> PageRecord? {
+    private func record(_ entry: Entry<PageWork>, _ heirs: Set<Int>, _ batch: Batch) async -> PageDraft? {
         let page = entry.work.page
         let isHeir = heirs.contains(entry.index)
         let taken = await ask(entry, batch) { store throws(PostgresError) in
@@ -97,10 +97,10 @@ extension Intake {
 
     private func record(
         _ open: OpenPage,
-        _ entry: Entry<ArrivedPage>,
+        _ entry: Entry<PageWork>,
         _ heirs: Set<Int>,
         _ batch: Batch
-    ) async -> PageRecord? {
+    ) async -> PageDraft? {
         let index = entry.index
         // A page may have waited for long since its batch was taken.
         let decider = decider(at: context.time.timestamp)
@@ -118,7 +118,7 @@ extension Intake {
         // Users who fail individually in the database keep the page open; the other users are served now.
         work.shipments += recorded.shipments
         work.footprint += words.content.footprint + recorded.shipments.count * Self.shipmentBytes
-        let duplicates = Resumption.parts(of: recorded.duplicates, each: contents)
+        let duplicates = ResumeStage.parts(of: recorded.duplicates, each: contents)
         var tally = PageTally()
         tally.users = audience.count
         tally.recorded = recorded.count + recorded.duplicates.count
@@ -138,7 +138,7 @@ extension Intake {
     /// Runs the second half.
     ///
     /// The page ends when all of it is settled and all of its dead letters are confirmed.
-    private func deliver(_ page: RecordedPage, _ entry: Entry<ArrivedPage>, _ batch: Batch) async {
+    private func deliver(_ page: RecordedPage, _ entry: Entry<PageWork>, _ batch: Batch) async {
         page.work.open(batch)
         page.owed.open(batch)
         batch.messages.open(page.letters.map(\.index))
@@ -156,7 +156,7 @@ extension Intake {
     }
 
     /// Publishes the next pages, and closes the part of the page itself.
-    private func end(_ entry: Entry<ArrivedPage>, publishing next: [FanoutPage], _ batch: Batch) async {
+    private func end(_ entry: Entry<PageWork>, publishing next: [FanoutPage], _ batch: Batch) async {
         guard await settler.send(pages: next, batch) else { return batch.messages.giveUp([entry.index]) }
         batch.messages.close([entry.index])
     }
@@ -166,11 +166,11 @@ extension Intake {
     /// The event was valid when it arrived, so some worker has the newer catalogue, and this one soon will. After 15
     /// minutes without success, the fan-out pauses.
     private func putOff(
-        _ entry: Entry<ArrivedPage>,
+        _ entry: Entry<PageWork>,
         because reason: RejectionReason,
         _ age: Duration,
         _ batch: Batch
-    ) async -> PageRecord? {
+    ) async -> PageDraft? {
         let page = entry.work.page
         if age < Decider.patienceWithCatalogs, let tier = tools.policy.ladder.tier(lasting: .seconds(10)) {
             let back: Void? = await ask(entry, batch) { store throws(PostgresError) in
@@ -193,8 +193,8 @@ extension Intake {
     private func letters(
         _ recorded: Recorder.Recorded,
         of words: InboxWords,
-        _ entry: Entry<ArrivedPage>
-    ) -> [Entry<Undeliverable>] {
+        _ entry: Entry<PageWork>
+    ) -> [Entry<DeadLetterSource>] {
         let event = words.event
         return recorded.faultsByUser.map { users, cause in
             let message = entry.work.message.part(
@@ -217,7 +217,7 @@ extension Intake {
     ///
     /// - Returns: `nil` if the page is given up.
     private func ask<Value: Sendable>(
-        _ entry: Entry<ArrivedPage>,
+        _ entry: Entry<PageWork>,
         _ batch: Batch,
         _ work: @Sendable (any PipelineStore) async throws(PostgresError) -> Value
     ) async -> Value? {
@@ -235,7 +235,7 @@ extension Intake {
         switch SubmissionParser(decider.catalogs).parse(envelope) {
         case .failure(let rejection): return .failure(Unreadable(reason: rejection.reason))
         case .success(.event(let event)):
-            return WordedEvent.read(event, decider.catalogs, at: decider.now)
+            return RenderedEvent.read(event, decider.catalogs, at: decider.now)
                 .map { $0.words(page.contentHash) }
                 .mapError { Unreadable(reason: $0.reason) }
         case .success(.feed), .success(.cancellation): return .failure(Unreadable(reason: .invalidField))

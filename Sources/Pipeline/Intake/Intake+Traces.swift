@@ -16,7 +16,7 @@ extension Intake {
     }
 
     /// Records one receipt span per event of a batch, with its processing steps.
-    func trace(_ sorted: SortedBatch, of messages: [IncomingMessage], _ batch: Batch, since start: Instant) {
+    func trace(_ sorted: ParsedBatch, of messages: [IncomingMessage], _ batch: Batch, since start: Instant) {
         guard let tracer = context.tracer, let steps = batch.steps else { return }
         let end = tracer.time.now()
         var spans: [Span] = []
@@ -43,7 +43,7 @@ extension Intake {
         tracer.record(spans)
     }
 
-    private static func taken(_ sorted: SortedBatch) -> [Taken] {
+    private static func taken(_ sorted: ParsedBatch) -> [Taken] {
         var all: [Taken] = []
         for entry in sorted.records {
             let event = entry.work.words.event
@@ -79,7 +79,7 @@ extension Intake {
         return own
     }
 
-    private static func steps(_ steps: StepLog, under context: SpanContext, _ tracer: Tracer) -> [Span] {
+    private static func steps(_ steps: BatchTimings, under context: SpanContext, _ tracer: Tracer) -> [Span] {
         steps.all.map { step, start, end in
             Span(step.rawValue, .within, tracer.child(of: context), under: context, during: (start, end))
         }

@@ -15,14 +15,14 @@ import Tracing
 package struct Intake: Sendable {
     let catalogs: CatalogSource
     let zones: ZoneLibrary
-    let tools: WorkerTools
+    let tools: WorkerContext
     let context: PipelineContext
     private let recorder: Recorder
-    private let feedsAndPlans: FeedsAndPlans
-    let resumption: Resumption
+    private let feedsAndPlans: FeedAndPlanRecorder
+    let resumption: ResumeStage
     let dispatcher: Dispatcher
     let settler: Settler
-    let pageGates: PageGates
+    let pageGates: PageConcurrencyLimiter
     let rehearsal: Rehearsal
     /// Logs summaries of the intake; a service that runs alongside the lanes.
     package let report: IntakeReport
@@ -30,14 +30,14 @@ package struct Intake: Sendable {
     /// Creates the intake.
     ///
     /// Each batch uses the catalogues that are active when it begins; `zones` provides the users' local times.
-    package init(catalogs: CatalogSource, zones: ZoneLibrary, tools: WorkerTools, context: PipelineContext) {
+    package init(catalogs: CatalogSource, zones: ZoneLibrary, tools: WorkerContext, context: PipelineContext) {
         self.catalogs = catalogs
         self.zones = zones
         self.tools = tools
         self.context = context
         recorder = Recorder(store: tools.store, context: context)
-        feedsAndPlans = FeedsAndPlans(store: tools.store, metrics: context.metrics.records, herald: context.herald)
-        resumption = Resumption(
+        feedsAndPlans = FeedAndPlanRecorder(store: tools.store, metrics: context.metrics.records, herald: context.herald)
+        resumption = ResumeStage(
             store: tools.store,
             ladder: tools.policy.ladder,
             time: context.time,
@@ -45,13 +45,13 @@ package struct Intake: Sendable {
         )
         dispatcher = tools.dispatcher(context)
         settler = tools.settler(context)
-        pageGates = PageGates()
+        pageGates = PageConcurrencyLimiter()
         rehearsal = Rehearsal(store: tools.store, context: context)
         report = IntakeReport(logger: context.logger)
     }
 
     /// The operators' holds.
-    var brakes: HandBrakes { tools.breakers.brakes }
+    var brakes: ActiveHolds { tools.breakers.brakes }
 
     /// Runs the first half: stores everything that must be in the database.
     func store(_ messages: [IncomingMessage], _ shift: Batch.Shift) async -> StoredBatch {
@@ -59,7 +59,7 @@ package struct Intake: Sendable {
         let batch = Batch(messages, shift, context)
         let decider = decider(at: batch.now)
         let catalogs = decider.catalogs
-        let sorted = SortedBatch(messages, catalogs: catalogs, names: tools.names, arrival: batch.now)
+        let sorted = ParsedBatch(messages, catalogs: catalogs, names: tools.names, arrival: batch.now)
         async let kept = feedsAndPlans.keep(
             sorted.plans,
             cancelling: sorted.cancellations,
@@ -70,7 +70,7 @@ package struct Intake: Sendable {
         // A slow count of unread notifications must not use up the lease of deliveries.
         let badges = await badges(sorted.badges, decider, batch)
         let recorded = await record(sorted.records, decider, batch)
-        let parts = Resumption.parts(of: sorted.resumed + recorded.duplicates)
+        let parts = ResumeStage.parts(of: sorted.resumed + recorded.duplicates)
         var work = await resumption.take(parts.first ?? [], sorted.heirs, decider, batch)
         work += await decideAnew(recorded.late, decider, batch)
         work.shipments = recorded.shipments + work.shipments
@@ -122,7 +122,7 @@ package struct Intake: Sendable {
     /// Sends and settles work.
     ///
     /// Deliveries of a fan-out's page belong to the page's trace.
-    func deliver(_ work: Resumption.Work, _ batch: Batch, on page: SpanContext? = nil) async {
+    func deliver(_ work: ResumeStage.Work, _ batch: Batch, on page: SpanContext? = nil) async {
         async let sent: Void = dispatcher.send(work.shipments, lane: batch.lane, on: page) { dispositions in
             await settler.settle(dispositions, batch)
         }
@@ -199,12 +199,12 @@ package struct Intake: Sendable {
     /// It keeps the claim and processes as many at a time as a statement may contain.
     func decideAnew(
         _ late: [Entry<NotificationKey>],
-        each: Int = Resumption.keysPerPart,
+        each: Int = ResumeStage.keysPerPart,
         _ decider: Decider,
         _ batch: Batch
-    ) async -> Resumption.Work {
-        var work = Resumption.Work()
-        for part in Resumption.parts(of: late, each: each) { work += await resumption.take(part, [], decider, batch) }
+    ) async -> ResumeStage.Work {
+        var work = ResumeStage.Work()
+        for part in ResumeStage.parts(of: late, each: each) { work += await resumption.take(part, [], decider, batch) }
         return work
     }
 
@@ -267,7 +267,7 @@ package struct Intake: Sendable {
     ///
     /// Users who fail individually in the database get none: a message that is given up for them would repeat those of
     /// the others. Their next change corrects the number.
-    private func badges(_ entries: [Entry<RecipientKey>], _ decider: Decider, _ batch: Batch) async -> [Shipment] {
+    private func badges(_ entries: [Entry<RecipientKey>], _ decider: Decider, _ batch: Batch) async -> [OutgoingDelivery] {
         guard !entries.isEmpty else { return [] }
         let found = await batch.persistence.ask(Array(Set(entries.map(\.work)))) {
             [store = tools.store] keys throws(PostgresError) in try await store.recipients(of: Set(keys))
@@ -294,7 +294,7 @@ package struct Intake: Sendable {
     ///
     /// The outcome of an invalid message is reported by its next dead letter.
     private func report(
-        _ sorted: SortedBatch,
+        _ sorted: ParsedBatch,
         _ recorded: Recorder.Recorded,
         _ faults: [Entry<DeadLetterCause>],
         _ batch: Batch
@@ -322,8 +322,8 @@ package struct Intake: Sendable {
     private static func undeliverables(
         _ faults: [Entry<DeadLetterCause>],
         of messages: [IncomingMessage],
-        _ sorted: SortedBatch
-    ) -> [Entry<Undeliverable>] {
+        _ sorted: ParsedBatch
+    ) -> [Entry<DeadLetterSource>] {
         faults.map { entry in
             let replay = sorted.replayed[entry.index]
             return Entry(index: entry.index, work: .message(messages[entry.index], entry.work, replay: replay))
@@ -340,7 +340,7 @@ package struct Intake: Sendable {
     /// Shorter than the response time of a slow provider.
     private static let patience = Duration.milliseconds(50)
 
-    private func account(_ sorted: SortedBatch, _ stored: StoredBatch, took span: Duration) {
+    private func account(_ sorted: ParsedBatch, _ stored: StoredBatch, took span: Duration) {
         for app in sorted.repaired { context.metrics.records.countRepair(app) }
         context.metrics.batch(stored.batch.messages.count, took: span)
         let summary = IntakeSummary(

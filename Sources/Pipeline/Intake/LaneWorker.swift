@@ -140,7 +140,7 @@ package struct LaneWorker: Service {
         var batch = batch
         let canaries = takeCanaries(of: &batch)
         var stored: [StoredBatch] = []
-        for company in Company.of(batch.map(\.deliveryCount)) {
+        for company in PoisonMessageIsolation.of(batch.map(\.deliveryCount)) {
             stored.append(await intake.store(company.map { batch[$0] }, shift))
         }
         gate.leave()

@@ -35,7 +35,7 @@ final class Rehearsal: Sendable {
     /// The text of the problem, if it has lasted so long that an operator should act.
     var hindrance: String? {
         guard let since = state.withLock({ $0.since }) else { return nil }
-        return since.duration(to: context.time.steady()) > CanaryFlight.patience ? whatIsWrong : nil
+        return since.duration(to: context.time.steady()) > CanaryState.patience ? whatIsWrong : nil
     }
 
     /// Repeats the statement until it succeeds.
@@ -59,7 +59,7 @@ final class Rehearsal: Sendable {
         await gate.enter()
         defer { gate.leave() }
         guard state.withLock({ $0.trouble != nil }) else { return true }
-        let persistence = Persistence(drain: drain, context: context)
+        let persistence = WriteRetrier(drain: drain, context: context)
         let now = context.time.steady()
         state.withLock { $0 = State(trouble: "the statement is waiting, probably for a lock", since: now) }
         let passed: Void? = await persistence.insist { [self] () throws(PostgresError) in

@@ -6,14 +6,14 @@ import Store
 struct StoredBatch: Sendable {
     let batch: Batch
     /// The recorded or claimed notifications.
-    let work: Resumption.Work
+    let work: ResumeStage.Work
     let rest: Rest
     /// Badge updates.
     ///
     /// They have no row in the ledger, so of their answers only gone devices matter.
-    let badges: [Shipment]
+    let badges: [OutgoingDelivery]
     /// Invalid messages; a message may occur more than once.
-    let undeliverables: [Entry<Undeliverable>]
+    let undeliverables: [Entry<DeadLetterSource>]
     /// The first pages of events for a wide audience, for which no message exists yet.
     let opened: [Entry<FanoutPage>]
     let pages: Pages
@@ -30,7 +30,7 @@ struct StoredBatch: Sendable {
     /// Each is as large as a batch and is processed separately.
     struct Pages: Sendable {
         let batch: Batch
-        let arrived: [Entry<ArrivedPage>]
+        let arrived: [Entry<PageWork>]
         let heirs: Set<Int>
     }
 
@@ -40,7 +40,7 @@ struct StoredBatch: Sendable {
     /// Opens a part of its message for each remaining piece of work.
     func open() {
         work.open(batch)
-        batch.messages.open(Shipment.indices(of: badges) + undeliverables.map(\.index))
+        batch.messages.open(OutgoingDelivery.indices(of: badges) + undeliverables.map(\.index))
         batch.messages.open(opened.map(\.index) + pages.arrived.map(\.index))
         rest.open(batch)
     }
@@ -53,9 +53,9 @@ extension StoredBatch.Rest {
     }
 }
 
-extension Resumption.Work {
+extension ResumeStage.Work {
     /// Opens a part of its message for each piece of work.
     func open(_ batch: Batch) {
-        batch.messages.open(Shipment.indices(of: shipments) + withheld.map(\.index) + waiting)
+        batch.messages.open(OutgoingDelivery.indices(of: shipments) + withheld.map(\.index) + waiting)
     }
 }

@@ -3,20 +3,20 @@ import BellhopRules
 import Store
 
 /// A delivery that was given up.
-struct LostDelivery: Sendable {
+struct AbandonedDelivery: Sendable {
     let cause: DeadLetterCause
     let key: DeliveryKey
     let attempts: Int
 }
 
 /// A message or delivery for the dead-letter queue.
-enum Undeliverable: Sendable {
+enum DeadLetterSource: Sendable {
     /// A rejected message, unchanged.
     ///
     /// `replay` is the replay of the message; `nil` for a message that was not replayed.
-    case message(IncomingMessage, DeadLetterCause, replay: Replayed? = nil)
+    case message(IncomingMessage, DeadLetterCause, replay: ReplayHeaders? = nil)
     /// A delivery that was given up; its event is in the database.
-    case delivery(LostDelivery)
+    case delivery(AbandonedDelivery)
 
     var cause: DeadLetterCause {
         switch self {
@@ -26,7 +26,7 @@ enum Undeliverable: Sendable {
     }
 
     /// Returns the approximate memory of undeliverables, in bytes.
-    static func weight(of undeliverables: [Undeliverable]) -> Int {
+    static func weight(of undeliverables: [DeadLetterSource]) -> Int {
         undeliverables.reduce(0) { weight, undeliverable in
             guard case .message(let message, _, _) = undeliverable else { return weight + 1024 }
             return weight + 1024 + message.body.count
@@ -42,7 +42,7 @@ struct DeadLetter: Sendable {
     ///
     /// If the same one is published again after an unknown outcome, it is stored once.
     init(
-        _ undeliverable: Undeliverable,
+        _ undeliverable: DeadLetterSource,
         to exchange: String,
         at failedAt: Timestamp,
         using chance: inout some RandomNumberGenerator
@@ -114,14 +114,14 @@ struct DeadLetter: Sendable {
         of original: IncomingMessage,
         to exchange: String,
         _ ours: FieldTable,
-        _ replay: Replayed?
+        _ replay: ReplayHeaders?
     ) -> OutgoingMessage {
         var headers = ours
         headers[DeadLetterHeaders.originExchange] = .string(replay?.exchange ?? original.exchange)
         headers[DeadLetterHeaders.originRoutingKey] = .string(replay?.routingKey ?? original.routingKey)
         if let replay { headers.entries += replay.markEntries }
         var displaced = FieldTable()
-        let ownMarks = replay == nil ? [] : Replayed.headerNames
+        let ownMarks = replay == nil ? [] : ReplayHeaders.headerNames
         let all = original.properties.headers.removing(where: ownMarks.contains)
         let kept = all.prefix(ofValues: DeadLetterHeaders.valuesOfProducers)
         if kept.entries.count < all.entries.count { headers[DeadLetterHeaders.headersDropped] = .boolean(true) }
@@ -152,7 +152,7 @@ struct DeadLetter: Sendable {
     ///
     /// Its id is derived from the delivery and the attempt, so that a repeated failure creates the same one.
     private static func letter(
-        of loss: LostDelivery,
+        of loss: AbandonedDelivery,
         to exchange: String,
         _ failedAt: Timestamp
     ) -> OutgoingMessage {

@@ -23,7 +23,7 @@ struct DeadLetterQueue: Sendable {
     /// It calls `ended` with the positions of confirmed ones as soon as they are, and at the end with the unconfirmed
     /// ones. The latter exist only if a drain or a cancellation came first.
     func bury(
-        _ undeliverables: [Undeliverable],
+        _ undeliverables: [DeadLetterSource],
         until drain: DrainSignal,
         _ ended: (_ positions: [Int], _ areBuried: Bool) async -> Void
     ) async {

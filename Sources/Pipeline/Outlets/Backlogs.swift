@@ -56,7 +56,7 @@ final class Backlogs: Sendable {
 
     /// Returns the backlog that a shipment must join: that of its platform, of its type or of its whole outlet, if
     /// deliveries of equal or higher urgency wait there.
-    func ahead(of shipment: Shipment, in lane: Lane, _ outlet: OutletKey) -> BacklogKey? {
+    func ahead(of shipment: OutgoingDelivery, in lane: Lane, _ outlet: OutletKey) -> BacklogKey? {
         guard let priority = shipment.priority(in: lane) else { return nil }
         return state.withLock { state in
             guard !state.standing.isEmpty else { return nil }

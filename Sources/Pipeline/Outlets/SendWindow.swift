@@ -99,7 +99,7 @@ final class SendWindow: Sendable {
     private let capacity: Int
     private let reserve: Int
     private let limits: [Lane: Int]
-    private let shares: LaneShares
+    private let shares: LaneQuota
     private let time: any TimeSource
     private let state: Mutex<State>
 
@@ -111,7 +111,7 @@ final class SendWindow: Sendable {
     init(
         capacity: Int,
         limits: [Lane: Int] = [:],
-        shares: LaneShares = LaneShares(),
+        shares: LaneQuota = LaneQuota(),
         time: any TimeSource = SystemTime()
     ) {
         self.shares = shares

@@ -60,7 +60,7 @@ extension Disposition {
             let reason = disposition.settlement.reason ?? ""
             if let last = disposition.lastWord {
                 let cause = DeadLetterCause(receipt, rules.provider, reason: reason, lastReason: last)
-                disposition.loss = LostDelivery(cause: cause, key: receipt.key, attempts: receipt.attempts)
+                disposition.loss = AbandonedDelivery(cause: cause, key: receipt.key, attempts: receipt.attempts)
             } else {
                 disposition.deadDevice = DeadDevice(receipt, reason: reason)
             }

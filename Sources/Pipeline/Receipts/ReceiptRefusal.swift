@@ -13,7 +13,7 @@ enum ReceiptRefusal {
     /// error.
     static func reason(among answers: [Answer]) -> VerdictReason? {
         let refused = answers.filter { $0.verdict.refusal != nil }
-        guard FaultOfOurs.isLikely(refused.map(\.person), of: answers.count) else { return nil }
+        guard MassFailure.isLikely(refused.map(\.person), of: answers.count) else { return nil }
         let reasons = refused.compactMap(\.verdict.refusal)
         return Dictionary(reasons.map { ($0, 1) }, uniquingKeysWith: +).max { $0.value < $1.value }?.key
     }

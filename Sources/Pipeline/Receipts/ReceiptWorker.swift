@@ -15,9 +15,9 @@ package struct ReceiptWorker: Service {
     private let consumer: Consumer
     private let sources: [AppID: any ReceiptSource]
     private let catalogs: CatalogSource
-    private let tools: WorkerTools
+    private let tools: WorkerContext
     private let settler: Settler
-    private let deaths = ReceiptDeaths()
+    private let deaths = ReceiptRevocations()
     private let stuck: StuckMessages
     private let context: PipelineContext
 
@@ -25,7 +25,7 @@ package struct ReceiptWorker: Service {
         consumer: Consumer,
         sources: [AppID: any ReceiptSource],
         catalogs: CatalogSource,
-        tools: WorkerTools,
+        tools: WorkerContext,
         context: PipelineContext
     ) {
         self.consumer = consumer

@@ -11,7 +11,7 @@ struct Recorder: Sendable {
     /// The result of recording a batch's notifications.
     struct Recorded: Sendable {
         /// The shipments that this batch has claimed and sends immediately.
-        var shipments: [Shipment] = []
+        var shipments: [OutgoingDelivery] = []
         /// The number of new notifications.
         fileprivate(set) var count = 0
         /// Notifications that existed already; some of their deliveries may be open.
@@ -39,7 +39,7 @@ struct Recorder: Sendable {
         }
 
         /// Whether a message named users, and all of their notifications existed already.
-        func hasOnlyDuplicates(of index: Int, in sorted: SortedBatch) -> Bool {
+        func hasOnlyDuplicates(of index: Int, in sorted: ParsedBatch) -> Bool {
             let records = sorted.records.count { $0.index == index }
             return records > 0 && duplicates.count { $0.index == index } == records
         }

@@ -13,7 +13,7 @@ extension Dispatcher {
     /// The span of a later attempt has a parent that begins with its claim. The first attempts of a wide event belong
     /// to its page's trace, and each later attempt has a separate trace. A single trace could have a million spans.
     func trace(
-        _ shipments: [Shipment],
+        _ shipments: [OutgoingDelivery],
         _ verdicts: [Verdict],
         by provider: String,
         on page: SpanContext?,
@@ -52,7 +52,7 @@ extension Dispatcher {
         tracer.record(spans)
     }
 
-    private static func attributes(_ shipment: Shipment) -> [Span.Attribute] {
+    private static func attributes(_ shipment: OutgoingDelivery) -> [Span.Attribute] {
         Span.attributes(shipment.app, shipment.ownType, shipment.event) + [
             ("bellhop.channel", .text(shipment.key.channel.rawValue)),
             ("bellhop.attempt", .number(shipment.attempts + 1)), ("bellhop.repeat", .flag(shipment.isRepeat)),

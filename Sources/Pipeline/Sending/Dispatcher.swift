@@ -8,9 +8,9 @@ import Tracing
 ///
 /// Shipments that cannot start immediately join their outlet's backlog, and are sent from there in their turn.
 struct Dispatcher: Sendable {
-    let senders: SenderDirectory
-    let breakers: Breakers
-    let budgets: BudgetMeter
+    let senders: OutletDirectory
+    let breakers: CircuitBreakers
+    let budgets: RateBudget
     let backlogs: Backlogs
     let policy: DeliveryPolicy
     let context: PipelineContext
@@ -26,7 +26,7 @@ struct Dispatcher: Sendable {
     /// The common data of the shipments to one outlet.
     private struct OutletTurn: Sendable {
         let key: OutletKey
-        let outlet: SenderDirectory.Outlet
+        let outlet: OutletDirectory.Outlet
         let lane: Lane
         let sentAt: Timestamp
         /// The fan-out page to which they belong, if it is traced.
@@ -38,7 +38,7 @@ struct Dispatcher: Sendable {
     ///
     /// Parts that wait for their provider delay neither other providers' parts nor parts that their own provider
     /// could not start.
-    func send(_ shipments: [Shipment], lane: Lane, on page: SpanContext? = nil, _ ended: @escaping Ended) async {
+    func send(_ shipments: [OutgoingDelivery], lane: Lane, on page: SpanContext? = nil, _ ended: @escaping Ended) async {
         let sentAt = context.time.timestamp
         await withDiscardingTaskGroup { tasks in
             for (key, shipments) in Dictionary(grouping: shipments, by: \.outlet) {
@@ -67,7 +67,7 @@ struct Dispatcher: Sendable {
     ///
     /// `probe` is the breaker to test.
     func send(
-        _ shipments: [Shipment],
+        _ shipments: [OutgoingDelivery],
         in places: PulledPlaces,
         probing probe: BreakerKey? = nil,
         _ ended: @escaping Ended
@@ -93,7 +93,7 @@ struct Dispatcher: Sendable {
     }
 
     /// Returns unused places of pulled deliveries, with their share of the budget.
-    func give(back count: Int, of places: PulledPlaces, _ outlet: SenderDirectory.Outlet) {
+    func give(back count: Int, of places: PulledPlaces, _ outlet: OutletDirectory.Outlet) {
         guard count > 0 else { return }
         outlet.window.release(Self.grant(count), of: places.lane)
         if let budget = outlet.budget { budgets.giveBack(count, of: budget, for: places.lane) }
@@ -102,7 +102,7 @@ struct Dispatcher: Sendable {
     private static func grant(_ count: Int) -> SendWindow.Grant { SendWindow.Grant(pushes: count, messages: 0) }
 
     /// Sorts shipments by message, as windows require.
-    private static func sorted(_ shipments: [Shipment]) -> [Shipment] {
+    private static func sorted(_ shipments: [OutgoingDelivery]) -> [OutgoingDelivery] {
         let isSorted = zip(shipments, shipments.dropFirst()).allSatisfy { $0.index <= $1.index }
         return isSorted ? shipments : shipments.sorted { $0.index < $1.index }
     }
@@ -111,11 +111,11 @@ struct Dispatcher: Sendable {
     ///
     /// The others join the backlog of the obstacle, or the backlog that `ahead` returns.
     private func free(
-        of shipments: [Shipment],
+        of shipments: [OutgoingDelivery],
         _ turn: OutletTurn,
-        ahead: (Shipment) -> BacklogKey?
-    ) async -> [Shipment] {
-        var free: [Shipment] = []
+        ahead: (OutgoingDelivery) -> BacklogKey?
+    ) async -> [OutgoingDelivery] {
+        var free: [OutgoingDelivery] = []
         var held: [Disposition] = []
         let isClear = breakers.isClear(turn.key)
         for shipment in shipments {
@@ -132,17 +132,17 @@ struct Dispatcher: Sendable {
     }
 
     private static func held(
-        _ shipments: [Shipment],
+        _ shipments: [OutgoingDelivery],
         _ backlog: BacklogKey,
         _ lane: Lane,
-        _ why: Hindrance
+        _ why: SendObstacle
     ) -> [Disposition] {
         shipments.flatMap { $0.put(into: backlog, from: lane, because: why) }
     }
 
     /// Acquires places first and then their share of the budget, because a drawn share that is not used is lost to all
     /// workers.
-    private func send(_ shipments: [Shipment], _ turn: OutletTurn) async {
+    private func send(_ shipments: [OutgoingDelivery], _ turn: OutletTurn) async {
         let deadline = context.time.steady() + Self.patience
         await withDiscardingTaskGroup { tasks in
             var rest = shipments[...]
@@ -165,7 +165,7 @@ struct Dispatcher: Sendable {
 
     /// Sends shipments that have places, at the rate of the outlet's budget.
     private func send(
-        _ shipments: ArraySlice<Shipment>,
+        _ shipments: ArraySlice<OutgoingDelivery>,
         _ turn: OutletTurn,
         under grant: SendWindow.Grant,
         until deadline: ContinuousClock.Instant
@@ -195,13 +195,13 @@ struct Dispatcher: Sendable {
     /// If half of a lease is over, another worker could claim the delivery before the answer arrives. A shipment that
     /// waited for its place may be under a hold by now.
     private func start(
-        _ shipments: [Shipment],
+        _ shipments: [OutgoingDelivery],
         _ turn: OutletTurn,
         under grant: SendWindow.Grant,
         probing breaker: BreakerKey? = nil
     ) async {
         let now = context.time.steady()
-        let hasLapsed = { (shipment: Shipment) in shipment.lease?.hasLasted(policy.beginsWithin, at: now) ?? false }
+        let hasLapsed = { (shipment: OutgoingDelivery) in shipment.lease?.hasLasted(policy.beginsWithin, at: now) ?? false }
         let lapsed = shipments.filter(hasLapsed)
         let (timely, braked) = braked(lapsed.isEmpty ? shipments : shipments.filter { !hasLapsed($0) }, turn)
         let begun = context.tracer?.time.now()
@@ -218,7 +218,7 @@ struct Dispatcher: Sendable {
             return
         }
         let rulings = await breakers.judge(verdicts, of: timely, turn.key, probe: breaker)
-        var answered: [(shipment: Shipment, verdict: Verdict)] = []
+        var answered: [(shipment: OutgoingDelivery, verdict: Verdict)] = []
         answered.reserveCapacity(timely.count)
         var held: [Disposition] = []
         for (shipment, ruling) in zip(timely, rulings) {
@@ -235,9 +235,9 @@ struct Dispatcher: Sendable {
 
 extension Dispatcher {
     /// Returns the shipments that no operator holds now, and the dispositions of the others.
-    private func braked(_ shipments: [Shipment], _ turn: OutletTurn) -> (free: [Shipment], held: [Disposition]) {
+    private func braked(_ shipments: [OutgoingDelivery], _ turn: OutletTurn) -> (free: [OutgoingDelivery], held: [Disposition]) {
         guard !breakers.brakes.isClear(turn.key.app) else { return (shipments, []) }
-        var (free, held): ([Shipment], [Disposition]) = ([], [])
+        var (free, held): ([OutgoingDelivery], [Disposition]) = ([], [])
         for shipment in shipments {
             if let hold = breakers.brakes.hold(turn.key, of: shipment) {
                 held += shipment.put(into: hold.backlog, from: turn.lane, because: hold.hindrance)

@@ -37,10 +37,10 @@ struct Settler: Sendable {
     /// Sets invalid messages aside until the broker has confirmed their dead letters.
     ///
     /// A queue that accepts nothing delays neither the pushes of valid messages nor the next batch.
-    func bury(_ undeliverables: [Entry<Undeliverable>], _ batch: Batch) {
+    func bury(_ undeliverables: [Entry<DeadLetterSource>], _ batch: Batch) {
         guard !undeliverables.isEmpty else { return }
         let letters = undeliverables.map(\.work)
-        batch.asides.add(weighing: Undeliverable.weight(of: letters)) {
+        batch.asides.add(weighing: DeadLetterSource.weight(of: letters)) {
             await deadLetters.bury(letters, until: batch.drain) { positions, areBuried in
                 let ended = positions.map { undeliverables[$0].index }
                 if areBuried { batch.messages.close(ended) } else { batch.messages.giveUp(ended) }
@@ -156,8 +156,8 @@ struct Settler: Sendable {
 
     /// Publishes the dead letter before the ledger records the failure, so that a crash at any point loses nothing.
     private func bury(_ lost: [Disposition], _ batch: Batch) {
-        let undeliverables = lost.compactMap { disposition in disposition.loss.map(Undeliverable.delivery) }
-        batch.asides.add(weighing: Undeliverable.weight(of: undeliverables)) {
+        let undeliverables = lost.compactMap { disposition in disposition.loss.map(DeadLetterSource.delivery) }
+        batch.asides.add(weighing: DeadLetterSource.weight(of: undeliverables)) {
             await deadLetters.bury(undeliverables, until: batch.drain) { positions, areBuried in
                 let ended = positions.map { lost[$0] }
                 guard areBuried else { return batch.messages.giveUp(ended.map(\.index)) }

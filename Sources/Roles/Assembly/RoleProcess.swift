@@ -144,8 +144,8 @@ struct RoleProcess: Sendable {
     }
 
     /// Makes the notifier that announces inbox changes to open pages.
-    func herald() -> Herald {
-        Herald(
+    func herald() -> InboxChangeNotifier {
+        InboxChangeNotifier(
             book: ListenerBook(pool: pool, namespace: setup.configuration.namespace),
             logger: logger.labelled("live"),
             metrics: metrics
@@ -153,7 +153,7 @@ struct RoleProcess: Sendable {
     }
 
     /// Starts and returns the role's publisher.
-    func startPublisher() throws -> WatchedPublisher {
+    func startPublisher() throws -> MeteredPublisher {
         let publisher = Publisher(
             PublisherOptions(
                 broker: try setup.broker(),
@@ -163,7 +163,7 @@ struct RoleProcess: Sendable {
             )
         )
         publisher.start()
-        return WatchedPublisher(publisher, metrics)
+        return MeteredPublisher(publisher, metrics)
     }
 
     /// Returns a factory of consumers, each with a separate connection and not yet started.
@@ -185,7 +185,7 @@ struct RoleProcess: Sendable {
     }
 
     /// Returns the readiness checks that every role has.
-    func checks(_ publisher: WatchedPublisher) -> [ReadinessCheck] {
+    func checks(_ publisher: MeteredPublisher) -> [ReadinessCheck] {
         [
             ReadinessCheck("publisher") { publisher.obstacle }, databaseCheck, clockCheck,
         ]

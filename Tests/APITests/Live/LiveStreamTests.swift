@@ -275,7 +275,7 @@ struct LiveStreamTests {
             let book = ListenerBook(pool: api.bench.pool, namespace: api.bench.namespace)
             let logger = Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text))
             let metrics = MetricsRegistry()
-            let worker = Herald(book: book, logger: logger, metrics: metrics)
+            let worker = InboxChangeNotifier(book: book, logger: logger, metrics: metrics)
             let drain = DrainSignal()
             async let running: Void = worker.run(until: drain)
             worker.changed([try api.recipient("ada")])

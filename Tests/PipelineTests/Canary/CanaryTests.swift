@@ -135,12 +135,12 @@ struct LaneGround: Sendable {
         metrics = MetricsRegistry()
         let logger = Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text))
         let store = PostgresStore(pool: bench.pool, lease: .seconds(60))
-        let tools = WorkerTools(
+        let tools = WorkerContext(
             store: store,
             publisher: publisher,
             names: bench.names,
-            senders: SenderDirectory([:], prefetch: [:]),
-            breakers: Breakers(store: store, logger: logger, metrics: metrics),
+            senders: OutletDirectory([:], prefetch: [:]),
+            breakers: CircuitBreakers(store: store, logger: logger, metrics: metrics),
             policy: DeliveryPolicy(ladder: RetryLadder(tiers: Bench.tiers, limit: 2), lease: .seconds(60))
         )
         let book = ProcessBook(pool: bench.pool)

@@ -25,7 +25,7 @@ struct TranslationTests {
         guard case .event(let event) = try SubmissionParser(catalogs).parse(envelope).get() else {
             throw BenchError("no event")
         }
-        return try WordedEvent.read(event, catalogs, at: Timestamp(clamping: 0)).get().words(ContentHash(of: event))
+        return try RenderedEvent.read(event, catalogs, at: Timestamp(clamping: 0)).get().words(ContentHash(of: event))
     }
 
     @Test("events with the same id share no texts, and the texts of one message are made once")

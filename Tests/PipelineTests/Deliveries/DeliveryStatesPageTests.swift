@@ -28,7 +28,7 @@ struct DeliveryStatesPageTests {
     @Test("every reason to wait for a provider has a row with the delivery's state")
     func waiting() throws {
         let shipment = try Answered.shipment
-        for hindrance in Hindrance.allCases {
+        for hindrance in SendObstacle.allCases {
             let disposition = try #require(
                 shipment.put(into: BacklogKey(shipment.outlet), from: .normal, because: hindrance).first
             )

@@ -32,7 +32,7 @@ struct LeaseTests {
 
     private static let app = AppID(validating: "drop")
 
-    private static func shipment(_ index: Int, under lease: Lease?, _ bench: Bench) throws -> Shipment {
+    private static func shipment(_ index: Int, under lease: Lease?, _ bench: Bench) throws -> OutgoingDelivery {
         let json = #"{"id":"e\#(index)","app":"drop","eventType":"system","to":{"user":"u"},"title":"Hei","body":""}"#
         guard case .event(let event) = try bench.submission(json), let catalog = bench.catalogs[event.app],
             let type = catalog[event.type]
@@ -58,7 +58,7 @@ struct LeaseTests {
             words: (title: "Hei", body: ""),
             device: device
         )
-        return Shipment(
+        return OutgoingDelivery(
             index: index,
             key: DeliveryKey(
                 notification: NotificationKey(recipient: recipient, notification: id),
@@ -78,13 +78,13 @@ struct LeaseTests {
             let app = try #require(Self.app)
             let taker = Taker()
             let store = PostgresStore(pool: bench.pool, lease: .seconds(60))
-            let senders = SenderDirectory([app: [.fcm: taker]], prefetch: [:])
+            let senders = OutletDirectory([app: [.fcm: taker]], prefetch: [:])
             let span = Duration.milliseconds(20)
             let ladder = RetryLadder(tiers: Bench.tiers, limit: 3)
             let dispatcher = Dispatcher(
                 senders: senders,
-                breakers: Breakers(store: store, logger: PipelineContext.test.logger, metrics: MetricsRegistry()),
-                budgets: BudgetMeter(store: store, context: .test),
+                breakers: CircuitBreakers(store: store, logger: PipelineContext.test.logger, metrics: MetricsRegistry()),
+                budgets: RateBudget(store: store, context: .test),
                 backlogs: Backlogs(),
                 policy: DeliveryPolicy(ladder: ladder, lease: span * 2),
                 context: .test

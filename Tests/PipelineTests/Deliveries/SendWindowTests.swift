@@ -130,7 +130,7 @@ struct SendWindowTests {
 
     @Test("all windows together hold at most a lane's share of messages, and return it")
     func shares() async {
-        let shares = LaneShares([.normal: 6])
+        let shares = LaneQuota([.normal: 6])
         let windows = (0..<3).map { _ in SendWindow(capacity: 100, limits: [.normal: 4], shares: shares) }
         var grants: [SendWindow.Grant] = []
         for window in windows {
@@ -146,7 +146,7 @@ struct SendWindowTests {
 
     @Test("a waiter holds shares of all windows, a request without a share does not wait, and all shares are returned")
     func waitingShares() async throws {
-        let shares = LaneShares([.normal: 8])
+        let shares = LaneQuota([.normal: 8])
         let windows = (0..<2).map { _ in SendWindow(capacity: 100, limits: [.normal: 4], shares: shares) }
         let first = await windows[0].acquire(Self.pushes(4), for: .normal, until: Self.far, patience: Self.patient)
         async let second = windows[0].acquire(Self.pushes(3), for: .normal, until: Self.far, patience: Self.patient)

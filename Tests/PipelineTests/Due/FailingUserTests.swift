@@ -22,7 +22,7 @@ struct FailingUserTests {
     /// A duty that takes work of many users with one statement.
     struct Case: Sendable, CustomTestStringConvertible {
         let testDescription: String
-        let duty: @Sendable (DutyTools) -> any Service
+        let duty: @Sendable (SchedulerContext) -> any Service
         /// The statement that makes work due for the users of ``users``.
         let work: Statement
         let table: String
@@ -46,7 +46,7 @@ struct FailingUserTests {
     private static let cases = [
         Case(
             testDescription: "due deliveries",
-            duty: { HandOver(tools: $0, rhythm: .init(interval: .milliseconds(100))) },
+            duty: { DueDeliveryDuty(tools: $0, rhythm: .init(interval: .milliseconds(100))) },
             work: Statement(
                 "\(ledger) 'deferred', 'quiet-hours', now(), NULL, NULL, 0 FROM generate_series(1, \(users)) AS n"
             ),
@@ -58,7 +58,7 @@ struct FailingUserTests {
         ),
         Case(
             testDescription: "receipts",
-            duty: { ReceiptHandOver(tools: $0, interval: .milliseconds(100)) },
+            duty: { ReceiptDuty(tools: $0, interval: .milliseconds(100)) },
             work: Statement("\(ledger) 'accepted', NULL, now(), now(), 't', 0 FROM generate_series(1, \(users)) AS n"),
             table: "ledger",
             failing: "person = number",
@@ -68,7 +68,7 @@ struct FailingUserTests {
         ),
         Case(
             testDescription: "badges",
-            duty: { BadgeHandOver(tools: $0, rhythm: .init(interval: .milliseconds(100), calm: .zero)) },
+            duty: { BadgeDuty(tools: $0, rhythm: .init(interval: .milliseconds(100), calm: .zero)) },
             work: Statement(
                 """
                 WITH known AS (
@@ -126,12 +126,12 @@ struct FailingUserTests {
                 """
             )
             try await bench.damage("OLD.id = 1000", of: "ledger", at: "UPDATE")
-            let rhythm = ForgottenClaimFinder.Rhythm(
+            let rhythm = ForgottenClaimDuty.Rhythm(
                 step: .milliseconds(10),
                 rest: .milliseconds(100),
                 lease: .seconds(60)
             )
-            try await RunningDuty.with({ ForgottenClaimFinder(tools: $0, rhythm: rhythm) }, on: bench) {
+            try await RunningDuty.with({ ForgottenClaimDuty(tools: $0, rhythm: rhythm) }, on: bench) {
                 try await eventually("the claims of the other pages are found") {
                     let size =
                         "(SELECT count(*) FROM ledger d WHERE (d.ctid::text::point)[0] = (l.ctid::text::point)[0])"

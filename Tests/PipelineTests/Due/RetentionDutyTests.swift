@@ -34,7 +34,7 @@ struct RetentionDutyTests {
                 "INSERT INTO events (app, id, cancelled_at) VALUES ('drop', 'e', now() - interval '91 days')"
             )
             var registry: MetricsRegistry?
-            func make(_ tools: DutyTools) -> any Service {
+            func make(_ tools: SchedulerContext) -> any Service {
                 registry = tools.metrics
                 return RetentionDuty(tools: tools, retention: .usual, rhythm: rhythm)
             }
@@ -77,7 +77,7 @@ struct RetentionDutyTests {
             _ = try await bench.owner.run("INSERT INTO events (app, id, cancelled_at) VALUES ('a', 'e', 'epoch')")
             _ = try await bench.owner.run("REVOKE DELETE ON events FROM bellhop_worker")
             var registry: MetricsRegistry?
-            func make(_ tools: DutyTools) -> any Service {
+            func make(_ tools: SchedulerContext) -> any Service {
                 registry = tools.metrics
                 return RetentionDuty(tools: tools, retention: .usual, rhythm: rhythm)
             }
@@ -102,7 +102,7 @@ struct RetentionDutyTests {
             try await bench.noteRetention()
             _ = try await bench.owner.run(Statement(oldTombstones))
             var registries: [MetricsRegistry] = []
-            func make(_ tools: DutyTools) -> any Service {
+            func make(_ tools: SchedulerContext) -> any Service {
                 registries.append(tools.metrics)
                 return RetentionDuty(tools: tools, retention: .usual, rhythm: rhythm)
             }
@@ -167,7 +167,7 @@ struct RetentionDutyTests {
             let stale = try #require(StaleDevices("90d,hour=3"))
             let looks = StaleDeviceDuty.Rhythm(interval: .milliseconds(5), step: .milliseconds(1))
             var registries: [MetricsRegistry] = []
-            func make(_ tools: DutyTools) -> any Service {
+            func make(_ tools: SchedulerContext) -> any Service {
                 registries.append(tools.metrics)
                 return StaleDeviceDuty(tools: tools, stale: stale, rhythm: looks, localHour: { _ in 3 })
             }

@@ -13,7 +13,7 @@ enum RunningDuty {
     /// The duty publishes through the given broker address and counts in `metrics`. It uses the bench's pool of
     /// database connections, unless `pool` is given.
     static func with(
-        _ make: (DutyTools) -> any Service,
+        _ make: (SchedulerContext) -> any Service,
         on bench: Bench,
         by broker: BrokerAddress? = nil,
         at time: any TimeSource = SystemTime(),
@@ -24,7 +24,7 @@ enum RunningDuty {
     ) async throws {
         let publisher = Publisher(PublisherOptions(broker: try broker ?? bench.broker, name: "test, publishing"))
         publisher.start()
-        let tools = DutyTools(
+        let tools = SchedulerContext(
             pool: pool ?? bench.pool,
             publisher: publisher,
             names: bench.names,

@@ -65,8 +65,8 @@ struct WrongClockTests {
             let clock = ManualTime(SystemTime().now() + .seconds(40 * 86_400))
             let clocks = Self.watch(clock, bench.pool)
             let (catalogs, zones) = (CatalogSource(bench.catalogs), ZoneLibrary(environment: [:]))
-            let make = { (tools: DutyTools) -> any Service in
-                ReminderPublisher(tools: tools, catalogs: catalogs, zones: zones, interval: .milliseconds(10))
+            let make = { (tools: SchedulerContext) -> any Service in
+                ReminderDuty(tools: tools, catalogs: catalogs, zones: zones, interval: .milliseconds(10))
             }
             try await RunningDuty.with(make, on: bench, at: clock, clocks: clocks) {
                 try await eventually("the clocks are compared") { clocks.verdict != .unknown }
@@ -91,12 +91,12 @@ struct WrongClockTests {
             let looks = StaleDeviceDuty.Rhythm(interval: .milliseconds(5), step: .milliseconds(1))
             let stale = try #require(StaleDevices("90d,hour=3"))
             let letters = try #require(DeadLetterRetention("30d,unexported"))
-            let makers: [(DutyTools) -> any Service] = [
+            let makers: [(SchedulerContext) -> any Service] = [
                 { RetentionDuty(tools: $0, retention: .usual, rhythm: rhythm) },
                 { StaleDeviceDuty(tools: $0, stale: stale, rhythm: looks, localHour: { _ in 3 }) },
-                { DueEventPublisher(tools: $0, interval: .milliseconds(10)) },
-                { ReminderPublisher(tools: $0, catalogs: catalogs, zones: zones, interval: .milliseconds(10)) },
-                { DeadLetterRetirement(tools: $0, retention: letters, interval: .milliseconds(10)) },
+                { DueEventDuty(tools: $0, interval: .milliseconds(10)) },
+                { ReminderDuty(tools: $0, catalogs: catalogs, zones: zones, interval: .milliseconds(10)) },
+                { DeadLetterRetentionDuty(tools: $0, retention: letters, interval: .milliseconds(10)) },
             ]
             for make in makers {
                 try await RunningDuty.with(make, on: bench, pool: wrong, clocks: clocks) {
@@ -147,7 +147,7 @@ struct WrongClockTests {
             let before = try await bench.everything()
             let metrics = MetricsRegistry()
             let rhythm = RetentionDuty.Rhythm(step: .milliseconds(1), rest: .milliseconds(10), pages: 64)
-            let make = { (tools: DutyTools) -> any Service in
+            let make = { (tools: SchedulerContext) -> any Service in
                 RetentionDuty(tools: tools, retention: .usual, rhythm: rhythm)
             }
             try await RunningDuty.with(make, on: bench, at: clock, metrics: metrics, pool: wrong) {
@@ -179,7 +179,7 @@ struct WrongClockTests {
                 "INSERT INTO retired (kind, up_to) VALUES ('tombstones', now() - interval '100 days')"
             )
             let rhythm = RetentionDuty.Rhythm(step: .milliseconds(1), rest: .milliseconds(10), pages: 2)
-            let make = { (tools: DutyTools) -> any Service in
+            let make = { (tools: SchedulerContext) -> any Service in
                 RetentionDuty(tools: tools, retention: .usual, rhythm: rhythm)
             }
             try await RunningDuty.with(make, on: bench) {

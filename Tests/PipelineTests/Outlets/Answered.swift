@@ -33,11 +33,11 @@ struct Answered: Sendable {
     }
 
     /// The shipment of that delivery.
-    static var shipment: Shipment {
+    static var shipment: OutgoingDelivery {
         get throws { try Answered(person: "u", verdict: .delivered(providerMessageID: nil)).shipment(0, .fcm) }
     }
 
-    func shipment(_ index: Int, _ provider: PushProvider) throws -> Shipment {
+    func shipment(_ index: Int, _ provider: PushProvider) throws -> OutgoingDelivery {
         let recipient = try Self.recipient(person)
         let device = Device(
             subscription: "s\(index)",
@@ -55,7 +55,7 @@ struct Answered: Sendable {
             words: (title: "Hei", body: "på deg"),
             device: device
         )
-        return Shipment(
+        return OutgoingDelivery(
             index: index,
             key: DeliveryKey(
                 notification: NotificationKey(recipient: recipient, notification: notification),
@@ -72,11 +72,11 @@ struct Answered: Sendable {
         _ answers: [Answered],
         through provider: PushProvider = .fcm,
         despite alarm: String? = nil,
-        witnesses: Witnesses = .everybody
-    ) throws -> (judgement: BatchJudgement, outlet: OutletKey) {
+        witnesses: AcceptanceHistory = .everybody
+    ) throws -> (judgement: BatchOutcome, outlet: OutletKey) {
         let outlet = OutletKey(app: try #require(AppID(validating: "drop")), provider: provider)
         let shipments = try answers.enumerated().map { try $1.shipment($0, provider) }
         let verdicts = answers.map(\.verdict)
-        return (BatchJudgement(verdicts, of: shipments, outlet, despite: alarm, witnesses: witnesses), outlet)
+        return (BatchOutcome(verdicts, of: shipments, outlet, despite: alarm, witnesses: witnesses), outlet)
     }
 }

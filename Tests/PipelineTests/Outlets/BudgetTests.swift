@@ -17,8 +17,8 @@ struct BudgetTests {
     /// A budget so slow that nothing is refilled during a test.
     private static let slow = PushBudget(name: "expo/a", pushes: 1_000, period: .seconds(86_400))
 
-    private static func meter(_ bench: Bench) -> BudgetMeter {
-        BudgetMeter(store: PostgresStore(pool: bench.pool, lease: .seconds(60)), context: .test)
+    private static func meter(_ bench: Bench) -> RateBudget {
+        RateBudget(store: PostgresStore(pool: bench.pool, lease: .seconds(60)), context: .test)
     }
 
     private static var soon: ContinuousClock.Instant { .now + .milliseconds(50) }

@@ -44,9 +44,9 @@ struct DispatcherTests {
         let context = PipelineContext.test(time: time, chance: .system)
         let providers = Dictionary(uniqueKeysWithValues: senders.map { ($0.provider, $0) })
         return Dispatcher(
-            senders: SenderDirectory([app: providers], prefetch: prefetch, time: time),
-            breakers: Breakers(store: store, time: time, logger: context.logger, metrics: MetricsRegistry()),
-            budgets: BudgetMeter(store: store, context: context),
+            senders: OutletDirectory([app: providers], prefetch: prefetch, time: time),
+            breakers: CircuitBreakers(store: store, time: time, logger: context.logger, metrics: MetricsRegistry()),
+            budgets: RateBudget(store: store, context: context),
             backlogs: Backlogs(time: time),
             policy: DeliveryPolicy(ladder: RetryLadder(tiers: Bench.tiers, limit: 3), lease: .seconds(60)),
             context: context
@@ -54,7 +54,7 @@ struct DispatcherTests {
     }
 
     /// Returns pushes to one device each, of separate messages.
-    private static func shipments(_ count: Int, _ provider: PushProvider) throws -> [Shipment] {
+    private static func shipments(_ count: Int, _ provider: PushProvider) throws -> [OutgoingDelivery] {
         let answer = Answered(person: "u", verdict: .delivered(providerMessageID: nil))
         return try (0..<count).map { try answer.shipment($0, provider) }
     }
@@ -142,9 +142,9 @@ struct DispatcherTests {
             words: (title: "", body: ""),
             device: message.device
         )
-        let companion = Shipment(index: 1, key: newest.key, event: newest.event, message: words)
-        let alike = Shipment(newest, with: [newest], message: words)
-        let mixed = Shipment(companion, with: [newest], message: words)
+        let companion = OutgoingDelivery(index: 1, key: newest.key, event: newest.event, message: words)
+        let alike = OutgoingDelivery(newest, with: [newest], message: words)
+        let mixed = OutgoingDelivery(companion, with: [newest], message: words)
         #expect(brakes.hold(newest.outlet, of: alike)?.backlog.text == "drop/fcm//security")
         #expect(brakes.hold(newest.outlet, of: mixed)?.backlog.text == "drop/fcm")
         #expect(brakes.hold(newest.outlet, of: companion) == nil)

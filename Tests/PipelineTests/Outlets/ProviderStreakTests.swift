@@ -13,7 +13,7 @@ struct ProviderStreakTests {
 
     @Test("consecutive failures are one problem with a start and an end, and an accepted push ends it and is reported")
     func streak() throws {
-        let streaks = ProviderStreaks()
+        let streaks = ProviderFailureStreaks()
         let outlet = OutletKey(app: try #require(AppID(validating: "drop")), provider: .fcm)
         let away = Verdict.retry(.unavailable, notBefore: .seconds(1), scope: .message)
         streaks.note([away, away], outlet, at: Self.moment(0))

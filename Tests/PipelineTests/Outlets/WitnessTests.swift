@@ -10,7 +10,7 @@ struct WitnessTests {
     private static let foreign = Verdict.deviceGone(.senderIDMismatch, at: nil)
     private static let dead = Verdict.deviceGone(.unregistered, at: nil)
     private static let tryAgain = Verdict.configError(.senderIDMismatch, scope: .device)
-    private static let android = Witnesses(platforms: [.android])
+    private static let android = AcceptanceHistory(platforms: [.android])
 
     @Test("unreached devices in any number open no breaker and are not revoked while the credentials are unproven")
     func strangers() throws {
@@ -25,7 +25,7 @@ struct WitnessTests {
 
     @Test("unreached devices are revoked once the provider has accepted a push recently")
     func provenKeys() throws {
-        let lately = Witnesses(platforms: [.android], takenLately: [nil])
+        let lately = AcceptanceHistory(platforms: [.android], takenLately: [nil])
         let (judgement, _) = try Answered.judged(Answered.people(20, Self.foreign), witnesses: lately)
         #expect(judgement.refusals.isEmpty)
         #expect(judgement.verdicts == [Verdict](repeating: Self.foreign, count: 20))
@@ -50,7 +50,7 @@ struct WitnessTests {
         let key = Verdict.configError(.badEnvironmentKeyID, scope: .provider)
         var answer = Answered(person: "u1", verdict: key, platform: .ios)
         answer.environment = .sandbox
-        let apple = Witnesses(platforms: [.ios])
+        let apple = AcceptanceHistory(platforms: [.ios])
         let (alone, outlet) = try Answered.judged([answer], through: .apns)
         #expect(alone.refusals.keys.contains(BreakerKey(outlet)) && alone.restsOnStrangers)
         let (known, _) = try Answered.judged([answer], through: .apns, witnesses: apple)
@@ -74,7 +74,7 @@ struct WitnessTests {
         ]
     )
     func ofOneRecipient(_ refusal: Verdict) throws {
-        let lately = Witnesses(takenLately: [nil], platformsTakenLately: [.android])
+        let lately = AcceptanceHistory(takenLately: [nil], platformsTakenLately: [.android])
         let (first, _) = try Answered.judged(Answered.people(1, refusal), through: .expo)
         #expect(!first.refusals.isEmpty && first.restsOnStrangers)
         let (alone, _) = try Answered.judged(Answered.people(4, refusal), through: .expo, witnesses: lately)
@@ -90,10 +90,10 @@ struct WitnessTests {
         let refusal = Verdict.configError(.invalidCredentials, scope: .platform)
         let phones = (0..<5).map { Answered(person: "u\($0)", verdict: refusal, platform: .ios) }
         let others = Answered.people(20, from: 5, Self.taken)
-        let android = Witnesses(takenLately: [nil], platformsTakenLately: [.android])
+        let android = AcceptanceHistory(takenLately: [nil], platformsTakenLately: [.android])
         let (unknown, outlet) = try Answered.judged([phones[0]], through: .expo, witnesses: android)
         #expect(unknown.refusals.keys.contains(BreakerKey(outlet, platform: .ios)))
-        let both = Witnesses(takenLately: [nil], platformsTakenLately: [.android, .ios])
+        let both = AcceptanceHistory(takenLately: [nil], platformsTakenLately: [.android, .ios])
         let (known, _) = try Answered.judged([phones[0]], through: .expo, witnesses: both)
         #expect(known.refusals.isEmpty)
         let (mixed, _) = try Answered.judged(phones + others, through: .expo, witnesses: both)
@@ -120,7 +120,7 @@ struct WitnessTests {
     func hearsay() throws {
         let (_, outlet) = try Answered.judged([])
         let start = ContinuousClock.now
-        var hearsay = Hearsay()
+        var hearsay = AcceptanceHistoryCache()
         #expect(hearsay.witnesses(outlet, at: start) == nil)
         hearsay.take([nil], [], outlet, at: start)
         hearsay.learn([.android], outlet, at: start + .seconds(599))

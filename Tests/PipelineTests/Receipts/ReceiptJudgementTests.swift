@@ -45,7 +45,7 @@ struct ReceiptJudgementTests {
     @Test("the alarm of a mass failure ends its count, and one more gone device does not trigger it again")
     func reset() throws {
         let app = try #require(AppID(validating: "drop"))
-        let deaths = ReceiptDeaths()
+        let deaths = ReceiptRevocations()
         let gone = try Self.gone(50)
         let now = Instant(microseconds: 0)
         #expect(deaths.areMany(gone, of: app, at: now))
@@ -57,7 +57,7 @@ struct ReceiptJudgementTests {
     func fewPeople() throws {
         let app = try #require(AppID(validating: "drop"))
         let three = try Self.gone(60).enumerated().map { (try Answered.recipient("u\($0 % 3)"), $1.verdict) }
-        #expect(!ReceiptDeaths().areMany(three, of: app, at: Instant(microseconds: 0)))
+        #expect(!ReceiptRevocations().areMany(three, of: app, at: Instant(microseconds: 0)))
     }
 
     private static func gone(_ count: Int) throws -> [ReceiptRefusal.Answer] {

@@ -57,10 +57,10 @@ struct CycleTrapTests {
 
         // The message as Bellhop replays it.
         let names = TopologyNames(try #require(Namespace("cycle")))
-        let item = DeadLetterReading.item(of: died, at: Letters.now, names: names)
+        let item = DeadLetterParser.item(of: died, at: Letters.now, names: names)
         #expect(item.cause.reason == "delivery-limit")
         let mark = DeadLetterItem.ReplayMark(item: item.deadID, replay: 1, round: 1)
-        let replayed = Replayed(mark, by: "ada", origin: item.origin, arrivedAt: item.failedAt)
+        let replayed = ReplayHeaders(mark, by: "ada", origin: item.origin, arrivedAt: item.failedAt)
         let message = OutgoingMessage(replaying: item.origin, replayed, names: names)
         #expect(message.body == first.body)
         let onTheTrack = OutgoingMessage(

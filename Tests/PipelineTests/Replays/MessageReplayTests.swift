@@ -124,13 +124,13 @@ struct MessageReplayTests {
             letter.origin.exchange = ground.bench.names.retry(Bench.tiers[0])
             letter.origin.routingKey = ground.bench.names.resume(.normal)
             _ = try await DeadLetterBook(pool: ground.bench.pool).file([letter])
-            let forecast = ReplayForecast(
+            let forecast = ReplayDryRun(
                 catalogs: ground.bench.catalogs,
                 zones: ZoneLibrary(environment: [:]),
                 names: ground.bench.names,
                 pool: ground.bench.pool
             )
-            let arrival = ReplayForecast.Arrival(letter.origin, at: Letters.ago(0))
+            let arrival = ReplayDryRun.Arrival(letter.origin, at: Letters.ago(0))
             let prediction = try await forecast.predict(arrival, at: Letters.ago(0))
             #expect(prediction.kind == .stillOwed)
             #expect(forecast.rejection(of: arrival) == nil)
@@ -238,7 +238,7 @@ struct ReplayedMessageTests {
         let names = TopologyNames(try #require(Namespace("x")))
         let message = OutgoingMessage(
             replaying: origin,
-            Replayed(mark, by: "ada", origin: origin, arrivedAt: Letters.ago(60)),
+            ReplayHeaders(mark, by: "ada", origin: origin, arrivedAt: Letters.ago(60)),
             names: names
         )
         #expect(message.body == body)
@@ -250,11 +250,11 @@ struct ReplayedMessageTests {
         #expect(message.properties.expiration == nil)
         #expect(message.properties.userID == nil)
         #expect(message.properties.priority == nil)
-        let own = message.properties.headers.removing(where: Replayed.headerNames.contains)
+        let own = message.properties.headers.removing(where: ReplayHeaders.headerNames.contains)
         #expect(own.entries.count == wanted.entries.count)
         for entry in wanted.entries { #expect(own[entry.name] == entry.value, "\(entry.name)") }
-        #expect(Replayed(marks: message.properties.headers)?.mark == mark)
-        #expect(Replayed(marks: message.properties.headers)?.routingKey == "drop.system")
+        #expect(ReplayHeaders(marks: message.properties.headers)?.mark == mark)
+        #expect(ReplayHeaders(marks: message.properties.headers)?.routingKey == "drop.system")
     }
 
     @Test("a ramp increases its steps as in 1, 2, 5, 10, up to the window")

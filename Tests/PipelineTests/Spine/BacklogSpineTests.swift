@@ -194,7 +194,7 @@ struct BacklogSpineTests {
         let ground = try SpineGround(apps: apps)
         let keys = ground.tools.senders.keys.map { BacklogKey($0) }
         ground.tools.backlogs.note(keys.map { BacklogEntry(BacklogPlace($0, .normal), queuedAt: nil) })
-        let (puller, shift) = (ground.puller, BacklogCarrier.Shift(ground.drain))
+        let (puller, shift) = (ground.puller, PulledDeliverySender.Shift(ground.drain))
         let letters = DrainSignal()
         // The turns of other backlogs.
         for _ in 0..<BacklogPuller.pullsAtOnce { await puller.turns.enter() }

@@ -19,7 +19,7 @@ final class SpineGround: Sendable {
     let store: MemoryStore
     let provider: ScriptedSender
     let drain = DrainSignal()
-    let tools: WorkerTools
+    let tools: WorkerContext
     let catalogs: CatalogSource
     private let intake: Intake
     private let names: TopologyNames
@@ -46,12 +46,12 @@ final class SpineGround: Sendable {
         names = TopologyNames(try #require(Namespace("spine")))
         let ids = try apps.map { try #require(AppID(validating: $0)) }
         let senders = Dictionary(uniqueKeysWithValues: ids.map { [provider] in ($0, [PushProvider.fcm: provider]) })
-        tools = WorkerTools(
+        tools = WorkerContext(
             store: store,
             publisher: broker,
             names: names,
-            senders: SenderDirectory(senders, prefetch: [:], time: time),
-            breakers: Breakers(store: store, time: time, logger: context.logger, metrics: MetricsRegistry()),
+            senders: OutletDirectory(senders, prefetch: [:], time: time),
+            breakers: CircuitBreakers(store: store, time: time, logger: context.logger, metrics: MetricsRegistry()),
             policy: DeliveryPolicy(ladder: RetryLadder(tiers: Self.tiers, limit: retryLimit), lease: .seconds(60)),
             time: time
         )
@@ -166,7 +166,7 @@ final class SpineGround: Sendable {
     /// Processes one batch through a lane and returns the positions of its acknowledged messages.
     @discardableResult
     func take(_ messages: [IncomingMessage], lane: Lane = .urgent) async -> [Int] {
-        let asides = Asides()
+        let asides = DetachedWork()
         await withDiscardingTaskGroup { group in
             group.addTask { await asides.run() }
             let shift = Batch.Shift(
@@ -201,7 +201,7 @@ final class SpineGround: Sendable {
     /// Serves every backlog once, until nothing waits there or something blocks it.
     func pull() async {
         let puller = self.puller
-        let shift = BacklogCarrier.Shift(drain)
+        let shift = PulledDeliverySender.Shift(drain)
         await shift.run {
             for key in tools.backlogs.takeUnserved(at: time.steady(), among: Set(Priority.allCases)) {
                 await puller.attend(to: key, shift)
@@ -213,7 +213,7 @@ final class SpineGround: Sendable {
 
     /// Polls the backlogs, as a worker does once per second.
     func look() async {
-        var watch = BacklogWatch(
+        var watch = BacklogPoller(
             store: store,
             backlogs: tools.backlogs,
             brakes: tools.breakers.brakes,

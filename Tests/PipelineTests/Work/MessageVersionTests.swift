@@ -61,14 +61,14 @@ struct MessageVersionTests {
             "x-bellhop-replay-of": "noti_1-sub_1-1", "x-bellhop-replay-count": 2, "x-bellhop-replay-by": "ada",
             "x-bellhop-replay-exchange": "bellhop.events", "x-bellhop-replay-routing-key": "drop.security",
         ]
-        let replayed = Replayed(marks: first)
+        let replayed = ReplayHeaders(marks: first)
         #expect(replayed?.mark == DeadLetterItem.ReplayMark(item: "noti_1-sub_1-1", replay: nil, round: 2))
         #expect(replayed?.exchange == "bellhop.events")
         #expect(replayed?.routingKey == "drop.security")
         #expect(replayed?.arrivedAt == nil)
         var later = first
         later.entries.append(.init("x-bellhop-replay-hue", .string("blue")))
-        #expect(Replayed(marks: later) == replayed)
+        #expect(ReplayHeaders(marks: later) == replayed)
     }
 
     private static func failure<Message>(_ result: Result<Message, UnreadMessage>) -> UnreadMessage? {

@@ -1,0 +1,138 @@
+import BellhopRules
+import Postgres
+import ServiceRuntime
+import Store
+
+/// Polls the backlogs of a worker's outlets.
+///
+/// It also releases deliveries that wait for an outlet that is no longer configured, so that they are decided again.
+struct BacklogPoller {
+    private let store: any PipelineStore
+    private let backlogs: Backlogs
+    private let brakes: ActiveHolds
+    private let metrics: BacklogMetrics
+    private let context: PipelineContext
+    private var nextLook: ContinuousClock.Instant
+    private var nextWholeLook: ContinuousClock.Instant
+    private var nextSearch: ContinuousClock.Instant
+    private var nextTypeSearch: ContinuousClock.Instant
+
+    /// The interval between two polls from the beginning.
+    ///
+    /// Only these find deliveries that were added with an old turn.
+    private static let wholePeriod = Duration.seconds(10)
+    /// The interval between two searches for backlogs that no worker serves or that only the ledger contains.
+    private static let searchPeriod = Duration.seconds(60)
+    /// The minimum wait in such a backlog, because other workers may have the outlet already.
+    private static let grace = Duration.seconds(600)
+    private static let releasedAtOnce = 1000
+
+    /// Creates a watch whose first poll is from the beginning.
+    init(
+        store: any PipelineStore,
+        backlogs: Backlogs,
+        brakes: ActiveHolds,
+        metrics: BacklogMetrics,
+        context: PipelineContext
+    ) {
+        self.store = store
+        self.backlogs = backlogs
+        self.brakes = brakes
+        self.metrics = metrics
+        self.context = context
+        nextLook = context.time.steady()
+        nextWholeLook = nextLook
+        nextSearch = nextLook + Self.searchPeriod
+        nextTypeSearch = nextLook
+    }
+
+    /// Polls all due backlogs with one statement.
+    mutating func look(at outlets: [OutletKey], every interval: Duration) async {
+        let begin = context.time.steady()
+        guard begin >= nextLook else { return }
+        nextLook = begin + interval
+        let isWhole = begin >= nextWholeLook
+        // After a failure, the next poll is a short one.
+        if isWhole { nextWholeLook = begin + Self.wholePeriod }
+        do throws(PostgresError) {
+            try await look(at: try await keys(outlets, isWhole: isWhole, at: begin), isWhole: isWhole)
+            // A full poll takes at most a twentieth of the time, however many dead rows are at the head of the index.
+            let took = context.time.steady() - begin
+            if isWhole { nextWholeLook = begin + max(Self.wholePeriod, took * 20) }
+            guard begin >= nextSearch else { return }
+            nextSearch = begin + Self.searchPeriod
+            try await releaseUnserved(outlets)
+        } catch {
+            context.metrics.storeFailures.increment()
+            context.logger.warning("cannot read backlogs from the database", ["error": .error(error)])
+        }
+    }
+
+    private func look(at keys: [BacklogKey], isWhole: Bool) async throws(PostgresError) {
+        let places = keys.flatMap { key in Priority.allCases.map { BacklogPlace(key, $0) } }
+        let glances = places.map { backlogs.glance(at: $0, isWhole: isWhole) }
+        let heads = try await store.heads(glances.map(\.look))
+        var oldest: [BacklogKey: Timestamp] = [:]
+        for (glance, head) in zip(glances, heads.oldest) {
+            backlogs.saw(head, by: glance, now: heads.now)
+            let key = glance.look.place.key
+            if let head { oldest[key] = min(head, oldest[key] ?? head) }
+        }
+        metrics.note(oldest, of: keys, now: heads.now)
+    }
+
+    /// Returns the backlogs of whole outlets, and those of platforms and types in which deliveries are known to wait.
+    ///
+    /// A poll from the beginning includes all possible ones.
+    private mutating func keys(
+        _ outlets: [OutletKey],
+        isWhole: Bool,
+        at now: ContinuousClock.Instant
+    ) async throws(PostgresError) -> [BacklogKey] {
+        let whole = outlets.map { BacklogKey($0) }
+        let known = backlogs.known.filter { key in !key.isWhole && outlets.contains(OutletKey(key)) }
+        guard isWhole else { return whole + known }
+        let platforms = outlets.filter(\.hasPlatforms).flatMap { outlet in
+            DevicePlatform.allCases.map { BacklogKey(outlet, platform: $0) }
+        }
+        let held = outlets.flatMap { outlet in brakes.types(heldAt: outlet).map { BacklogKey(outlet, type: $0) } }
+        return whole + Set(platforms + known + held + (try await formerlyHeld(outlets, at: now)))
+    }
+
+    /// Returns the backlogs of formerly held types, which only the ledger contains.
+    ///
+    /// This needs one query per name in the ledger, so it runs only at intervals.
+    private mutating func formerlyHeld(
+        _ outlets: [OutletKey],
+        at now: ContinuousClock.Instant
+    ) async throws(PostgresError) -> [BacklogKey] {
+        guard now >= nextTypeSearch else { return [] }
+        nextTypeSearch = now + Self.searchPeriod
+        let names = try await store.backlogNames()
+        return names.compactMap { BacklogKey($0) }.filter { $0.type != nil && outlets.contains(OutletKey($0)) }
+    }
+
+    private func releaseUnserved(_ outlets: [OutletKey]) async throws(PostgresError) {
+        for name in try await store.backlogNames() {
+            if let key = BacklogKey(name), outlets.contains(OutletKey(key)) { continue }
+            let count: Int
+            do throws(PostgresError) {
+                count = try await store.release(name, atMost: Self.releasedAtOnce, after: Self.grace)
+            } catch {
+                // A row on which the server fails stops the release of its backlog only.
+                guard error.mayPassForOthers else { throw error }
+                context.metrics.storeFailures.increment()
+                context.logger.warning(
+                    "cannot release deliveries of an outlet that is not configured",
+                    ["backlog": .text(name), "error": .error(error)]
+                )
+                continue
+            }
+            guard count > 0 else { continue }
+            context.logger.warning(
+                "re-evaluating deliveries for an outlet that is not configured",
+                ["backlog": .text(name), "deliveries": .integer(count)]
+            )
+        }
+    }
+}

@@ -1,0 +1,115 @@
+import BellhopRules
+import ServiceRuntime
+import Settings
+import Store
+
+/// Processes pulled deliveries: looks them up, decides them again, sends them within their reserved places and settles
+/// them.
+///
+/// No broker message corresponds to them. If processing ends early, the ledger still contains the open deliveries.
+struct PulledDeliverySender: Sendable {
+    let catalogs: CatalogSource
+    let zones: ZoneLibrary
+    let senders: OutletDirectory
+    let resumption: ResumeStage
+    let dispatcher: Dispatcher
+    let settler: Settler
+    let context: PipelineContext
+
+    /// The tasks and the drain signal that all loads share.
+    struct Shift: Sendable {
+        let drain: DrainSignal
+        /// The loads in flight to their providers.
+        let loads = DetachedWork()
+        /// The work that these loads set aside.
+        let asides = DetachedWork()
+
+        init(_ drain: DrainSignal) {
+            self.drain = drain
+        }
+
+        /// Returns when the loads in flight and the work set aside are below their limits.
+        func room() async {
+            await loads.room()
+            await asides.room()
+        }
+
+        /// Runs a body, and returns when everything that it started is settled.
+        func run(_ body: () async -> Void) async {
+            await withDiscardingTaskGroup { group in
+                group.addTask { await asides.run() }
+                await withDiscardingTaskGroup { group in
+                    group.addTask { await loads.run() }
+                    await body()
+                    loads.finish()
+                }
+                asides.finish()
+            }
+        }
+    }
+
+    /// The outlets that this worker can use.
+    var outlets: [OutletKey] { senders.keys }
+
+    func serves(_ key: BacklogKey) -> Bool { senders.outlet(OutletKey(key)) != nil }
+
+    /// The part of a load that is about to be sent.
+    struct Ready: Sendable {
+        fileprivate let batch: Batch
+        fileprivate let places: PulledPlaces
+        /// Shipments to the outlet and platform of the backlog.
+        fileprivate let own: [OutgoingDelivery]
+        /// Shipments to another outlet or platform, because the device has changed its provider or platform.
+        fileprivate let strays: [OutgoingDelivery]
+        fileprivate let withheld: [Disposition]
+        /// The size of the notifications' texts in bytes.
+        let footprint: Int
+
+        /// Whether any shipment uses the reserved places.
+        var isSent: Bool { !own.isEmpty }
+    }
+
+    /// Looks a load up and decides it again; `nil` if a drain comes first.
+    ///
+    /// Such a load keeps its claim, like that of a dead worker.
+    ///
+    /// Loads are prepared in turn, so that their sends begin in order.
+    func prepare(_ load: PulledBatch, _ shift: Shift) async -> Ready? {
+        let lane = load.place.priority.lane
+        let batch = Batch(carrying: load.claim, lane: lane, shift.drain, shift.asides, context)
+        let decider = Decider(catalogs: catalogs.current, senders: senders, zones: zones, now: batch.now)
+        guard let work = await resumption.decide(load.lines, under: load.lease, decider, batch) else {
+            dispatcher.give(back: load.places)
+            return nil
+        }
+        let isOwn = { (shipment: OutgoingDelivery) in load.place.key.isOf(shipment) }
+        // At the head of the backlog, such deliveries would be pulled repeatedly.
+        let putOff = work.putOff(load.lines, in: batch, load.place.key.text)
+        for _ in putOff { context.metrics.setAside.count("backlogs") }
+        return Ready(
+            batch: batch,
+            places: load.places,
+            own: work.shipments.filter(isOwn),
+            strays: work.shipments.filter { !isOwn($0) },
+            withheld: work.withheld + putOff,
+            footprint: work.footprint
+        )
+    }
+
+    /// Sends a load and returns when all of it is settled.
+    func send(_ ready: Ready, probing breaker: BreakerKey? = nil) async {
+        let batch = ready.batch
+        let ended: Dispatcher.Ended = { await settler.settle($0, batch) }
+        async let strayed: Void = ready.strays.isEmpty ? () : dispatcher.send(ready.strays, lane: batch.lane, ended)
+        async let sent: Void = dispatcher.send(ready.own, in: ready.places, probing: breaker, ended)
+        await settler.settle(ready.withheld, batch)
+        _ = await (strayed, sent)
+    }
+}
+
+extension BacklogKey {
+    /// Whether a shipment goes to the outlet and platform of this backlog.
+    fileprivate func isOf(_ shipment: OutgoingDelivery) -> Bool {
+        OutletKey(self) == shipment.outlet && (platform == nil || platform == shipment.platform)
+    }
+}

@@ -1,0 +1,180 @@
+import BellhopRules
+import Push
+import Store
+
+/// The content of a delivery: a push to one device, or a mail to the user's address.
+///
+/// A mail is stored indirectly, so that access to one field does not copy all of its texts. A push already has indirect
+/// storage.
+enum Payload: Sendable {
+    case push(PushMessage)
+    indirect case mail(EmailMessage)
+
+    var type: EventType {
+        switch self {
+        case .push(let message): message.type
+        case .mail(let message): message.type
+        }
+    }
+
+    var mail: EmailMessage? {
+        if case .mail(let message) = self { message } else { nil }
+    }
+
+    /// The device that receives the push; `nil` for a mail.
+    var device: Device? {
+        if case .push(let message) = self { message.device } else { nil }
+    }
+}
+
+/// A claimed delivery with its content and the position of its broker message.
+///
+/// It is an object because it passes from stage to stage and contains two dozen texts. A copy would cost more than its
+/// push.
+final class OutgoingDelivery: Sendable {
+    /// The position of that message in its batch.
+    let index: Int
+    let key: DeliveryKey
+    let event: EventID
+    /// Its event's type, which may differ from the type of the push.
+    ///
+    /// A digest has a separate type.
+    let ownType: EventType
+    /// The number of attempts before this one.
+    let attempts: Int
+    /// Whether it may have arrived already, because the outcome of an earlier send is unknown.
+    let isRepeat: Bool
+    /// The retry limit of its type; `nil` for the usual limit.
+    let retryLimit: Int?
+    let payload: Payload
+    /// Claimed deliveries that are sent in the same push and share its outcome.
+    let companions: [Companion]
+    /// The lease within which it may be sent; `nil` for a shipment without a row in the ledger.
+    let lease: Lease?
+    /// Its priority in a backlog; `nil` for a shipment without a row in the ledger.
+    let priority: Priority?
+    /// Its turn within its priority; `nil` for a delivery that was just recorded, whose turn the ledger determines.
+    let queuedAt: Timestamp?
+    /// The content of its event; `nil` for a shipment without an event.
+    private let content: NotificationContent?
+
+    /// A delivery that is sent with another, and the position of its message in the batch.
+    struct Companion: Sendable {
+        let index: Int
+        let key: DeliveryKey
+        /// Its event's type, which may differ from the type of the push.
+        let type: EventType
+    }
+
+    init(
+        index: Int,
+        key: DeliveryKey,
+        content: NotificationContent,
+        type: CatalogType,
+        attempts: Int = 0,
+        isRepeat: Bool = false,
+        payload: Payload,
+        lease: Lease? = nil,
+        queuedAt: Timestamp? = nil
+    ) {
+        self.index = index
+        self.key = key
+        event = content.event
+        retryLimit = type.retryLimit
+        self.attempts = attempts
+        self.isRepeat = isRepeat
+        self.payload = payload
+        ownType = payload.type
+        self.lease = lease
+        self.queuedAt = queuedAt
+        priority = content.priority
+        companions = []
+        self.content = content
+    }
+
+    /// Creates a shipment without a row in the ledger; its key appears only in the log.
+    init(index: Int, key: DeliveryKey, event: EventID, message: PushMessage) {
+        self.index = index
+        self.key = key
+        self.event = event
+        payload = .push(message)
+        ownType = message.type
+        retryLimit = nil
+        attempts = 0
+        isRepeat = false
+        companions = []
+        lease = nil
+        priority = nil
+        queuedAt = nil
+        content = nil
+    }
+
+    /// Creates one push for many deliveries: `newest` is sent with another text and includes the others.
+    ///
+    /// If they have to wait, they wait together, at the turn of the oldest.
+    init(_ newest: OutgoingDelivery, with others: [OutgoingDelivery], message: PushMessage) {
+        index = newest.index
+        key = newest.key
+        event = newest.event
+        retryLimit = newest.retryLimit
+        attempts = others.reduce(newest.attempts) { max($0, $1.attempts) }
+        isRepeat = newest.isRepeat || others.contains(where: \.isRepeat)
+        payload = .push(message)
+        ownType = newest.ownType
+        lease = newest.lease
+        priority = newest.priority
+        queuedAt = ([newest] + others).compactMap(\.queuedAt).min()
+        content = newest.content
+        companions = others.map { Companion(index: $0.index, key: $0.key, type: $0.ownType) }
+    }
+
+    /// Returns the message positions of all deliveries, one per delivery.
+    static func indices(of shipments: [OutgoingDelivery]) -> [Int] {
+        var indices: [Int] = []
+        indices.reserveCapacity(shipments.count)
+        for shipment in shipments {
+            indices.append(shipment.index)
+            for companion in shipment.companions { indices.append(companion.index) }
+        }
+        return indices
+    }
+
+    /// The trace that its event's producer started.
+    var trace: TraceParent? { content?.extras.trace }
+    /// Whether its event was for a topic or for everyone.
+    var isWide: Bool { content?.extras.isWide ?? false }
+
+    var app: AppID { key.notification.recipient.app }
+    var person: RecipientKey { key.notification.recipient }
+
+    /// Returns its priority in a backlog: the priority of its lane, if that is less urgent than its own.
+    ///
+    /// A replay uses the bulk lane whatever its type, so that thousands of old alarms wait behind each new one.
+    func priority(in lane: Lane) -> Priority? {
+        guard let priority else { return nil }
+        return ([priority] + Priority.allCases.filter { $0.lane == lane }).max { $0.urgency < $1.urgency }
+    }
+
+    /// The types of all deliveries that it includes, usually one.
+    var types: Set<EventType> {
+        companions.isEmpty ? [ownType] : Set(companions.map(\.type)).union([ownType])
+    }
+
+    var platform: DevicePlatform? { payload.device?.platform }
+    /// Whether its device is a reached device; `false` for a mail, whose address proves nothing.
+    var wasReached: Bool { payload.device?.wasReached ?? false }
+
+    /// The outlet that sends it.
+    var outlet: OutletKey {
+        switch payload {
+        case .push(let message): OutletKey(app: app, provider: message.device.provider)
+        case .mail: .email(of: app)
+        }
+    }
+
+    /// The APNs environment to which it is sent; `nil` for other providers, which have only one.
+    var environment: PushEnvironment? {
+        guard let device = payload.device, device.provider == .apns else { return nil }
+        return device.environment ?? .production
+    }
+}

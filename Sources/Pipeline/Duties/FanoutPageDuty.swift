@@ -1,0 +1,39 @@
+import Postgres
+package import ServiceRuntime
+import Store
+
+/// Publishes fan-out pages for which no message exists: those of a resumed fan-out, and those whose message was lost.
+///
+/// Any number may run: each takes pages that no other holds. A page that is published twice is recorded once.
+package struct FanoutPageDuty: Service {
+    package let name = "fan-outs"
+    private let book: FanoutBook
+    private let resumes: ResumeSender
+    private let logger: Logger
+    private let loop: DutyLoop
+    /// The time after which an unfinished page counts as lost; longer than any page takes.
+    private let grace: Duration
+
+    package init(tools: SchedulerContext, interval: Duration = .seconds(1), grace: Duration = .seconds(300)) {
+        logger = tools.logger.labelled(name)
+        loop = tools.loop(of: name, every: interval, trouble: "cannot read fan-out pages")
+        book = FanoutBook(pool: tools.pool)
+        resumes = tools.resumes(logger)
+        self.grace = grace
+    }
+
+    package func run(until drain: DrainSignal) async throws {
+        await loop.run(until: drain) { try await handOver(drain) }
+    }
+
+    private func handOver(_ drain: DrainSignal) async throws(PostgresError) -> DutyLoop.Next {
+        let pages = try await book.takeForgotten(atMost: Self.batch, lostAfter: grace)
+        guard !pages.isEmpty else { return .later }
+        let unconfirmed = await resumes.send(pages: pages, until: drain)
+        try await book.giveBack(unconfirmed)
+        logger.info("handed over pages", ["pages": .integer(pages.count - unconfirmed.count)])
+        return unconfirmed.isEmpty && pages.count == Self.batch ? .atOnce : .later
+    }
+
+    private static let batch = 200
+}

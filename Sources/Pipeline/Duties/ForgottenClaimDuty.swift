@@ -1,0 +1,103 @@
+import Postgres
+package import ServiceRuntime
+import Store
+
+/// Finds first attempts whose worker died and whose message was never redelivered, and releases them.
+///
+/// The broker redelivers a message until its worker has settled the outcome. Such attempts therefore exist only if the
+/// message was lost to the delivery limit, a purge or a deleted queue. The duty walks slowly through the ledger, page
+/// by page, and rests between two walks.
+package struct ForgottenClaimDuty: Service {
+    package let name = "forgotten-claims"
+    private let claims: ForgottenClaimBook
+    private let logger: Logger
+    private let loop: DutyLoop
+    private let found: Counter
+    private let rest: Duration
+    private let step: Duration
+
+    /// The speed of the walk, and the age of a forgotten claim.
+    package struct Rhythm: Sendable {
+        /// The pause between two steps of a walk, of 8 MB each.
+        package var step: Duration
+        /// The pause between the end of a walk and the next one.
+        package var rest: Duration
+        /// The period for which a claim is valid.
+        package var lease: Duration
+        /// The time that must have passed since the end of its lease.
+        package var grace: Duration
+
+        package init(
+            step: Duration = .seconds(5),
+            rest: Duration = .seconds(60),
+            lease: Duration,
+            grace: Duration = .seconds(300)
+        ) {
+            self.step = step
+            self.rest = rest
+            self.lease = lease
+            self.grace = grace
+        }
+    }
+
+    package init(tools: SchedulerContext, rhythm: Rhythm) {
+        rest = rhythm.rest
+        step = rhythm.step
+        logger = tools.logger.labelled(name)
+        loop = tools.loop(of: name, every: rhythm.rest, trouble: "cannot read forgotten claims")
+        claims = ForgottenClaimBook(pool: tools.pool, olderThan: rhythm.lease + rhythm.grace)
+        found = tools.metrics.counter(
+            "bellhop_forgotten_claims_total",
+            help: "First attempts that were never settled, found and released."
+        )
+    }
+
+    package func run(until drain: DrainSignal) async throws {
+        var page: Int64 = 0
+        var hasFailed = false
+        await loop.run(until: drain) { () throws(PostgresError) in
+            let step: ForgottenClaimBook.Step
+            switch try await look(from: page) {
+            case .success(let found): step = found
+            case .failure(let error):
+                page += 1
+                // If the server fails on page after page, it may fail on all: the loop's pauses grow.
+                guard !hasFailed else { throw error }
+                hasFailed = true
+                return .after(self.step)
+            }
+            hasFailed = false
+            if step.found > 0 {
+                found.increment(by: step.found)
+                logger.warning("released first attempts that were never settled", ["deliveries": .integer(step.found)])
+            }
+            page = step.next ?? 0
+            return step.next == nil ? .after(rest) : .after(self.step)
+        }
+    }
+
+    /// Scans the next pages; a failure if the server fails on the first of them alone, which is left out of this walk.
+    private func look(
+        from page: Int64
+    ) async throws(PostgresError) -> Result<ForgottenClaimBook.Step, PostgresError> {
+        var pages = Self.pages
+        while true {
+            do throws(PostgresError) {
+                return .success(try await claims.look(from: page, pages: pages))
+            } catch {
+                guard error.mayPassForOthers else { throw error }
+                guard pages > 1 else {
+                    logger.warning(
+                        "the database fails on a page of deliveries, leaving it out",
+                        ["page": .integer(Int(page)), "error": .error(error)]
+                    )
+                    return .failure(error)
+                }
+                pages /= 4
+            }
+        }
+    }
+
+    /// 8 MB.
+    private static let pages: Int64 = 1024
+}

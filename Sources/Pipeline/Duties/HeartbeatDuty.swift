@@ -1,0 +1,129 @@
+import Postgres
+package import ServiceRuntime
+package import Settings
+package import Store
+import Synchronization
+
+/// Writes the process's heartbeat every ten seconds, with its catalogues and problems, and within one second if these
+/// have changed.
+///
+/// Operators thus see all processes of an installation, wherever they run.
+///
+/// A process that drains still works, so it continues to write heartbeats, marked as draining, until it ends.
+///
+/// Thread safety: the task that writes during the drain is behind a lock.
+package final class HeartbeatDuty: ServiceWithLastWords {
+    package let name = "roll call"
+    private let book: ProcessBook
+    private let identity: ProcessReport.Identity
+    private let source: CatalogSource
+    private let logger: Logger
+    private let interval: Duration
+    private let fill: @Sendable (inout ProcessReport) -> Void
+    private let drain = Mutex(Drain())
+
+    private struct Drain {
+        /// The task that writes heartbeats during the drain; `nil` before.
+        var lingering: Task<Void, Never>?
+        var isOver = false
+    }
+
+    /// Creates a heartbeat.
+    ///
+    /// `fill` adds the fields that only this kind of process has.
+    package init(
+        _ identity: ProcessReport.Identity,
+        book: ProcessBook,
+        source: CatalogSource,
+        logger: Logger,
+        interval: Duration = usualInterval,
+        fill: @escaping @Sendable (inout ProcessReport) -> Void = { _ in }
+    ) {
+        self.identity = identity
+        self.book = book
+        self.source = source
+        self.logger = logger.labelled(name)
+        self.interval = interval
+        self.fill = fill
+    }
+
+    package static let usualInterval = Duration.seconds(10)
+
+    package func run(until drain: DrainSignal) async throws {
+        while !drain.isDraining, !Task.isCancelled {
+            // The state is read before the write, so that a change during the write is reported next.
+            let told = news
+            await say()
+            await rest(having: told, until: drain)
+        }
+        self.drain.withLock { drain in
+            guard !drain.isOver else { return }
+            drain.lingering = Task { [self] in
+                while !Task.isCancelled {
+                    await say(isDraining: true)
+                    try? await Task.sleep(for: interval)
+                }
+            }
+        }
+    }
+
+    /// Deletes the process's entry, unless it has left work behind.
+    ///
+    /// A process without an entry writes nothing; entries of other ended processes expire.
+    ///
+    /// It is interrupted after two seconds: an unresponsive database must not delay the end of the process, and the
+    /// entry expires anyway.
+    package func sayLastWords(leavingNothing: Bool) async {
+        guard leavingNothing else { return }
+        let lingering = drain.withLock { drain in
+            drain.isOver = true
+            return drain.lingering
+        }
+        lingering?.cancel()
+        let leaving = Task { [book, identity] in
+            // No heartbeat may follow the deletion.
+            await lingering?.value
+            try? await book.leave(identity.id)
+        }
+        let timer = Task {
+            if (try? await Task.sleep(for: Self.patience)) != nil { leaving.cancel() }
+        }
+        await leaving.value
+        timer.cancel()
+    }
+
+    private static let patience = Duration.seconds(2)
+
+    /// Waits until the next heartbeat is due.
+    ///
+    /// An operator who has sent a SIGHUP will check the result soon.
+    private func rest(having told: News, until drain: DrainSignal) async {
+        var rested = Duration.zero
+        while rested < interval, news == told {
+            guard !drain.isDraining, !Task.isCancelled else { return }
+            let step = min(interval - rested, .seconds(1))
+            await drain.pause(for: step)
+            rested += step
+        }
+    }
+
+    /// The fields whose changes are reported immediately.
+    private struct News: Equatable {
+        let catalogs: String
+        let refusal: String?
+    }
+
+    private var news: News { News(catalogs: source.current.fingerprint, refusal: source.refusal) }
+
+    private func say(isDraining: Bool = false) async {
+        var report = ProcessReport(identity, catalogs: source.current.fingerprint)
+        report.refusal = source.refusal
+        report.isDraining = isDraining
+        fill(&report)
+        do throws(PostgresError) {
+            try await book.announce(report)
+        } catch {
+            logger.debug("cannot write the heartbeat", ["error": .error(error)])
+        }
+    }
+}

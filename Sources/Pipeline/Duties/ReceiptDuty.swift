@@ -1,0 +1,69 @@
+import AMQP
+import Postgres
+package import ServiceRuntime
+import Store
+
+/// Releases the deliveries whose receipts are due.
+///
+/// Any number may run: each takes deliveries that no other holds, postpones their due time and publishes their keys.
+/// Deliveries without a confirm are due again in a second, and those whose receipts no worker reads in ten minutes.
+package struct ReceiptDuty: Service {
+    package let name = "receipts"
+    private let book: ReceiptBook
+    private let publisher: any MessagePublisher
+    private let names: TopologyNames
+    private let logger: Logger
+    private let loop: DutyLoop
+    private let failing: FailingUsers
+
+    package init(tools: SchedulerContext, interval: Duration = .seconds(1)) {
+        logger = tools.logger.labelled(name)
+        loop = tools.loop(of: name, every: interval, trouble: "cannot read due receipts")
+        book = ReceiptBook(pool: tools.pool)
+        publisher = tools.publisher
+        failing = tools.failingUsers(name, logger)
+        names = tools.names
+    }
+
+    package func run(until drain: DrainSignal) async throws {
+        var lookBack = PollWindow(every: loop.interval)
+        await loop.run(until: drain) { try await handOver(&lookBack) }
+    }
+
+    private func handOver(_ lookBack: inout PollWindow) async throws(PostgresError) -> DutyLoop.Next {
+        let keys = try await lookBack.look { (span) throws(PostgresError) in try await take(within: span) }
+        guard !keys.isEmpty else { return .later }
+        let messages = ReceiptMessage.messages(for: Array(keys))
+        let outcomes = await publisher.publish(messages.map(message))
+        let unconfirmed = zip(messages, outcomes).flatMap { $1 == .confirmed ? [] : $0.keys }
+        logger.info("handed over", ["deliveries": .integer(keys.count - unconfirmed.count)])
+        guard unconfirmed.isEmpty else {
+            lookBack.putBack()
+            try await book.giveBack(unconfirmed)
+            return .later
+        }
+        return keys.count >= Self.batch ? .atOnce : .later
+    }
+
+    private func take(within span: Duration) async throws(PostgresError) -> DueItems<DeliveryKey> {
+        let taken = try await failing.take(atMost: Self.batch) { (users) throws(PostgresError) in
+            try await book.head(atMost: Self.batch, within: span, of: users)
+        } count: {
+            $0.count
+        } _: { (users, limit) throws(PostgresError) -> DueItems<DeliveryKey> in
+            try await book.take(atMost: limit, within: users.span(span), of: users)
+        }
+        return DueItems(taken)
+    }
+
+    private func message(_ receipts: ReceiptMessage) -> OutgoingMessage {
+        OutgoingMessage(
+            exchange: names.work,
+            routingKey: names.receipts,
+            properties: MessageProperties(contentType: "application/json"),
+            body: receipts.body
+        )
+    }
+
+    private static let batch = 1000
+}

@@ -1,0 +1,24 @@
+import ServiceRuntime
+package import Store
+
+extension Intake {
+    /// Returns a worker's heartbeat service.
+    ///
+    /// Its reports contain failing providers, the pull rates, the worker's figures and the reason why it takes no
+    /// messages, if any.
+    package func rollCall(
+        _ identity: ProcessReport.Identity,
+        book: ProcessBook,
+        figures: WorkerFigures? = nil,
+        every interval: Duration = HeartbeatDuty.usualInterval,
+        hindrance: @escaping @Sendable () -> String? = { nil }
+    ) -> HeartbeatDuty {
+        HeartbeatDuty(identity, book: book, source: catalogs, logger: context.logger, interval: interval) { report in
+            (report.troubles, report.takings) = tools.breakers.streaks.current(at: context.time.timestamp)
+            report.figures = figures?.current ?? [:]
+            report.hindrance = hindrance()
+            let seconds = max(1, Int(interval.components.seconds))
+            for (key, count) in tools.backlogs.takePulls() { report.pulls[key.text] = count / seconds }
+        }
+    }
+}

@@ -1,0 +1,19 @@
+import BellhopRules
+
+/// Limits the fan-out pages that a worker reads, decides and records concurrently per lane, however many have arrived.
+///
+/// A page is as much work as hundreds of other messages. While its pushes are in flight, it occupies no place here.
+struct PageConcurrencyLimiter: Sendable {
+    private let gates: [Lane: Gate]
+
+    init(atOnce: Int = 2) {
+        gates = Dictionary(uniqueKeysWithValues: Lane.allCases.map { ($0, Gate(places: atOnce)) })
+    }
+
+    /// Runs a page's first half when it has a place.
+    func pass<Value>(_ lane: Lane, _ work: () async -> Value) async -> Value {
+        await gates[lane]?.enter()
+        defer { gates[lane]?.leave() }
+        return await work()
+    }
+}

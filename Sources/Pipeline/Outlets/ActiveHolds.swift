@@ -1,0 +1,124 @@
+import BellhopRules
+package import Postgres
+import ServiceRuntime
+import Store
+import Synchronization
+
+/// The operators' holds, according to this worker's last poll.
+///
+/// A hold is a row that every worker reads once per second. The deliveries that it covers are recorded as usual, and
+/// wait in their outlet's backlog. If the hold is on one type, they wait in a backlog of that type, so that they do not
+/// block other deliveries of the outlet.
+///
+/// Thread safety: all state is behind one lock, which is never held across a suspension.
+package final class ActiveHolds: Sendable {
+    private struct State {
+        var scopes: [AppID: [HoldScope]] = [:]
+        /// The number of running ``sending(_:)`` calls, with or without a drain.
+        var senders = 0
+    }
+
+    private let state = Mutex(State())
+    private let store: any OutletStore
+    private let logger: Logger
+    private let inForce: Labelled<Gauge>
+
+    init(store: any OutletStore, logger: Logger, metrics: MetricsRegistry) {
+        self.store = store
+        self.logger = logger.labelled("holds")
+        inForce = metrics.gauge(
+            "bellhop_holds",
+            help: "1 while an operator keeps this from being sent; an empty label means all of them.",
+            labels: ["app", "type", "provider"]
+        )
+    }
+
+    /// The interval between two checks of a backlog that waits for a release.
+    ///
+    /// A check makes no query.
+    private static let glance = Duration.seconds(1)
+
+    /// Whether no hold concerns an app, which is by far the most frequent case.
+    func isClear(_ app: AppID) -> Bool {
+        state.withLock { $0.scopes[app] == nil }
+    }
+
+    /// Returns the hold that keeps a shipment, with all deliveries that it includes, from its outlet.
+    ///
+    /// A shipment of several types waits in the backlog of the whole outlet. In the backlog of one type, its deliveries
+    /// of other types would be held as well.
+    func hold(_ outlet: OutletKey, of shipment: OutgoingDelivery) -> Hold? {
+        let types = shipment.types
+        guard types.count > 1 else { return hold(outlet, type: shipment.ownType) }
+        guard types.contains(where: { hold(outlet, type: $0) != nil }) else { return nil }
+        return Hold(hindrance: .held, backlog: BacklogKey(outlet), wait: Self.glance)
+    }
+
+    /// Returns the types that are held separately at an outlet.
+    func types(heldAt outlet: OutletKey) -> Set<EventType> {
+        let scopes = state.withLock { $0.scopes[outlet.app] } ?? []
+        return Set(
+            scopes.compactMap { scope in
+                scope.type.flatMap { scope.covers(outlet.app, provider: outlet.provider, type: $0) ? $0 : nil }
+            }
+        )
+    }
+
+    /// Whether no caller sends.
+    var isIdle: Bool { state.withLock { $0.senders == 0 } }
+
+    /// Runs a body that sends shipments.
+    ///
+    /// While it runs, the holds are still read, even during a drain.
+    func sending(_ body: () async -> Void) async {
+        state.withLock { $0.senders += 1 }
+        await body()
+        state.withLock { $0.senders -= 1 }
+    }
+
+    /// Returns the hold that keeps events of a type from an outlet, or all events if the type is `nil`.
+    ///
+    /// A hold on the type has precedence. Otherwise its deliveries would be ahead of others in the outlet's backlog
+    /// when a wider hold is released.
+    func hold(_ outlet: OutletKey, type: EventType?) -> Hold? {
+        let scopes = state.withLock { $0.scopes[outlet.app] } ?? []
+        guard !scopes.isEmpty else { return nil }
+        let own = scopes.filter { $0.covers(outlet.app, provider: outlet.provider, type: type) }
+        guard let first = own.first(where: { $0.type != nil }) ?? own.first else { return nil }
+        let backlog = first.type.map { BacklogKey(outlet, type: $0) } ?? BacklogKey(outlet)
+        return Hold(hindrance: .held, backlog: backlog, wait: Self.glance)
+    }
+
+    /// Reads the holds before anything is sent.
+    package func load() async throws(PostgresError) {
+        let scopes = Set(try await store.holds().map(\.scope))
+        let before = state.withLock { state in
+            defer { state.scopes = Dictionary(grouping: scopes, by: \.app) }
+            return Set(state.scopes.values.joined())
+        }
+        for scope in scopes.subtracting(before) { tell(scope, isHeld: true) }
+        for scope in before.subtracting(scopes) { tell(scope, isHeld: false) }
+    }
+
+    /// Reads the holds again.
+    ///
+    /// If the database is unavailable, the known holds stay in effect.
+    func refresh() async {
+        do throws(PostgresError) {
+            try await load()
+        } catch {
+            logger.warning("cannot read holds", ["error": .error(error)])
+        }
+    }
+
+    private func tell(_ scope: HoldScope, isHeld: Bool) {
+        inForce.with(scope.app.text, scope.type?.text ?? "", scope.provider ?? "").set(isHeld ? 1 : 0)
+        logger.notice(
+            isHeld ? "hold active, deliveries deferred" : "hold released",
+            [
+                "app": .text(scope.app.text), "type": .text(scope.type?.text ?? "all"),
+                "provider": .text(scope.provider ?? "all"),
+            ]
+        )
+    }
+}

@@ -1,0 +1,116 @@
+import BellhopRules
+import Push
+import Store
+
+/// The combined meaning of the answers to one batch: the breakers to open, and the verdict on each message.
+///
+/// It has no side effects; `CircuitBreakers` acts on it.
+struct BatchOutcome {
+    /// One verdict per shipment, in order.
+    ///
+    /// A suspected configuration error is a `configError`.
+    let verdicts: [Verdict]
+
+    /// Whether there is a mass failure of devices at this outlet.
+    ///
+    /// If so, no answer that a device is gone is accepted.
+    var isMassDeath = false
+
+    private let shipments: [OutgoingDelivery]
+    private let outlet: OutletKey
+
+    /// Evaluates `verdicts`, the separate meaning of each answer, one per shipment.
+    ///
+    /// `alarm` is the reason of the open breaker that these messages probe. The same answer again confirms it, and no
+    /// device is revoked.
+    init(
+        _ verdicts: [Verdict],
+        of shipments: [OutgoingDelivery],
+        _ outlet: OutletKey,
+        despite alarm: String? = nil,
+        witnesses: AcceptanceHistory = .everybody
+    ) {
+        let panel = BatchVerdictRules(shipments: shipments, witnesses: witnesses, alarm: alarm)
+        self.verdicts = panel.blamingUs(panel.sparingTheOthers(panel.forgivingStrangers(verdicts)))
+        self.shipments = shipments
+        self.outlet = outlet
+    }
+
+    /// Whether a breaker would open because of unreached devices.
+    ///
+    /// Then the result depends on the devices that count.
+    var restsOnStrangers: Bool {
+        zip(shipments, verdicts).contains { breaker($1, $0) != nil && !$0.wasReached }
+    }
+
+    /// The number of users with devices that are gone, and the number of answers.
+    var deaths: (people: Int, answers: Int) {
+        guard verdicts.contains(where: \.isGone) else { return (0, verdicts.count) }
+        return (Set(zip(shipments, verdicts).filter { $1.isGone }.map(\.0.person)).count, verdicts.count)
+    }
+
+    /// The same numbers without the unreached devices that are gone.
+    var deathsOfReached: (people: Int, answers: Int) {
+        guard verdicts.contains(where: \.isGone) else { return (0, verdicts.count) }
+        let gone = zip(shipments, verdicts).filter { $1.isGone }.map(\.0)
+        let reached = gone.filter(\.wasReached)
+        return (Set(reached.map(\.person)).count, verdicts.count - gone.count + reached.count)
+    }
+
+    /// The environments in which the provider accepted messages: APNs' environments, or `nil` for a provider without
+    /// environments.
+    var environmentsTaken: Set<PushEnvironment?> {
+        Set(zip(shipments, verdicts).lazy.filter { $1.isTaken }.map(\.0.environment))
+    }
+
+    /// The platforms for which the provider accepted messages.
+    var platformsTaken: Set<DevicePlatform> {
+        Set(zip(shipments, verdicts).lazy.filter { $1.isTaken }.compactMap(\.0.platform))
+    }
+
+    /// The pause that the provider requested.
+    var rest: Duration? { verdicts.lazy.compactMap(\.providerRest).max() }
+
+    /// Whether an answer proves that the provider accepts our credentials.
+    var provesAccess: Bool { verdicts.contains(where: \.provesAccess) }
+
+    /// The breakers to open, with their reasons.
+    ///
+    /// A breaker is left out if other messages of the same batch were accepted, because the credentials are then right.
+    var refusals: [BreakerKey: String] {
+        guard !isMassDeath else { return [BreakerKey(outlet): RevocationBook.massDeath] }
+        var refusals: [BreakerKey: String] = [:]
+        for (shipment, verdict) in zip(shipments, verdicts) {
+            guard let breaker = breaker(verdict, shipment), let reason = verdict.reason else { continue }
+            refusals[breaker] = reason.rawValue
+        }
+        guard !refusals.isEmpty else { return [:] }
+        for (shipment, verdict) in zip(shipments, verdicts) where verdict.isTaken {
+            refusals[BreakerKey(outlet)] = nil
+            refusals[BreakerKey(outlet, platform: shipment.platform)] = nil
+        }
+        return refusals
+    }
+
+    /// The verdict on each message; `nil` if its message is deferred behind a breaker that opens now.
+    var rulings: [Verdict?] {
+        let refusals = refusals
+        return zip(shipments, verdicts).map { shipment, verdict in
+            if let breaker = breaker(verdict, shipment), let reason = verdict.reason {
+                // If others were accepted meanwhile, this message is at fault, and its attempts count.
+                let isHeld = isMassDeath || refusals[breaker] != nil
+                return isHeld ? nil : .configError(reason, scope: .message)
+            }
+            return isMassDeath && verdict.isGone ? nil : verdict
+        }
+    }
+
+    /// Returns the breaker that a verdict opens; `nil` if the verdict concerns only its message or device.
+    private func breaker(_ verdict: Verdict, _ shipment: OutgoingDelivery) -> BreakerKey? {
+        switch verdict {
+        case .configError(_, .provider): BreakerKey(outlet)
+        case .configError(_, .platform): BreakerKey(outlet, platform: shipment.platform)
+        case .configError, .delivered, .accepted, .retry, .deviceGone, .payloadError, .unknown: nil
+        }
+    }
+}

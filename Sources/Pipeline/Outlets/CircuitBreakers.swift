@@ -1,0 +1,397 @@
+import BellhopRules
+import Postgres
+import Push
+package import ServiceRuntime
+import Store
+import Synchronization
+
+/// Keeps deliveries from providers that reject our credentials or settings, and detects when they accept them again.
+///
+/// Workers share their breakers: an open breaker is a row that each worker reads every few seconds. If its probe is
+/// due, one of the workers with deliveries for it may send a single message; a good answer closes the breaker.
+///
+/// Thread safety: all state is behind one lock, which is never held across a suspension.
+package final class CircuitBreakers: Sendable {
+    private struct Opened {
+        var reason: String
+        /// The earliest time of the next probe.
+        var probeAt: ContinuousClock.Instant
+        /// Whether the breaker is stored in the database.
+        ///
+        /// A breaker that is not stored yet does not close because its row is missing.
+        var isTold: Bool
+    }
+
+    private struct State {
+        var open: [BreakerKey: Opened] = [:]
+        /// The end of the pause that each provider requested.
+        var rests: [OutletKey: ContinuousClock.Instant] = [:]
+        var deaths: [OutletKey: MassRevocationDetector] = [:]
+        /// The same for reached devices only.
+        var deathsOfReached: [OutletKey: MassRevocationDetector] = [:]
+        var hearsay = AcceptanceHistoryCache()
+        /// The time until which gone devices are accepted in any number, because an alarm has just proved wrong.
+        var believed: [OutletKey: ContinuousClock.Instant] = [:]
+    }
+
+    /// The operators' holds; they apply before any check of the provider.
+    package let brakes: ActiveHolds
+    package let streaks = ProviderFailureStreaks()
+
+    private let state = Mutex(State())
+    private let store: any OutletStore
+    private let time: any TimeSource
+    /// The origin of the minute numbers.
+    private let start: ContinuousClock.Instant
+    private let logger: Logger
+    private let openings: Labelled<Counter>
+    private let openNow: Labelled<Gauge>
+
+    /// Creates closed breakers; `store` is shared by all workers.
+    package init(
+        store: any OutletStore,
+        time: any TimeSource = SystemTime(),
+        logger: Logger,
+        metrics: MetricsRegistry
+    ) {
+        self.store = store
+        self.time = time
+        start = time.steady()
+        self.logger = logger.labelled("breakers")
+        brakes = ActiveHolds(store: store, logger: logger, metrics: metrics)
+        openings = metrics.counter(
+            "bellhop_breaker_openings_total",
+            help: "Breakers that this process opened, or found still needed by a probe.",
+            labels: ["app", "provider", "reason"]
+        )
+        openNow = metrics.gauge(
+            "bellhop_breaker_open",
+            help: "1 while the breaker is open.",
+            labels: ["app", "provider", "platform"]
+        )
+    }
+
+    /// Whether nothing blocks an outlet, which is by far the most frequent case.
+    func isClear(_ outlet: OutletKey) -> Bool {
+        guard brakes.isClear(outlet.app) else { return false }
+        return state.withLock { state in
+            state.rests[outlet] == nil && !state.open.keys.contains { $0.isOf(outlet) }
+        }
+    }
+
+    /// The permission for messages to pass.
+    enum Passage: Sendable, Equatable {
+        case free
+        /// One message may pass, as a probe.
+        case probe(BreakerKey)
+        case held(Hold)
+    }
+
+    /// Returns the obstacle to messages for one platform and one type, according to this worker's state, without a
+    /// query.
+    func hold(_ outlet: OutletKey, platform: DevicePlatform?, type: EventType? = nil) -> Hold? {
+        brakes.hold(outlet, type: type) ?? obstacle(outlet, platform: platform)
+    }
+
+    /// Returns the same for a shipment, with the types of all deliveries that it includes.
+    func hold(_ outlet: OutletKey, of shipment: OutgoingDelivery) -> Hold? {
+        brakes.hold(outlet, of: shipment) ?? obstacle(outlet, platform: shipment.platform)
+    }
+
+    /// Returns the obstacle on the provider's side.
+    private func obstacle(_ outlet: OutletKey, platform: DevicePlatform?) -> Hold? {
+        let now = time.steady()
+        return state.withLock { state in
+            if let until = state.rests[outlet] {
+                guard until <= now else {
+                    return Hold(hindrance: .providerRests, backlog: BacklogKey(outlet), wait: until - now)
+                }
+                state.rests[outlet] = nil
+            }
+            let open = Self.breakers(of: outlet, platform).compactMap { key in state.open[key].map { (key, $0) } }
+            guard let (first, _) = open.first else { return nil }
+            let wait = (open.map(\.1.probeAt).max() ?? now) - now
+            return Hold(hindrance: .breaker, backlog: first, wait: max(.zero, wait))
+        }
+    }
+
+    /// Decides whether the next deliveries of a backlog may pass, for one platform if only that is blocked.
+    ///
+    /// Of all workers that reach a breaker with a due probe, one may send it.
+    func passage(_ outlet: OutletKey, platform: DevicePlatform?) async -> Passage {
+        guard let hold = hold(outlet, platform: platform) else { return .free }
+        // This comes before any claim, so that a probe is not granted for one breaker while another blocks it.
+        guard hold.mayBeOver else { return .held(hold) }
+        var probe: BreakerKey?
+        for key in Self.breakers(of: outlet, platform) {
+            guard let reason = state.withLock({ $0.open[key]?.reason }) else { continue }
+            // A delivery tests one breaker. The other one is tested after this one has closed.
+            guard probe == nil else { break }
+            switch await knock(key) {
+            case .isClosed: forget(key)
+            case .mayProbe: probe = key
+            case .later(let wait):
+                remember(key, reason, probeIn: wait)
+                return .held(Hold(hindrance: .breaker, backlog: key, wait: wait))
+            }
+        }
+        return probe.map { .probe($0) } ?? .free
+    }
+
+    /// Mails have no platform.
+    ///
+    /// The outlet's breaker is the only one, and its probe must be claimed only once.
+    private static func breakers(of outlet: OutletKey, _ platform: DevicePlatform?) -> [BreakerKey] {
+        [BreakerKey(outlet)] + (platform == nil ? [] : [BreakerKey(outlet, platform: platform)])
+    }
+
+    /// Acts on the combined meaning of the answers to a batch: opens and closes breakers and starts pauses.
+    ///
+    /// `probe` is the breaker that these messages were to test.
+    ///
+    /// - Returns: The verdict on each message; `nil` if it waits behind a breaker that opens now.
+    func judge(_ verdicts: [Verdict], of shipments: [OutgoingDelivery], _ outlet: OutletKey, probe: BreakerKey?) async
+        -> [Verdict?]
+    {
+        streaks.note(verdicts, outlet, at: time.timestamp)
+        let alarm = probe.flatMap { probe in state.withLock { $0.open[probe]?.reason } }
+        var judgement = BatchOutcome(verdicts, of: shipments, outlet, despite: alarm)
+        note(judgement, outlet)
+        if judgement.restsOnStrangers, alarm == nil {
+            let witnesses = await witnesses(outlet)
+            judgement = BatchOutcome(verdicts, of: shipments, outlet, witnesses: witnesses)
+        }
+        judgement.isMassDeath = await isMassDeath(judgement, outlet)
+        if let wait = judgement.rest { rest(outlet, for: wait) }
+        let refusals = judgement.refusals
+        for (key, reason) in refusals { await open(key, reason, isProbe: key == probe) }
+        if let probe, refusals[probe] == nil, judgement.provesAccess { await close(probe) }
+        return judgement.rulings
+    }
+
+    /// Opens the breaker because a provider's receipts report so many devices gone that sending must stop for now.
+    func openForMassDeath(_ outlet: OutletKey) async {
+        await open(BreakerKey(outlet), RevocationBook.massDeath, isProbe: false)
+    }
+
+    /// Opens the breaker because a provider's receipts reject our credentials or settings so often that sending must
+    /// stop for now.
+    func open(_ outlet: OutletKey, refusedFor reason: VerdictReason) async {
+        await open(BreakerKey(outlet), reason.rawValue, isProbe: false)
+    }
+
+    /// Notes the environments and platforms for which the provider accepts messages now.
+    private func note(_ judgement: BatchOutcome, _ outlet: OutletKey) {
+        let environments = judgement.environmentsTaken
+        guard !environments.isEmpty else { return }
+        let platforms = outlet.provider == PushProvider.expo.rawValue ? judgement.platformsTaken : []
+        state.withLock { $0.hearsay.take(environments, platforms, outlet, at: time.steady()) }
+    }
+
+    /// Returns the devices whose answers count at an outlet.
+    ///
+    /// If the database is unavailable, only reached devices count. Unreached devices then block nothing and are not
+    /// lost.
+    private func witnesses(_ outlet: OutletKey) async -> AcceptanceHistory {
+        guard let provider = PushProvider(rawValue: outlet.provider), provider == .apns || provider == .fcm else {
+            return state.withLock { $0.hearsay.takers(outlet, at: time.steady()) }
+        }
+        let known = state.withLock { $0.hearsay.witnesses(outlet, at: time.steady()) }
+        if let known { return known }
+        do throws(PostgresError) {
+            let platforms = try await store.platformsReached(of: outlet.app, by: outlet.provider)
+            let now = time.steady()
+            return state.withLock { state in
+                state.hearsay.learn(platforms, outlet, at: now)
+                return state.hearsay.witnesses(outlet, at: now) ?? .everybody
+            }
+        } catch {
+            logger.warning("cannot read reached devices", ["error": .error(error)])
+            return AcceptanceHistory(platforms: Set(DevicePlatform.allCases))
+        }
+    }
+
+    /// Whether there is a mass failure of devices.
+    ///
+    /// Unreached devices count only if the app has no reached device.
+    private func isMassDeath(_ judgement: BatchOutcome, _ outlet: OutletKey) async -> Bool {
+        switch watch(judgement, outlet) {
+        case .quiet: return false
+        case .alarm: break
+        case .strangersOnly: guard await !witnesses(outlet).areChosen else { return false }
+        }
+        state.withLock { state in
+            state.deaths[outlet]?.reset()
+            state.deathsOfReached[outlet]?.reset()
+        }
+        return true
+    }
+
+    private enum Watched {
+        case quiet
+        case alarm
+        /// An alarm only if unreached devices count.
+        case strangersOnly
+    }
+
+    /// Detects a mass failure of devices.
+    ///
+    /// After the alarm, the remaining answers in flight are not accepted either.
+    ///
+    /// Browsers are excluded: anybody can register large numbers of dead endpoints, and must not be able to block other
+    /// users.
+    private func watch(_ judgement: BatchOutcome, _ outlet: OutletKey) -> Watched {
+        guard outlet.provider != PushProvider.webpush.rawValue else { return .quiet }
+        let deaths = judgement.deaths
+        let ofReached = judgement.deathsOfReached
+        let now = time.steady()
+        let minute = (now - start).components.seconds / 60
+        return state.withLock { state in
+            let isAlarmed = deaths.people > 0 && state.open[BreakerKey(outlet)]?.reason == RevocationBook.massDeath
+            if let until = state.believed[outlet] {
+                guard until <= now else { return isAlarmed ? .alarm : .quiet }
+                state.believed[outlet] = nil
+            }
+            let all = state.deaths[outlet, default: MassRevocationDetector()].take(
+                gone: deaths.people,
+                of: deaths.answers,
+                atMinute: minute
+            )
+            let reached = state.deathsOfReached[outlet, default: MassRevocationDetector()].take(
+                gone: ofReached.people,
+                of: ofReached.answers,
+                atMinute: minute
+            )
+            if reached || isAlarmed { return .alarm }
+            return all ? .strangersOnly : .quiet
+        }
+    }
+
+    // MARK: - State shared by all workers
+
+    /// Reads the breakers that other workers have opened or closed.
+    func refresh() async {
+        let known = state.withLock { $0.open.filter(\.value.isTold).keys }
+        do throws(PostgresError) {
+            let all = try await store.openBreakers()
+            for breaker in all { remember(breaker.key, breaker.reason, probeIn: breaker.probeIn) }
+            let open = Set(all.map(\.key))
+            for key in known where !open.contains(key) { forget(key) }
+        } catch {
+            logger.warning("cannot read circuit breakers", ["error": .error(error)])
+        }
+    }
+
+    private func open(_ key: BreakerKey, _ reason: String, isProbe: Bool) async {
+        openings.with(key.app.text, key.provider, reason).increment()
+        let isNew = remember(key, reason, probeIn: store.firstPause, isTold: false)
+        if isNew {
+            logger.error(
+                "provider rejected our configuration, deferring deliveries",
+                [
+                    "app": .text(key.app.text), "provider": .text(key.provider), "reason": .text(reason),
+                    "platform": .text(key.platform?.rawValue ?? "all"),
+                ]
+            )
+        }
+        do throws(PostgresError) {
+            if isProbe {
+                // Another such device provides little evidence about the provider; the next probe may reach a working
+                // device.
+                try await store.reopen(key, reason: reason, isTelling: !Self.guesses.contains(reason))
+            } else {
+                try await store.open(key, reason: reason)
+            }
+            state.withLock { $0.open[key]?.isTold = true }
+            if isNew, reason == RevocationBook.massDeath { try await takeBack(key) }
+        } catch {
+            logger.warning("cannot store an open breaker", ["error": .error(error)])
+        }
+    }
+
+    /// Reasons that are only inferred from the number of affected users.
+    private static let guesses: Set<String> = [
+        RevocationBook.massDeath, VerdictReason.senderIDMismatch.rawValue, VerdictReason.badDeviceToken.rawValue,
+        VerdictReason.deviceTokenNotForTopic.rawValue,
+    ]
+
+    /// Restores devices that were revoked by doubtful answers.
+    ///
+    /// `close` restores the devices that are missed here.
+    private func takeBack(_ key: BreakerKey) async throws(PostgresError) {
+        guard let since = try await store.deathsSince(key) else { return }
+        let count = try await store.takeBack(key, since: since)
+        if count > 0 { logger.error("restored devices revoked during a mass failure", ["devices": .integer(count)]) }
+    }
+
+    /// Closes a breaker and deletes its row last.
+    ///
+    /// If the restoration fails, the breaker stays open, and its next probe repeats both steps.
+    private func close(_ key: BreakerKey) async {
+        do throws(PostgresError) {
+            // This includes devices that were being revoked during the alarm and could not be restored yet.
+            try await takeBack(key)
+            guard try await store.close(key) else { return forget(key) }
+            forget(key)
+            logger.notice(
+                "provider accepts messages again",
+                ["app": .text(key.app.text), "provider": .text(key.provider)]
+            )
+        } catch {
+            logger.warning("cannot store a closed breaker", ["error": .error(error)])
+        }
+    }
+
+    /// Returns a probe because no delivery was found to send it with.
+    func giveBackProbe(of key: BreakerKey) async {
+        do throws(PostgresError) {
+            try await store.giveBackProbe(of: key)
+            state.withLock { $0.open[key]?.probeAt = time.steady() }
+        } catch {
+            logger.warning("cannot return an unused probe", ["error": .error(error)])
+        }
+    }
+
+    private func knock(_ key: BreakerKey) async -> BreakerBook.Knock {
+        do throws(PostgresError) {
+            return try await store.knock(key)
+        } catch {
+            logger.warning("cannot claim a probe", ["error": .error(error)])
+            return .later(.seconds(5))
+        }
+    }
+
+    /// Stores an open breaker, and returns whether it is new.
+    @discardableResult
+    private func remember(
+        _ key: BreakerKey,
+        _ reason: String,
+        probeIn wait: Duration,
+        isTold: Bool = true
+    ) -> Bool {
+        openNow.with(key.app.text, key.provider, key.platform?.rawValue ?? "").set(1)
+        return state.withLock { state in
+            let isTold = isTold || state.open[key]?.isTold ?? false
+            let opened = Opened(reason: reason, probeAt: time.steady() + wait, isTold: isTold)
+            return state.open.updateValue(opened, forKey: key) == nil
+        }
+    }
+
+    /// Marks a breaker as closed.
+    ///
+    /// After a mass failure, the provider's answers are accepted for ten minutes. All deferred deliveries return
+    /// together, and the devices among them that really are gone would otherwise raise the alarm again, indefinitely.
+    private func forget(_ key: BreakerKey) {
+        openNow.with(key.app.text, key.provider, key.platform?.rawValue ?? "").set(0)
+        state.withLock { state in
+            let opened = state.open.removeValue(forKey: key)
+            guard opened?.reason == RevocationBook.massDeath else { return }
+            state.believed[OutletKey(key)] = time.steady() + .seconds(600)
+        }
+    }
+
+    private func rest(_ outlet: OutletKey, for wait: Duration) {
+        let until = time.steady() + wait
+        state.withLock { $0.rests[outlet] = max(until, $0.rests[outlet] ?? until) }
+    }
+}

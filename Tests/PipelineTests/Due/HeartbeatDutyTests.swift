@@ -1,0 +1,90 @@
+@testable import Pipeline
+import ServiceRuntime
+import Settings
+import Store
+import TestSupport
+import Testing
+import Workbench
+
+@Suite("Heartbeats", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.ofTest))
+struct HeartbeatDutyTests {
+    @Test("a process that drains continues to report it until it ends, and only then is removed")
+    func drain() async throws {
+        try await Bench.withSchema { bench in
+            let book = ProcessBook(pool: bench.pool)
+            let rollCall = rollCall(bench, book)
+            let drain = DrainSignal()
+            let running = Task { try await rollCall.run(until: drain) }
+            try await eventually("it is seen") { try await book.all().count == 1 }
+            let before = try await book.all().first
+            #expect(before?.drainingSince == nil)
+            drain.fire()
+            try await running.value
+            try await eventually("it drains") { try await book.all().first?.report.isDraining == true }
+            let since = try await book.all().first?.drainingSince
+            // If its row is deleted, it is written again.
+            try await book.leave("w")
+            try await eventually("it still says so") { try await book.all().first?.report.isDraining == true }
+            #expect(since != nil)
+            await rollCall.sayLastWords(leavingNothing: true)
+            let after = try await book.all()
+            #expect(after.isEmpty)
+        }
+    }
+
+    @Test("a process that leaves work behind stays listed, because it may still write")
+    func workLeftBehind() async throws {
+        try await Bench.withSchema { bench in
+            let book = ProcessBook(pool: bench.pool)
+            let rollCall = rollCall(bench, book)
+            let drain = DrainSignal()
+            drain.fire()
+            try await rollCall.run(until: drain)
+            try await eventually("it drains") { try await book.all().first?.report.isDraining == true }
+            await rollCall.sayLastWords(leavingNothing: false)
+            let after = try await book.all()
+            #expect(after.map(\.report.isDraining) == [true])
+            await rollCall.sayLastWords(leavingNothing: true)
+        }
+    }
+
+    @Test("the result of a reload is written without a wait for the next heartbeat")
+    func reload() async throws {
+        try await Bench.withSchema { bench in
+            let book = ProcessBook(pool: bench.pool)
+            let source = CatalogSource(bench.catalogs)
+            let rollCall = rollCall(bench, book, source, every: .seconds(3600))
+            let drain = DrainSignal()
+            let running = Task { try await rollCall.run(until: drain) }
+            try await eventually("it is seen") { try await book.all().count == 1 }
+            source.refuse(because: "a file has faults")
+            try await eventually("the refusal is seen") {
+                try await book.all().first?.report.refusal == "a file has faults"
+            }
+            let others = try Bench.shipped()
+            source.replace(others)
+            try await eventually("the others are seen") {
+                let report = try await book.all().first?.report
+                return report?.catalogs == others.fingerprint && report?.refusal == nil
+            }
+            drain.fire()
+            try await running.value
+            await rollCall.sayLastWords(leavingNothing: true)
+        }
+    }
+
+    private func rollCall(
+        _ bench: Bench,
+        _ book: ProcessBook,
+        _ source: CatalogSource? = nil,
+        every interval: Duration = .milliseconds(20)
+    ) -> HeartbeatDuty {
+        HeartbeatDuty(
+            ProcessReport.Identity(id: "w", role: "worker", version: "0.1.0", host: "north", process: 7),
+            book: book,
+            source: source ?? CatalogSource(bench.catalogs),
+            logger: Logger(label: "test", level: .error, sink: CapturedLog()),
+            interval: interval
+        )
+    }
+}

@@ -1,0 +1,36 @@
+import AMQP
+import ServiceRuntime
+import TestSupport
+import Testing
+import Workbench
+
+@testable import Pipeline
+
+@Suite(
+    "Counts of published messages",
+    .inTurn,
+    .enabled(if: serversAreThere, "needs both servers"),
+    .timeLimit(.ofTest)
+)
+struct MeteredPublisherTests {
+    @Test("messages without a confirm are counted by outcome, and confirmed messages are not")
+    func outcomes() async throws {
+        try await Bench.withTopology(catalogs: try Bench.shipped()) { bench in
+            let publisher = Publisher(PublisherOptions(broker: try bench.broker, name: "test"))
+            publisher.start()
+            let metrics = MetricsRegistry()
+            let watched = MeteredPublisher(publisher, metrics)
+            let nowhere = OutgoingMessage(exchange: bench.names.work, routingKey: "nobody", body: [1])
+            let somewhere = OutgoingMessage(exchange: bench.names.work, routingKey: bench.names.replay, body: [2])
+            let outcomes = await watched.publish([nowhere, somewhere, nowhere])
+            #expect(watched.obstacle == nil)
+            await watched.close()
+            #expect(watched.obstacle == "it is not connected")
+            #expect(outcomes[1] == .confirmed)
+            let lines = metrics.text().split(separator: "\n")
+            #expect(lines.contains("bellhop_broker_blocked 0"))
+            let counted = lines.filter { $0.hasPrefix("bellhop_unconfirmed_total") }
+            #expect(counted == ["bellhop_unconfirmed_total{outcome=\"unroutable\"} 2"])
+        }
+    }
+}
