@@ -14,7 +14,7 @@ import Workbench
 ///
 /// Each test uses a site that the browser has never visited.
 struct InboxStage: Sendable {
-    let api: APIBench
+    let api: APIFixture
     let browser: WebDriver
     /// Scheme, host and port: `http://127.0.0.1:40001`.
     let origin: String
@@ -32,7 +32,7 @@ struct InboxStage: Sendable {
     }
 
     private static func with(_ browser: WebDriver, _ body: (InboxStage) async throws -> Void) async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             let local = ListenAddress(host: "127.0.0.1", port: 0)
             let server = try HTTPServer.start(listen: local, limits: InboxAPI.limits) { request in
                 if request.target.segments == ["host"] {
@@ -164,7 +164,7 @@ struct InboxStage: Sendable {
     @discardableResult
     func deliver(_ number: Int, _ letter: Letter, to user: String = "ada", app: String = "drop") async throws -> String
     {
-        let id = APIBench.id(number)
+        let id = APIFixture.id(number)
         let catalog = api.bench.catalogs.catalogs.first { $0.app.text == app }
         let known = EventType(validating: letter.type).flatMap { catalog?[$0] }
         let type = try #require(known)

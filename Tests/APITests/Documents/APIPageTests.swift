@@ -41,7 +41,7 @@ struct APIPageTests {
         let blocks = try Checkout.text("docs/api.md").components(separatedBy: "```http\n").dropFirst()
         let examples = try blocks.map { try Example($0.components(separatedBy: "\n```")[0]) }
         #expect(examples.count >= 14)
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             try await api.notify(1)
             try await api.notify(2, type: "security", priority: "high")
             for example in examples {

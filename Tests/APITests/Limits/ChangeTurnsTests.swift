@@ -67,7 +67,7 @@ struct ChangeTurnsTests {
 struct WaitingChangeTests {
     @Test("waiting changes of one user use one database connection, and other users are answered")
     func connections() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             let user = Servers.uniqueName("waiting")
             let key = "hashtextextended('inbox drop \(user)', 1)"
             try await RowLock.hold(on: api.bench, "SELECT pg_advisory_xact_lock(\(key))") {
@@ -91,14 +91,14 @@ struct WaitingChangeTests {
     @Test("changes of a whole inbox have a separate limit, which changes of named notifications do not use")
     func wholeInboxes() async throws {
         let time = StandingTime()
-        try await APIBench.with(time: time) { api in
+        try await APIFixture.with(time: time) { api in
             let all = #"{"all":true}"#
             var statuses: [Int] = []
             for _ in 0..<6 { statuses.append(try await api.call("PATCH", "/api/notifications", all).status) }
             #expect(statuses == [200, 200, 200, 200, 200, 429])
             let refused = try await api.call("PATCH", "/api/notifications", all)
             #expect(refused.headers["Retry-After"] == "5")
-            let named = #"{"notificationIds":["\#(APIBench.id(1))"]}"#
+            let named = #"{"notificationIds":["\#(APIFixture.id(1))"]}"#
             #expect(try await api.call("PATCH", "/api/notifications", named).status == 200)
             #expect(try await api.call("PATCH", "/api/notifications", all, as: "bob").status == 200)
             time.advance(by: .seconds(5))

@@ -11,7 +11,7 @@ import Testing
 struct GlimpseTests {
     @Test("a snapshot's rows and count agree, however fast notifications change")
     func oneMoment() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             let ada = try api.recipient("ada")
             for number in 1...20 { try await api.notify(number) }
             try await withThrowingTaskGroup(of: Void.self) { group in

@@ -90,7 +90,7 @@ final class LiveReader: Sendable {
     }
 }
 
-extension APIBench {
+extension APIFixture {
     /// Runs a body while this process serves streams.
     func whileLive<Value>(_ body: () async throws -> Value) async throws -> Value {
         let drain = DrainSignal()

@@ -19,7 +19,7 @@ import Workbench
 struct LiveStreamTests {
     @Test("a stream begins with the unread count and delivers notifications that another process recorded")
     func arrival() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             try await api.notify(1)
             try await api.whileLive {
                 let reader = try await api.stream()
@@ -44,7 +44,7 @@ struct LiveStreamTests {
 
     @Test("a stream that follows a list delivers every later notification exactly once")
     func afterList() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             for number in 1...30 { try await api.notify(number) }
             let page = try await api.call("GET", "/api/notifications")
             let cursor = try #require(page["lastEventId"]?.string)
@@ -67,7 +67,7 @@ struct LiveStreamTests {
 
     @Test("a change on one device reaches the user's other devices, with the remaining unread count")
     func marks() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             let ids = [try await api.notify(1), try await api.notify(2), try await api.notify(3)]
             try await api.whileLive {
                 let reader = try await api.stream()
@@ -97,7 +97,7 @@ struct LiveStreamTests {
 
     @Test("a snoozed notification wakes in an open stream without any write at that time")
     func waking() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             let id = try await api.notify(1)
             try await api.whileLive {
                 let reader = try await api.stream()
@@ -115,7 +115,7 @@ struct LiveStreamTests {
 
     @Test("a stream delivers nothing of another user, nor of the same user id in another app")
     func strangers() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             try await api.whileLive {
                 let ada = try await api.stream()
                 let bob = try await api.stream(as: "bob")
@@ -143,7 +143,7 @@ struct LiveStreamTests {
     @Test("a stream ends with its token, and after one hour at the latest", arguments: [600, 86_400])
     func expiry(seconds: Int) async throws {
         let time = ManualTime(SystemTime().now())
-        try await APIBench.with(time: time) { api in
+        try await APIFixture.with(time: time) { api in
             try await api.whileLive {
                 let reader = try await api.stream(with: try api.token("ada", holds: .seconds(seconds)))
                 _ = try await reader.wait(for: 1)
@@ -160,7 +160,7 @@ struct LiveStreamTests {
 
     @Test("a stream that was opened under a previous key set ends, and a new one continues")
     func otherKeys() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             try await api.whileLive {
                 let reader = try await api.stream()
                 _ = try await reader.wait(for: 1)
@@ -177,7 +177,7 @@ struct LiveStreamTests {
 
     @Test("a stream that resumes with more notifications than its buffer holds delivers all of them and stays open")
     func comingBack() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             for number in 1...50 { try await api.notify(number) }
             let page = try await api.call("GET", "/api/notifications")
             let cursor = try #require(page["lastEventId"]?.string)
@@ -193,7 +193,7 @@ struct LiveStreamTests {
 
     @Test("an announcement that any inbox may have changed makes every stream check its inbox")
     func everybody() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             try await api.whileLive {
                 let readers = [try await api.stream(), try await api.stream(as: "bob")]
                 for reader in readers { _ = try await reader.wait(for: 1) }
@@ -206,7 +206,7 @@ struct LiveStreamTests {
 
     @Test("streams end when the process stops, and a new stream is rejected with 503")
     func stopping() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             let reader = try await api.whileLive {
                 let reader = try await api.stream()
                 _ = try await reader.wait(for: 1)
@@ -223,7 +223,7 @@ struct LiveStreamTests {
 
     @Test("streams are limited per user and per process")
     func limits() async throws {
-        try await APIBench.with(limits: LiveLimits(user: 2, process: 3)) { api in
+        try await APIFixture.with(limits: LiveLimits(user: 2, process: 3)) { api in
             try await api.whileLive {
                 let readers = [try await api.stream(), try await api.stream(), try await api.stream(as: "bob")]
                 for reader in readers { _ = try await reader.wait(for: 1) }
@@ -241,7 +241,7 @@ struct LiveStreamTests {
 
     @Test("a change during a lost database listener is delivered after the listener reconnects")
     func lostListener() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             try await api.whileLive {
                 let reader = try await api.stream()
                 _ = try await reader.wait(for: 1)
@@ -262,7 +262,7 @@ struct LiveStreamTests {
 
     @Test("a Last-Event-ID that is not an event id is rejected")
     func foreignCursor() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             let answer = try await api.call("GET", "/api/notifications/stream", headers: ["Last-Event-ID": "17"])
             #expect(answer.status == 400)
             #expect(answer.code == "bad-cursor")
@@ -271,7 +271,7 @@ struct LiveStreamTests {
 
     @Test("a worker announces nothing while no stream is open, and announces every change soon after one opens")
     func silence() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             let book = ListenerBook(pool: api.bench.pool, namespace: api.bench.namespace)
             let logger = Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text))
             let metrics = MetricsRegistry()

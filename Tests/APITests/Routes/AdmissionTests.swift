@@ -15,7 +15,7 @@ import Workbench
 struct AdmissionTests {
     @Test("every route rejects a request without exactly one valid token in the header, and gives no reason")
     func closed() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             let token = try api.token("ada")
             let attempts: [(String, HTTPHeaders)] = [
                 ("none", [:]), ("another scheme", ["Authorization": "Basic YWRhOng="]),
@@ -47,7 +47,7 @@ struct AdmissionTests {
 
     @Test("an app without a catalogue gets 403, and an unknown path or method gets 404 or 405")
     func unknown() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             let stranger = try await api.call("GET", "/api/settings", app: "nobody")
             #expect(stranger.status == 403 && stranger.code == "unknown-app")
             #expect(try await api.call("GET", "/api/nothing").status == 404)
@@ -66,7 +66,7 @@ struct AdmissionTests {
         ]
     )
     func bodies(body: String, status: Int, code: String) async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             let answer = try await api.call("PATCH", "/api/settings", body)
             #expect(answer.status == status)
             #expect(answer.code == code)
@@ -75,7 +75,7 @@ struct AdmissionTests {
 
     @Test("a body that is nested too deeply or has another content type is rejected")
     func forms() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             let deep = #"{"enabled":"# + String(repeating: "[", count: 40) + String(repeating: "]", count: 40) + "}"
             #expect(try await api.call("PUT", "/api/preferences", deep).status == 400)
             let form = try await api.call("PATCH", "/api/settings", "a=b", headers: ["Content-Type": "text/plain"])
@@ -87,7 +87,7 @@ struct AdmissionTests {
 
     @Test("only pages of the listed origins may read answers, and none may send cookies")
     func origins() async throws {
-        try await APIBench.with(origins: ["https://app.example.com"]) { api in
+        try await APIFixture.with(origins: ["https://app.example.com"]) { api in
             let allowed: HTTPHeaders = ["Origin": "https://app.example.com"]
             let answer = try await api.call("GET", "/api/settings", headers: allowed)
             #expect(answer.headers["Access-Control-Allow-Origin"] == "https://app.example.com")
@@ -111,7 +111,7 @@ struct AdmissionTests {
 
     @Test("without a list of origins no page of another origin may read an answer")
     func noOrigins() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             let headers: HTTPHeaders = ["Origin": "https://app.example.com", "Access-Control-Request-Method": "GET"]
             #expect(try await api.call("OPTIONS", "/api/settings", as: nil, headers: headers).status == 405)
             let answer = try await api.call("GET", "/api/settings", headers: headers)
@@ -121,15 +121,15 @@ struct AdmissionTests {
 
     @Test("a user's calls are limited without affecting others, and an address's calls before any token is checked")
     func rates() async throws {
-        try await APIBench.with(rates: CallRates(user: 2, address: nil)) { api in
+        try await APIFixture.with(rates: CallRates(user: 2, address: nil)) { api in
             var statuses: [Int] = []
             for _ in 0..<6 { statuses.append(try await api.call("GET", "/api/web-push-key").status) }
             #expect(statuses.contains(429))
             let other = try await api.call("GET", "/api/web-push-key", as: "bob")
             #expect(other.status == 200)
         }
-        try await APIBench.with(rates: CallRates(user: nil, address: 2)) { api in
-            var limited: APIBench.Answer?
+        try await APIFixture.with(rates: CallRates(user: nil, address: 2)) { api in
+            var limited: APIFixture.Answer?
             for _ in 0..<6 {
                 let answer = try await api.call("GET", "/api/settings", as: nil)
                 if answer.status == 429 { limited = answer }
@@ -141,7 +141,7 @@ struct AdmissionTests {
 
     @Test("answers are never cached, and calls are counted by route")
     func common() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             let answer = try await api.call("GET", "/api/settings")
             #expect(answer.headers["Cache-Control"] == "no-store")
             #expect(answer.headers["X-Content-Type-Options"] == "nosniff")
@@ -159,7 +159,7 @@ struct AdmissionTests {
 
     @Test("the answer is 503 with Retry-After while the database is unavailable")
     func unavailable() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             await api.closePool()
             let answer = try await api.call("GET", "/api/settings")
             #expect(answer.status == 503)

@@ -13,14 +13,14 @@ import Workbench
 struct AnswerGoldenTests {
     @Test("every route answers as stored, to valid and to invalid requests")
     func answers() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             for number in 1...3 { try await api.notify(number) }
             let device = #""token":"token-1","platform":"android","provider":"fcm""#
             let reminder = #"{"localTime":"08:30","days":["mon"],"title":"T","body":"B"}"#
             let calls: [(method: String, path: String, body: String?)] = [
                 ("GET", "/api/notifications?limit=2", nil), ("GET", "/api/notifications?limit=0", nil),
                 ("GET", "/api/notifications/unread-count", nil),
-                ("PATCH", "/api/notifications", #"{"notificationIds":["\#(APIBench.id(1))"]}"#),
+                ("PATCH", "/api/notifications", #"{"notificationIds":["\#(APIFixture.id(1))"]}"#),
                 ("PATCH", "/api/notifications", #"{"notificationIds":[]}"#),
                 ("GET", "/api/settings", nil), ("PATCH", "/api/settings", #"{"timezone":"Europe/Oslo"}"#),
                 ("PATCH", "/api/settings", #"{"timezone":"Mars/Olympus"}"#), ("GET", "/api/preferences", nil),

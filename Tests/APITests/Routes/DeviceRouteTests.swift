@@ -14,7 +14,7 @@ import Workbench
 struct DeviceRouteTests {
     @Test("a device is registered as specified, and a repeated registration changes nothing")
     func register() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             let body = #"{"token":"ExponentPushToken[abc]","platform":"ios"}"#
             let first = try await api.call("POST", "/api/push-token", body)
             #expect(first.status == 200 && first["provider"] == "expo" && first["permission"] == .some(.null))
@@ -36,7 +36,7 @@ struct DeviceRouteTests {
         ]
     )
     func inferred(app: String, body: String, provider: String) async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             let answer = try await api.call("POST", "/api/push-token", body, app: app)
             #expect(answer["provider"]?.string == provider)
         }
@@ -55,7 +55,7 @@ struct DeviceRouteTests {
         ]
     )
     func refused(app: String, body: String, field: String) async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             let answer = try await api.call("POST", "/api/push-token", body, app: app)
             #expect(answer.status == 422)
             #expect(answer.field == field)
@@ -66,7 +66,7 @@ struct DeviceRouteTests {
     @Test("a browser endpoint outside the app's push services is rejected, and nothing of it is stored")
     func strangeEndpoints() async throws {
         let padel = try #require(AppID(validating: "padel"))
-        try await APIBench.with(endpointHosts: [padel: .known]) { api in
+        try await APIFixture.with(endpointHosts: [padel: .known]) { api in
             let hosts = [
                 "h1.evil.example", "localhost:22", "fcm.googleapis.com.evil.example", "fcm.googleapis.com:8443",
             ]
@@ -91,7 +91,7 @@ struct DeviceRouteTests {
 
     @Test("only a token that the user has had gets a tombstone, and a device that is renamed often makes few of them")
     func buriedTokens() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             func register(_ token: String, replacing former: String? = nil) async throws {
                 let replaces = former.map { #","replaces":"\#($0)""# } ?? ""
                 let body = #"{"token":"\#(token)","platform":"ios","provider":"fcm"\#(replaces)}"#
@@ -119,7 +119,7 @@ struct DeviceRouteTests {
 
     @Test("a token belongs to the last user who registered it, and that user's rows are hidden from the previous user")
     func lastOwner() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             let body = #"{"token":"shared","platform":"ios","provider":"fcm"}"#
             _ = try await api.call("POST", "/api/push-token", body, as: "ada")
             #expect(try await api.call("POST", "/api/push-token", body, as: "bob").status == 200)
@@ -137,7 +137,7 @@ struct DeviceRouteTests {
 
     @Test("a log-out revokes a device and may be repeated, and a permission requires an active device")
     func logOut() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             let body = #"{"token":"t","platform":"ios","provider":"fcm","permission":"undetermined"}"#
             _ = try await api.call("POST", "/api/push-token", body)
             let denied = #"{"token":"t","permission":"denied"}"#
@@ -156,7 +156,7 @@ struct DeviceRouteTests {
 
     @Test("a new device also gets the deliveries that are still deferred by its user's quiet hours")
     func lateDevice() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             let id = try await api.notify(1)
             _ = try await api.bench.owner.run(
                 """
@@ -174,7 +174,7 @@ struct DeviceRouteTests {
 
     @Test("topics are followed, muted and left in the app's spelling, and users cannot give themselves a role")
     func follows() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             let path = "/api/follows/safe:1:0xABCD"
             let followed = try await api.call("PUT", path, app: "safe")
             #expect(followed.json == ["topic": "safe:1:0xabcd", "muted": false, "role": .null])
@@ -192,7 +192,7 @@ struct DeviceRouteTests {
 
     @Test("a user may follow at most a thousand topics")
     func mostFollows() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             _ = try await api.bench.owner.run(
                 """
                 INSERT INTO follows (app, topic, user_id, since, source_time)
@@ -207,7 +207,7 @@ struct DeviceRouteTests {
 
     @Test("a reminder is created, changed and deleted, and shows its next time")
     func reminders() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             let body =
                 #"{"localTime":"09:00","days":["mon","fri"],"title":"Hei","body":"Ta en pause","eventType":"transaction_complete"}"#
             let made = try await api.call("POST", "/api/reminders", body)
@@ -248,7 +248,7 @@ struct DeviceRouteTests {
         ]
     )
     func badReminders(body: String, field: String) async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             let answer = try await api.call("POST", "/api/reminders", body)
             #expect(answer.status == 422)
             #expect(answer.field == field)
@@ -259,11 +259,11 @@ struct DeviceRouteTests {
     func usualType() async throws {
         let mailed = try Bench.shipped("daily", replacing: "priority: \"normal\"", with: "priority: \"high\"")
         let body = #"{"localTime":"09:00","title":"a","body":""}"#
-        try await APIBench.with(catalogs: mailed) { api in
+        try await APIFixture.with(catalogs: mailed) { api in
             let answer = try await api.call("POST", "/api/reminders", body, app: "daily")
             #expect(answer.status == 422 && answer.field == "eventType")
         }
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             let answer = try await api.call("POST", "/api/reminders", body, app: "daily")
             #expect(answer.status == 201)
         }
@@ -271,7 +271,7 @@ struct DeviceRouteTests {
 
     @Test("a user may have at most fifty reminders")
     func mostReminders() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             _ = try await api.bench.owner.run(
                 """
                 INSERT INTO reminders (app, user_id, id, local_time, title, body, source_time)

@@ -50,7 +50,7 @@ struct HeadAdmissionTests {
 
     @Test("a body is read only for a valid token and a route that takes one, otherwise the head is answered")
     func heads() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             let token = try "Authorization: Bearer \(api.token("ada"))"
             let large = "Content-Length: 60000"
             let answers = try await Self.answers(
@@ -83,7 +83,7 @@ struct HeadAdmissionTests {
 
     @Test("a call with a body counts once towards its address's limit, at its head")
     func once() async throws {
-        try await APIBench.with(rates: CallRates(user: nil, address: 3), time: StandingTime()) { api in
+        try await APIFixture.with(rates: CallRates(user: nil, address: 3), time: StandingTime()) { api in
             let token = try "Authorization: Bearer \(api.token("ada"))"
             let fields = ["Content-Length: 2", "Content-Type: application/json", "Connection: close", token]
             let call = (["PATCH /api/settings HTTP/1.1", "Host: h"] + fields).joined(separator: "\r\n") + "\r\n\r\n{}"
@@ -97,7 +97,7 @@ struct HeadAdmissionTests {
     func traces() async throws {
         let settings = try #require(try TracingSettings.read(["OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1"]))
         let tracer = Tracer(settings, registry: MetricsRegistry())
-        try await APIBench.with(tracer: tracer) { api in
+        try await APIFixture.with(tracer: tracer) { api in
             let said: HTTPHeaders = ["traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"]
             _ = try await api.call("GET", "/api/settings", as: nil, headers: said)
             _ = try await api.call("GET", "/api/settings", headers: said)
@@ -110,7 +110,7 @@ struct HeadAdmissionTests {
     @Test("calls with an unsubscribe link are limited per user, apart from the user's own calls, and write once")
     func links() async throws {
         let time = StandingTime()
-        try await APIBench.with(time: time) { api in
+        try await APIFixture.with(time: time) { api in
             _ = try await api.call("PATCH", "/api/settings", #"{"locale":"nb"}"#)
             let (ada, bob) = (try Self.link(of: "ada"), try Self.link(of: "bob"))
             #expect(try await api.call("POST", ada, as: nil).status == 200)
@@ -131,6 +131,6 @@ struct HeadAdmissionTests {
     private static func link(of user: String) throws -> String {
         let app = try #require(AppID(validating: "drop"))
         let user = try #require(UserID(validating: user))
-        return "/u/\(try APIBench.unsubscribeLink().token(for: .init(app: app, user: user)))"
+        return "/u/\(try APIFixture.unsubscribeLink().token(for: .init(app: app, user: user)))"
     }
 }

@@ -13,7 +13,7 @@ import Workbench
 struct InboxRouteTests {
     @Test("an item has all members that a list shows")
     func item() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             let id = try await api.notify(1)
             let answer = try await api.call("GET", "/api/notifications")
             #expect(answer.status == 200)
@@ -33,7 +33,7 @@ struct InboxRouteTests {
 
     @Test("pages have no gaps or repeats while new notifications arrive")
     func paging() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             for number in 1...25 { try await api.notify(number) }
             var seen: [String] = []
             var path = "/api/notifications?limit=10"
@@ -44,7 +44,7 @@ struct InboxRouteTests {
                 guard let next = answer["next"]?.string else { break }
                 path = "/api/notifications?limit=10&before=\(next)"
             }
-            #expect(seen == (1...25).reversed().map(APIBench.id))
+            #expect(seen == (1...25).reversed().map(APIFixture.id))
             let last = try await api.call("GET", path)
             #expect(last["next"] == .some(.null))
         }
@@ -52,7 +52,7 @@ struct InboxRouteTests {
 
     @Test("a list filters by unread, type and state, and its first page pins unread notifications of high priority")
     func choices() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             let security = try await api.notify(1, type: "security", priority: "high")
             let old = try await api.notify(2, type: "security", priority: "high")
             for number in 3...30 { try await api.notify(number) }
@@ -77,10 +77,10 @@ struct InboxRouteTests {
 
     @Test("notifications are marked read if no state is given, and only actual changes are counted")
     func reading() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             let ids = [try await api.notify(1), try await api.notify(2)]
             try await api.notify(3, for: "bob")
-            let body = #"{"notificationIds":["\#(ids[0])","\#(APIBench.id(3))","\#(APIBench.id(9))"]}"#
+            let body = #"{"notificationIds":["\#(ids[0])","\#(APIFixture.id(3))","\#(APIFixture.id(9))"]}"#
             #expect(try await api.call("PATCH", "/api/notifications", body)["updated"] == 1)
             #expect(try await api.call("PATCH", "/api/notifications", body)["updated"] == 0)
             #expect(try await api.unread() == 1)
@@ -99,7 +99,7 @@ struct InboxRouteTests {
 
     @Test("a change of the unread count updates the badge of other devices", arguments: ["read", "archived"])
     func badges(state: String) async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             try await api.notify(1)
             let asked = "SELECT count(*) FROM badge_updates WHERE user_id = 'ada'"
             _ = try await api.call("PATCH", "/api/notifications", #"{"all":true,"state":"seen"}"#)
@@ -112,7 +112,7 @@ struct InboxRouteTests {
 
     @Test("an archived notification leaves the list and the count, and returns to its place when unarchived")
     func archiving() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             let ids = [try await api.notify(1), try await api.notify(2)]
             _ = try await api.call("PATCH", "/api/notifications", #"{"all":true,"state":"archived"}"#)
             #expect(try await api.ids("/api/notifications") == [])
@@ -126,7 +126,7 @@ struct InboxRouteTests {
 
     @Test("a snoozed notification is hidden until its time, then appears unread at the top")
     func snoozing() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             let ids = [try await api.notify(1), try await api.notify(2), try await api.notify(3)]
             _ = try await api.call("PATCH", "/api/notifications", #"{"all":true}"#)
             let until = ISO8601DateFormatter().string(from: Date(timeIntervalSinceNow: 3_600))
@@ -148,7 +148,7 @@ struct InboxRouteTests {
 
     @Test("a local time for a snooze means its next occurrence on the user's clock")
     func localSnooze() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             let id = try await api.notify(1)
             _ = try await api.call("PATCH", "/api/settings", #"{"timezone":"Asia/Tokyo"}"#)
             let body = #"{"notificationIds":["\#(id)"],"state":"snoozed","localTime":"07:30"}"#
@@ -175,7 +175,7 @@ struct InboxRouteTests {
         ]
     )
     func refused(body: String, field: String) async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             try await api.notify(1)
             let answer = try await api.call("PATCH", "/api/notifications", body)
             #expect(answer.status == 422)
@@ -186,9 +186,9 @@ struct InboxRouteTests {
 
     @Test("one call marks at most a hundred ids")
     func mostIDs() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             try await api.notify(1)
-            let ids = (1...101).map { "\"\(APIBench.id($0))\"" }
+            let ids = (1...101).map { "\"\(APIFixture.id($0))\"" }
             let tooMany = try await api.call(
                 "PATCH",
                 "/api/notifications",
@@ -212,7 +212,7 @@ struct InboxRouteTests {
         ]
     )
     func badQuery(query: String, status: Int) async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             let answer = try await api.call("GET", "/api/notifications?\(query)")
             #expect(answer.status == status)
         }

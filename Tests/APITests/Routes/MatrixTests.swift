@@ -56,7 +56,7 @@ struct MatrixTests {
 
     @Test("a call neither shows nor changes data of another user, nor of the same user id in another app")
     func matrix() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             for (place, person) in Self.people.enumerated() { try await Self.settle(person, place, api) }
             for call in Self.calls {
                 let provider = "expo"
@@ -74,11 +74,11 @@ struct MatrixTests {
 
     @Test("an object of another user is treated as missing")
     func named() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             for (place, person) in Self.people.enumerated() { try await Self.settle(person, place, api) }
             let before = try await Self.state(api, "true")
             let foreign: [(String, String, String?, Int)] = [
-                ("PATCH", "/api/notifications", #"{"notificationIds":["\#(APIBench.id(2))"]}"#, 200),
+                ("PATCH", "/api/notifications", #"{"notificationIds":["\#(APIFixture.id(2))"]}"#, 200),
                 ("PATCH", "/api/push-token", #"{"token":"token-1","permission":"denied"}"#, 404),
                 ("PATCH", "/api/reminders/only-1", #"{"title":"x"}"#, 404),
                 ("DELETE", "/api/reminders/only-1", nil, 404),
@@ -94,7 +94,7 @@ struct MatrixTests {
 
     @Test("a query without a filter returns only the signed-in user's rows, and none without a user")
     func wrongQuery() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             for (place, person) in Self.people.enumerated() { try await Self.settle(person, place, api) }
             let pool = try Bench.makePool(setUp: api.bench.namespace.setUp(as: .api))
             for table in Self.tables {
@@ -119,7 +119,7 @@ struct MatrixTests {
     ]
 
     /// Stores every kind of data that a user can have, each with a text that identifies the user.
-    private static func settle(_ person: (user: String, app: String), _ place: Int, _ api: APIBench) async throws {
+    private static func settle(_ person: (user: String, app: String), _ place: Int, _ api: APIFixture) async throws {
         let type = person.app == "drop" ? "system" : "admin_announcement"
         try await api.notify(place + 1, for: person.user, app: person.app, type: type)
         let (app, user, owner) = (person.app, person.user, api.bench.owner)
@@ -159,11 +159,11 @@ struct MatrixTests {
     }
 
     /// The rows of all users except Ada in drop, as text.
-    private static func others(_ api: APIBench) async throws -> [String?] {
+    private static func others(_ api: APIFixture) async throws -> [String?] {
         try await state(api, "NOT (app = 'drop' AND OWNER = 'ada')")
     }
 
-    private static func state(_ api: APIBench, _ condition: String) async throws -> [String?] {
+    private static func state(_ api: APIFixture, _ condition: String) async throws -> [String?] {
         var rows: [String?] = []
         for table in tables {
             let condition = condition.replacing("OWNER", with: table.owner)

@@ -18,7 +18,7 @@ import Workbench
 struct OwnWordTests {
     @Test("a user's update replaces one from a clock that is ahead, and the user's other rows keep the correct time")
     func clockAhead() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             _ = try await api.bench.owner.run(
                 """
                 INSERT INTO follows (app, topic, user_id, since, source_time)
@@ -40,7 +40,7 @@ struct OwnWordTests {
 
     @Test("an update is rejected while a tombstone from a clock that is ahead forbids it")
     func erasedAhead() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             let reader = try api.recipient("ada")
             _ = try await api.bench.owner.run(
                 "INSERT INTO tombstones (app, subject_hash, deleted_at) VALUES ('drop', $1, now() + interval '1 h')",
@@ -57,7 +57,7 @@ struct OwnWordTests {
         "a token from before an erasure gets 401 and writes no row, until a new token or recipient message"
     )
     func erasedBefore() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             let old = ["Authorization": "Bearer \(try api.token("ada", issuedIn: -30))"] as HTTPHeaders
             let device = #"{"token":"t","platform":"ios","provider":"fcm"}"#
             let calls: [(method: String, path: String, body: String?)] = [
@@ -105,7 +105,7 @@ struct OwnWordTests {
 
     @Test("a token without an issue time counts as older than the erasure")
     func unknownAge() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             let reader = try api.recipient("ada")
             let desk = api.desk.admitting(tokenIssuedAt: nil)
             try await desk.admit(reader)
@@ -122,7 +122,7 @@ struct OwnWordTests {
 
     @Test("two concurrent changes of one reminder are both stored")
     func concurrentReminders() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             let body = #"{"localTime":"09:00","title":"a","body":"b","eventType":"system"}"#
             let id = try #require(try await api.call("POST", "/api/reminders", body)["id"]?.string)
             for round in 0..<10 {
@@ -139,7 +139,7 @@ struct OwnWordTests {
 
     @Test("ending a follow or a device that the user never had stores nothing")
     func nothingToEnd() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             let left = try await api.call("DELETE", "/api/follows/club:1")
             let revoked = try await api.call("DELETE", "/api/push-token", #"{"token":"never"}"#)
             #expect(left.status == 204 && revoked.status == 204)
@@ -151,7 +151,7 @@ struct OwnWordTests {
 
     @Test("ended follows and devices count towards the limits, so that a user cannot fill the tables")
     func ended() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             _ = try await api.bench.owner.run(
                 """
                 INSERT INTO follows (app, topic, user_id, since, source_time, removed_at)
@@ -194,7 +194,7 @@ struct OwnWordTests {
 
     @Test("a long list is compressed if the client accepts it, and not sent again if the client has it")
     func condensed() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             for number in 1...20 { try await api.notify(number) }
             let plain = try await api.call("GET", "/api/notifications")
             #expect(plain.headers["Content-Encoding"] == nil)
@@ -219,7 +219,7 @@ struct OwnWordTests {
     }
 }
 
-extension APIBench {
+extension APIFixture {
     /// Applies a feed message about Ada, from a clock that is `seconds` ahead.
     fileprivate func feed(_ type: String, ahead seconds: Int64) async throws {
         let body = #"{"app":"drop","eventType":"\#(type)","userId":"ada"}"#

@@ -14,7 +14,7 @@ import Workbench
 struct PageRouteTests {
     @Test("each page has its content type and requires no sign-in")
     func types() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             let types = [
                 "/": "text/html; charset=utf-8", "/bellhop-inbox.js": "text/javascript; charset=utf-8",
                 "/sw.js": "text/javascript; charset=utf-8", "/inbox.js": "text/javascript; charset=utf-8",
@@ -34,7 +34,7 @@ struct PageRouteTests {
 
     @Test("the page's policy allows no inline script or style, and no content from other origins")
     func policy() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             let page = try await api.call("GET", "/", as: nil)
             let policy = try #require(page.headers["Content-Security-Policy"])
             #expect(policy.hasPrefix("default-src 'none'; script-src 'self'; style-src 'self';"))
@@ -50,7 +50,7 @@ struct PageRouteTests {
 
     @Test("the service worker may fetch pictures of notifications, and otherwise call only this API")
     func workerPolicy() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             let worker = try await api.call("GET", "/sw.js", as: nil)
             let policy = worker.headers["Content-Security-Policy"]
             #expect(policy == "default-src 'none'; connect-src 'self'; img-src https:")
@@ -59,7 +59,7 @@ struct PageRouteTests {
 
     @Test("a file that the browser already has is not sent again, whichever form of the tag the request has")
     func known() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             let first = try await api.call("GET", "/sw.js", as: nil)
             #expect(first.headers["Cache-Control"] == "no-cache")
             let tag = try #require(first.headers["ETag"])
@@ -76,7 +76,7 @@ struct PageRouteTests {
 
     @Test("the component's compressed form is small, and a client that cannot read it gets the plain form")
     func compressed() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             let request = { (field: String) -> HTTPRequest in
                 let target = try #require(RequestTarget("/bellhop-inbox.js"))
                 return HTTPRequest(method: "GET", target: target, headers: ["Accept-Encoding": field])
@@ -97,7 +97,7 @@ struct PageRouteTests {
 
     @Test("a page of another listed origin may use the script, and only with an explicit permission to read it")
     func embedded() async throws {
-        try await APIBench.with(origins: ["https://app.example.com"]) { api in
+        try await APIFixture.with(origins: ["https://app.example.com"]) { api in
             let script = try await api.call(
                 "GET",
                 "/bellhop-inbox.js",

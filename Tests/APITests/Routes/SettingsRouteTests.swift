@@ -17,7 +17,7 @@ import Workbench
 struct SettingsRouteTests {
     @Test("settings start with the defaults, keep members that a change omits, and reset members that are null")
     func settings() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             let usual: JSONValue = [
                 "pushEnabled": true, "emailEnabled": true, "locale": .null, "timezone": .null, "email": .null,
             ]
@@ -44,7 +44,7 @@ struct SettingsRouteTests {
         ]
     )
     func refused(body: String, field: String) async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             let answer = try await api.call("PATCH", "/api/settings", body)
             #expect(answer.status == 422)
             #expect(answer.field == field)
@@ -53,7 +53,7 @@ struct SettingsRouteTests {
 
     @Test("a user's update counts as newer than one from a clock that is ahead")
     func newest() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             _ = try await api.bench.owner.run(
                 """
                 INSERT INTO recipients (app, user_id, locale, source_time)
@@ -69,7 +69,7 @@ struct SettingsRouteTests {
 
     @Test("a document of any age is returned and stored in canonical form, and each repair is counted")
     func preferences() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             let usual = try await api.call("GET", "/api/preferences", app: "padel")
             #expect(usual["enabled"] == true)
             #expect(usual["quietHours"] == ["enabled": false, "startHour": 22, "endHour": 7])
@@ -90,7 +90,7 @@ struct SettingsRouteTests {
 
     @Test("preferences with If-None-Match are written only if the user has none")
     func onlyNew() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             let (first, second) = (#"{"enabled":false}"#, #"{"enabled":true}"#)
             let made = try await api.call("PUT", "/api/preferences", first, headers: ["If-None-Match": "*"])
             #expect(made.status == 200)
@@ -105,7 +105,7 @@ struct SettingsRouteTests {
 
     @Test("the catalogue is returned in the user's language, in its order and with its defaults")
     func catalog() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             let answer = try await api.call("GET", "/api/catalog", app: "padel")
             let shipped = api.bench.catalogs.catalogs.first { $0.app.text == "padel" }
             let padel = try #require(shipped)
@@ -120,7 +120,7 @@ struct SettingsRouteTests {
 
     @Test("the browser key is the app's own, and an app without one gets 404")
     func webPushKey() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             #expect(try await api.call("GET", "/api/web-push-key")["publicKey"] == "BPublic")
             let none = try await api.call("GET", "/api/web-push-key", app: "padel")
             #expect(none.status == 404 && none.code == "no-web-push")
@@ -129,10 +129,10 @@ struct SettingsRouteTests {
 
     @Test("an unsubscribe link asks first, ends the mails when it is posted, and rejects a forged token")
     func unsubscribe() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             _ = try await api.call("PATCH", "/api/settings", #"{"locale":"nb"}"#)
             let app = try #require(AppID(validating: "drop"))
-            let link = try APIBench.unsubscribeLink()
+            let link = try APIFixture.unsubscribeLink()
             let token = link.token(for: .init(app: app, user: try #require(UserID(validating: "ada"))))
             let page = try await api.call("GET", "/u/\(token)", as: nil)
             #expect(page.status == 200 && page.text.contains("Vil du slutte"))
@@ -157,7 +157,7 @@ struct SettingsRouteTests {
 
     @Test("an address that opted out by a link gets no mail for any user until the app's servers allow it again")
     func optedOutAddress() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             let app = try #require(AppID(validating: "drop"))
             let address = try #require(EmailAddress(validating: "Bystander@elsewhere.example"))
             let named = #"{"email":"bystander@ELSEWHERE.example"}"#
@@ -167,7 +167,7 @@ struct SettingsRouteTests {
                 user: try #require(UserID(validating: "ada")),
                 mailedTo: address
             )
-            let token = try APIBench.unsubscribeLink().token(for: subject)
+            let token = try APIFixture.unsubscribeLink().token(for: subject)
             // The user has another address by the time the link is followed.
             _ = try await api.call("PATCH", "/api/settings", #"{"email":"ada@example.com"}"#)
             #expect(try await api.call("POST", "/u/\(token)", as: nil).status == 200)
@@ -191,7 +191,7 @@ struct SettingsRouteTests {
     }
 
     /// Applies a feed message about a user from the app's servers, dated one second in the future.
-    private static func feed(_ api: APIBench, _ user: String, _ words: String) async throws {
+    private static func feed(_ api: APIFixture, _ user: String, _ words: String) async throws {
         let body = #"{"app":"drop","eventType":"recipient.upserted","userId":"\#(user)",\#(words)}"#
         guard case .feed(let update) = try api.bench.submission(body) else { throw BenchError("not a feed message") }
         let arrival = Timestamp(clamping: Letters.now.microseconds + 1_000_000)
@@ -202,7 +202,7 @@ struct SettingsRouteTests {
     func addressOfServers() async throws {
         let key = "app: \"drop\","
         let strict = try Bench.shipped("drop", replacing: key, with: key + " clientsMaySetEmail: false,")
-        try await APIBench.with(catalogs: strict) { api in
+        try await APIFixture.with(catalogs: strict) { api in
             let named = try await api.call("PATCH", "/api/settings", #"{"email":"a@b.example"}"#)
             #expect(named.status == 422 && named.field == "email")
             #expect(try await api.call("PATCH", "/api/settings", #"{"email":null,"locale":"sv"}"#).status == 200)
@@ -211,10 +211,10 @@ struct SettingsRouteTests {
 
     @Test("an unsubscribe link of an erased user succeeds and makes no row")
     func unsubscribeErased() async throws {
-        try await APIBench.with { api in
+        try await APIFixture.with { api in
             let app = try #require(AppID(validating: "drop"))
             let user = try #require(UserID(validating: "gone"))
-            let token = try APIBench.unsubscribeLink().token(for: .init(app: app, user: user))
+            let token = try APIFixture.unsubscribeLink().token(for: .init(app: app, user: user))
             let done = try await api.call("POST", "/u/\(token)", as: nil)
             #expect(done.status == 200)
             #expect(try await api.bench.count("SELECT count(*) FROM recipients") == 0)

@@ -20,7 +20,7 @@ struct CutLetterTests {
 
     /// Stores a dead letter whose remaining beginning is a valid event, and a complete one.
     private static func file(on rig: Rig) async throws {
-        try await DeskRig.file([("whole", whole), ("cut", whole.replacing("g1", with: "g2"))], on: rig)
+        try await DeadLetterFixture.file([("whole", whole), ("cut", whole.replacing("g1", with: "g2"))], on: rig)
         _ = try await rig.bench.owner.run(
             """
             UPDATE dead_letters SET reason = 'too-large', properties = '{"bodyCut":{"bytes":17825792,"sha256":"ab12"}}'
@@ -31,7 +31,7 @@ struct CutLetterTests {
 
     @Test("a replay rejects a truncated item, sends the others, and show reports the missing part")
     func replay() async throws {
-        try await DeskRig.with { prompt, rig in
+        try await DeadLetterFixture.with { prompt, rig in
             try await Self.file(on: rig)
             let alone = await prompt.run("dead-letters", "replay", "--reason", "too-large", "--yes", "--because", "x")
             #expect(alone.code == .answerIsNo)
@@ -52,7 +52,7 @@ struct CutLetterTests {
 
     @Test("an edit of a truncated item requires a whole body and sends it")
     func edit() async throws {
-        try await DeskRig.with { prompt, rig in
+        try await DeadLetterFixture.with { prompt, rig in
             try await Self.file(on: rig)
             let words = ["--yes", "--because", "x"]
             let part = await prompt.run(["dead-letters", "edit", "cut", "--set", "/title=New"] + words)

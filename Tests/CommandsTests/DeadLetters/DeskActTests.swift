@@ -155,8 +155,8 @@ struct DeskActTests {
 
     @Test("a replay can start at a given time and sends nothing before")
     func later() async throws {
-        try await DeskRig.with { prompt, rig in
-            try await DeskRig.file([("good", #"{"id":"g1","to":{"user":"u1"},"title":"t","body":"b"}"#)], on: rig)
+        try await DeadLetterFixture.with { prompt, rig in
+            try await DeadLetterFixture.file([("good", #"{"id":"g1","to":{"user":"u1"},"title":"t","body":"b"}"#)], on: rig)
             let begun = await prompt.run(["dead-letters", "replay", "good", "--at", "8h"] + Self.why)
             #expect(begun.code == .done, "\(begun.complaints)")
             #expect(begun.output.contains("It sends from 20"), "\(begun.output)")
@@ -171,8 +171,8 @@ struct DeskActTests {
 
     @Test("a failed item of a replay is named with its error")
     func failures() async throws {
-        try await DeskRig.with { prompt, rig in
-            try await DeskRig.file([("bad-letter", "{")], on: rig)
+        try await DeadLetterFixture.with { prompt, rig in
+            try await DeadLetterFixture.file([("bad-letter", "{")], on: rig)
             let answer = await prompt.run(["dead-letters", "replay", "bad-letter"] + Self.why)
             #expect(answer.code == .answerIsNo)
             let error = try #require(try await rig.bench.column("SELECT error FROM dead_letters").first ?? nil)
@@ -189,8 +189,8 @@ struct DeskActTests {
 
     @Test("a replay with failures shows when they happened")
     func course() async throws {
-        try await DeskRig.with { prompt, rig in
-            try await DeskRig.file([("bad-one", "{"), ("bad-two", "[")], on: rig)
+        try await DeadLetterFixture.with { prompt, rig in
+            try await DeadLetterFixture.file([("bad-one", "{"), ("bad-two", "[")], on: rig)
             let answer = await prompt.run(["dead-letters", "replay", "--all"] + Self.why)
             #expect(answer.code == .answerIsNo)
             let lines = answer.output.split(separator: "\n").map(String.init)
@@ -225,7 +225,7 @@ struct DeskActTests {
 
     @Test("a dry run reports items that a breaker or an operator's hold would defer")
     func held() async throws {
-        try await DeskRig.with { prompt, rig in
+        try await DeadLetterFixture.with { prompt, rig in
             try await rig.publish([
                 rig.event(
                     #"{"userId":"u1","token":"t1","platform":"android","provider":"fcm"}"#,
@@ -260,11 +260,11 @@ struct DeskActTests {
         "one edit corrects many items: the first is shown, items still invalid stay, and the others are sent"
     )
     func many() async throws {
-        try await DeskRig.with { prompt, rig in
+        try await DeadLetterFixture.with { prompt, rig in
             let lost = (1...3).map { number in
                 ("lost-\(number)", #"{"id":"e\#(number)","title":"t","body":"b"}"#)
             }
-            try await DeskRig.file(lost + [("broken", "{")], on: rig, reason: "missing-audience")
+            try await DeadLetterFixture.file(lost + [("broken", "{")], on: rig, reason: "missing-audience")
             let words = ["dead-letters", "edit", "--reason", "missing-audience", "--set", #"/to={"user":"u1"}"#]
             let dry = await prompt.typing(["4"]).run(words)
             #expect(dry.output.contains("1 item stays: "), "\(dry.output)")
@@ -291,9 +291,9 @@ struct DeskActTests {
 
     @Test("items without an id each get one derived from the item, never one id for all")
     func ids() async throws {
-        try await DeskRig.with { prompt, rig in
+        try await DeadLetterFixture.with { prompt, rig in
             let body = #"{"to":{"user":"u1"},"title":"t","body":"b"}"#
-            try await DeskRig.file([("lost-1", body), ("lost-2", body)], on: rig, reason: "missing-id")
+            try await DeadLetterFixture.file([("lost-1", body), ("lost-2", body)], on: rig, reason: "missing-id")
             let words = ["dead-letters", "edit", "--reason", "missing-id"] + Self.why
             for set in ["/id=same", "id=same"] {
                 let one = await prompt.run(words + ["--set", set])
@@ -311,10 +311,10 @@ struct DeskActTests {
 
     @Test("a body too large for an event is edited as JSON")
     func large() async throws {
-        try await DeskRig.with { prompt, rig in
+        try await DeadLetterFixture.with { prompt, rig in
             let words = String(repeating: "y", count: 300_000)
             let body = #"{"id":"big","to":{"user":"u1"},"title":"t","body":"\#(words)"}"#
-            try await DeskRig.file([("large", body)], on: rig, reason: "too-large")
+            try await DeadLetterFixture.file([("large", body)], on: rig, reason: "too-large")
             let answer = await prompt.run(["dead-letters", "edit", "large", "--set", "/body=short"] + Self.why)
             #expect(answer.code == .done, "\(answer.complaints)")
             let bodies = try await rig.bench.column("SELECT body FROM notifications")
@@ -324,8 +324,8 @@ struct DeskActTests {
 
     @Test("the text from an operator's editor is kept if the copy is rejected")
     func draft() async throws {
-        try await DeskRig.with { prompt, rig in
-            try await DeskRig.file(
+        try await DeadLetterFixture.with { prompt, rig in
+            try await DeadLetterFixture.file(
                 [("lost", #"{"to":{"user":"u1"},"title":"t","body":"b"}"#)],
                 on: rig,
                 reason: "missing-id"
@@ -343,7 +343,7 @@ struct DeskActTests {
 
     @Test("a reused id is shown together with the content stored under it")
     func conflict() async throws {
-        try await DeskRig.with { prompt, rig in
+        try await DeadLetterFixture.with { prompt, rig in
             let first = #"{"id":"t1","to":{"user":"u1"},"title":"one","body":"b"}"#
             try await rig.publish([rig.event(first, key: "drop.system")])
             try await rig.wait(for: 1, "SELECT count(*) FROM notifications")

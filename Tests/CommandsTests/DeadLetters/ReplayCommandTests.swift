@@ -15,12 +15,12 @@ import Workbench
 struct ReplayCommandTests {
     @Test("a dry run predicts the outcome of each item and changes nothing")
     func dryRun() async throws {
-        try await DeskRig.with { prompt, rig in
+        try await DeadLetterFixture.with { prompt, rig in
             let good = #"{"id":"g1","to":{"user":"u1"},"title":"t","body":"b"}"#
             let taken = #"{"id":"t1","to":{"user":"u1"},"title":"t","body":"b"}"#
             try await rig.publish([rig.event(taken, key: "drop.system")])
             try await rig.wait(for: 1, "SELECT count(*) FROM notifications")
-            try await DeskRig.file(
+            try await DeadLetterFixture.file(
                 [("good", good), ("taken", taken), ("bad", "{"), ("other", taken.replacing("\"t\"", with: "\"x\""))],
                 on: rig
             )
@@ -49,9 +49,9 @@ struct ReplayCommandTests {
 
     @Test("a replay requires its typed count, shows progress and outcomes, and exits with 1 if an item failed")
     func replay() async throws {
-        try await DeskRig.with { prompt, rig in
+        try await DeadLetterFixture.with { prompt, rig in
             let good = #"{"id":"g1","to":{"user":"u1"},"title":"t","body":"b"}"#
-            try await DeskRig.file([("good", good), ("bad", "{")], on: rig)
+            try await DeadLetterFixture.file([("good", good), ("bad", "{")], on: rig)
             let refused = await prompt.typing(["3"]).run("dead-letters", "replay", "--all")
             #expect(refused.output == "Nothing was changed.")
             let answer = await prompt.typing(["2", "they mended it"]).run("dead-letters", "replay", "--all")
@@ -72,8 +72,8 @@ struct ReplayCommandTests {
         "items of another replay are rejected with its number, and pause, cancel and resume work"
     )
     func overlap() async throws {
-        try await DeskRig.with { prompt, rig in
-            try await DeskRig.file((0..<20).map { ("item-\($0)", "{") }, on: rig)
+        try await DeadLetterFixture.with { prompt, rig in
+            try await DeadLetterFixture.file((0..<20).map { ("item-\($0)", "{") }, on: rig)
             let words = ["--yes", "--because", "x", "--by", "ada"]
             let begun = await prompt.run(["dead-letters", "replay", "--all", "--detach", "--rate", "1/s"] + words)
             #expect(begun.code == .done, "\(begun.complaints)")
@@ -96,8 +96,8 @@ struct ReplayCommandTests {
 
     @Test("items that failed before the duplicate protection's horizon are left out and reported")
     func tooOld() async throws {
-        try await DeskRig.with { prompt, rig in
-            try await DeskRig.file([("old", "{")], on: rig, failedAt: Letters.ago(40 * 86_400))
+        try await DeadLetterFixture.with { prompt, rig in
+            try await DeadLetterFixture.file([("old", "{")], on: rig, failedAt: Letters.ago(40 * 86_400))
             let answer = await prompt.run("dead-letters", "replay", "--all", "--yes", "--because", "x")
             #expect(answer.code == .answerIsNo)
             #expect(answer.output.contains("1 item failed first more than 30d ago"))
@@ -109,8 +109,8 @@ struct ReplayCommandTests {
 
     @Test("the scheduler's recorded retention applies if it exceeds the command's settings")
     func letGo() async throws {
-        try await DeskRig.with { prompt, rig in
-            try await DeskRig.file([("old", "{")], on: rig, failedAt: Letters.ago(20 * 86_400))
+        try await DeadLetterFixture.with { prompt, rig in
+            try await DeadLetterFixture.file([("old", "{")], on: rig, failedAt: Letters.ago(20 * 86_400))
             _ = try await rig.bench.owner.run("INSERT INTO retired VALUES ('tokens', now() - interval '20 days')")
             let words = ["--yes", "--because", "x"]
             let answer = await prompt.run(["dead-letters", "replay", "--all"] + words)
@@ -124,9 +124,9 @@ struct ReplayCommandTests {
 
     @Test("an item too old for a replay is too old for a corrected copy as well")
     func editTooOld() async throws {
-        try await DeskRig.with { prompt, rig in
+        try await DeadLetterFixture.with { prompt, rig in
             let body = #"{"to":{"user":"u1"},"title":"t","body":"b"}"#
-            try await DeskRig.file([("old", body)], on: rig, reason: "missing-id", failedAt: Letters.ago(40 * 86_400))
+            try await DeadLetterFixture.file([("old", body)], on: rig, reason: "missing-id", failedAt: Letters.ago(40 * 86_400))
             let words = ["dead-letters", "edit", "old", "--set", "/id=e1", "--yes", "--because", "x"]
             let answer = await prompt.run(words)
             #expect(answer.code == .answerIsNo)
@@ -138,8 +138,8 @@ struct ReplayCommandTests {
 
     @Test("an edited copy is sent in place of its original in one action, and the original is resolved")
     func edit() async throws {
-        try await DeskRig.with { prompt, rig in
-            try await DeskRig.file(
+        try await DeadLetterFixture.with { prompt, rig in
+            try await DeadLetterFixture.file(
                 [("lost", #"{"to":{"user":"u1"},"title":"t","body":"b"}"#)],
                 on: rig,
                 reason: "missing-id"
@@ -169,11 +169,11 @@ struct ReplayCommandTests {
 
     @Test("a recorded event cannot be edited, and the message states why")
     func editRecorded() async throws {
-        try await DeskRig.with { prompt, rig in
+        try await DeadLetterFixture.with { prompt, rig in
             let body = #"{"id":"e1","to":{"user":"u1"},"title":"t","body":"b"}"#
             try await rig.publish([rig.event(body, key: "drop.system")])
             try await rig.wait(for: 1, "SELECT count(*) FROM notifications")
-            try await DeskRig.file([("known", body)], on: rig)
+            try await DeadLetterFixture.file([("known", body)], on: rig)
             let key = try Letters.key(user: "u1")
             _ = try await DeadLetterBook(pool: rig.bench.pool).file([Letters.delivery(key)])
             for (item, why) in [("known", "it is recorded already"), ("noti_", "its event is recorded")] {
@@ -186,8 +186,8 @@ struct ReplayCommandTests {
 
     @Test("the operator's editor changes a copy, and the reveal is audited")
     func editor() async throws {
-        try await DeskRig.with { prompt, rig in
-            try await DeskRig.file(
+        try await DeadLetterFixture.with { prompt, rig in
+            try await DeadLetterFixture.file(
                 [("lost", #"{"to":{"user":"u1"},"title":"t","body":"b"}"#)],
                 on: rig,
                 reason: "missing-id"
@@ -215,7 +215,7 @@ private struct Forecast: Decodable {
 }
 
 /// A prompt with running workers and a scheduler.
-enum DeskRig {
+enum DeadLetterFixture {
     static func with(_ body: @escaping @Sendable (Prompt, Rig) async throws -> Void) async throws {
         try await Bench.withTopology { bench in
             try await Rig.on(bench) { rig in

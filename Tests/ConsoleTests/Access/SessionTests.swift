@@ -17,7 +17,7 @@ import Workbench
 struct SessionTests {
     @Test("a token signs in with a cookie that is hidden from scripts and other sites, and signing out ends it")
     func life() async throws {
-        try await ConsoleBench.with { console in
+        try await ConsoleFixture.with { console in
             let token = try #require(console.tokens[.operator])
             let answer = try await console.call("POST", "/api/sign-in", ["token": .string(token)])
             let cookie = answer.headers["Set-Cookie"] ?? ""
@@ -36,7 +36,7 @@ struct SessionTests {
     @Test("a console behind TLS restricts the cookie to it, and only a page of its origin may act")
     func secure() async throws {
         let origin = try #require(WebOrigin("https://bellhop.example.com"))
-        try await ConsoleBench.with(origin: origin) { console in
+        try await ConsoleFixture.with(origin: origin) { console in
             let token: JSONValue = ["token": .string(try #require(console.tokens[.operator]))]
             let right = [("Origin", origin.text)]
             let answer = try await console.call("POST", "/api/sign-in", token, headers: right)
@@ -50,7 +50,7 @@ struct SessionTests {
 
     @Test("a wrong token gets no details, and an address must wait after ten of them")
     func wrong() async throws {
-        try await ConsoleBench.with { console in
+        try await ConsoleFixture.with { console in
             let person = try await console.signIn()
             for token in ["", "x", "bhop_", String(repeating: "x", count: 10_000)] {
                 let answer = try await console.call("POST", "/api/sign-in", ["token": .string(token)])
@@ -73,7 +73,7 @@ struct SessionTests {
 
     @Test("a session ends after two idle hours, after its maximum time, and when its operator is removed from the list")
     func ends() async throws {
-        try await ConsoleBench.with { console in
+        try await ConsoleFixture.with { console in
             let idle = try await console.signIn()
             console.time.advance(by: .seconds(2 * 3_600 + 1))
             let found = try await console.call("GET", "/api/session", as: idle)
@@ -97,8 +97,8 @@ struct SessionTests {
 
     @Test("an operator's least recently used session ends when there are too many, and a broken list changes nothing")
     func bounded() async throws {
-        try await ConsoleBench.with { console in
-            var browsers: [ConsoleBench.Browser] = []
+        try await ConsoleFixture.with { console in
+            var browsers: [ConsoleFixture.Browser] = []
             for _ in 1...11 {
                 browsers.append(try await console.signIn())
                 console.time.advance(by: .seconds(1))

@@ -24,7 +24,7 @@ enum ConsoleBrowserTests {}
 
 /// A console on a dedicated port, with the browser.
 struct ConsoleStage: Sendable {
-    let console: ConsoleBench
+    let console: ConsoleFixture
     let browser: WebDriver
     /// Scheme, host and port: `http://127.0.0.1:40001`.
     let origin: String
@@ -34,7 +34,7 @@ struct ConsoleStage: Sendable {
         environment: [String: String] = [:],
         _ body: @Sendable (ConsoleStage) async throws -> Void
     ) async throws {
-        try await ConsoleBench.with(letters, environment: environment) { console in
+        try await ConsoleFixture.with(letters, environment: environment) { console in
             try await BrowserProgram.shared.withDriver { browser in
                 let local = ListenAddress(host: "127.0.0.1", port: 0)
                 let server = try HTTPServer.start(listen: local, limits: OperatorConsole.limits) { request in

@@ -20,13 +20,13 @@ struct AnswerGoldenTests {
             Letters.rejected("a-letter", failedAt: Letters.ago(300)),
             Letters.rejected("b-letter", reason: "missing-id", failedAt: Letters.ago(200), body: body),
         ]
-        try await ConsoleBench.with(letters) { console in
+        try await ConsoleFixture.with(letters) { console in
             let person = try await console.signIn()
             var entries: [String] = []
             func call(_ method: String, _ path: String, _ body: JSONValue? = nil) async throws {
                 add(method, path, try await console.call(method, path, body, as: person))
             }
-            func add(_ method: String, _ path: String, _ answer: ConsoleBench.Answer) {
+            func add(_ method: String, _ path: String, _ answer: ConsoleFixture.Answer) {
                 let json = String(decoding: JSONWriter.canonicalBytes(of: answer.json), as: UTF8.self)
                 entries.append("\(method) \(path)\n\(answer.status) \(json)")
             }

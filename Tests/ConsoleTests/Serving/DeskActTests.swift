@@ -27,7 +27,7 @@ struct DeskActTests {
 
     @Test("an answer equals the JSON that the command prints")
     func readings() async throws {
-        try await ConsoleBench.with(Self.letters) { console in
+        try await ConsoleFixture.with(Self.letters) { console in
             let person = try await console.signIn(.viewer)
             let pages: [(String, [String])] = [
                 ("letters?reason=missing-id", ["dead-letters", "list", "--reason", "missing-id"]),
@@ -65,7 +65,7 @@ struct DeskActTests {
 
     @Test("an act reports its count first, changes nothing without it, and is audited with operator and reason")
     func consent() async throws {
-        try await ConsoleBench.with(Self.letters) { console in
+        try await ConsoleFixture.with(Self.letters) { console in
             let person = try await console.signIn()
             let body: JSONObject = JSONObject([("options", ["reason": "malformed-json"])])
             let asked = try await console.call("POST", "/api/acts/discard", .object(body), as: person)
@@ -93,7 +93,7 @@ struct DeskActTests {
 
     @Test("an act covers only items that existed when the operator looked, and ignores items that are gone")
     func flow() async throws {
-        try await ConsoleBench.with(Self.letters) { console in
+        try await ConsoleFixture.with(Self.letters) { console in
             let person = try await console.signIn()
             let book = DeadLetterBook(pool: console.bench.pool)
             let all = JSONObject([("options", ["all": true])])
@@ -125,7 +125,7 @@ struct DeskActTests {
 
     @Test("a reveal is audited before it shows personal data, and an edit shows its changes before it is sent")
     func reveal() async throws {
-        try await ConsoleBench.with(Self.letters) { console in
+        try await ConsoleFixture.with(Self.letters) { console in
             let person = try await console.signIn()
             let silent = try await console.call("POST", "/api/acts/reveal", ["items": ["a-letter"]], as: person)
             #expect(silent.status == 422 && silent["error"]?["field"] == "because")
@@ -154,7 +154,7 @@ struct DeskActTests {
 
     @Test("an operator can start, pause, resume and cancel replays, add and release a hold, and pause a fan-out")
     func controls() async throws {
-        try await ConsoleBench.with(Self.letters) { console in
+        try await ConsoleFixture.with(Self.letters) { console in
             let person = try await console.signIn()
             let begun = try await console.act(
                 "replay",
@@ -212,7 +212,7 @@ struct DeskActTests {
     @Test("a page gets 503 while the database is unavailable, and the status reports it")
     func away() async throws {
         let nowhere = "postgres://bellhop@127.0.0.1:1/nowhere"
-        try await ConsoleBench.with(environment: ["BELLHOP_DATABASE_URL": nowhere]) { console in
+        try await ConsoleFixture.with(environment: ["BELLHOP_DATABASE_URL": nowhere]) { console in
             let person = try await console.signIn()
             let groups = try await console.call("GET", "/api/groups", as: person)
             #expect(groups.status == 503 && groups.code == "unavailable")

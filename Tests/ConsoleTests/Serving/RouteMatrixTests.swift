@@ -18,15 +18,15 @@ struct RouteMatrixTests {
     /// Calls a route with an empty body.
     private static func call(
         _ route: (method: String, path: String, admits: OperatorConsole.Admission),
-        _ console: ConsoleBench,
-        _ browser: ConsoleBench.Browser?
-    ) async throws -> ConsoleBench.Answer {
+        _ console: ConsoleFixture,
+        _ browser: ConsoleFixture.Browser?
+    ) async throws -> ConsoleFixture.Answer {
         try await console.call(route.method, route.path, route.method == "POST" ? [:] : nil, as: browser)
     }
 
     @Test("each route admits exactly its roles: nothing is open without signing in, and a viewer cannot act")
     func matrix() async throws {
-        try await ConsoleBench.with([Letters.rejected("a-letter")]) { console in
+        try await ConsoleFixture.with([Letters.rejected("a-letter")]) { console in
             let (viewer, person) = (try await console.signIn(.viewer), try await console.signIn())
             let routes = OperatorConsole.routes.filter { !$0.path.hasPrefix("/api/sign-") }
             for route in routes {
@@ -49,7 +49,7 @@ struct RouteMatrixTests {
 
     @Test("a path accepts only its own method, and an unknown path gets 404")
     func methods() async throws {
-        try await ConsoleBench.with { console in
+        try await ConsoleFixture.with { console in
             let person = try await console.signIn()
             for route in OperatorConsole.routes {
                 for method in ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"] where method != route.method
@@ -67,7 +67,7 @@ struct RouteMatrixTests {
 
     @Test("an act requires the proof of the same session and a page of this origin")
     func proofs() async throws {
-        try await ConsoleBench.with([Letters.rejected("a-letter")]) { console in
+        try await ConsoleFixture.with([Letters.rejected("a-letter")]) { console in
             let (one, other) = (try await console.signIn(), try await console.signIn())
             let body: JSONValue = ["items": ["a-letter"], "agreed": 1, "because": "x"]
             let wrong: [[(String, String)]] = [
@@ -94,7 +94,7 @@ struct RouteMatrixTests {
 
     @Test("a page can only fill in forms: it cannot set settings, files, another name or command-line words")
     func forms() async throws {
-        try await ConsoleBench.with([Letters.rejected("a-letter")]) { console in
+        try await ConsoleFixture.with([Letters.rejected("a-letter")]) { console in
             let person = try await console.signIn()
             let strange: [JSONObject] = [
                 JSONObject([("options", ["by": "somebody"])]), JSONObject([("options", ["yes": true])]),
@@ -135,7 +135,7 @@ struct RouteMatrixTests {
 
     @Test("every answer forbids framing, caching and content sniffing, and the page's policy allows nothing inline")
     func headers() async throws {
-        try await ConsoleBench.with { console in
+        try await ConsoleFixture.with { console in
             for path in ["/", "/console.js", "/api/session", "/nowhere"] {
                 let answer = try await console.call("GET", path)
                 #expect(answer.headers["X-Content-Type-Options"] == "nosniff")

@@ -16,7 +16,7 @@ struct SilentDatabaseTests {
     func pages() async throws {
         let (proxy, url) = try TCPProxy.beforeDatabase()
         defer { proxy.stop() }
-        try await ConsoleBench.with(environment: ["BELLHOP_DATABASE_URL": url]) { console in
+        try await ConsoleFixture.with(environment: ["BELLHOP_DATABASE_URL": url]) { console in
             let person = try await console.signIn()
             let before = try await console.call("GET", "/api/groups", as: person)
             #expect(before.status == 200)
@@ -25,7 +25,7 @@ struct SilentDatabaseTests {
                 "groups", "letters", "letter?item=a", "forecast", "replays", "audit", "fanouts", "holds",
                 "explain?app=drop&user=u&event=e",
             ]
-            try await withThrowingTaskGroup(of: (String, ConsoleBench.Answer).self) { group in
+            try await withThrowingTaskGroup(of: (String, ConsoleFixture.Answer).self) { group in
                 for path in paths {
                     group.addTask { (path, try await console.call("GET", "/api/\(path)", as: person)) }
                 }

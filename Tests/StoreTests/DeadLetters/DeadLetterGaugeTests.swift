@@ -36,7 +36,7 @@ struct DeadLetterGaugeTests {
         try await Bench.withSchema { bench in
             try await Self.flood(bench)
             let apps = Set(["drop", "sub", "zoo"].compactMap(AppID.init(validating:)))
-            let pool = try StatementTour.pool(on: bench)
+            let pool = try StatementCoverage.pool(on: bench)
             let before = try await Crowd.rowsRead(bench, by: pool)["dead_letters"] ?? 0
             let gauge = try await DeadLetterGauge(of: pool, apps: apps, most: 50)
             let read = try await Crowd.rowsRead(bench, by: pool)["dead_letters"] ?? 0

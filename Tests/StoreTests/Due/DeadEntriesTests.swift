@@ -133,7 +133,7 @@ struct DeadEntriesTests {
     func cost(queue: Queue) async throws {
         try await Bench.withSchema { bench in
             try await Crowd.stopCounting(in: bench)
-            let pool = try StatementTour.pool(on: bench)
+            let pool = try StatementCoverage.pool(on: bench)
             // An open cursor keeps every row that it can still see, as a backup does.
             try await RowLock.hold(on: bench, "DECLARE backup CURSOR FOR SELECT 1") {
                 var near: [Int] = []

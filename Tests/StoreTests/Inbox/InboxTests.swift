@@ -28,7 +28,7 @@ struct InboxTests {
     @Test("only the records of a batch that already exist are read a second time")
     func closerLook() async throws {
         try await Bench.withSchema { bench in
-            let pool = try StatementTour.pool(on: bench)
+            let pool = try StatementCoverage.pool(on: bench)
             let inbox = Inbox(pool: pool)
             let users = (1...200).map { "u\($0)" }
             _ = try await inbox.record(try bench.records(id: "e1", users: ["u7"], title: "Hei"))

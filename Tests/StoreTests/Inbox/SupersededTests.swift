@@ -59,7 +59,7 @@ struct SupersededTests {
     @Test("the check for a superseding notification does not read other newer ones", arguments: [0, 8])
     func fewRows(partitions: Int) async throws {
         try await Bench.withSchema(partitions: partitions) { bench in
-            let pool = try StatementTour.pool(on: bench)
+            let pool = try StatementCoverage.pool(on: bench)
             try await Self.fill(bench, newer: 5_000)
             let (inbox, keys) = (Inbox(pool: pool), try Self.keys(1...7))
             func read() async throws -> Int {

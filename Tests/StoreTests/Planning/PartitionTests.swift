@@ -17,8 +17,8 @@ struct PartitionTests {
     @Test("every statement of workers and schedulers uses a key of each partition, too")
     func wholeTour() async throws {
         try await Bench.withSchema(partitions: 8) { bench in
-            let pool = try StatementTour.pool(on: bench)
-            try await StatementTour(bench: bench, pool: pool, round: 1).run()
+            let pool = try StatementCoverage.pool(on: bench)
+            try await StatementCoverage(bench: bench, pool: pool, round: 1).run()
             let keys = try await Keys(in: bench)
             let looks = try await ServerPlans.looks(on: pool)
             await pool.close()
@@ -37,7 +37,7 @@ struct PartitionTests {
 
     /// Returns the number of index searches in inbox and ledger during the usual steps of a batch of 30.
     private static func searches(in bench: Bench) async throws -> Int {
-        let pool = try StatementTour.pool(on: bench)
+        let pool = try StatementCoverage.pool(on: bench)
         let inbox = Inbox(pool: pool)
         let ledger = Ledger(pool: pool, lease: .zero)
         let claim = Claim.fresh

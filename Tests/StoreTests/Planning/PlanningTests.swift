@@ -20,9 +20,9 @@ struct PlanningTests {
             try await Self.look(bench, round: 1, "on tables that nobody has counted")
             try await Crowd.forget(in: bench)
             try await Crowd.count(in: bench)
-            let first = try StatementTour.pool(on: bench)
+            let first = try StatementCoverage.pool(on: bench)
             try await Self.closing(first) {
-                try await StatementTour(bench: bench, pool: first, round: 2).run()
+                try await StatementCoverage(bench: bench, pool: first, round: 2).run()
                 try await Crowd.arrive(at: bench)
                 try await Self.expectKeys(bench, on: first, "on tables that were empty when they were counted")
                 try await Self.expectFewRows(bench, first, round: 3)
@@ -36,9 +36,9 @@ struct PlanningTests {
     @Test("the checks of the plans cover every statement of workers and schedulers")
     func complete() async throws {
         try await Bench.withSchema { bench in
-            let pool = try StatementTour.pool(on: bench)
+            let pool = try StatementCoverage.pool(on: bench)
             try await Self.closing(pool) {
-                try await StatementTour(bench: bench, pool: pool, round: 1).run()
+                try await StatementCoverage(bench: bench, pool: pool, round: 1).run()
                 let run = try await ServerPlans.prepared(on: pool).map(\.sql.normalised)
                 let written = try WrittenStatements.all()
                 #expect(written.count > 60)
@@ -55,8 +55,8 @@ struct PlanningTests {
         try await Bench.withSchema { bench in
             try await Crowd.count(in: bench)
             try await Crowd.arrive(at: bench)
-            let app = try StatementTour.identifier(AppID(validating: "drop"))
-            let type = try StatementTour.identifier(EventType(validating: "system"))
+            let app = try StatementCoverage.identifier(AppID(validating: "drop"))
+            let type = try StatementCoverage.identifier(EventType(validating: "system"))
             let admin = try Bench.makePool(setUp: bench.namespace.setUp(as: .admin), size: 1)
             _ = try await bench.owner.run(
                 """
@@ -83,7 +83,7 @@ struct PlanningTests {
     func finds() async throws {
         try await Bench.withSchema { bench in
             try await Crowd.count(in: bench)
-            let pool = try StatementTour.pool(on: bench)
+            let pool = try StatementCoverage.pool(on: bench)
             try await Self.closing(pool) {
                 _ = try await pool.run(
                     """
@@ -100,9 +100,9 @@ struct PlanningTests {
     }
 
     private static func look(_ bench: Bench, round: Int, _ situation: String) async throws {
-        let pool = try StatementTour.pool(on: bench)
+        let pool = try StatementCoverage.pool(on: bench)
         try await closing(pool) {
-            try await StatementTour(bench: bench, pool: pool, round: round).run()
+            try await StatementCoverage(bench: bench, pool: pool, round: round).run()
             try await expectKeys(bench, on: pool, situation)
         }
     }
@@ -119,7 +119,7 @@ struct PlanningTests {
     /// Runs a whole tour on large tables with plans that were made for empty ones.
     private static func expectFewRows(_ bench: Bench, _ pool: PostgresPool, round: Int) async throws {
         let before = try await Crowd.rowsRead(bench, by: pool)
-        try await StatementTour(bench: bench, pool: pool, round: round, walks: false).run()
+        try await StatementCoverage(bench: bench, pool: pool, round: round, walks: false).run()
         let after = try await Crowd.rowsRead(bench, by: pool)
         for (table, rows) in after {
             let read = rows - (before[table] ?? 0)

@@ -145,7 +145,7 @@ struct EventBookTests {
                 [.integer(Int64(Crowd.size))]
             )
             _ = try await Self.keep("due", in: bench)
-            let pool = try StatementTour.pool(on: bench)
+            let pool = try StatementCoverage.pool(on: bench)
             let before = try await Crowd.rowsRead(bench, by: pool)["events"] ?? 0
             let due = try await EventBook(pool: pool).takeDue(atMost: 10)
             let after = try await Crowd.rowsRead(bench, by: pool)["events"] ?? 0

@@ -9,7 +9,7 @@ import Workbench
 /// afterwards.
 ///
 /// A method of `Store` that the processes call belongs here; ``WrittenStatements`` finds the missing ones.
-struct StatementTour {
+struct StatementCoverage {
     let bench: Bench
     /// A pool of a single connection with a worker's rights.
     let pool: PostgresPool
@@ -35,7 +35,7 @@ struct StatementTour {
         try await people()
         try await duties()
         try await gateways()
-        try await DeskTour(bench: bench, pool: pool, round: round).run()
+        try await DeadLetterStatementCoverage(bench: bench, pool: pool, round: round).run()
     }
 
     private func feeds() async throws {

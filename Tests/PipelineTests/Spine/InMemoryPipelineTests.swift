@@ -11,7 +11,7 @@ import Workbench
 ///
 /// Tests against real servers are the proof; these show first where a step breaks.
 @Suite("Batches, without servers")
-struct SpineTests {
+struct InMemoryPipelineTests {
     private static let busy = Verdict.retry(.unavailable, notBefore: .zero, scope: .message)
 
     @Test("an event becomes a record and a push, is settled, and then acknowledged")

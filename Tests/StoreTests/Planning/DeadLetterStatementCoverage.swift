@@ -6,8 +6,8 @@ import Store
 import TestSupport
 import Workbench
 
-/// The part of a ``StatementTour`` for dead letters and replays.
-struct DeskTour {
+/// The part of a ``StatementCoverage`` for dead letters and replays.
+struct DeadLetterStatementCoverage {
     let bench: Bench
     let pool: PostgresPool
     let round: Int
@@ -17,7 +17,7 @@ struct DeskTour {
     func run() async throws {
         try await letters()
         try await replay()
-        let app = try StatementTour.identifier(AppID(validating: "drop"))
+        let app = try StatementCoverage.identifier(AppID(validating: "drop"))
         _ = try await DeadLetterGauge(of: pool, apps: [app])
         _ = try await FanoutGauge(of: pool, most: 100)
         _ = try await DebtGauge(of: pool)

@@ -14,7 +14,7 @@ import Workbench
 @testable import Roles
 
 /// The console with the program's own commands, on a dedicated schema, called without a socket.
-struct ConsoleBench: Sendable {
+struct ConsoleFixture: Sendable {
     let bench: Bench
     let console: OperatorConsole
     let board: StatusBoard
@@ -29,7 +29,7 @@ struct ConsoleBench: Sendable {
         _ letters: [DeadLetterItem] = [],
         environment: [String: String] = [:],
         origin: WebOrigin? = nil,
-        _ body: @Sendable (ConsoleBench) async throws -> Void
+        _ body: @Sendable (ConsoleFixture) async throws -> Void
     ) async throws {
         try await Bench.withSchema { bench in
             _ = try await DeadLetterBook(pool: bench.pool).file(letters)
@@ -42,7 +42,7 @@ struct ConsoleBench: Sendable {
         _ bench: Bench,
         _ environment: [String: String] = [:],
         _ origin: WebOrigin? = nil,
-        _ body: @Sendable (ConsoleBench) async throws -> Void
+        _ body: @Sendable (ConsoleFixture) async throws -> Void
     ) async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(Servers.uniqueName("console"))
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -67,7 +67,7 @@ struct ConsoleBench: Sendable {
         _ desk: CommandDesk,
         _ folder: URL,
         _ origin: WebOrigin?
-    ) throws -> ConsoleBench {
+    ) throws -> ConsoleFixture {
         let file = folder.appendingPathComponent("operators.json")
         var (list, tokens) = (OperatorList([]), [OperatorRole: String]())
         for (name, role) in [("ada", OperatorRole.operator), ("bo", .viewer)] {
@@ -87,7 +87,7 @@ struct ConsoleBench: Sendable {
             log: (logger, metrics)
         )
         surroundings.origin = origin
-        return ConsoleBench(
+        return ConsoleFixture(
             bench: bench,
             console: OperatorConsole(surroundings),
             board: board,

@@ -15,7 +15,7 @@ import Workbench
 /// The API on a dedicated schema, with the rights of `bellhop_api`, called without a socket.
 ///
 /// Every answer is checked against `docs/openapi.yaml`.
-struct APIBench: Sendable {
+struct APIFixture: Sendable {
     typealias Answer = InboxCaller.Answer
 
     let bench: Bench
@@ -29,7 +29,7 @@ struct APIBench: Sendable {
         tracer: Tracer? = nil,
         catalogs: CatalogSet? = nil,
         endpointHosts: [AppID: PushServiceHosts] = [:],
-        _ body: (APIBench) async throws -> Value
+        _ body: (APIFixture) async throws -> Value
     ) async throws -> Value {
         var setting = InboxCaller.Setting()
         setting.rates = rates
@@ -40,7 +40,7 @@ struct APIBench: Sendable {
         setting.time = time
         setting.tracer = tracer
         return try await Bench.withSchema(catalogs: try catalogs ?? Bench.shipped()) { [setting] bench in
-            try await InboxCaller.with(bench, setting) { try await body(APIBench(bench: bench, caller: $0)) }
+            try await InboxCaller.with(bench, setting) { try await body(APIFixture(bench: bench, caller: $0)) }
         }
     }
 
