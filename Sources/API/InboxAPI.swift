@@ -35,7 +35,7 @@ package struct InboxAPI: Sendable {
 
     private let tools: Tools
     private let admission: Admission
-    private let users: RateLimiter<RecipientKey>?
+    private let users: RateLimiter<UserKey>?
     private let addresses: RateLimiter<PeerAddress>?
     private let underWay = CallsUnderWay()
     private let turns = ChangeTurns()
@@ -231,7 +231,7 @@ package struct InboxAPI: Sendable {
         let keys: TokenKeySet.Mark
         let now: Timestamp
 
-        var reader: RecipientKey { RecipientKey(app: signedIn.app, user: signedIn.user) }
+        var reader: UserKey { UserKey(app: signedIn.app, user: signedIn.user) }
     }
 
     private func verified(_ request: HTTPRequest) -> Result<Caller, CallFault> {

@@ -78,7 +78,7 @@ struct LatencyRun: Sendable {
             let user = UserID(validating: Workload.name(of: workload.user(ofEvent: event)))
         else { return nil }
         return NotificationKey(
-            recipient: RecipientKey(app: app, user: user),
+            recipient: UserKey(app: app, user: user),
             notification: NotificationID(app: app, event: id, user: user)
         )
     }

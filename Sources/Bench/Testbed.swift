@@ -112,7 +112,7 @@ final class Testbed: Sendable {
         let applier = TopologyApplier(
             broker: try setup.broker(),
             plan: setup.plan(catalogs),
-            records: BindingBook(pool: owner)
+            records: BindingStore(pool: owner)
         )
         _ = try await applier.apply()
     }

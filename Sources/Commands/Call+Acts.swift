@@ -6,13 +6,13 @@ import Store
 /// The questions before every operator's act that changes data.
 extension Call {
     /// Returns the operator's name and reason, from the command line, the system and the terminal.
-    func deskOperator() throws(CommandFailure) -> DeskOperator {
+    func deskOperator() throws(CommandFailure) -> ActingOperator {
         let name = words.value("by") ?? shell.user
         let answer = words.value("because") ?? shell.terminal?.ask("Why? (for the audit) ")
         guard let because = answer, !because.allSatisfy(\.isWhitespace) else {
             throw words.misuse("--because is required: the audit records the reason")
         }
-        return DeskOperator(name: name, because: because)
+        return ActingOperator(name: name, because: because)
     }
 
     /// Asks the operator to type the count, unless `--yes` or a given consent replaces the answer, and returns whether

@@ -27,7 +27,7 @@ enum TopologyCommand: Command {
             whatToDo: "it requires broker and database: start the unavailable one, then run it again"
         ) {
             try await setup.withPool(as: .admin, name: name) { pool in
-                let applier = TopologyApplier(broker: broker, plan: plan, records: BindingBook(pool: pool))
+                let applier = TopologyApplier(broker: broker, plan: plan, records: BindingStore(pool: pool))
                 switch act {
                 case .apply: return try await apply(applier, call.shell)
                 case .check: return try await check(applier, call.shell)

@@ -46,7 +46,7 @@ package enum APICommand: Command {
     ) async throws -> ExitCode {
         let configuration = process.setup.configuration
         let herald = process.herald()
-        let desk = ReaderDesk(pool: process.pool)
+        let desk = UserStore(pool: process.pool)
         let hub = try process.liveHub(desk, catalogs, keys, herald)
         var tools = Tools(
             desk: desk,
@@ -102,7 +102,7 @@ package enum APICommand: Command {
 extension RoleProcess {
     /// Makes the hub of open streams, which receives change notifications on its own database connection.
     fileprivate func liveHub(
-        _ desk: ReaderDesk,
+        _ desk: UserStore,
         _ catalogs: CatalogSource,
         _ keys: TokenKeySource,
         _ herald: InboxChangeNotifier
@@ -113,7 +113,7 @@ extension RoleProcess {
         listener.setUp = setup.configuration.namespace.setUp(as: .api)
         let here = LiveHub.Surroundings(
             desk: desk,
-            book: ListenerBook(pool: pool, namespace: setup.configuration.namespace),
+            book: ListenerStore(pool: pool, namespace: setup.configuration.namespace),
             catalogs: catalogs,
             keys: { keys.current },
             herald: herald,

@@ -64,7 +64,7 @@ package enum SchedulerCommand: Command {
                 ClockDuty(process.clocks), FarInstantDuty(tools: tools),
                 HeartbeatDuty(
                     process.identity,
-                    book: ProcessBook(pool: process.pool),
+                    book: HeartbeatStore(pool: process.pool),
                     source: source,
                     logger: process.logger
                 ) { [clocks = process.clocks] report in report.hindrance = clocks.whatIsWrong },

@@ -89,7 +89,7 @@ package enum WorkerCommand: Command {
                 process.reload(of: source), ClockDuty(process.clocks, endingAfter: ClockDuty.patience),
                 intake.rollCall(
                     process.identity,
-                    book: ProcessBook(pool: process.pool),
+                    book: HeartbeatStore(pool: process.pool),
                     figures: WorkerFigures(process.metrics)
                 ) {
                     process.clocks.whatIsWrong ?? workers.lazy.compactMap(\.hindrance).first
@@ -122,7 +122,7 @@ package enum WorkerCommand: Command {
     ) throws -> [LaneWorker] {
         let cage = Canary.Cage(
             process: process.identity.id,
-            book: ProcessBook(pool: process.pool),
+            book: HeartbeatStore(pool: process.pool),
             // Readiness reports a canary that finds no queue. It does not count as a lost message.
             publisher: publisher.publisher,
             names: process.setup.names

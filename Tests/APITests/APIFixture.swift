@@ -47,7 +47,7 @@ struct APIFixture: Sendable {
     var api: InboxAPI { caller.api }
     var issuer: TokenIssuer { caller.issuer }
     var metrics: MetricsRegistry { caller.metrics }
-    var desk: ReaderDesk { caller.desk }
+    var desk: UserStore { caller.desk }
     /// The open streams, and the service that notifies them.
     var live: (hub: LiveHub, herald: InboxChangeNotifier) { caller.live }
 
@@ -61,8 +61,8 @@ struct APIFixture: Sendable {
         await caller.closePool()
     }
 
-    func recipient(_ user: String, app: String = "drop") throws -> RecipientKey {
-        RecipientKey(
+    func recipient(_ user: String, app: String = "drop") throws -> UserKey {
+        UserKey(
             app: try #require(AppID(validating: app)),
             user: try #require(UserID(validating: user))
         )

@@ -32,7 +32,7 @@ struct ConsoleFixture: Sendable {
         _ body: @Sendable (ConsoleFixture) async throws -> Void
     ) async throws {
         try await Bench.withSchema { bench in
-            _ = try await DeadLetterBook(pool: bench.pool).file(letters)
+            _ = try await DeadLetterStore(pool: bench.pool).file(letters)
             try await with(bench, environment, origin, body)
         }
     }

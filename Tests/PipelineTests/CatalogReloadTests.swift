@@ -40,7 +40,7 @@ struct CatalogReloadTests {
             let reload = CatalogReload(
                 source: source,
                 read: { try found.withLock { $0 }.get() },
-                bindings: BindingBook(pool: bench.pool),
+                bindings: BindingStore(pool: bench.pool),
                 plan: { TopologyPlan(names: bench.names, catalogs: $0, tiers: Bench.tiers) },
                 logger: Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text)),
                 metrics: metrics,
@@ -55,7 +55,7 @@ struct CatalogReloadTests {
             found.withLock { $0 = .success(moved) }
             await reload.reload()
             #expect(Self.label(source) == "B")
-            try await BindingBook(pool: bench.owner).record(["one.a": .urgent])
+            try await BindingStore(pool: bench.owner).record(["one.a": .urgent])
             await reload.reload()
             #expect(Self.label(source) == "C")
             #expect(metrics.text().contains(#"bellhop_catalog_reloads_total{outcome="accepted"} 2"#))

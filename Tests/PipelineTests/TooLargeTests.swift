@@ -97,7 +97,7 @@ struct TooLargeTests {
         #expect(sizes.prefix(3) == [262_144, 131_072, 65_536])
         #expect(sizes.last == 0, "something of it arrives in any case")
         let headers = letter.message.properties.headers
-        let cut = CutBody(bytes: body.count, sha256: BodyCut(of: body).sha256.description)
+        let cut = TruncatedBody(bytes: body.count, sha256: BodyCut(of: body).sha256.description)
         #expect(headers.cutBody == cut)
         #expect(headers[DeadLetterHeaders.name(of: .reason)] == .string("too-large"))
     }

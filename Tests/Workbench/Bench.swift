@@ -107,7 +107,7 @@ package struct Bench: Sendable {
         TopologyApplier(
             broker: try broker,
             plan: TopologyPlan(names: names, catalogs: catalogs ?? self.catalogs, tiers: Self.tiers),
-            records: BindingBook(pool: owner)
+            records: BindingStore(pool: owner)
         )
     }
 

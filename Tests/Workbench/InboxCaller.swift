@@ -18,7 +18,7 @@ package struct InboxCaller: Sendable {
     package let api: InboxAPI
     package let issuer: TokenIssuer
     package let metrics: MetricsRegistry
-    package let desk: ReaderDesk
+    package let desk: UserStore
     /// The open streams, and the notifier of inbox changes.
     package let live: (hub: LiveHub, herald: InboxChangeNotifier)
     private let keys: KeyRing
@@ -85,12 +85,12 @@ package struct InboxCaller: Sendable {
         self.pool = pool
         issuer = try TokenIssuer(key: .generateP256())
         metrics = MetricsRegistry()
-        desk = ReaderDesk(pool: pool)
+        desk = UserStore(pool: pool)
         let keys = KeyRing(try TokenKeySet.read(issuer.keySet, file: "test").get())
         self.keys = keys
         let catalogs = CatalogSource(bench.catalogs)
         let logger = Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text))
-        let book = ListenerBook(pool: pool, namespace: bench.namespace)
+        let book = ListenerStore(pool: pool, namespace: bench.namespace)
         let herald = InboxChangeNotifier(book: book, logger: logger, metrics: metrics)
         let here = LiveHub.Surroundings(
             desk: desk,

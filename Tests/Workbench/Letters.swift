@@ -76,7 +76,7 @@ package enum Letters {
             let event = EventID(validating: event)
         else { throw BenchError("not an identifier") }
         let notification = NotificationKey(
-            recipient: RecipientKey(app: app, user: user),
+            recipient: UserKey(app: app, user: user),
             notification: NotificationID(app: app, event: event, user: user)
         )
         return DeliveryKey(notification: notification, channel: .push, target: target)

@@ -6,7 +6,7 @@ import Store
 /// A request of a signed-in user, with the data for its answer.
 struct Call: Sendable {
     let request: HTTPRequest
-    let reader: RecipientKey
+    let reader: UserKey
     let catalog: Catalog
     let now: Timestamp
     /// The instant until which the token is valid.
@@ -18,7 +18,7 @@ struct Call: Sendable {
     let tools: Tools
 
     /// Access to the database, limited by the token's time of issue.
-    var desk: ReaderDesk { tools.desk.admitting(tokenIssuedAt: issuedAt) }
+    var desk: UserStore { tools.desk.admitting(tokenIssuedAt: issuedAt) }
 
     /// Returns the values of a query.
     ///
@@ -72,7 +72,7 @@ struct Call: Sendable {
     /// Writes the user's update.
     ///
     /// Throws `unmet` if the condition is not met.
-    func say(_ update: FeedUpdate, where condition: ReaderCondition, else unmet: CallFault) async throws {
+    func say(_ update: FeedUpdate, where condition: Precondition, else unmet: CallFault) async throws {
         guard try await isHeard(update, where: condition) else { throw unmet }
     }
 
@@ -80,7 +80,7 @@ struct Call: Sendable {
     ///
     /// Returns false if the condition is not met.
     @discardableResult
-    func isHeard(_ update: FeedUpdate, where condition: ReaderCondition? = nil) async throws -> Bool {
+    func isHeard(_ update: FeedUpdate, where condition: Precondition? = nil) async throws -> Bool {
         switch try await desk.say(update, as: reader, at: now, where: condition) {
         case .heard: return true
         case .unmet: return false

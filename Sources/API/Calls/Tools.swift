@@ -7,7 +7,7 @@ package import Tracing
 
 /// The dependencies of the routes.
 package struct Tools: Sendable {
-    let desk: ReaderDesk
+    let desk: UserStore
     let catalogs: CatalogSource
     let zones: ZoneLibrary
     let time: any TimeSource
@@ -15,7 +15,7 @@ package struct Tools: Sendable {
     let live: LiveHub
     let preferenceFallbacks: Labelled<Counter>
     /// The limit for changes of a user's whole inbox, each of which may rewrite tens of thousands of rows.
-    let wholeInboxes = RateLimiter<RecipientKey>(burst: 5, every: .seconds(5))
+    let wholeInboxes = RateLimiter<UserKey>(burst: 5, every: .seconds(5))
     /// The recorder of calls' spans, or `nil` if tracing is off.
     package var tracer: Tracer?
 
@@ -47,7 +47,7 @@ package struct Tools: Sendable {
     }
 
     package init(
-        desk: ReaderDesk,
+        desk: UserStore,
         catalogs: CatalogSource,
         zones: ZoneLibrary,
         time: any TimeSource,

@@ -6,7 +6,7 @@ import Synchronization
 /// A user's changes run in turn (`ChangeTurns`), so many concurrent calls would only fill the queue.
 final class CallsUnderWay: Sendable {
     private let most: Int
-    private let counts = Mutex<[RecipientKey: Int]>([:])
+    private let counts = Mutex<[UserKey: Int]>([:])
 
     init(most: Int = 6) {
         self.most = most
@@ -15,7 +15,7 @@ final class CallsUnderWay: Sendable {
     /// Runs a call.
     ///
     /// Throws if the user's limit is reached.
-    func run<Value>(_ reader: RecipientKey, _ call: () async throws -> Value) async throws -> Value {
+    func run<Value>(_ reader: UserKey, _ call: () async throws -> Value) async throws -> Value {
         let mayRun = counts.withLock { counts in
             guard counts[reader, default: 0] < most else { return false }
             counts[reader, default: 0] += 1

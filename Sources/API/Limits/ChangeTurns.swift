@@ -8,15 +8,15 @@ import Synchronization
 /// changes per user.
 final class ChangeTurns: Sendable {
     /// The waiting changes of each user who has a running one.
-    private let waiting = Mutex<[RecipientKey: [CheckedContinuation<Void, Never>]]>([:])
+    private let waiting = Mutex<[UserKey: [CheckedContinuation<Void, Never>]]>([:])
 
-    func run<Value>(_ reader: RecipientKey, _ change: () async throws -> Value) async throws -> Value {
+    func run<Value>(_ reader: UserKey, _ change: () async throws -> Value) async throws -> Value {
         await begin(reader)
         defer { end(reader) }
         return try await change()
     }
 
-    private func begin(_ reader: RecipientKey) async {
+    private func begin(_ reader: UserKey) async {
         await withCheckedContinuation { turn in
             let isFirst = waiting.withLock { waiting in
                 guard waiting[reader] != nil else {
@@ -30,7 +30,7 @@ final class ChangeTurns: Sendable {
         }
     }
 
-    private func end(_ reader: RecipientKey) {
+    private func end(_ reader: UserKey) {
         let next = waiting.withLock { waiting -> CheckedContinuation<Void, Never>? in
             guard let queue = waiting[reader], !queue.isEmpty else {
                 waiting[reader] = nil

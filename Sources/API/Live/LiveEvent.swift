@@ -26,7 +26,7 @@ struct LiveEvent: Sendable {
     /// Creates an event.
     ///
     /// `known` is the client's state after it.
-    init(_ kind: Kind, _ data: JSONObject, known: InboxGlimpse) {
+    init(_ kind: Kind, _ data: JSONObject, known: InboxSnapshot) {
         let id = InboxCursor(known).text
         var text = Array("id: \(id)\nevent: \(kind.rawValue)\ndata: ".utf8)
         text += JSONWriter.canonicalBytes(of: .object(data)) + Array("\n\n".utf8)

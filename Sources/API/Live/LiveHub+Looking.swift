@@ -34,9 +34,9 @@ extension LiveHub {
     private func hear(_ event: NotificationListener.Event) {
         switch event {
         case .notification(_, let payload):
-            if payload == InboxSign.everybody {
+            if payload == UserHash.everybody {
                 streams.withLock { $0.enqueueAll() }
-            } else if let signs = InboxSign.read(payload) {
+            } else if let signs = UserHash.read(payload) {
                 streams.withLock { $0.enqueue(signs) }
             } else {
                 return
@@ -79,8 +79,8 @@ extension LiveHub {
     }
 
     /// Reads these inboxes, several at the same time, and returns the users that could not be read now.
-    private func look(at readers: [RecipientKey], until drain: DrainSignal) async -> [RecipientKey] {
-        await withTaskGroup(of: [RecipientKey].self) { group in
+    private func look(at readers: [UserKey], until drain: DrainSignal) async -> [UserKey] {
+        await withTaskGroup(of: [UserKey].self) { group in
             for first in 0..<min(Self.looksAtOnce, readers.count) {
                 group.addTask {
                     var mine = stride(from: first, to: readers.count, by: Self.looksAtOnce).map { readers[$0] }[...]
@@ -137,7 +137,7 @@ extension LiveHub {
 extension LiveHub {
     /// The state before a read.
     private struct Asking {
-        let before: InboxGlimpse?
+        let before: InboxSnapshot?
         let joins: [UInt64: LiveStreams.Join]
         /// Whether some stream's client has the previous state.
         let isFollowed: Bool
@@ -153,7 +153,7 @@ extension LiveHub {
     /// Reads a user's inbox and tells its streams.
     ///
     /// Returns false if no inbox can be read now.
-    private func look(_ reader: RecipientKey) async -> Bool {
+    private func look(_ reader: UserKey) async -> Bool {
         guard let asking = Asking(streams.withLock({ $0.watches[reader] })) else { return true }
         do {
             try await look(reader, asking)
@@ -166,7 +166,7 @@ extension LiveHub {
         }
     }
 
-    private func look(_ reader: RecipientKey, _ asking: Asking) async throws(PostgresError) {
+    private func look(_ reader: UserKey, _ asking: Asking) async throws(PostgresError) {
         let glimpse = try await here.desk.glimpse(of: reader)
         let before = asking.isFollowed ? asking.before : nil
         let difference = before.map { InboxDifference(from: $0, to: glimpse) }

@@ -15,8 +15,8 @@ import Synchronization
 package final class LiveHub: Service {
     /// The hub's dependencies.
     package struct Surroundings: Sendable {
-        let desk: ReaderDesk
-        let book: ListenerBook
+        let desk: UserStore
+        let book: ListenerStore
         let catalogs: CatalogSource
         let keys: @Sendable () -> TokenKeySet
         let herald: InboxChangeNotifier
@@ -25,8 +25,8 @@ package final class LiveHub: Service {
         let logger: Logger
 
         package init(
-            desk: ReaderDesk,
-            book: ListenerBook,
+            desk: UserStore,
+            book: ListenerStore,
             catalogs: CatalogSource,
             keys: @escaping @Sendable () -> TokenKeySet,
             herald: InboxChangeNotifier,
@@ -93,7 +93,7 @@ package final class LiveHub: Service {
     package var openStreams: Int { streams.withLock { $0.count } }
 
     /// Announces a change of a user's inbox by a call of this process.
-    package func changed(_ reader: RecipientKey) {
+    package func changed(_ reader: UserKey) {
         here.herald.changed([reader])
     }
 
@@ -103,7 +103,7 @@ package final class LiveHub: Service {
     /// Opens a stream.
     ///
     /// It sends the events since `cursor`, and then each new event.
-    func open(_ reader: RecipientKey, since cursor: InboxCursor?, _ hold: LiveHold) throws(CallFault) -> HTTPResponse {
+    func open(_ reader: UserKey, since cursor: InboxCursor?, _ hold: LiveHold) throws(CallFault) -> HTTPResponse {
         let (stream, out) = AsyncStream.makeStream(
             of: [UInt8].self,
             bufferingPolicy: .bufferingOldest(Self.mostPieces)

@@ -4,16 +4,16 @@ import Store
 
 /// Converts the changes of an inbox into events.
 struct LiveNews {
-    let after: InboxGlimpse
+    let after: InboxSnapshot
     /// The content of notifications that have arrived.
     let items: [NotificationID: InboxItem]
-    let exits: [NotificationID: InboxExit]
+    let exits: [NotificationID: RemovedReason]
     let catalog: Catalog
 
     /// Returns the events for clients that have the previous state.
     ///
     /// The list is empty if nothing has changed.
-    func events(of difference: InboxDifference, since before: InboxGlimpse) -> [LiveEvent] {
+    func events(of difference: InboxDifference, since before: InboxSnapshot) -> [LiveEvent] {
         if difference.isEmpty { return [] }
         guard !isUnclear(difference) else { return [resync] }
         let base = after.before(difference.arrived)

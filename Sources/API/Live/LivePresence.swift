@@ -15,12 +15,12 @@ final class LivePresence: Sendable {
         var neededAt: ContinuousClock.Instant?
     }
 
-    private let book: ListenerBook
+    private let book: ListenerStore
     private let process: Int64
     private let pace: LivePace
     private let state = Mutex(State())
 
-    init(book: ListenerBook, process: Int64, pace: LivePace) {
+    init(book: ListenerStore, process: Int64, pace: LivePace) {
         self.book = book
         self.process = process
         self.pace = pace

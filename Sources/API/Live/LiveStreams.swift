@@ -36,7 +36,7 @@ struct LiveStreams {
     /// One open stream.
     struct Stream {
         let number: UInt64
-        let reader: RecipientKey
+        let reader: UserKey
         let out: AsyncStream<[UInt8]>.Continuation
         /// The stream's lifetime.
         let hold: LiveHold
@@ -59,7 +59,7 @@ struct LiveStreams {
     struct Watch {
         var streams: [Stream] = []
         /// The state known to all streams that have received their first events.
-        var glimpse: InboxGlimpse?
+        var glimpse: InboxSnapshot?
         var lookedAt: ContinuousClock.Instant
         /// The user's factor of the usual interval between two routine reads.
         ///
@@ -69,8 +69,8 @@ struct LiveStreams {
         var hasFailed = false
     }
 
-    private(set) var watches: [RecipientKey: Watch] = [:]
-    private var readers: [InboxSign: Set<RecipientKey>] = [:]
+    private(set) var watches: [UserKey: Watch] = [:]
+    private var readers: [UserHash: Set<UserKey>] = [:]
     private var queue = LookQueue()
     private(set) var count = 0
     private var latest: UInt64 = 0
@@ -92,7 +92,7 @@ struct LiveStreams {
     /// Its client will receive the missed events. Returns the number by which the stream is removed.
     mutating func add(
         _ out: AsyncStream<[UInt8]>.Continuation,
-        of reader: RecipientKey,
+        of reader: UserKey,
         _ join: Join,
         _ hold: LiveHold,
         _ limits: LiveLimits,
@@ -106,12 +106,12 @@ struct LiveStreams {
         let stream = Stream(number: latest, reader: reader, out: out, hold: hold, joinsFrom: join, saidAt: now)
         let fresh = Watch(lookedAt: now, patience: .random(in: 0.75...1.25, using: &chance))
         watches[reader, default: fresh].streams.append(stream)
-        readers[InboxSign(reader), default: []].insert(reader)
+        readers[UserHash(reader), default: []].insert(reader)
         queue.add(reader, .soon)
         return .success(latest)
     }
 
-    mutating func remove(_ number: UInt64, of reader: RecipientKey) {
+    mutating func remove(_ number: UInt64, of reader: UserKey) {
         guard var watch = watches[reader], let place = watch.streams.firstIndex(where: { $0.number == number }) else {
             return
         }
@@ -120,7 +120,7 @@ struct LiveStreams {
         watches[reader] = watch.streams.isEmpty ? nil : watch
         guard watch.streams.isEmpty else { return }
         queue.remove(reader)
-        let sign = InboxSign(reader)
+        let sign = UserHash(reader)
         readers[sign]?.remove(reader)
         if readers[sign]?.isEmpty ?? false { readers[sign] = nil }
     }
@@ -128,11 +128,11 @@ struct LiveStreams {
     // MARK: - Queue of users to read
 
     /// Queues those of the users who have streams.
-    mutating func enqueue(_ readers: some Sequence<RecipientKey>, _ rank: LookQueue.Rank) {
+    mutating func enqueue(_ readers: some Sequence<UserKey>, _ rank: LookQueue.Rank) {
         for reader in readers where watches[reader] != nil { queue.add(reader, rank) }
     }
 
-    mutating func enqueue(_ signs: [InboxSign]) {
+    mutating func enqueue(_ signs: [UserHash]) {
         for sign in signs { enqueue(readers[sign] ?? [], .soon) }
     }
 
@@ -152,7 +152,7 @@ struct LiveStreams {
     /// Notes a failed read of a user.
     ///
     /// It is repeated with the next tick.
-    mutating func fail(_ reader: RecipientKey) {
+    mutating func fail(_ reader: UserKey) {
         watches[reader]?.hasFailed = true
     }
 
@@ -163,10 +163,10 @@ struct LiveStreams {
     ///
     /// All events of one read form one piece, so that a client with many missed arrivals does not count as slow.
     mutating func tell(
-        _ reader: RecipientKey,
+        _ reader: UserKey,
         _ news: [UInt8],
         joins: [UInt64: [UInt8]],
-        _ glimpse: InboxGlimpse,
+        _ glimpse: InboxSnapshot,
         at now: ContinuousClock.Instant
     ) -> [Stream] {
         guard var watch = watches[reader] else { return [] }

@@ -20,22 +20,22 @@ struct LookQueue {
     ///
     /// This is not a tuple, because Swift 6.0 crashes on a tuple that a call returns out of a lock.
     struct Turn {
-        let readers: [RecipientKey]
+        let readers: [UserKey]
         let rank: Rank
     }
 
     private struct Place {
-        let reader: RecipientKey
+        let reader: UserKey
         let number: UInt64
     }
 
-    private var waiting: [RecipientKey: (rank: Rank, number: UInt64)] = [:]
+    private var waiting: [UserKey: (rank: Rank, number: UInt64)] = [:]
     private var places: [Rank: [Place]] = [:]
     private var latest: UInt64 = 0
 
     var isEmpty: Bool { waiting.isEmpty }
 
-    mutating func add(_ reader: RecipientKey, _ rank: Rank) {
+    mutating func add(_ reader: UserKey, _ rank: Rank) {
         if let known = waiting[reader], known.rank >= rank { return }
         latest += 1
         waiting[reader] = (rank, latest)
@@ -43,7 +43,7 @@ struct LookQueue {
         clear(.whenQuiet)
     }
 
-    mutating func remove(_ reader: RecipientKey) {
+    mutating func remove(_ reader: UserKey) {
         guard let known = waiting.removeValue(forKey: reader) else { return }
         clear(known.rank)
     }

@@ -20,7 +20,7 @@ enum DeviceRoutes {
             throw CallFault.field("provider", "the app does not reach devices through it")
         }
         if said.provider == .webpush { try expectEndpoint(said.token, call) }
-        let condition = ReaderCondition.hasFewerDevices(than: mostDevices, beside: said.token)
+        let condition = Precondition.hasFewerDevices(than: mostDevices, beside: said.token)
         let most = "the user has registered \(mostDevices) devices, those among them that have ended"
         try await call.say(update, where: condition, else: CallFault(409, "too-many-devices", most))
         return try await answer(said.token, call)

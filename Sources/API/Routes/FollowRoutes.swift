@@ -25,7 +25,7 @@ enum FollowRoutes {
             try await call.say(update, where: .follows(topic), else: closed)
             return try await answer(topic, call)
         }
-        let condition = ReaderCondition.followsFewer(than: mostFollows, beside: topic)
+        let condition = Precondition.followsFewer(than: mostFollows, beside: topic)
         let most = "a user may follow \(mostFollows) topics, and have left some"
         try await call.say(update, where: condition, else: CallFault(409, "too-many-follows", most))
         return try await answer(topic, call)
@@ -51,7 +51,7 @@ enum FollowRoutes {
         call.catalog.topics.canonical(try call.place("topic"))
     }
 
-    private static func json(_ follow: ReaderFollow) -> JSONValue {
+    private static func json(_ follow: UserFollow) -> JSONValue {
         [
             "topic": .string(follow.topic.text), "muted": .bool(follow.isMuted),
             "role": .optional(follow.role?.text),

@@ -43,7 +43,7 @@ enum InboxRoutes {
             query.limit = limit
         }
         if let text = values["before"] {
-            guard let place = InboxPlace(text) else {
+            guard let place = InboxPosition(text) else {
                 throw CallFault(400, "bad-cursor", "expected the `next` cursor of a previous page", field: "before")
             }
             query.before = place

@@ -60,7 +60,7 @@ enum MarkingRoute {
         }
     }
 
-    private static func mark(_ state: State, _ body: JSONObject, _ call: Call) async throws -> InboxMark {
+    private static func mark(_ state: State, _ body: JSONObject, _ call: Call) async throws -> InboxAction {
         guard state == .snoozed else {
             if let stray = ["until", "localTime"].first(where: { body[$0] != nil }) {
                 throw CallFault.field(stray, "only valid with state snoozed")

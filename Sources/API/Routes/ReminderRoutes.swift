@@ -19,7 +19,7 @@ enum ReminderRoutes {
         let id = "rem_" + Base64URL.encode(try SecureRandom.bytes(12))
         fields["id"] = .string(id)
         let (update, said) = try reminder(fields, call)
-        let condition = ReaderCondition.hasFewerReminders(than: mostReminders, beside: said.id)
+        let condition = Precondition.hasFewerReminders(than: mostReminders, beside: said.id)
         let most = "a user may have \(mostReminders) reminders, and some that have ended"
         try await call.say(update, where: condition, else: CallFault(409, "too-many-reminders", most))
         return try await answer(said.id, status: 201, call)
@@ -74,7 +74,7 @@ enum ReminderRoutes {
         return (update, said)
     }
 
-    private static func find(_ id: ReminderID, _ call: Call) async throws -> ReaderReminder? {
+    private static func find(_ id: ReminderID, _ call: Call) async throws -> UserReminder? {
         try await call.desk.reminders(of: call.reader).first { $0.reminder.id == id }
     }
 
@@ -84,7 +84,7 @@ enum ReminderRoutes {
     }
 
     /// Returns the reminder in the form of a feed message.
-    private static func fields(_ stored: ReaderReminder) -> JSONObject {
+    private static func fields(_ stored: UserReminder) -> JSONObject {
         let reminder = stored.reminder
         // An empty set means all days, as in a feed message without days.
         let named = Weekday.allCases.filter(reminder.days.contains)
@@ -97,7 +97,7 @@ enum ReminderRoutes {
         ]
     }
 
-    private static func json(_ stored: ReaderReminder, _ call: Call) -> JSONValue {
+    private static func json(_ stored: UserReminder, _ call: Call) -> JSONValue {
         var object = fields(stored)
         object["nextFireAt"] = .optional(nextRing(stored.reminder, call)?.inMilliseconds)
         return .object(object)

@@ -63,7 +63,7 @@ enum PreferenceRoutes {
             call.tools.preferenceFallbacks.with(call.reader.app.text).increment()
         }
         update.change = .recipientUpserted(said)
-        let condition: ReaderCondition? = onlyNew ? .hasNoPreferences : nil
+        let condition: Precondition? = onlyNew ? .hasNoPreferences : nil
         guard try await call.isHeard(update, where: condition) else {
             throw CallFault(412, "precondition-failed", "there are preferences already")
         }

@@ -10,7 +10,7 @@ struct UnsubscribeRoutes: Sendable {
     let tools: Tools
     let turns: ChangeTurns
     /// Separate limits, so that a holder of a user's link cannot use up the user's own limits.
-    private let links = RateLimiter<RecipientKey>(burst: 5, every: .milliseconds(500))
+    private let links = RateLimiter<UserKey>(burst: 5, every: .milliseconds(500))
     private let underWay = CallsUnderWay(most: 2)
 
     init(tools: Tools, turns: ChangeTurns) {
@@ -67,7 +67,7 @@ struct UnsubscribeRoutes: Sendable {
         }
     }
 
-    private func end(_ reader: RecipientKey) async throws {
+    private func end(_ reader: UserKey) async throws {
         let said = FeedUpdate.said(by: reader.user, of: reader.app, .recipientUpserted, ["emailEnabled": false])
         guard case .success(let update) = said else { return }
         // An erased user gets no mails, and no row must be created.
@@ -79,7 +79,7 @@ struct UnsubscribeRoutes: Sendable {
     /// They are checked before the database is used.
     private func answer(
         _ request: HTTPRequest,
-        _ body: (Target, ReaderSettings, UnsubscribeWords) async throws -> HTTPResponse
+        _ body: (Target, UserSettings, UnsubscribeWords) async throws -> HTTPResponse
     ) async throws -> HTTPResponse {
         let target = try subject(request)
         let reader = target.reader
@@ -95,7 +95,7 @@ struct UnsubscribeRoutes: Sendable {
     ///
     /// The hash is `nil` in old links.
     private struct Target {
-        let reader: RecipientKey
+        let reader: UserKey
         let catalog: Catalog
         let addressHash: [UInt8]?
     }
@@ -105,7 +105,7 @@ struct UnsubscribeRoutes: Sendable {
         for (app, link) in tools.secrets.unsubscribe {
             guard let subject = link.check(token), subject.app == app else { continue }
             guard let catalog = tools.catalogs.current[app] else { break }
-            let reader = RecipientKey(app: app, user: subject.user)
+            let reader = UserKey(app: app, user: subject.user)
             return Target(reader: reader, catalog: catalog, addressHash: subject.addressHash)
         }
         throw CallFault(404, "not-found", "unknown path")

@@ -46,21 +46,21 @@ enum ExplainCommand: Command {
     }
 
     private static func look(
-        _ subject: NotificationStory.Subject,
-        _ recipient: RecipientKey,
+        _ subject: NotificationHistory.Subject,
+        _ recipient: UserKey,
         _ setup: Setup
-    ) async throws -> (NotificationStory, [OperatorHold], [OpenBreaker]) {
+    ) async throws -> (NotificationHistory, [OperatorHold], [OpenBreaker]) {
         try await setup.withPool(as: .admin, name: name, patience: .seconds(10)) { pool in
-            let story = try await StoryBook(pool: pool).story(of: subject, for: recipient)
-            return (story, try await HoldBook(pool: pool).all(), try await BreakerBook(pool: pool).all())
+            let story = try await NotificationHistoryStore(pool: pool).story(of: subject, for: recipient)
+            return (story, try await HoldStore(pool: pool).all(), try await BreakerStore(pool: pool).all())
         }
     }
 
-    private static func recipient(_ words: Words) throws(CommandFailure) -> RecipientKey {
-        RecipientKey(app: try words.required("app"), user: try words.required("user"))
+    private static func recipient(_ words: Words) throws(CommandFailure) -> UserKey {
+        UserKey(app: try words.required("app"), user: try words.required("user"))
     }
 
-    private static func subject(_ words: Words) throws(CommandFailure) -> NotificationStory.Subject {
+    private static func subject(_ words: Words) throws(CommandFailure) -> NotificationHistory.Subject {
         switch (words.operands.count, words.value("event")) {
         case (1, nil):
             guard let id = NotificationID(validating: words.operands[0]) else {

@@ -49,7 +49,7 @@ extension Explanation {
         story.settings.changedAt == nil && story.settings.preferencesChangedAt == nil && story.devices.isEmpty
     }
 
-    private func reading(_ record: NotificationStory.Record) -> String {
+    private func reading(_ record: NotificationHistory.Record) -> String {
         record.readAt.map { "read at \(instant($0))" } ?? "not read"
     }
 
@@ -81,7 +81,7 @@ extension Explanation {
         }
     }
 
-    private func underWay(_ fanout: NotificationStory.Fanout, _ plan: NotificationStory.Plan) -> String {
+    private func underWay(_ fanout: NotificationHistory.Fanout, _ plan: NotificationHistory.Plan) -> String {
         let (whose, meant) =
             if case .topic(let topic)? = plan.audience {
                 ("the followers of \(topic)", "followed it")

@@ -24,7 +24,7 @@ extension Explanation {
         ])
     }
 
-    private static func json(_ record: NotificationStory.Record) -> JSONText {
+    private static func json(_ record: NotificationHistory.Record) -> JSONText {
         let content = record.notification.content
         return .object([
             ("eventType", .text(content.type.text)), ("priority", .text(content.priority.rawValue)),
@@ -34,7 +34,7 @@ extension Explanation {
         ])
     }
 
-    private func json(_ line: LedgerLine) -> JSONText {
+    private func json(_ line: DeliveryHistory) -> JSONText {
         let device = story.devices.first { $0.subscription == line.target }
         return .object([
             ("channel", .text(line.channel)), ("target", .text(line.target)),
@@ -49,7 +49,7 @@ extension Explanation {
         ])
     }
 
-    private func json(_ following: NotificationStory.Following) -> JSONText {
+    private func json(_ following: NotificationHistory.Following) -> JSONText {
         let follow = following.follow
         let facts = following.facts(for: story.key.recipient, with: story.settings.recipient.devices)
         return .object([
@@ -60,7 +60,7 @@ extension Explanation {
         ])
     }
 
-    private static func json(_ plan: NotificationStory.Plan) -> JSONText {
+    private static func json(_ plan: NotificationHistory.Plan) -> JSONText {
         let (audience, topic): (String?, String?) =
             switch plan.audience {
             case .named?: ("users", nil)
@@ -81,7 +81,7 @@ extension Explanation {
         .object([("deadId", .text(letter.deadID))] + letter.members)
     }
 
-    private static func json(_ erasure: NotificationStory.Erasure) -> JSONText {
+    private static func json(_ erasure: NotificationHistory.Erasure) -> JSONText {
         .object([("erasedAt", .instant(erasure.erasedAt)), ("returnedAt", .instant(erasure.returnedAt))])
     }
 

@@ -3,7 +3,7 @@ import Store
 
 extension Explanation {
     /// Describes one delivery of the ledger in a sentence.
-    func sentence(of line: LedgerLine) -> String {
+    func sentence(of line: DeliveryHistory) -> String {
         var parts = [status(of: line)]
         if line.attempts > 1 { parts.append("\(line.attempts) attempts") }
         if line.unknownSends > 0 {
@@ -13,7 +13,7 @@ extension Explanation {
         return parts.joined(separator: "; ")
     }
 
-    private func status(of line: LedgerLine) -> String {
+    private func status(of line: DeliveryHistory) -> String {
         switch line.state {
         case .pending: "released, not yet claimed by a worker" + again(line)
         case .sending: "being sent since \(instant(line.updatedAt))"
@@ -30,7 +30,7 @@ extension Explanation {
     }
 
     /// Returns the cause of a suppression, more exactly if the stored data determine it.
-    private func suppression(_ line: LedgerLine) -> String {
+    private func suppression(_ line: DeliveryHistory) -> String {
         let words = Self.words(of: line.reason)
         switch line.reason.flatMap(SuppressionReason.init(rawValue:)) {
         case .noDevice:
@@ -49,14 +49,14 @@ extension Explanation {
 
     /// Returns the cause of an expiry: the notification had already expired when it was recorded, or it would have
     /// expired by the end of its wait.
-    private func lateness(_ line: LedgerLine) -> String {
+    private func lateness(_ line: DeliveryHistory) -> String {
         guard line.reason == Self.tooLate, let notification = story.record?.notification,
             let expiresAt = notification.content.extras.expiresAt, expiresAt > notification.createdAt
         else { return Self.words(of: line.reason) }
         return "it would have been too late by the time that it had to wait for (\(Self.tooLate))"
     }
 
-    private func waiting(_ line: LedgerLine) -> String {
+    private func waiting(_ line: DeliveryHistory) -> String {
         if let backlog = line.backlog {
             return "waits in the backlog of \(backlog.name) since \(instant(backlog.queuedAt))\(because(line))"
                 + refusal(at: backlog.name) + brake(on: backlog.name)
@@ -73,7 +73,7 @@ extension Explanation {
 
     /// Returns the reason that a provider with an open breaker gave.
     private func refusal(at backlog: String) -> String {
-        guard let part = OutletPart(backlog) else { return "" }
+        guard let part = OutletScope(backlog) else { return "" }
         let open = breakers.first { breaker in
             breaker.key.provider == part.provider
                 && (breaker.key.platform == nil || breaker.key.platform == part.platform)
@@ -84,7 +84,7 @@ extension Explanation {
     /// Returns the holds on a delivery at this moment, with operator and reason, whatever reason put it into the
     /// backlog.
     private func brake(on backlog: String) -> String {
-        guard let part = OutletPart(backlog) else { return "" }
+        guard let part = OutletScope(backlog) else { return "" }
         let type = part.type ?? story.record?.notification.content.type
         let holds = holds.filter { $0.scope.covers(part.app, provider: part.provider, type: type) }
         return holds.map { hold in
@@ -93,27 +93,27 @@ extension Explanation {
         }.joined()
     }
 
-    private func due(_ line: LedgerLine) -> String {
+    private func due(_ line: DeliveryHistory) -> String {
         line.dueAt.map(instant) ?? "an unknown time"
     }
 
     /// Returns the time at which the delivery's device was revoked, such as after the provider reported it gone.
-    private func end(of line: LedgerLine) -> String {
+    private func end(of line: DeliveryHistory) -> String {
         guard let device = story.devices.first(where: { $0.subscription == line.target }),
             let revokedAt = device.revokedAt
         else { return "" }
         return "; the device was ended at \(instant(revokedAt))"
     }
 
-    private func again(_ line: LedgerLine) -> String {
+    private func again(_ line: DeliveryHistory) -> String {
         line.dueAt.map { "; handed over again at \(instant($0))" } ?? ""
     }
 
-    private func inDigest(_ line: LedgerLine) -> String {
+    private func inDigest(_ line: DeliveryHistory) -> String {
         line.digest.map { " in the digest of \(instant($0))\(companions(line, none: ", alone"))" } ?? ""
     }
 
-    private func companions(_ line: LedgerLine, none: String) -> String {
+    private func companions(_ line: DeliveryHistory, none: String) -> String {
         switch line.digestCompanions {
         case 0: none
         case 1: ", with one other"
@@ -121,11 +121,11 @@ extension Explanation {
         }
     }
 
-    private func identity(_ line: LedgerLine) -> String {
+    private func identity(_ line: DeliveryHistory) -> String {
         line.providerMessageID.map { ", as \($0)" } ?? ""
     }
 
-    private func because(_ line: LedgerLine) -> String {
+    private func because(_ line: DeliveryHistory) -> String {
         line.reason.map { ": \(Self.words(of: $0))" } ?? ""
     }
 
@@ -147,8 +147,8 @@ extension Explanation {
         tooLate: "it was too late already when it came",
         "expired-while-waiting": "it became too late while it waited",
         "expired-while-held": "it became too late while an operator held it",
-        HoldBook.reason: "an operator keeps it from being sent",
-        HoldDesk.discarded: "an operator discarded it while it was held",
+        HoldStore.reason: "an operator keeps it from being sent",
+        HoldAdmin.discarded: "an operator discarded it while it was held",
         "attempts-exhausted": "retry limit reached; stored as a dead letter",
         "payload-refused": "the provider will never take this message; it is in the dead letters",
         "window-full": "the provider has no room for it yet, or its budget is spent",

@@ -63,7 +63,7 @@ extension Explanation {
         if story.devices.isEmpty { add("devices", "none") }
     }
 
-    private func writeFollow(_ following: NotificationStory.Following, into text: inout AnswerText) {
+    private func writeFollow(_ following: NotificationHistory.Following, into text: inout AnswerText) {
         text.section("How the user follows \(following.topic) now")
         guard let follow = following.follow else { return text.item("no follow is stored") }
         if let removedAt = follow.removedAt { return text.item("no longer, since \(instant(removedAt))") }

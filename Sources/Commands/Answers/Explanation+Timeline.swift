@@ -36,7 +36,7 @@ extension Explanation {
         return moments
     }
 
-    private static func words(of plan: NotificationStory.Plan) -> String {
+    private static func words(of plan: NotificationHistory.Plan) -> String {
         let audience =
             switch plan.audience {
             case .named(let count, _)?: count == 1 ? "for one user" : "for \(count) users"

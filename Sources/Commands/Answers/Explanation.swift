@@ -5,7 +5,7 @@ import Store
 
 /// A notification's story with the rules' present decision about it.
 struct Explanation {
-    let story: NotificationStory
+    let story: NotificationHistory
     let now: Timestamp
     let clock: UserClock
     let today: Today
@@ -31,7 +31,7 @@ struct Explanation {
     ///
     /// `catalogs` is `nil` if none are configured, so that the rules cannot be evaluated.
     init(
-        _ story: NotificationStory,
+        _ story: NotificationHistory,
         holds: [OperatorHold] = [],
         breakers: [OpenBreaker] = [],
         catalogs: CatalogSet?,
@@ -84,8 +84,8 @@ struct Explanation {
 
     /// Returns the destination of a delivery: `push to ios through expo (sub_…)`, `e-mail`, or `push` if no device was
     /// eligible.
-    func name(of line: LedgerLine) -> String {
+    func name(of line: DeliveryHistory) -> String {
         guard line.channel == Channel.push.rawValue else { return "e-mail" }
-        return line.target == OpeningDelivery.nobody ? "push" : "push to \(name(ofDevice: line.target))"
+        return line.target == NewDelivery.nobody ? "push" : "push to \(name(ofDevice: line.target))"
     }
 }

@@ -8,7 +8,7 @@ struct DeadLetterDetailView: Sendable {
     /// The notification and the ledger row of a delivery.
     struct Event: Sendable {
         let notification: StoredNotification?
-        let line: LedgerLine?
+        let line: DeliveryHistory?
     }
 
     private let detail: DeadLetterDetail

@@ -11,7 +11,7 @@ extension DeskSession {
         return try await perform(act, on: filter)
     }
 
-    private var meantAct: DeskAct {
+    private var meantAct: DeadLetterAction {
         switch request.verb {
         case .discard: .discard
         case .restore: .restore
@@ -22,7 +22,7 @@ extension DeskSession {
     /// Limits the filter to the states that an act accepts.
     ///
     /// A note applies to named items in every state.
-    private func narrowed(_ filter: DeadLetterFilter, for act: DeskAct) -> DeadLetterFilter {
+    private func narrowed(_ filter: DeadLetterFilter, for act: DeadLetterAction) -> DeadLetterFilter {
         var filter = filter
         if let state = act.acceptedState { filter = filter.with(state: state) }
         if act == .note, words.value("state") == nil, !operands.isEmpty {
@@ -49,7 +49,7 @@ extension DeskSession {
         return try await perform(reverse, on: filter)
     }
 
-    private func perform(_ act: DeskAct, on filter: DeadLetterFilter) async throws -> ExitCode {
+    private func perform(_ act: DeadLetterAction, on filter: DeadLetterFilter) async throws -> ExitCode {
         var filter = filter
         let count = try await desk.count(filter)
         guard count.items > 0 else {
@@ -105,7 +105,7 @@ extension DeskSession {
     }
 }
 
-extension DeskAct {
+extension DeadLetterAction {
     /// The text after "This".
     fileprivate var words: String {
         switch self {
@@ -126,8 +126,8 @@ extension DeskAct {
 
 extension AuditEntry {
     /// The act that reverses this one, or `nil` if none does.
-    fileprivate var reverse: DeskAct? {
-        switch DeskAct(rawValue: act) {
+    fileprivate var reverse: DeadLetterAction? {
+        switch DeadLetterAction(rawValue: act) {
         case .discard: .restore
         case .restore: .discard
         case .note, nil: nil

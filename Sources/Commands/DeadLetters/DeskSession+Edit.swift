@@ -163,7 +163,7 @@ extension DeskSession {
     private func newBody(
         of detail: DeadLetterDetail,
         _ original: JSONValue?,
-        _ desk: DeskOperator?
+        _ desk: ActingOperator?
     ) async throws -> [UInt8] {
         if let path = words.value("file") { return try EventFile.read(path, request.shell) }
         if let cut = detail.origin.cutBody {

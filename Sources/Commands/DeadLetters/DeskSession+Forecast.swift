@@ -54,7 +54,7 @@ extension DeskSession {
     /// Returns the backlogs of the outlets that a replay may use, as narrowed by its filter.
     private func waiting(before filter: DeadLetterFilter) async throws -> [StoreStatus.Backlog] {
         try await StoreStatus.backlogs(pool).filter { backlog in
-            guard let part = OutletPart(backlog.name) else { return false }
+            guard let part = OutletScope(backlog.name) else { return false }
             return part.app.text == filter.app ?? part.app.text && part.provider == filter.provider ?? part.provider
         }
     }

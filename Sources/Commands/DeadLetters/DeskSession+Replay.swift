@@ -4,7 +4,7 @@ import ServiceRuntime
 import Store
 
 extension DeskSession {
-    var book: ReplayBook { ReplayBook(pool: pool) }
+    var book: ReplayAdmin { ReplayAdmin(pool: pool) }
 
     /// Performs `replay`: it fixes the list of items that match the filter now, and watches while a scheduler sends
     /// them.

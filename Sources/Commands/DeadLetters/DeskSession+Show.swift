@@ -34,8 +34,8 @@ extension DeskSession {
             let event = cause.eventID.flatMap(EventID.init(validating:)),
             let later = try? JSONParser().parse(detail.origin.body).get().object
         else { return [] }
-        let key = RecipientKey(app: app, user: user)
-        let story = try await StoryBook(pool: pool).story(of: .event(event), for: key)
+        let key = UserKey(app: app, user: user)
+        let story = try await NotificationHistoryStore(pool: pool).story(of: .event(event), for: key)
         guard let stored = story.record?.notification.content else { return [] }
         let before: [(String, JSONValue)] = [
             ("title", .string(stored.title)), ("body", .string(stored.body)), ("data", .object(stored.data)),
@@ -51,7 +51,7 @@ extension DeskSession {
     private func event(of detail: DeadLetterDetail) async throws -> DeadLetterDetailView.Event? {
         guard let delivery = detail.summary.delivery else { return nil }
         let key = delivery.notification
-        let story = try await StoryBook(pool: pool).story(of: .notification(key.notification), for: key.recipient)
+        let story = try await NotificationHistoryStore(pool: pool).story(of: .notification(key.notification), for: key.recipient)
         return DeadLetterDetailView.Event(
             notification: story.record?.notification,
             line: story.lines.first { $0.channel == delivery.channel.rawValue && $0.target == delivery.target }

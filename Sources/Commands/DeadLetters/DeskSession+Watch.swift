@@ -98,7 +98,7 @@ extension DeskSession {
         guard let id = try replayNumber() else {
             throw words.misuse("\(request.verb.rawValue) takes a replay's number")
         }
-        let control: ReplayBook.Control
+        let control: ReplayAdmin.Control
         switch request.verb {
         case .pause: control = .pause
         case .resume: control = .resume

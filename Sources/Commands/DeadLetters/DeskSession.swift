@@ -23,7 +23,7 @@ struct DeskRequest: Sendable {
 struct DeskSession: Sendable {
     let request: DeskRequest
     let pool: PostgresPool
-    let desk: DeadLetterDesk
+    let desk: DeadLetterAdmin
     let now: Timestamp
 
     /// Runs a body and closes the connection afterwards.
@@ -33,7 +33,7 @@ struct DeskSession: Sendable {
     ) async throws -> ExitCode {
         let name = DeadLettersCommand.name
         return try await request.setup.withPool(as: .admin, name: name, size: 2, patience: .seconds(120)) { pool in
-            let desk = DeadLetterDesk(pool: pool)
+            let desk = DeadLetterAdmin(pool: pool)
             return try await body(DeskSession(request: request, pool: pool, desk: desk, now: SystemTime().timestamp))
         }
     }
@@ -132,7 +132,7 @@ struct DeskSession: Sendable {
         return only
     }
 
-    func deskOperator() throws(CommandFailure) -> DeskOperator { try request.call.deskOperator() }
+    func deskOperator() throws(CommandFailure) -> ActingOperator { try request.call.deskOperator() }
 
     func confirm(_ count: Int, asOf: Timestamp? = nil, _ deed: String) throws(CommandFailure) -> Bool {
         try request.call.confirm(count, asOf: asOf, deed)

@@ -8,7 +8,7 @@ extension QueueSession {
     /// Performs `groups`, the largest group first.
     func groups() async throws -> ExitCode {
         try expectNoItems()
-        var gathering = DeadLetterGathering(at: SystemTime().timestamp)
+        var gathering = DeadLetterGrouping(at: SystemTime().timestamp)
         let short = try await forEach { items in
             for item in items { gathering.add(item) }
             return []

@@ -83,7 +83,7 @@ extension QueueSession {
     private func move(_ most: Int) async throws -> Int {
         let publisher = Publisher(PublisherOptions(broker: broker, name: "bellhop dead-letters"))
         publisher.start()
-        let desk = DeskOperator(
+        let desk = ActingOperator(
             name: words.value("by") ?? request.shell.user,
             because: words.value("because") ?? ""
         )

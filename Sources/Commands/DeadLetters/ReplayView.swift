@@ -7,13 +7,13 @@ import Store
 struct ReplayView: Sendable {
     private let progress: ReplayProgress
     private let failures: [ReplayFailure]
-    private let course: ReplayCourse
+    private let course: ReplayTimeline
     private let now: Timestamp
 
     init(
         _ progress: ReplayProgress,
         failures: [ReplayFailure] = [],
-        course: ReplayCourse = ReplayCourse(),
+        course: ReplayTimeline = ReplayTimeline(),
         now: Timestamp
     ) {
         self.progress = progress

@@ -14,7 +14,7 @@ struct FanoutSession: Sendable {
     let pool: PostgresPool
 
     private var words: Words { call.words }
-    private var desk: FanoutDesk { FanoutDesk(pool: pool) }
+    private var desk: FanoutAdmin { FanoutAdmin(pool: pool) }
 
     /// Performs `list`: fan-outs that can continue come first, then the most recent ones.
     func list() async throws -> ExitCode {
@@ -104,9 +104,9 @@ struct FanoutSession: Sendable {
     /// Returns the holds that may affect the fan-out, with the number of its deliveries that wait behind each.
     private func holds(on record: FanoutRecord) async throws -> [HeldShare] {
         var shares: [HeldShare] = []
-        for hold in try await HoldBook(pool: pool).all() where hold.scope.mayConcern(record) {
-            let selection = HeldSelection(hold.scope, of: hold.number, event: EventID(validating: record.event))
-            let count = try await HoldDesk(pool: pool).count(selection)
+        for hold in try await HoldStore(pool: pool).all() where hold.scope.mayConcern(record) {
+            let selection = HoldSelection(hold.scope, of: hold.number, event: EventID(validating: record.event))
+            let count = try await HoldAdmin(pool: pool).count(selection)
             shares.append(HeldShare(hold: hold, waiting: count.deliveries))
         }
         return shares
@@ -115,9 +115,9 @@ struct FanoutSession: Sendable {
     /// Returns app and event of each fan-out with deliveries behind a hold.
     private func heldEvents(of found: [FanoutProgress]) async throws -> Set<[String]> {
         var held: Set<[String]> = []
-        for hold in try await HoldBook(pool: pool).all() {
+        for hold in try await HoldStore(pool: pool).all() {
             guard found.contains(where: { hold.scope.mayConcern($0.record) }) else { continue }
-            let events = try await HoldDesk(pool: pool).events(of: hold.scope)
+            let events = try await HoldAdmin(pool: pool).events(of: hold.scope)
             held.formUnion(events.map { [hold.scope.app.text, $0.text] })
         }
         return held
@@ -162,7 +162,7 @@ struct FanoutSession: Sendable {
     }
 }
 
-extension FanoutDesk.Act {
+extension FanoutAdmin.Act {
     fileprivate var pastWords: String {
         switch self {
         case .pause: "Paused"

@@ -55,7 +55,7 @@ enum FanoutVerb: String, CaseIterable, Sendable {
     var help: String { FanoutsCommand.help(verb: usage, purpose, options: options, example: example) }
 
     /// The act on a fan-out, or `nil` for a verb that changes nothing.
-    var act: FanoutDesk.Act? { FanoutDesk.Act(rawValue: rawValue) }
+    var act: FanoutAdmin.Act? { FanoutAdmin.Act(rawValue: rawValue) }
 }
 
 /// The command `bellhop fanouts`.

@@ -14,7 +14,7 @@ struct HoldSession: Sendable {
     let pool: PostgresPool
 
     private var words: Words { call.words }
-    private var desk: HoldDesk { HoldDesk(pool: pool) }
+    private var desk: HoldAdmin { HoldAdmin(pool: pool) }
 
     /// Performs `list`: it shows the active holds and the number of deliveries behind each.
     func list() async throws -> ExitCode {
@@ -58,7 +58,7 @@ struct HoldSession: Sendable {
         case .tooMany:
             throw failure(
                 .answerIsNo,
-                "\(HoldBook.most) holds are active, which is the limit",
+                "\(HoldStore.most) holds are active, which is the limit",
                 "release some, or hold the whole app"
             )
         }
@@ -111,7 +111,7 @@ struct HoldSession: Sendable {
     func discard() async throws -> ExitCode {
         let hold = try await meant()
         let event: EventID? = try words.optional("event", EventID.rule, EventID.init(validating:))
-        var selection = HeldSelection(hold.scope, of: hold.number, event: event)
+        var selection = HoldSelection(hold.scope, of: hold.number, event: event)
         selection.recordedBy = call.shell.agreedAsOf
         let count = try await desk.count(selection)
         guard count.deliveries > 0 else {

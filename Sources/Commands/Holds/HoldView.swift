@@ -19,12 +19,12 @@ struct HoldView: Sendable {
     init(_ hold: OperatorHold, _ backlogs: [StoreStatus.Backlog], asOf: Timestamp) {
         self.hold = hold
         self.asOf = asOf
-        let own = backlogs.filter { OutletPart($0.name).map(hold.scope.owns) ?? false }
+        let own = backlogs.filter { OutletScope($0.name).map(hold.scope.owns) ?? false }
         waiting = own.map(\.count).reduce(0, +)
         isCapped = own.contains { $0.count >= StoreStatus.most }
         mixed = backlogs.filter { backlog in
             backlog.count > 0
-                && OutletPart(backlog.name).map { hold.scope.mayWait(in: $0) && !hold.scope.owns($0) } ?? false
+                && OutletScope(backlog.name).map { hold.scope.mayWait(in: $0) && !hold.scope.owns($0) } ?? false
         }.map(\.name)
     }
 
@@ -94,7 +94,7 @@ extension HoldScope {
     /// Whether this hold covers all deliveries of a backlog.
     ///
     /// A hold on a type has separate backlogs.
-    fileprivate func owns(_ part: OutletPart) -> Bool {
+    fileprivate func owns(_ part: OutletScope) -> Bool {
         mayWait(in: part) && (type == nil || part.type == type)
     }
 }

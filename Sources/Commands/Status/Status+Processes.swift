@@ -29,7 +29,7 @@ extension Status {
         }
     }
 
-    private var processes: [SeenProcess] { database.value?.store?.processes ?? [] }
+    private var processes: [LiveProcess] { database.value?.store?.processes ?? [] }
 
     /// The groups of each role, the largest first.
     var crews: [Crew] {
@@ -137,16 +137,16 @@ extension Status {
     ///
     /// A success of any worker ends or shortens a streak. A provider that works again, or that fails for some workers
     /// only, is therefore not listed.
-    var troubles: [ProviderTrouble] {
+    var troubles: [ProviderOutage] {
         let takings = Dictionary(grouping: processes.flatMap(\.report.takings)) { [$0.app, $0.provider] }
         let grouped = Dictionary(grouping: processes.flatMap(\.report.troubles)) { [$0.app, $0.provider] }
-        return grouped.compactMap { outlet, all -> ProviderTrouble? in
+        return grouped.compactMap { outlet, all -> ProviderOutage? in
             let taken = takings[outlet]?.map(\.at).max()
             let standing = all.filter { trouble in taken.map { $0 < trouble.latest } ?? true }
             guard let first = standing.min(by: { $0.since < $1.since }),
                 let last = standing.max(by: { $0.latest < $1.latest })
             else { return nil }
-            let whole = ProviderTrouble(
+            let whole = ProviderOutage(
                 app: first.app,
                 provider: first.provider,
                 word: last.word,

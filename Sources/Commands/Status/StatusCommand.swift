@@ -161,7 +161,7 @@ private struct Look: Sendable {
 
     private func differences() async -> [String]? {
         guard let plan = readable.map(setup.plan) else { return nil }
-        let applier = TopologyApplier(broker: broker, plan: plan, records: BindingBook(pool: pool))
+        let applier = TopologyApplier(broker: broker, plan: plan, records: BindingStore(pool: pool))
         return try? await applier.differences(comparingArguments: false)
     }
 }

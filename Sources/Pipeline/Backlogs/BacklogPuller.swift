@@ -229,7 +229,7 @@ package struct BacklogPuller: Service {
                 try await store.head(glance.look, atMost: places.count, of: users)
             } count: {
                 $0.lines?.count
-            } _: { (users, limit) throws(PostgresError) -> BacklogBook.Pulled in
+            } _: { (users, limit) throws(PostgresError) -> BacklogStore.Pulled in
                 let start = context.time.steady()
                 do throws(PostgresError) {
                     let look = glance.look.reaching(users)

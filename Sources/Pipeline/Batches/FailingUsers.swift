@@ -196,6 +196,6 @@ extension DueItems {
     ///
     /// Suspects are searched for separately, so the result for all others tells what remains.
     init(_ taken: FailingUsers.Taken<DueItems<Item>>) {
-        self.init(joining: taken.values, left: taken.main.map(\.left) ?? DueLook.whole)
+        self.init(joining: taken.values, left: taken.main.map(\.left) ?? DuePoll.whole)
     }
 }

@@ -19,7 +19,7 @@ package final class Canary: Sendable {
     private let key: String
     private let exchange: String
     private let process: String
-    private let book: ProcessBook
+    private let book: HeartbeatStore
     private let publisher: any MessagePublisher
     private let time: any TimeSource
     private let flight = Mutex(CanaryState())
@@ -27,7 +27,7 @@ package final class Canary: Sendable {
     /// The common data of all canaries of a worker.
     package struct Cage: Sendable {
         let process: String
-        let book: ProcessBook
+        let book: HeartbeatStore
         let publisher: any MessagePublisher
         let names: TopologyNames
         let time: any TimeSource
@@ -35,7 +35,7 @@ package final class Canary: Sendable {
         /// Creates a canary of the worker with the id `process`.
         package init(
             process: String,
-            book: ProcessBook,
+            book: HeartbeatStore,
             publisher: any MessagePublisher,
             names: TopologyNames,
             time: any TimeSource = SystemTime()

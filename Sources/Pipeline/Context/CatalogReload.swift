@@ -12,7 +12,7 @@ package struct CatalogReload: Service {
     package let name = "catalogues"
     private let source: CatalogSource
     private let read: @Sendable () throws -> CatalogSet
-    private let bindings: BindingBook
+    private let bindings: BindingStore
     private let plan: @Sendable (CatalogSet) -> TopologyPlan
     private let logger: Logger
     private let reloads: Labelled<Counter>
@@ -22,7 +22,7 @@ package struct CatalogReload: Service {
     package init(
         source: CatalogSource,
         read: @escaping @Sendable () throws -> CatalogSet,
-        bindings: BindingBook,
+        bindings: BindingStore,
         plan: @escaping @Sendable (CatalogSet) -> TopologyPlan,
         logger: Logger,
         metrics: MetricsRegistry,

@@ -20,7 +20,7 @@ struct FanoutMetrics: Sendable {
         )
     }
 
-    func count(_ tally: PageTally, _ app: AppID) {
+    func count(_ tally: PageCounts, _ app: AppID) {
         pages.with(app.text).increment()
         users.with(app.text).increment(by: tally.users)
     }

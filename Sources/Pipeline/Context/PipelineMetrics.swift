@@ -167,7 +167,7 @@ struct RecordMetrics: Sendable {
 
     func countRepair(_ app: AppID) { repairs.with(app.text).increment() }
 
-    func count(_ outcome: EventBook.Outcome, _ plan: PlannedEvent) {
+    func count(_ outcome: EventStore.Outcome, _ plan: PlannedEvent) {
         events.with(plan.event.app.text, "\(outcome)").increment()
     }
 

@@ -5,12 +5,12 @@ package import Store
 /// A batch's view of the database, with one method for each step that accesses it.
 package protocol PipelineStore: Sendable {
     // Users and messages.
-    func recipients(of keys: Set<RecipientKey>) async throws(PostgresError) -> [RecipientKey: Recipient]
+    func recipients(of keys: Set<UserKey>) async throws(PostgresError) -> [UserKey: Recipient]
     /// Returns the numbers of unread notifications that devices show.
     func unread(
-        of people: [RecipientKey],
+        of people: [UserKey],
         leavingOut types: [AppID: [EventType]]
-    ) async throws(PostgresError) -> [RecipientKey: Int]
+    ) async throws(PostgresError) -> [UserKey: Int]
     /// Returns the users' follows of topics, if they exist.
     func follows(_ keys: Set<FollowKey>) async throws(PostgresError) -> [FollowKey: StoredFollow]
     /// Returns recent pushes to users' devices, for the policies that require them.
@@ -20,18 +20,18 @@ package protocol PipelineStore: Sendable {
     /// Runs the recording statement without a record.
     func rehearse() async throws(PostgresError)
     func record(_ records: [InboxRecord], as claim: Claim) async throws(PostgresError) -> [Inbox.Outcome]
-    func keep(_ plans: [PlannedEvent]) async throws(PostgresError) -> [EventBook.Outcome]
+    func keep(_ plans: [PlannedEvent]) async throws(PostgresError) -> [EventStore.Outcome]
     func cancel(_ cancellations: [EventCancellation]) async throws(PostgresError) -> [Void]
     func apply(_ feeds: [FeedEntry]) async throws(PostgresError) -> [Void]
-    func report(_ reports: [ReplayReportBook.Report]) async throws(PostgresError)
+    func report(_ reports: [ReplayReportStore.Report]) async throws(PostgresError)
 
     // Events for a wide audience.
     func open(_ plans: [PlannedEvent]) async throws(PostgresError) -> [[FanoutPage]]
-    func take(_ page: FanoutPage, as claim: Claim, redelivered: Bool) async throws(PostgresError) -> TakenPage
+    func take(_ page: FanoutPage, as claim: Claim, redelivered: Bool) async throws(PostgresError) -> PageClaimResult
     func putBack(_ page: FanoutPage, takenAs claim: Claim) async throws(PostgresError)
     func untaken(of fanout: Int64) async throws(PostgresError) -> [FanoutPage]
-    func audience(of page: OpenPage) async throws(PostgresError) -> [FanoutBook.Listener]
-    func finish(_ page: FanoutPage, _ tally: PageTally) async throws(PostgresError) -> [FanoutPage]
+    func audience(of page: ClaimedPage) async throws(PostgresError) -> [FanoutStore.Listener]
+    func finish(_ page: FanoutPage, _ tally: PageCounts) async throws(PostgresError) -> [FanoutPage]
     func pause(_ page: FanoutPage, because trouble: String) async throws(PostgresError)
     func giveBack(_ pages: [FanoutPage]) async throws(PostgresError)
 
@@ -45,24 +45,24 @@ package protocol PipelineStore: Sendable {
     func leaveToSweeper(_ keys: [NotificationKey]) async throws(PostgresError) -> Set<NotificationKey>
 
     // Deliveries that wait for their outlet.
-    func heads(_ looks: [BacklogBook.Look]) async throws(PostgresError) -> BacklogBook.Heads
+    func heads(_ looks: [BacklogStore.Look]) async throws(PostgresError) -> BacklogStore.Heads
     func pull(
-        _ look: BacklogBook.Look,
+        _ look: BacklogStore.Look,
         atMost count: Int,
         as claim: Claim,
         of users: UserFilter
-    ) async throws(PostgresError) -> BacklogBook.Pulled
+    ) async throws(PostgresError) -> BacklogStore.Pulled
     func scout(
-        _ look: BacklogBook.Look,
+        _ look: BacklogStore.Look,
         as claim: Claim,
         of users: UserFilter
-    ) async throws(PostgresError) -> BacklogBook.Pulled
+    ) async throws(PostgresError) -> BacklogStore.Pulled
     func head(
-        _ look: BacklogBook.Look,
+        _ look: BacklogStore.Look,
         atMost count: Int,
         of users: UserFilter
     ) async throws(PostgresError) -> QueueHead
-    func regain(_ backlog: BacklogKey, as claim: Claim) async throws(PostgresError) -> BacklogBook.Pulled
+    func regain(_ backlog: BacklogKey, as claim: Claim) async throws(PostgresError) -> BacklogStore.Pulled
     func backlogNames() async throws(PostgresError) -> [String]
     func release(_ backlog: String, atMost limit: Int, after age: Duration) async throws(PostgresError) -> Int
 
@@ -73,7 +73,7 @@ package protocol PipelineStore: Sendable {
 
 /// The state of providers that all workers share.
 package protocol OutletStore: Sendable {
-    func draw(_ draw: BudgetBook.Draw) async throws(PostgresError) -> Int
+    func draw(_ draw: BudgetStore.Draw) async throws(PostgresError) -> Int
 
     /// The time from a breaker's opening to its first probe.
     var firstPause: Duration { get }
@@ -81,7 +81,7 @@ package protocol OutletStore: Sendable {
     func open(_ key: BreakerKey, reason: String) async throws(PostgresError)
     func reopen(_ key: BreakerKey, reason: String, isTelling: Bool) async throws(PostgresError)
     func close(_ key: BreakerKey) async throws(PostgresError) -> Bool
-    func knock(_ key: BreakerKey) async throws(PostgresError) -> BreakerBook.Knock
+    func knock(_ key: BreakerKey) async throws(PostgresError) -> BreakerStore.Knock
     func giveBackProbe(of key: BreakerKey) async throws(PostgresError)
 
     func platformsReached(of app: AppID, by provider: String) async throws(PostgresError) -> Set<DevicePlatform>

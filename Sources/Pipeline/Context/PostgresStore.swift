@@ -6,20 +6,20 @@ package import Store
 package struct PostgresStore: PipelineStore, OutletStore {
     private let inbox: Inbox
     private let ledger: Ledger
-    private let backlogs: BacklogBook
-    private let receipts: ReceiptBook
-    private let directory: RecipientBook
-    private let follows: FollowBook
-    private let recent: RecentPushBook
-    private let plans: EventBook
-    private let fanouts: FanoutBook
-    private let feeds: FeedBook
-    private let reports: ReplayReportBook
-    private let revocations: RevocationBook
-    private let reached: ReachedDeviceBook
-    private let breakers: BreakerBook
-    private let budgets: BudgetBook
-    private let brakes: HoldBook
+    private let backlogs: BacklogStore
+    private let receipts: ReceiptStore
+    private let directory: RecipientStore
+    private let follows: FollowStore
+    private let recent: RecentPushStore
+    private let plans: EventStore
+    private let fanouts: FanoutStore
+    private let feeds: FeedStore
+    private let reports: ReplayReportStore
+    private let revocations: RevocationStore
+    private let reached: ReachedDeviceStore
+    private let breakers: BreakerStore
+    private let budgets: BudgetStore
+    private let brakes: HoldStore
 
     /// Creates a store.
     ///
@@ -29,36 +29,36 @@ package struct PostgresStore: PipelineStore, OutletStore {
         pool: PostgresPool,
         lease: Duration,
         firstPause: Duration = .seconds(10),
-        usersPerPage: Int = FanoutBook.usualPage
+        usersPerPage: Int = FanoutStore.usualPage
     ) {
         inbox = Inbox(pool: pool)
         ledger = Ledger(pool: pool, lease: lease)
-        backlogs = BacklogBook(pool: pool, lease: lease)
-        receipts = ReceiptBook(pool: pool)
-        directory = RecipientBook(pool: pool)
-        follows = FollowBook(pool: pool)
-        recent = RecentPushBook(pool: pool)
-        plans = EventBook(pool: pool)
-        fanouts = FanoutBook(pool: pool, usersPerPage: usersPerPage)
-        feeds = FeedBook(pool: pool)
-        reports = ReplayReportBook(pool: pool)
-        revocations = RevocationBook(pool: pool)
-        reached = ReachedDeviceBook(pool: pool)
-        breakers = BreakerBook(pool: pool, firstPause: firstPause)
-        budgets = BudgetBook(pool: pool)
-        brakes = HoldBook(pool: pool)
+        backlogs = BacklogStore(pool: pool, lease: lease)
+        receipts = ReceiptStore(pool: pool)
+        directory = RecipientStore(pool: pool)
+        follows = FollowStore(pool: pool)
+        recent = RecentPushStore(pool: pool)
+        plans = EventStore(pool: pool)
+        fanouts = FanoutStore(pool: pool, usersPerPage: usersPerPage)
+        feeds = FeedStore(pool: pool)
+        reports = ReplayReportStore(pool: pool)
+        revocations = RevocationStore(pool: pool)
+        reached = ReachedDeviceStore(pool: pool)
+        breakers = BreakerStore(pool: pool, firstPause: firstPause)
+        budgets = BudgetStore(pool: pool)
+        brakes = HoldStore(pool: pool)
     }
 
     package func recipients(
-        of keys: Set<RecipientKey>
-    ) async throws(PostgresError) -> [RecipientKey: Recipient] {
+        of keys: Set<UserKey>
+    ) async throws(PostgresError) -> [UserKey: Recipient] {
         try await directory.recipients(of: keys)
     }
 
     package func unread(
-        of people: [RecipientKey],
+        of people: [UserKey],
         leavingOut types: [AppID: [EventType]]
-    ) async throws(PostgresError) -> [RecipientKey: Int] {
+    ) async throws(PostgresError) -> [UserKey: Int] {
         try await inbox.unread(of: people, leavingOut: types)
     }
 
@@ -83,7 +83,7 @@ package struct PostgresStore: PipelineStore, OutletStore {
         try await inbox.record(records, as: claim)
     }
 
-    package func keep(_ plans: [PlannedEvent]) async throws(PostgresError) -> [EventBook.Outcome] {
+    package func keep(_ plans: [PlannedEvent]) async throws(PostgresError) -> [EventStore.Outcome] {
         try await self.plans.keep(plans)
     }
 
@@ -99,7 +99,7 @@ package struct PostgresStore: PipelineStore, OutletStore {
         _ page: FanoutPage,
         as claim: Claim,
         redelivered: Bool
-    ) async throws(PostgresError) -> TakenPage {
+    ) async throws(PostgresError) -> PageClaimResult {
         try await fanouts.take(page, as: claim, redelivered: redelivered)
     }
 
@@ -111,11 +111,11 @@ package struct PostgresStore: PipelineStore, OutletStore {
         try await fanouts.untaken(of: fanout)
     }
 
-    package func audience(of page: OpenPage) async throws(PostgresError) -> [FanoutBook.Listener] {
+    package func audience(of page: ClaimedPage) async throws(PostgresError) -> [FanoutStore.Listener] {
         try await fanouts.audience(of: page)
     }
 
-    package func finish(_ page: FanoutPage, _ tally: PageTally) async throws(PostgresError) -> [FanoutPage] {
+    package func finish(_ page: FanoutPage, _ tally: PageCounts) async throws(PostgresError) -> [FanoutPage] {
         try await fanouts.finish(page, tally)
     }
 
@@ -131,7 +131,7 @@ package struct PostgresStore: PipelineStore, OutletStore {
         try await self.feeds.apply(feeds)
     }
 
-    package func report(_ reports: [ReplayReportBook.Report]) async throws(PostgresError) {
+    package func report(_ reports: [ReplayReportStore.Report]) async throws(PostgresError) {
         try await self.reports.settle(reports)
     }
 
@@ -163,29 +163,29 @@ package struct PostgresStore: PipelineStore, OutletStore {
         try await ledger.leaveToSweeper(keys)
     }
 
-    package func heads(_ looks: [BacklogBook.Look]) async throws(PostgresError) -> BacklogBook.Heads {
+    package func heads(_ looks: [BacklogStore.Look]) async throws(PostgresError) -> BacklogStore.Heads {
         try await backlogs.heads(looks)
     }
 
     package func pull(
-        _ look: BacklogBook.Look,
+        _ look: BacklogStore.Look,
         atMost count: Int,
         as claim: Claim,
         of users: UserFilter
-    ) async throws(PostgresError) -> BacklogBook.Pulled {
+    ) async throws(PostgresError) -> BacklogStore.Pulled {
         try await backlogs.pull(look, atMost: count, as: claim, of: users)
     }
 
     package func scout(
-        _ look: BacklogBook.Look,
+        _ look: BacklogStore.Look,
         as claim: Claim,
         of users: UserFilter
-    ) async throws(PostgresError) -> BacklogBook.Pulled {
+    ) async throws(PostgresError) -> BacklogStore.Pulled {
         try await backlogs.scout(look, as: claim, of: users)
     }
 
     package func head(
-        _ look: BacklogBook.Look,
+        _ look: BacklogStore.Look,
         atMost count: Int,
         of users: UserFilter
     ) async throws(PostgresError) -> QueueHead {
@@ -195,7 +195,7 @@ package struct PostgresStore: PipelineStore, OutletStore {
     package func regain(
         _ backlog: BacklogKey,
         as claim: Claim
-    ) async throws(PostgresError) -> BacklogBook.Pulled {
+    ) async throws(PostgresError) -> BacklogStore.Pulled {
         try await backlogs.regain(backlog, as: claim)
     }
 
@@ -221,7 +221,7 @@ package struct PostgresStore: PipelineStore, OutletStore {
 
     // MARK: - Providers
 
-    package func draw(_ draw: BudgetBook.Draw) async throws(PostgresError) -> Int {
+    package func draw(_ draw: BudgetStore.Draw) async throws(PostgresError) -> Int {
         try await budgets.draw(draw)
     }
 
@@ -247,7 +247,7 @@ package struct PostgresStore: PipelineStore, OutletStore {
         try await breakers.giveBackProbe(of: key)
     }
 
-    package func knock(_ key: BreakerKey) async throws(PostgresError) -> BreakerBook.Knock {
+    package func knock(_ key: BreakerKey) async throws(PostgresError) -> BreakerStore.Knock {
         try await breakers.knock(key)
     }
 

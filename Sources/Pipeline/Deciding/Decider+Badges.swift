@@ -7,7 +7,7 @@ extension Decider {
     /// Returns badge updates for a user's devices that show the number of unread notifications.
     ///
     /// They have no row in the ledger, because the next number is correct whatever the outcome of this one.
-    func badgeUpdates(for key: RecipientKey, _ recipient: Recipient, index: Int) -> [OutgoingDelivery] {
+    func badgeUpdates(for key: UserKey, _ recipient: Recipient, index: Int) -> [OutgoingDelivery] {
         guard let catalog = catalogs[key.app], recipient.pushEnabled, let unread = recipient.unread,
             let words = BadgeUpdate.names
         else { return [] }

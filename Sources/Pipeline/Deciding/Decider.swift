@@ -53,7 +53,7 @@ struct Decider: Sendable {
     /// written yet.
     func decide(
         _ entries: some Collection<Entry<InboxRecord>>,
-        for recipients: [RecipientKey: Recipient],
+        for recipients: [UserKey: Recipient],
         after recent: RecentPushes = RecentPushes()
     ) -> Decisions {
         var recipients = recipients
@@ -102,11 +102,11 @@ struct Decider: Sendable {
         recent.note(decision, of: record, catalogs, at: now)
         if let reason = decision.absence { return .failure(Nowhere(reason: reason)) }
         if let outcome = decision.push {
-            record.deliveries.append(line(outcome, to: OpeningDelivery.nobody))
+            record.deliveries.append(line(outcome, to: NewDelivery.nobody))
         }
         // A mail that is not sent has no row, because most users have no address; `explain` shows the rules' result.
         if decision.email == .send, senders.mails(record.app), recipient.email != nil {
-            record.deliveries.append(.sending(to: OpeningDelivery.mailbox, by: .email))
+            record.deliveries.append(.sending(to: NewDelivery.mailbox, by: .email))
             routes.append(.mail)
         }
         for ruling in decision.devices {
@@ -136,7 +136,7 @@ struct Decider: Sendable {
                 guard let catalog = catalogs[key.recipient.app],
                     let mail = EmailMessage(key, content, decided.recipient, catalog)
                 else { continue }
-                line = DeliveryKey(notification: key, channel: .email, target: OpeningDelivery.mailbox)
+                line = DeliveryKey(notification: key, channel: .email, target: NewDelivery.mailbox)
                 payload = .mail(mail)
             }
             shipments.append(
@@ -167,7 +167,7 @@ struct Decider: Sendable {
         return facts
     }
 
-    private func line(_ outcome: Outcome, to target: String) -> OpeningDelivery {
+    private func line(_ outcome: Outcome, to target: String) -> NewDelivery {
         switch outcome {
         case .send: .sending(to: target)
         case .wait(let wait): .deferred(to: target, wait)

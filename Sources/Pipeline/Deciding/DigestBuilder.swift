@@ -18,7 +18,7 @@ struct DigestEntry: Sendable {
 /// outcome, so that no part of a digest remains or is sent again separately.
 struct DigestBuilder {
     private struct Identity: Hashable {
-        let recipient: RecipientKey
+        let recipient: UserKey
         let target: String
         let slot: Timestamp
     }
@@ -34,7 +34,7 @@ struct DigestBuilder {
     /// Returns one shipment per digest, carried by its newest notification.
     ///
     /// If the app no longer has a digest text, each push is sent separately.
-    func shipments(_ catalogs: CatalogSet, language: (RecipientKey) -> LanguageTag?) -> [OutgoingDelivery] {
+    func shipments(_ catalogs: CatalogSet, language: (UserKey) -> LanguageTag?) -> [OutgoingDelivery] {
         gathered.flatMap { identity, pushes -> [OutgoingDelivery] in
             let newestFirst = pushes.sorted { ($0.createdAt, $0.shipment.key.id) > ($1.createdAt, $1.shipment.key.id) }
             let words = catalogs[identity.recipient.app]?.renderDigest(

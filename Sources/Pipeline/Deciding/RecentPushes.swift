@@ -7,7 +7,7 @@ import Store
 /// It is updated while a batch is decided, because the batch's own pushes are not written yet.
 struct RecentPushes: Sendable {
     private struct Key: Hashable {
-        let recipient: RecipientKey
+        let recipient: UserKey
         /// The key of the burst policy; `nil` for all pushes of low priority.
         let burst: String?
     }
@@ -23,14 +23,14 @@ struct RecentPushes: Sendable {
     /// Reads recent pushes for the records whose type or app has a policy that requires them; empty if there is none.
     init(
         of entries: some Collection<Entry<InboxRecord>>,
-        by people: [RecipientKey: Recipient],
+        by people: [UserKey: Recipient],
         _ catalogs: CatalogSet,
         _ store: any PipelineStore
     ) async throws(PostgresError) {
         let asking = catalogs.catalogs.filter(\.looksBack).map(\.app)
         guard !asking.isEmpty else { return }
         var questions: [RecentPushQuestion] = []
-        var latest: (words: InboxWords, policy: Policy?)?
+        var latest: (words: NotificationText, policy: Policy?)?
         for entry in entries where asking.contains(entry.work.app) {
             let record = entry.work
             if latest?.words !== record.words { latest = (record.words, Policy(of: record, catalogs)) }

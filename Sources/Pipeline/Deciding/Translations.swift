@@ -8,8 +8,8 @@ struct Translations {
     ///
     /// It is compared by identity, because the same id could belong to another app's event or to another event of the
     /// same app.
-    private var source: InboxWords?
-    private var made: [LanguageTag: InboxWords] = [:]
+    private var source: NotificationText?
+    private var made: [LanguageTag: NotificationText] = [:]
 
     init(_ catalogs: CatalogSet) {
         self.catalogs = catalogs
@@ -19,7 +19,7 @@ struct Translations {
     ///
     /// It returns the original text if the user has no language, the app does not have it, or a value for its template
     /// is missing.
-    mutating func words(_ words: InboxWords, for reader: Recipient) -> InboxWords {
+    mutating func words(_ words: NotificationText, for reader: Recipient) -> NotificationText {
         guard let locale = reader.locale, let catalog = catalogs[words.app], locale != catalog.language,
             let language = catalog.language(of: words.content.type, for: locale), language != catalog.language
         else { return words }

@@ -16,8 +16,8 @@ struct UnreadLookUp: Sendable {
     /// With `dividing`, a failed count is repeated for parts of the users within ``patience``, since a message that
     /// consists of the number alone is not sent without it.
     func add(
-        to people: inout [RecipientKey: Recipient],
-        of counted: Set<RecipientKey>?,
+        to people: inout [UserKey: Recipient],
+        of counted: Set<UserKey>?,
         on platforms: Set<DevicePlatform> = Set(DevicePlatform.allCases),
         dividing: Bool = false,
         _ batch: Batch
@@ -59,7 +59,7 @@ struct UnreadLookUp: Sendable {
     private static let patience = Duration.seconds(30)
 
     /// Returns the types that the catalogue excludes from the number.
-    private func typesWithoutNumber(of people: some Sequence<RecipientKey>) -> [AppID: [EventType]] {
+    private func typesWithoutNumber(of people: some Sequence<UserKey>) -> [AppID: [EventType]] {
         var types: [AppID: [EventType]] = [:]
         for app in Set(people.map(\.app)) {
             types[app] = catalogs[app]?.types.filter { !$0.setsBadge }.map(\.type)

@@ -145,7 +145,7 @@ final class OutgoingDelivery: Sendable {
     var isWide: Bool { content?.extras.isWide ?? false }
 
     var app: AppID { key.notification.recipient.app }
-    var person: RecipientKey { key.notification.recipient }
+    var person: UserKey { key.notification.recipient }
 
     /// Returns its priority in a backlog: the priority of its lane, if that is less urgent than its own.
     ///

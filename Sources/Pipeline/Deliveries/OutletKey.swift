@@ -19,7 +19,7 @@ struct OutletKey: Hashable, Sendable {
     var hasPlatforms: Bool { self != .email(of: app) }
 
     /// Creates the key of the whole outlet to which a part belongs.
-    init(_ part: OutletPart) {
+    init(_ part: OutletScope) {
         self.init(app: part.app, provider: part.provider)
     }
 
@@ -29,7 +29,7 @@ struct OutletKey: Hashable, Sendable {
     }
 }
 
-extension OutletPart {
+extension OutletScope {
     /// Creates a part: the whole outlet, or one platform of it.
     init(_ outlet: OutletKey, platform: DevicePlatform? = nil) {
         self.init(app: outlet.app, provider: outlet.provider, platform: platform)

@@ -47,14 +47,14 @@ package struct BacklogAgeDuty: Service {
     }
 
     private func measure(_ seen: inout Set<Outlet>) async throws(PostgresError) {
-        let found = try await DebtGauge(of: tools.pool)
+        let found = try await BacklogAges(of: tools.pool)
         for priority in Priority.allCases {
             overdue.with(priority.lane.rawValue).set(found.overdue[priority] ?? 0)
         }
         let known = Set(catalogs.current.catalogs.map(\.app))
         var ages: [Outlet: Double] = [:]
         for backlog in found.backlogs {
-            guard let part = OutletPart(backlog.name), known.contains(part.app) else { continue }
+            guard let part = OutletScope(backlog.name), known.contains(part.app) else { continue }
             let outlet = Outlet(app: part.app.text, provider: part.provider)
             ages[outlet] = max(backlog.age, ages[outlet] ?? 0)
         }

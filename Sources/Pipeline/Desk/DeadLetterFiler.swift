@@ -13,7 +13,7 @@ package struct DeadLetterFiler: Service {
     package let name = "dead-letter clerk"
     private let makeConsumer: @Sendable () -> Consumer
     private let pool: PostgresPool
-    private let file: DeadLetterBook
+    private let file: DeadLetterStore
     private let time: any TimeSource
     private let chance: Chance
     private let logger: Logger
@@ -32,7 +32,7 @@ package struct DeadLetterFiler: Service {
         chance = tools.chance
         logger = tools.logger.labelled(name)
         names = tools.names
-        file = DeadLetterBook(pool: tools.pool)
+        file = DeadLetterStore(pool: tools.pool)
         filed = tools.metrics.counter("bellhop_dead_letters_filed_total", help: "Dead letters filed into the table.")
     }
 
@@ -68,7 +68,7 @@ package struct DeadLetterFiler: Service {
                 await drain.wait()
                 consumer.stop()
             }
-            while let batch = await consumer.next(atMost: Self.batch, bytes: DeadLetterBook.pageBytes) {
+            while let batch = await consumer.next(atMost: Self.batch, bytes: DeadLetterStore.pageBytes) {
                 let filing = await file(batch)
                 if !filing.done.isEmpty {
                     hasFiled = true

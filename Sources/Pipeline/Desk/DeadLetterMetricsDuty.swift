@@ -56,7 +56,7 @@ package struct DeadLetterMetricsDuty: Service {
     }
 
     private func measure(_ seen: inout Set<Label>) async throws(PostgresError) {
-        let found = try await DeadLetterGauge(of: tools.pool, apps: Set(catalogs.current.catalogs.map(\.app)))
+        let found = try await DeadLetterStatistics(of: tools.pool, apps: Set(catalogs.current.catalogs.map(\.app)))
         var counts: [Label: Int] = [:]
         for group in found.open { counts[label(group), default: 0] += group.items }
         // A group that is no longer open has the value zero, not its previous value.
@@ -75,7 +75,7 @@ package struct DeadLetterMetricsDuty: Service {
     /// Returns the labels of a group.
     ///
     /// Both values may be a producer's text in a message that was rejected because of them.
-    private func label(_ group: DeadLetterGauge.Open) -> Label {
+    private func label(_ group: DeadLetterStatistics.Open) -> Label {
         Label(
             app: group.app?.text ?? "other",
             reason: DeadLetterCause.knownReasons.contains(group.reason) ? group.reason : "other"

@@ -163,7 +163,7 @@ struct DeadLetterParser {
             origin: DeadLetterItem.Origin(
                 exchange: exchange.storable,
                 routingKey: message.routingKey.storable,
-                properties: AMQPJSON.object(message.properties, cutBody: message.cut.map(CutBody.init)),
+                properties: AMQPJSON.object(message.properties, cutBody: message.cut.map(TruncatedBody.init)),
                 headers: AMQPJSON.object(headers),
                 body: message.body
             ),

@@ -6,7 +6,7 @@ import Store
 /// Deletes resolved and discarded dead letters after their retention period.
 package struct DeadLetterRetentionDuty: Service {
     package let name = "dead-letter retention"
-    private let retirement: RetirementBook
+    private let retirement: DeadLetterRetentionStore
     private let tools: SchedulerContext
     private let logger: Logger
     private let loop: DutyLoop
@@ -14,7 +14,7 @@ package struct DeadLetterRetentionDuty: Service {
 
     package init(tools: SchedulerContext, retention: DeadLetterRetention, interval: Duration = .seconds(600)) {
         self.tools = tools
-        retirement = RetirementBook(pool: tools.pool, retention: retention)
+        retirement = DeadLetterRetentionStore(pool: tools.pool, retention: retention)
         logger = tools.logger.labelled(name)
         loop = tools.loop(of: name, every: interval, trouble: "cannot delete old dead letters")
         deleted = RetentionDuty.retired(tools.metrics).with("letters")

@@ -146,7 +146,7 @@ package struct DeadLetterScan: Sendable {
     /// Messages with a cut body must not be among them.
     package static func republish(
         _ items: [DeadLetterItem],
-        by desk: DeskOperator,
+        by desk: ActingOperator,
         names: TopologyNames,
         through publisher: any MessagePublisher
     ) async -> [Bool] {
@@ -166,7 +166,7 @@ package struct DeadLetterScan: Sendable {
     /// Returns the messages that arrive within the wait; `nil` if there are none.
     private func next(_ consumer: Consumer) async -> [IncomingMessage]? {
         await withTaskGroup(of: [IncomingMessage]?.self) { group in
-            group.addTask { await consumer.next(atMost: Self.batch, bytes: DeadLetterBook.pageBytes) }
+            group.addTask { await consumer.next(atMost: Self.batch, bytes: DeadLetterStore.pageBytes) }
             group.addTask { [bounds, time] in
                 try? await time.sleep(for: bounds.silence)
                 return nil

@@ -39,7 +39,7 @@ package struct FanoutMetricsDuty: Service {
 
     private func measure(_ seen: inout Set<String>) async throws(PostgresError) {
         let known = Set(catalogs.current.catalogs.map(\.app.text))
-        let found = try await FanoutGauge(of: tools.pool).groups
+        let found = try await FanoutStatistics(of: tools.pool).groups
         let groups = found.map { ($0, known.contains($0.app) ? $0.app : "other") }
         // A fan-out that has ended counts as zero, not with its previous value.
         seen.formUnion(groups.map(\.1))

@@ -11,10 +11,10 @@ package struct ReplayDryRun: Sendable {
     private let catalogs: CatalogSet
     private let zones: ZoneLibrary
     private let names: TopologyNames
-    private let ledger: ReplayBook
+    private let ledger: ReplayAdmin
     private let inbox: Inbox
-    private let directory: RecipientBook
-    private let follows: FollowBook
+    private let directory: RecipientStore
+    private let follows: FollowStore
     private let pool: PostgresPool
 
     package init(catalogs: CatalogSet, zones: ZoneLibrary, names: TopologyNames, pool: PostgresPool) {
@@ -22,10 +22,10 @@ package struct ReplayDryRun: Sendable {
         self.zones = zones
         self.names = names
         self.pool = pool
-        ledger = ReplayBook(pool: pool)
+        ledger = ReplayAdmin(pool: pool)
         inbox = Inbox(pool: pool)
-        directory = RecipientBook(pool: pool)
-        follows = FollowBook(pool: pool)
+        directory = RecipientStore(pool: pool)
+        follows = FollowStore(pool: pool)
     }
 
     /// Returns one prediction for each item, in order.

@@ -8,8 +8,8 @@ struct ReplayObstacles: Sendable {
     private let holds: [HoldScope]
 
     init(of pool: PostgresPool) async throws(PostgresError) {
-        breakers = try await BreakerBook(pool: pool).all()
-        holds = try await HoldBook(pool: pool).all().map(\.scope)
+        breakers = try await BreakerStore(pool: pool).all()
+        holds = try await HoldStore(pool: pool).all().map(\.scope)
     }
 
     /// Returns the prediction for an outcome at a device, or at the user's mailbox if the device is `nil`.

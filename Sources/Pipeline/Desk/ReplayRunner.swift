@@ -10,7 +10,7 @@ package import Store
 /// is held by one.
 package struct ReplayRunner: Service {
     package let name = "replays"
-    private let run: ReplayRunBook
+    private let run: ReplayStore
     private let time: any TimeSource
     private let publisher: any MessagePublisher
     private let names: TopologyNames
@@ -20,7 +20,7 @@ package struct ReplayRunner: Service {
     private let sent: Counter
 
     package init(tools: SchedulerContext, horizon: ReplayHorizon, interval: Duration = .seconds(1)) {
-        run = ReplayRunBook(pool: tools.pool, runner: String(tools.chance.next(), radix: 36), horizon: horizon)
+        run = ReplayStore(pool: tools.pool, runner: String(tools.chance.next(), radix: 36), horizon: horizon)
         time = tools.time
         publisher = tools.publisher
         names = tools.names
@@ -105,13 +105,13 @@ package struct ReplayRunner: Service {
     ///
     /// - Returns: `false` if the broker accepted none of them, so that an immediate continuation is useless.
     private func send(
-        _ pieces: [ReplayPiece],
+        _ pieces: [ReplayItem],
         of replay: ReplayRecord,
         _ drain: DrainSignal
     ) async throws(PostgresError) -> Bool {
         let owed = try await run.send(deliveries: pieces.filter { $0.message == nil }.map(\.position), of: replay.id)
         async let resumed = resumes.replay(owed, until: drain)
-        var messages: [(piece: ReplayPiece, message: OutgoingMessage)] = []
+        var messages: [(piece: ReplayItem, message: OutgoingMessage)] = []
         for piece in pieces {
             guard let origin = piece.message else { continue }
             guard origin.cutBody == nil else {

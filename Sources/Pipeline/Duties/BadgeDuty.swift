@@ -10,7 +10,7 @@ import Store
 package struct BadgeDuty: Service {
     package let name = "badges"
     private let tools: SchedulerContext
-    private let book: BadgeBook
+    private let book: BadgeStore
     private let loop: DutyLoop
     private let failing: FailingUsers
     private let handedOver: Counter
@@ -35,7 +35,7 @@ package struct BadgeDuty: Service {
             every: rhythm.interval,
             trouble: "cannot read pending badge updates"
         )
-        book = BadgeBook(pool: tools.pool)
+        book = BadgeStore(pool: tools.pool)
         failing = tools.failingUsers(name, tools.logger)
         handedOver = tools.metrics.counter(
             "bellhop_badge_updates_total",
@@ -62,18 +62,18 @@ package struct BadgeDuty: Service {
         return entries.count < BadgeMessage.limit ? .later : .atOnce
     }
 
-    private func take(within span: Duration) async throws(PostgresError) -> DueItems<BadgeBook.Entry> {
+    private func take(within span: Duration) async throws(PostgresError) -> DueItems<BadgeStore.Entry> {
         let taken = try await failing.take(atMost: BadgeMessage.limit) { (users) throws(PostgresError) in
             try await book.head(atMost: BadgeMessage.limit, calm: calm, within: span, of: users)
         } count: {
             $0.count
-        } _: { (users, limit) throws(PostgresError) -> DueItems<BadgeBook.Entry> in
+        } _: { (users, limit) throws(PostgresError) -> DueItems<BadgeStore.Entry> in
             try await book.take(atMost: limit, calm: calm, within: users.span(span), of: users)
         }
         return DueItems(taken)
     }
 
-    private func message(_ recipients: [RecipientKey]) -> OutgoingMessage {
+    private func message(_ recipients: [UserKey]) -> OutgoingMessage {
         OutgoingMessage(
             exchange: tools.names.work,
             routingKey: tools.names.resume(.normal),

@@ -10,7 +10,7 @@ import Store
 /// deliveries are polled again before each of the other priorities.
 package struct DueDeliveryDuty: Service {
     package let name = "hand-over"
-    private let due: DueDeliveryBook
+    private let due: DueDeliveryStore
     private let resumes: ResumeSender
     private let logger: Logger
     private let loop: DutyLoop
@@ -48,7 +48,7 @@ package struct DueDeliveryDuty: Service {
         loop = tools.loop(of: name, every: rhythm.interval, trouble: "cannot read due deliveries")
         watch = ClaimantWatch(tools: tools, interval: rhythm.interval * 2)
         time = tools.time
-        due = DueDeliveryBook(pool: tools.pool, strandedAfter: rhythm.grace)
+        due = DueDeliveryStore(pool: tools.pool, strandedAfter: rhythm.grace)
         resumes = tools.resumes(logger)
         handedOver = tools.metrics.counter(
             "bellhop_handed_over_total",

@@ -11,7 +11,7 @@ import Store
 /// meanwhile, or is too old, is closed instead.
 package struct DueEventDuty: Service {
     package let name = "due-events"
-    private let plans: EventBook
+    private let plans: EventStore
     private let tools: SchedulerContext
     private let logger: Logger
     private let loop: DutyLoop
@@ -25,7 +25,7 @@ package struct DueEventDuty: Service {
         self.age = age
         logger = tools.logger.labelled(name)
         loop = tools.loop(of: name, every: interval, trouble: "cannot read due events")
-        plans = EventBook(pool: tools.pool)
+        plans = EventStore(pool: tools.pool)
         published = tools.metrics.counter(
             "bellhop_due_events_total",
             help: "Events published at their deliverAt."

@@ -7,14 +7,14 @@ import Store
 /// Any number may run.
 package struct ErasureDuty: Service {
     package let name = "erasures"
-    private let book: ErasureBook
+    private let book: ErasureStore
     private let loop: DutyLoop
     private let patience: Duration
     private let oldest: Gauge
 
     /// Polls once per `interval`; no statement takes longer than `patience`.
     package init(tools: SchedulerContext, interval: Duration = .seconds(15), patience: Duration = .seconds(60)) {
-        book = ErasureBook(pool: tools.pool)
+        book = ErasureStore(pool: tools.pool)
         loop = tools.loop(of: name, every: interval, trouble: "cannot read pending erasures")
         self.patience = patience
         oldest = tools.metrics.gauge(

@@ -7,7 +7,7 @@ import Store
 /// Any number may run: each takes pages that no other holds. A page that is published twice is recorded once.
 package struct FanoutPageDuty: Service {
     package let name = "fan-outs"
-    private let book: FanoutBook
+    private let book: FanoutStore
     private let resumes: ResumeSender
     private let logger: Logger
     private let loop: DutyLoop
@@ -17,7 +17,7 @@ package struct FanoutPageDuty: Service {
     package init(tools: SchedulerContext, interval: Duration = .seconds(1), grace: Duration = .seconds(300)) {
         logger = tools.logger.labelled(name)
         loop = tools.loop(of: name, every: interval, trouble: "cannot read fan-out pages")
-        book = FanoutBook(pool: tools.pool)
+        book = FanoutStore(pool: tools.pool)
         resumes = tools.resumes(logger)
         self.grace = grace
     }

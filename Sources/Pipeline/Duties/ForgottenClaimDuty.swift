@@ -9,7 +9,7 @@ import Store
 /// by page, and rests between two walks.
 package struct ForgottenClaimDuty: Service {
     package let name = "forgotten-claims"
-    private let claims: ForgottenClaimBook
+    private let claims: ForgottenClaimStore
     private let logger: Logger
     private let loop: DutyLoop
     private let found: Counter
@@ -45,7 +45,7 @@ package struct ForgottenClaimDuty: Service {
         step = rhythm.step
         logger = tools.logger.labelled(name)
         loop = tools.loop(of: name, every: rhythm.rest, trouble: "cannot read forgotten claims")
-        claims = ForgottenClaimBook(pool: tools.pool, olderThan: rhythm.lease + rhythm.grace)
+        claims = ForgottenClaimStore(pool: tools.pool, olderThan: rhythm.lease + rhythm.grace)
         found = tools.metrics.counter(
             "bellhop_forgotten_claims_total",
             help: "First attempts that were never settled, found and released."
@@ -56,7 +56,7 @@ package struct ForgottenClaimDuty: Service {
         var page: Int64 = 0
         var hasFailed = false
         await loop.run(until: drain) { () throws(PostgresError) in
-            let step: ForgottenClaimBook.Step
+            let step: ForgottenClaimStore.Step
             switch try await look(from: page) {
             case .success(let found): step = found
             case .failure(let error):
@@ -79,7 +79,7 @@ package struct ForgottenClaimDuty: Service {
     /// Scans the next pages; a failure if the server fails on the first of them alone, which is left out of this walk.
     private func look(
         from page: Int64
-    ) async throws(PostgresError) -> Result<ForgottenClaimBook.Step, PostgresError> {
+    ) async throws(PostgresError) -> Result<ForgottenClaimStore.Step, PostgresError> {
         var pages = Self.pages
         while true {
             do throws(PostgresError) {

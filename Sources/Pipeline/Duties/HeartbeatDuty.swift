@@ -14,12 +14,12 @@ import Synchronization
 /// Thread safety: the task that writes during the drain is behind a lock.
 package final class HeartbeatDuty: ServiceWithLastWords {
     package let name = "roll call"
-    private let book: ProcessBook
-    private let identity: ProcessReport.Identity
+    private let book: HeartbeatStore
+    private let identity: Heartbeat.Identity
     private let source: CatalogSource
     private let logger: Logger
     private let interval: Duration
-    private let fill: @Sendable (inout ProcessReport) -> Void
+    private let fill: @Sendable (inout Heartbeat) -> Void
     private let drain = Mutex(Drain())
 
     private struct Drain {
@@ -32,12 +32,12 @@ package final class HeartbeatDuty: ServiceWithLastWords {
     ///
     /// `fill` adds the fields that only this kind of process has.
     package init(
-        _ identity: ProcessReport.Identity,
-        book: ProcessBook,
+        _ identity: Heartbeat.Identity,
+        book: HeartbeatStore,
         source: CatalogSource,
         logger: Logger,
         interval: Duration = usualInterval,
-        fill: @escaping @Sendable (inout ProcessReport) -> Void = { _ in }
+        fill: @escaping @Sendable (inout Heartbeat) -> Void = { _ in }
     ) {
         self.identity = identity
         self.book = book
@@ -116,7 +116,7 @@ package final class HeartbeatDuty: ServiceWithLastWords {
     private var news: News { News(catalogs: source.current.fingerprint, refusal: source.refusal) }
 
     private func say(isDraining: Bool = false) async {
-        var report = ProcessReport(identity, catalogs: source.current.fingerprint)
+        var report = Heartbeat(identity, catalogs: source.current.fingerprint)
         report.refusal = source.refusal
         report.isDraining = isDraining
         fill(&report)

@@ -40,7 +40,7 @@ struct PollWindow: Sendable {
         self.period = period * share
         self.clock = clock
         let start = clock()
-        mark = start - DueLook.whole
+        mark = start - DuePoll.whole
         formerMark = mark
         wholeAt = start
     }
@@ -60,13 +60,13 @@ struct PollWindow: Sendable {
         if isWhole { wholeAt = begin + period }
         let found: DueItems<Item>
         do {
-            found = try await take(isWhole ? DueLook.whole : min(begin - mark + Self.slack, DueLook.whole))
+            found = try await take(isWhole ? DuePoll.whole : min(begin - mark + Self.slack, DuePoll.whole))
         } catch {
             if !isWhole { wholeAt = begin }
             throw error
         }
         // A full poll may find rows older than any mark.
-        formerMark = isWhole ? begin - DueLook.whole : mark
+        formerMark = isWhole ? begin - DuePoll.whole : mark
         let empty = begin - (found.left ?? .zero)
         mark = isWhole ? empty : max(mark, empty)
         if isWhole { wholeAt = begin + max(period, min((clock() - begin) * 20, Self.longestPeriod)) }

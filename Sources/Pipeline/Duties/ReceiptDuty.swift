@@ -9,7 +9,7 @@ import Store
 /// Deliveries without a confirm are due again in a second, and those whose receipts no worker reads in ten minutes.
 package struct ReceiptDuty: Service {
     package let name = "receipts"
-    private let book: ReceiptBook
+    private let book: ReceiptStore
     private let publisher: any MessagePublisher
     private let names: TopologyNames
     private let logger: Logger
@@ -19,7 +19,7 @@ package struct ReceiptDuty: Service {
     package init(tools: SchedulerContext, interval: Duration = .seconds(1)) {
         logger = tools.logger.labelled(name)
         loop = tools.loop(of: name, every: interval, trouble: "cannot read due receipts")
-        book = ReceiptBook(pool: tools.pool)
+        book = ReceiptStore(pool: tools.pool)
         publisher = tools.publisher
         failing = tools.failingUsers(name, logger)
         names = tools.names

@@ -14,7 +14,7 @@ import Store
 /// and the date, so that a repeated firing after a crash creates no second notification.
 package struct ReminderDuty: Service {
     package let name = "reminders"
-    private let book: ReminderBook
+    private let book: ReminderStore
     private let catalogs: CatalogSource
     private let zones: ZoneLibrary
     private let tools: SchedulerContext
@@ -29,7 +29,7 @@ package struct ReminderDuty: Service {
         self.zones = zones
         logger = tools.logger.labelled(name)
         loop = tools.loop(of: name, every: interval, trouble: "cannot read due reminders")
-        book = ReminderBook(pool: tools.pool)
+        book = ReminderStore(pool: tools.pool)
         rung = tools.metrics.counter("bellhop_reminders_total", help: "Reminders that rang.", labels: ["app"])
         dropped = tools.metrics.counter(
             "bellhop_reminders_dropped_total",

@@ -14,7 +14,7 @@ import Store
 /// checked.
 package struct RetentionDuty: Service {
     package let name = "retention"
-    private let book: RetentionBook
+    private let book: RetentionStore
     private let rhythm: Rhythm
     private let time: any TimeSource
     private let logger: Logger
@@ -42,7 +42,7 @@ package struct RetentionDuty: Service {
     package init(tools: SchedulerContext, retention: Retention, rhythm: Rhythm = Rhythm()) {
         self.rhythm = rhythm
         time = tools.time
-        book = RetentionBook(pool: tools.pool, retention: retention)
+        book = RetentionStore(pool: tools.pool, retention: retention)
         logger = tools.logger.labelled(name)
         loop = tools.loop(of: name, every: rhythm.rest, trouble: "retention failed")
         retired = Self.retired(tools.metrics)
@@ -74,25 +74,25 @@ package struct RetentionDuty: Service {
 
     /// The position in the round through the tables.
     struct Round {
-        private let kinds: [RetiredKind]
+        private let kinds: [RetentionKind]
         private var place = 0
         var page: Int64 = 0
         /// The start page of the walk through this table.
         private var start: Int64 = 0
         /// The start pages of the next walks in tables whose walk was broken off.
-        private var ends: [RetiredKind: Int64] = [:]
+        private var ends: [RetentionKind: Int64] = [:]
         /// The results of the current walk.
-        var tally: [RetiredKind: Int] = [:]
+        var tally: [RetentionKind: Int] = [:]
         /// The count that must precede the walk.
         var count: PreCount?
         /// The limits up to which counts were plausible.
-        var believed: [RetiredKind: Instant] = [:]
+        var believed: [RetentionKind: Instant] = [:]
         /// The starting points of counts that were implausible.
         ///
         /// They are not repeated until an operator has reset them.
-        var doubted: [RetiredKind: Instant?] = [:]
+        var doubted: [RetentionKind: Instant?] = [:]
         /// The times of the last limit increase for tables without expired rows.
-        var raisedAt: [RetiredKind: ContinuousClock.Instant] = [:]
+        var raisedAt: [RetentionKind: ContinuousClock.Instant] = [:]
 
         /// A count of the rows that would be deleted.
         struct PreCount {
@@ -106,12 +106,12 @@ package struct RetentionDuty: Service {
             var isPlausible: Bool { old * RetentionDuty.share <= looked }
         }
 
-        init(of kinds: [RetiredKind]) {
+        init(of kinds: [RetentionKind]) {
             self.kinds = kinds
         }
 
         /// The current table; `nil` if nothing is ever deleted.
-        var kind: RetiredKind? { kinds.indices.contains(place) ? kinds[place] : nil }
+        var kind: RetentionKind? { kinds.indices.contains(place) ? kinds[place] : nil }
 
         /// Moves to the next table, and after the last one to the first.
         ///
@@ -137,10 +137,10 @@ package struct RetentionDuty: Service {
 
     private func look(_ round: inout Round) async throws(PostgresError) -> DutyLoop.Next {
         guard let kind = round.kind else { return .later }
-        let step: RetentionBook.Step
+        let step: RetentionStore.Step
         do {
             if let count = round.count { return try await self.count(kind, count, &round) }
-            let caution = RetentionBook.Caution(time: time, believed: round.believed[kind])
+            let caution = RetentionStore.Caution(time: time, believed: round.believed[kind])
             step = try await book.look(for: kind, from: round.page, pages: rhythm.pages, with: caution)
         } catch {
             guard error.isRefusal else { throw error }
@@ -165,7 +165,7 @@ package struct RetentionDuty: Service {
         return round.turn() ? .after(rhythm.step) : .later
     }
 
-    private func meet(_ doubt: RetentionBook.Doubt, of kind: RetiredKind, _ round: inout Round) -> DutyLoop.Next {
+    private func meet(_ doubt: RetentionStore.Doubt, of kind: RetentionKind, _ round: inout Round) -> DutyLoop.Next {
         switch doubt {
         case .clocks:
             // The clocks may have changed a moment ago; no turn begins until they agree.
@@ -181,7 +181,7 @@ package struct RetentionDuty: Service {
 
     /// Continues the count, and begins the walk afterwards if the count is plausible.
     private func count(
-        _ kind: RetiredKind,
+        _ kind: RetentionKind,
         _ count: Round.PreCount,
         _ round: inout Round
     ) async throws(PostgresError) -> DutyLoop.Next {
@@ -211,14 +211,14 @@ package struct RetentionDuty: Service {
     }
 
     /// Raises the limit by a day, and not again before a day has passed on the steady clock.
-    private func raise(_ kind: RetiredKind, from former: Instant, _ round: inout Round) async throws(PostgresError) {
+    private func raise(_ kind: RetentionKind, from former: Instant, _ round: inout Round) async throws(PostgresError) {
         let now = time.steady()
-        if let last = round.raisedAt[kind], now - last < RetentionBook.leap { return }
+        if let last = round.raisedAt[kind], now - last < RetentionStore.leap { return }
         try await book.raise(kind, from: former)
         round.raisedAt[kind] = now
     }
 
-    private func refuse(_ kind: RetiredKind, _ count: Round.PreCount) {
+    private func refuse(_ kind: RetentionKind, _ count: Round.PreCount) {
         doubted.with(kind.rawValue).increment()
         logger.error(
             "so much is older than the retention period that nothing is deleted: compare the clock and the setting",
@@ -233,9 +233,9 @@ package struct RetentionDuty: Service {
     static let share = 5
 
     /// Logs one line for each walk with deletions.
-    private func say(_ tally: [RetiredKind: Int]) {
+    private func say(_ tally: [RetentionKind: Int]) {
         guard !tally.isEmpty else { return }
-        let figures = RetiredKind.allCases.compactMap { kind in tally[kind].map { (kind.rawValue, $0) } }
+        let figures = RetentionKind.allCases.compactMap { kind in tally[kind].map { (kind.rawValue, $0) } }
         logger.notice(
             "retention deleted expired rows",
             ["rows": .text(figures.map { "\($0)=\($1)" }.joined(separator: " "))]

@@ -66,7 +66,7 @@ extension Intake {
         let owed: StoredBatch.Rest
         let letters: [Entry<DeadLetterSource>]
         let app: AppID
-        let tally: PageTally
+        let tally: PageCounts
         let trace: SpanContext?
     }
 
@@ -96,7 +96,7 @@ extension Intake {
     }
 
     private func record(
-        _ open: OpenPage,
+        _ open: ClaimedPage,
         _ entry: Entry<PageWork>,
         _ heirs: Set<Int>,
         _ batch: Batch
@@ -104,7 +104,7 @@ extension Intake {
         let index = entry.index
         // A page may have waited for long since its batch was taken.
         let decider = decider(at: context.time.timestamp)
-        let words: InboxWords
+        let words: NotificationText
         switch Self.words(of: open, decider) {
         case .success(let success): words = success
         case .failure(let trouble): return await putOff(entry, because: trouble.reason, open.age, batch)
@@ -119,7 +119,7 @@ extension Intake {
         work.shipments += recorded.shipments
         work.footprint += words.content.footprint + recorded.shipments.count * Self.shipmentBytes
         let duplicates = ResumeStage.parts(of: recorded.duplicates, each: contents)
-        var tally = PageTally()
+        var tally = PageCounts()
         tally.users = audience.count
         tally.recorded = recorded.count + recorded.duplicates.count
         tally.sent = work.shipments.count
@@ -192,7 +192,7 @@ extension Intake {
     /// Returns a dead letter for each user who cannot have the notification: the event, for that user only.
     private func letters(
         _ recorded: Recorder.Recorded,
-        of words: InboxWords,
+        of words: NotificationText,
         _ entry: Entry<PageWork>
     ) -> [Entry<DeadLetterSource>] {
         let event = words.event
@@ -229,7 +229,7 @@ extension Intake {
         return nil
     }
 
-    private static func words(of page: OpenPage, _ decider: Decider) -> Result<InboxWords, Unreadable> {
+    private static func words(of page: ClaimedPage, _ decider: Decider) -> Result<NotificationText, Unreadable> {
         var envelope = InboundEnvelope(body: page.content, source: .elsewhere)
         envelope.limit = max(envelope.limit, page.content.count)
         switch SubmissionParser(decider.catalogs).parse(envelope) {
@@ -243,8 +243,8 @@ extension Intake {
     }
 
     private static func records(
-        _ words: InboxWords,
-        for audience: [FanoutBook.Listener],
+        _ words: NotificationText,
+        for audience: [FanoutStore.Listener],
         at index: Int
     ) -> [Entry<InboxRecord>] {
         audience.enumerated().map { position, listener in

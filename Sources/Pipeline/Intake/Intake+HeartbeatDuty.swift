@@ -7,8 +7,8 @@ extension Intake {
     /// Its reports contain failing providers, the pull rates, the worker's figures and the reason why it takes no
     /// messages, if any.
     package func rollCall(
-        _ identity: ProcessReport.Identity,
-        book: ProcessBook,
+        _ identity: Heartbeat.Identity,
+        book: HeartbeatStore,
         figures: WorkerFigures? = nil,
         every interval: Duration = HeartbeatDuty.usualInterval,
         hindrance: @escaping @Sendable () -> String? = { nil }

@@ -59,7 +59,7 @@ extension Intake {
     /// Records the page of a fan-out in a separate trace, with a link to its event's trace.
     ///
     /// The page's pushes belong to this trace.
-    func trace(_ page: FanoutPage, of words: InboxWords, users: Int, _ batch: Batch) -> SpanContext? {
+    func trace(_ page: FanoutPage, of words: NotificationText, users: Int, _ batch: Batch) -> SpanContext? {
         guard let tracer = context.tracer, let steps = batch.steps else { return nil }
         let event = words.event
         let origin = EventTrace(of: event.id, event.app, under: event.traceParent, tracer.sampler).context

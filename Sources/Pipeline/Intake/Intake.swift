@@ -163,7 +163,7 @@ package struct Intake: Sendable {
     /// Users in `known` need no look-up.
     func record(
         _ entries: [Entry<InboxRecord>],
-        knowing known: [RecipientKey: Recipient]? = nil,
+        knowing known: [UserKey: Recipient]? = nil,
         _ decider: Decider,
         _ batch: Batch
     ) async -> Recorder.Recorded {
@@ -214,12 +214,12 @@ package struct Intake: Sendable {
     ///
     /// - Returns: `nil` if a drain came first; all messages are given up then.
     private func lookUp(
-        _ entries: [Entry<RecipientKey>],
-        knowing known: [RecipientKey: Recipient]? = nil,
-        counting counted: [RecipientKey],
+        _ entries: [Entry<UserKey>],
+        knowing known: [UserKey: Recipient]? = nil,
+        counting counted: [UserKey],
         _ batch: Batch
-    ) async -> (people: [RecipientKey: Recipient], unanswered: Set<RecipientKey>)? {
-        var (people, unanswered): ([RecipientKey: Recipient], Set<RecipientKey>) = (known ?? [:], [])
+    ) async -> (people: [UserKey: Recipient], unanswered: Set<UserKey>)? {
+        var (people, unanswered): ([UserKey: Recipient], Set<UserKey>) = (known ?? [:], [])
         if known == nil {
             let found = await batch.lookUp(
                 Array(Set(entries.map(\.work))),
@@ -243,7 +243,7 @@ package struct Intake: Sendable {
     /// Reads recent pushes, and removes entries that fail individually in the database from `part`.
     private func recentPushes(
         of part: inout ArraySlice<Entry<InboxRecord>>,
-        by people: [RecipientKey: Recipient],
+        by people: [UserKey: Recipient],
         _ decider: Decider,
         _ batch: Batch
     ) async -> RecentPushes? {
@@ -267,7 +267,7 @@ package struct Intake: Sendable {
     ///
     /// Users who fail individually in the database get none: a message that is given up for them would repeat those of
     /// the others. Their next change corrects the number.
-    private func badges(_ entries: [Entry<RecipientKey>], _ decider: Decider, _ batch: Batch) async -> [OutgoingDelivery] {
+    private func badges(_ entries: [Entry<UserKey>], _ decider: Decider, _ batch: Batch) async -> [OutgoingDelivery] {
         guard !entries.isEmpty else { return [] }
         let found = await batch.persistence.ask(Array(Set(entries.map(\.work)))) {
             [store = tools.store] keys throws(PostgresError) in try await store.recipients(of: Set(keys))
@@ -305,7 +305,7 @@ package struct Intake: Sendable {
         let reports = settled.map { index, replay in
             let outcome: ReplayOutcome =
                 recorded.hasOnlyDuplicates(of: index, in: sorted) ? .alreadyRecorded : .recorded
-            return Entry(index: index, work: ReplayReportBook.Report(replay.mark, outcome))
+            return Entry(index: index, work: ReplayReportStore.Report(replay.mark, outcome))
         }
         let told = await batch.store(reports) { [store = tools.store] reports throws(PostgresError) in
             try await store.report(reports)

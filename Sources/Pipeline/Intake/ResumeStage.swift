@@ -160,7 +160,7 @@ struct ResumeStage: Sendable {
 
     private struct Found: Sendable {
         var notifications: [NotificationKey: StoredNotification] = [:]
-        var recipients: [RecipientKey: Recipient] = [:]
+        var recipients: [UserKey: Recipient] = [:]
         var follows: [FollowKey: StoredFollow] = [:]
         /// Notifications that fail individually in the database, with the reasons.
         var stuck: [NotificationKey: String] = [:]

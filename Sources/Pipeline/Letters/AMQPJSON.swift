@@ -18,13 +18,13 @@ enum AMQPJSON {
     /// Returns the properties without the headers; absent ones are left out.
     ///
     /// If only the beginning of the body is left, a member states that.
-    static func object(_ properties: MessageProperties, cutBody: CutBody? = nil) -> [UInt8] {
+    static func object(_ properties: MessageProperties, cutBody: TruncatedBody? = nil) -> [UInt8] {
         var members = FieldTable()
         if let cutBody {
             let cut: FieldTable = [
                 "bytes": .int64(Int64(clamping: cutBody.bytes)), "sha256": .string(cutBody.sha256),
             ]
-            members[CutBody.member] = .table(cut)
+            members[TruncatedBody.member] = .table(cut)
         }
         members["contentType"] = properties.contentType.map(FieldValue.string)
         members["contentEncoding"] = properties.contentEncoding.map(FieldValue.string)

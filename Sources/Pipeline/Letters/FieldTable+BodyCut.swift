@@ -10,16 +10,16 @@ extension FieldTable {
     }
 
     /// The cut that a dead letter's headers state; `nil` if the body is complete.
-    var cutBody: CutBody? {
+    var cutBody: TruncatedBody? {
         guard self[DeadLetterHeaders.bodyCut] == .boolean(true) else { return nil }
-        return CutBody(
+        return TruncatedBody(
             bytes: self[DeadLetterHeaders.bodyBytes]?.integer ?? 0,
             sha256: self[DeadLetterHeaders.bodyDigest]?.text ?? ""
         )
     }
 }
 
-extension CutBody {
+extension TruncatedBody {
     /// Creates the value for a body that was cut at its arrival.
     init(_ cut: BodyCut) {
         self.init(bytes: cut.bytes, sha256: cut.sha256.description)

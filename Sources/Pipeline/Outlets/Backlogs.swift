@@ -92,7 +92,7 @@ final class Backlogs: Sendable {
 
     /// A poll that is about to run, with the state that guards against outdated results.
     struct Glance: Sendable {
-        let look: BacklogBook.Look
+        let look: BacklogStore.Look
         fileprivate let writes: Int
         /// The mark at that time.
         ///
@@ -107,7 +107,7 @@ final class Backlogs: Sendable {
             let mark = state.marks[place]
             let since = isWhole ? nil : mark.map { Timestamp(clamping: $0.microseconds - Self.slack.microseconds) }
             return Glance(
-                look: BacklogBook.Look(place, since: since),
+                look: BacklogStore.Look(place, since: since),
                 writes: state.writes[place, default: 0],
                 mark: mark
             )

@@ -11,7 +11,7 @@ enum MassFailure {
     /// Whether more than half of the answers are errors, and they affect at least five users.
     ///
     /// `blamed` contains one user per such answer.
-    static func isLikely(_ blamed: [RecipientKey], of answers: Int) -> Bool {
+    static func isLikely(_ blamed: [UserKey], of answers: Int) -> Bool {
         blamed.count * 2 > answers && Set(blamed).count >= fewestPeople
     }
 }

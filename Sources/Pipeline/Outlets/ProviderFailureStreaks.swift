@@ -15,7 +15,7 @@ package final class ProviderFailureStreaks: Sendable {
     ///
     /// A success refutes the streaks of other workers.
     private enum Streak {
-        case refusing(ProviderTrouble)
+        case refusing(ProviderOutage)
         case taking(Timestamp)
 
         var latest: Timestamp {
@@ -42,7 +42,7 @@ package final class ProviderFailureStreaks: Sendable {
             return state.withLock { $0[outlet] = isTaking ? .taking(now) : nil }
         }
         state.withLock { state in
-            var trouble = ProviderTrouble(
+            var trouble = ProviderOutage(
                 app: outlet.app.text,
                 provider: outlet.provider,
                 word: word,
@@ -59,17 +59,17 @@ package final class ProviderFailureStreaks: Sendable {
     }
 
     /// Returns the current streaks, and the successes that ended others.
-    package func current(at now: Timestamp) -> (troubles: [ProviderTrouble], takings: [ProviderTaking]) {
+    package func current(at now: Timestamp) -> (troubles: [ProviderOutage], takings: [ProviderSuccess]) {
         let known = state.withLock { state in
             state = state.filter { now.microseconds - $0.value.latest.microseconds < Self.memory.microseconds }
             return state
         }
-        var (troubles, takings): ([ProviderTrouble], [ProviderTaking]) = ([], [])
+        var (troubles, takings): ([ProviderOutage], [ProviderSuccess]) = ([], [])
         for (outlet, streak) in known {
             switch streak {
             case .refusing(let trouble): troubles.append(trouble)
             case .taking(let at):
-                takings.append(ProviderTaking(app: outlet.app.text, provider: outlet.provider, at: at))
+                takings.append(ProviderSuccess(app: outlet.app.text, provider: outlet.provider, at: at))
             }
         }
         return (troubles, takings)

@@ -83,7 +83,7 @@ final class RateBudget: Sendable {
         let granted: Int
         do throws(PostgresError) {
             granted = try await store.draw(
-                BudgetBook.Draw(
+                BudgetStore.Draw(
                     name: budget.name,
                     capacity: budget.pushes,
                     refillPerSecond: budget.perSecond,

@@ -7,7 +7,7 @@ import Store
 /// A single token may belong to another project, so it does not block the others.
 enum ReceiptRefusal {
     /// An answer about a message, with the message's user.
-    typealias Answer = (person: RecipientKey, verdict: Verdict)
+    typealias Answer = (person: UserKey, verdict: Verdict)
 
     /// Returns the most frequent reason among the rejections of one poll, if their number indicates a configuration
     /// error.

@@ -74,9 +74,9 @@ struct FeedAndPlanRecorder: Sendable {
 
 extension FeedUpdate {
     /// The user whose inbox the update changes.
-    fileprivate var changedInbox: RecipientKey? {
+    fileprivate var changedInbox: UserKey? {
         switch change {
-        case .recipientDeleted, .notificationRead: RecipientKey(app: app, user: change.user)
+        case .recipientDeleted, .notificationRead: UserKey(app: app, user: change.user)
         case .recipientUpserted, .subscriptionUpserted, .subscriptionRevoked, .followAdded, .followRemoved,
             .reminderSet, .reminderRemoved:
             nil

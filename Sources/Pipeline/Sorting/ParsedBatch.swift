@@ -27,7 +27,7 @@ struct ParsedBatch {
     /// The positions of messages that were delivered before, or that replace such a message.
     private(set) var heirs: Set<Int> = []
     /// Users whose devices must receive a badge number.
-    private(set) var badges: [Entry<RecipientKey>] = []
+    private(set) var badges: [Entry<UserKey>] = []
     /// Pages of fan-outs that are due.
     private(set) var pages: [Entry<PageWork>] = []
 
@@ -90,7 +90,7 @@ struct ParsedBatch {
     /// The size of the notifications' texts in bytes, each event's text once.
     var footprint: Int {
         var sum = 0
-        var latest: InboxWords?
+        var latest: NotificationText?
         for index in records.indices where records[index].work.words !== latest {
             let words = records[index].work.words
             latest = words

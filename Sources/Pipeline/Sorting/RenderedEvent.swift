@@ -49,8 +49,8 @@ struct RenderedEvent: Sendable {
     }
 
     /// Returns the notification's content, which all its users share.
-    func words(_ hash: ContentHash) -> InboxWords {
-        InboxWords(
+    func words(_ hash: ContentHash) -> NotificationText {
+        NotificationText(
             event: event,
             contentHash: hash,
             rendered: rendered,

@@ -6,9 +6,9 @@ package import Store
 package struct TopologyApplier: Sendable {
     private let broker: BrokerAddress
     private let plan: TopologyPlan
-    private let records: BindingBook
+    private let records: BindingStore
 
-    package init(broker: BrokerAddress, plan: TopologyPlan, records: BindingBook) {
+    package init(broker: BrokerAddress, plan: TopologyPlan, records: BindingStore) {
         self.broker = broker
         self.plan = plan
         self.records = records

@@ -43,7 +43,7 @@ extension DeliveryKey {
         guard parts.count == 5, let app = AppID(validating: parts[0]), let user = UserID(validating: parts[1]),
             let id = NotificationID(validating: parts[2]), let channel = Channel(rawValue: parts[3])
         else { return nil }
-        let recipient = RecipientKey(app: app, user: user)
+        let recipient = UserKey(app: app, user: user)
         let notification = NotificationKey(recipient: recipient, notification: id)
         self.init(notification: notification, channel: channel, target: parts[4])
     }

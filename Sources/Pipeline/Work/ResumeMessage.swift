@@ -75,6 +75,6 @@ extension NotificationKey {
             case .string(let user) = parts[1], case .string(let id) = parts[2], let app = AppID(validating: app),
             let user = UserID(validating: user), let id = NotificationID(validating: id)
         else { return nil }
-        self.init(recipient: RecipientKey(app: app, user: user), notification: id)
+        self.init(recipient: UserKey(app: app, user: user), notification: id)
     }
 }

@@ -27,7 +27,7 @@ struct RoleProcess: Sendable {
     private let hangups = ProcessSignal.arrivals(of: [.hangup])
     let zones = ZoneLibrary(environment: ProcessInfo.processInfo.environment)
     /// The process's identity among all processes.
-    let identity: ProcessReport.Identity
+    let identity: Heartbeat.Identity
     /// The exporter of spans, or `nil` if tracing is not configured.
     let tracer: Tracer?
     private let spans: SpanExporter?
@@ -39,7 +39,7 @@ struct RoleProcess: Sendable {
     init(
         _ setup: Setup,
         role: String,
-        rights: Rights = .worker,
+        rights: DatabaseRole = .worker,
         connections size: Int,
         patience: Duration = .seconds(30),
         number: Int? = nil
@@ -58,7 +58,7 @@ struct RoleProcess: Sendable {
             observer: DatabaseWatch(logger.labelled("database"), time: SystemTime(), metrics: metrics).see
         )
         clocks = ClockWatch(pool: pool, time: time, logger: logger, metrics: metrics)
-        var identity = ProcessReport.Identity(
+        var identity = Heartbeat.Identity(
             id: String(UInt64.random(in: .min ... .max), radix: 36),
             role: role,
             version: Release.version,
@@ -126,7 +126,7 @@ struct RoleProcess: Sendable {
         return CatalogReload(
             source: source,
             read: { [setup] in try setup.catalogs() },
-            bindings: BindingBook(pool: pool),
+            bindings: BindingStore(pool: pool),
             plan: { [setup] catalogs in setup.plan(catalogs) },
             logger: logger,
             metrics: metrics,
@@ -146,7 +146,7 @@ struct RoleProcess: Sendable {
     /// Makes the notifier that announces inbox changes to open pages.
     func herald() -> InboxChangeNotifier {
         InboxChangeNotifier(
-            book: ListenerBook(pool: pool, namespace: setup.configuration.namespace),
+            book: ListenerStore(pool: pool, namespace: setup.configuration.namespace),
             logger: logger.labelled("live"),
             metrics: metrics
         )

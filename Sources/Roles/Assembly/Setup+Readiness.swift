@@ -10,7 +10,7 @@ extension Setup {
     /// Ends the command with advice if the machine, the schema or the broker does not match this program.
     package func expectReady(_ catalogs: CatalogSet, zones: ZoneLibrary, pool: PostgresPool) async throws {
         try await expectSchema(zones: zones, pool: pool)
-        let applier = TopologyApplier(broker: try broker(), plan: plan(catalogs), records: BindingBook(pool: pool))
+        let applier = TopologyApplier(broker: try broker(), plan: plan(catalogs), records: BindingStore(pool: pool))
         guard let first = try await applier.differences(comparingArguments: false).first else { return }
         throw Self.notReady("the broker's topology", first, "bellhop topology apply")
     }

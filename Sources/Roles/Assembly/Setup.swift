@@ -43,7 +43,7 @@ package struct Setup: Sendable {
     /// A pool with the operators' rights serves a person at a terminal, so it fails immediately if the server rejects
     /// the connection, and within seconds if the server does not answer.
     package func pool(
-        as rights: Rights?,
+        as rights: DatabaseRole?,
         name: String,
         size: Int,
         patience: Duration = .seconds(30),
@@ -57,7 +57,7 @@ package struct Setup: Sendable {
 
     /// Runs a body with a pool and closes the pool afterwards.
     package func withPool<Value: Sendable>(
-        as rights: Rights?,
+        as rights: DatabaseRole?,
         name: String,
         size: Int = 1,
         patience: Duration = .seconds(30),
@@ -85,7 +85,7 @@ package struct Setup: Sendable {
     }
 
     /// Returns the options that such a pool starts with.
-    package func poolOptions(as rights: Rights?, name: String, size: Int) throws -> PoolOptions {
+    package func poolOptions(as rights: DatabaseRole?, name: String, size: Int) throws -> PoolOptions {
         guard let url = configuration.databaseURL else { throw Self.missing(.databaseURL) }
         var options = PoolOptions(url: try DatabaseURL(url.revealed))
         options.size = 1...size

@@ -42,7 +42,7 @@ extension DeadLetterFilter {
         if let replayable {
             terms.append("d.replays < \(piece.bind(.integer(Int64(replayable.perItem))))")
             terms.append("d.first_failed_at >= \(piece.bind(.instant(replayable.failedSince.microseconds)))")
-            terms.append("NOT \(CutBody.condition)")
+            terms.append("NOT \(TruncatedBody.condition)")
         }
         if !ids.isEmpty { terms.append("d.dead_id = ANY(\(piece.bind(.textArray(ids)))::text[])") }
         piece.sql = terms.joined(separator: " AND ")

@@ -15,7 +15,7 @@ package struct DueItems<Item: Sendable>: Sendable, RandomAccessCollection {
     ///
     /// If it returned as many, the remaining items became due after the last of them.
     ///
-    /// The column contains ``DueLook/age(of:)`` of each row, or NULL for a row from another queue.
+    /// The column contains ``DuePoll/age(of:)`` of each row, or NULL for a row from another queue.
     init(_ items: [Item], from rows: Rows, age column: Column, limit: Int) throws(PostgresError) {
         let ages = try rows.map { (rows, row) throws(PostgresError) in try rows.optionalInteger(row, column) }
         let due = ages.compactMap { $0 }
@@ -33,7 +33,7 @@ package struct DueItems<Item: Sendable>: Sendable, RandomAccessCollection {
 }
 
 /// The SQL for how far back a poll for due items searches.
-package enum DueLook {
+package enum DuePoll {
     /// Longer than any item can be overdue: the poll begins at the start of the queue.
     package static let whole = Duration.seconds(1_000 * 366 * 86_400)
 

@@ -15,7 +15,7 @@ package enum UserFilter: Sendable {
     ///
     /// Named users were found by an earlier poll, which may have reached further back.
     package func span(_ span: Duration) -> Duration {
-        if case .only = self { DueLook.whole } else { span }
+        if case .only = self { DuePoll.whole } else { span }
     }
 
     /// The values of the three parameters of ``admits(_:at:_:)``.

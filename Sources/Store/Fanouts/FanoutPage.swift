@@ -18,16 +18,16 @@ package struct FanoutPage: Sendable, Hashable {
 }
 
 /// The result of taking a page.
-package enum TakenPage: Sendable {
+package enum PageClaimResult: Sendable {
     /// The page is to be processed.
-    case open(OpenPage)
+    case open(ClaimedPage)
     /// There is nothing to process: the fan-out is paused or cancelled, the page is finished, or another batch has
     /// taken it.
     case over
 }
 
 /// A page that a worker has taken.
-package struct OpenPage: Sendable {
+package struct ClaimedPage: Sendable {
     package let app: AppID
     /// The stored event, as JSON.
     package let content: [UInt8]
@@ -51,7 +51,7 @@ package struct OpenPage: Sendable {
 }
 
 /// The result of a page in figures, as shown in the fan-out's progress.
-package struct PageTally: Sendable {
+package struct PageCounts: Sendable {
     package var users = 0
     package var recorded = 0
     /// The number of deliveries that were sent immediately.

@@ -262,14 +262,14 @@ enum FanoutStatements {
 
     private static func page(of crowd: Crowd, at moment: String, after: String, upto: String) -> String {
         """
-        SELECT c.user_id, \(RecipientReader.columns(of: "p"))\(crowd.columns)
+        SELECT c.user_id, \(RecipientDecoder.columns(of: "p"))\(crowd.columns)
         FROM (
             SELECT * FROM \(crowd.table)
             WHERE \(crowd.condition) AND user_id > \(after) AND user_id <= \(upto)
               AND \(crowd.since) <= \(moment)::timestamptz
             ORDER BY user_id
         ) AS c
-        LEFT JOIN LATERAL \(People.row(of: "c")) AS p ON true
+        LEFT JOIN LATERAL \(UserNumbers.row(of: "c")) AS p ON true
         ORDER BY c.user_id
         """
     }

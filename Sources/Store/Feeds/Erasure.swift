@@ -5,7 +5,7 @@ import Postgres
 enum Erasure {
     /// Writes the tombstone first, so that later transactions see it, then deletes all older data.
     ///
-    /// Transactions that began before may still write. The user is therefore recorded for ``ErasureBook``, and only
+    /// Transactions that began before may still write. The user is therefore recorded for ``ErasureStore``, and only
     /// until its second run.
     static func run(_ words: [Word<UserID>], on connection: PostgresConnection) throws(PostgresError) {
         let who = Word.who(words)
@@ -20,8 +20,8 @@ enum Erasure {
     static func takeOut(_ words: [Word<UserID>], on connection: PostgresConnection) throws(PostgresError) {
         let who = Word.who(words)
         for statement in owned { _ = try connection.run(statement, who) }
-        try LettersOfErased.erase(
-            words.map { RecipientKey(app: $0.app, user: $0.user) },
+        try ErasedUserDeadLetters.erase(
+            words.map { UserKey(app: $0.app, user: $0.user) },
             by: who,
             connection
         )
@@ -70,8 +70,8 @@ enum Erasure {
 
     /// The users' numbers.
     private static let numbers = """
-        SELECT p.number, r.said_at, \(ErasedPeople.isGone) AS is_gone
-        FROM \(columns) AS \(row) CROSS JOIN LATERAL \(People.number(of: "r")) AS p
+        SELECT p.number, r.said_at, \(ErasedUsers.isGone) AS is_gone
+        FROM \(columns) AS \(row) CROSS JOIN LATERAL \(UserNumbers.number(of: "r")) AS p
         """
 
     /// A delivery's age is the age of its notification, since its row contains no time of recording.
@@ -99,7 +99,7 @@ enum Erasure {
             """
             DELETE FROM \(table) t USING \(columns) AS \(row)
             WHERE t.app || '' = r.app AND t.user_id = ANY (ARRAY[r.user_id])
-              AND (t.\(time) <= r.said_at OR \(ErasedPeople.isGone))
+              AND (t.\(time) <= r.said_at OR \(ErasedUsers.isGone))
             """
         )
     }
@@ -111,7 +111,7 @@ enum Erasure {
             """
             DELETE FROM \(table) t USING \(columns) AS \(row)
             WHERE t.app || '' = r.app AND t.\(owner) = ANY (ARRAY[r.user_id])
-              AND (t.source_time <= r.said_at OR \(ErasedPeople.isGone))
+              AND (t.source_time <= r.said_at OR \(ErasedUsers.isGone))
             """
         )
     }
@@ -124,7 +124,7 @@ enum Erasure {
             """
             DELETE FROM \(table) t USING \(columns) AS \(row)
             WHERE t.app || '' = r.app AND t.\(owner) = ANY (ARRAY[r.user_id])
-              AND (t.source_time <= r.said_at OR coalesce(t.vouched_time, '-infinity') <= r.said_at AND \(ErasedPeople.isGone))
+              AND (t.source_time <= r.said_at OR coalesce(t.vouched_time, '-infinity') <= r.said_at AND \(ErasedUsers.isGone))
             """
         )
     }
@@ -138,7 +138,7 @@ enum Erasure {
         _ = try connection.run(endNumbers, who)
     }
 
-    private static let holdNumbers = People.hold("FOR UPDATE")
+    private static let holdNumbers = UserNumbers.hold("FOR UPDATE")
 
     private static let endNumbers = Statement(
         """
@@ -171,7 +171,7 @@ enum Erasure {
                 SELECT n.app, n.id, n.content, n.created_at FROM events_kept_for(r.user_id) AS f (app, id)
                 JOIN events n ON n.app = ANY (ARRAY[f.app]) AND n.id = f.id OFFSET 0
             ) AS k
-            WHERE k.app = r.app AND (k.created_at <= r.said_at OR \(ErasedPeople.isGone))
+            WHERE k.app = r.app AND (k.created_at <= r.said_at OR \(ErasedUsers.isGone))
             GROUP BY k.app, k.id, k.content
         ) AS rest
         WHERE e.app = ANY (ARRAY[rest.app]) AND e.id = rest.id

@@ -40,9 +40,9 @@ struct FeedLocks: Sendable {
     }
 
     /// Creates the locks for users whose erasure is repeated.
-    init(erasing people: [RecipientKey]) {
+    init(erasing people: [UserKey]) {
         names = people.map { Self.name(ofUser: $0.user.text, $0.app) }
-        self.people = RecipientKey.parameters(people)
+        self.people = UserKey.parameters(people)
         tokens = [.textArray([]), .textArray([])]
         hasReminders = true
     }
@@ -104,7 +104,7 @@ struct FeedLocks: Sendable {
         """
     )
 
-    private static let numbers = People.hold("FOR NO KEY UPDATE")
+    private static let numbers = UserNumbers.hold("FOR NO KEY UPDATE")
 
     private static let reminders = Statement(
         """

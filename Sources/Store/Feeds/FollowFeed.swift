@@ -6,7 +6,7 @@ import Postgres
 /// The caller holds the locks of ``FeedLocks``, so that no other transaction writes between the read and the write
 /// here.
 enum FollowFeed {
-    static func apply(_ words: [Word<FollowWord>], on connection: PostgresConnection) throws(PostgresError) {
+    static func apply(_ words: [Word<FollowUpdateRow>], on connection: PostgresConnection) throws(PostgresError) {
         let topics: Parameter = .textArray(words.map(\.content.topic.text))
         let stored = try connection.run(lookUp, Word.who(words) + [topics])
         var columns = FollowColumns()
@@ -24,8 +24,8 @@ enum FollowFeed {
     static func rename(_ words: [Word<SubscriptionUpdate>], on connection: PostgresConnection) throws(PostgresError) {
         let names = words.compactMap { word -> (former: String, present: String)? in
             guard let former = word.content.replaces else { return nil }
-            let key = RecipientKey(app: word.app, user: word.user)
-            return (SubjectHash.device(former, of: key), SubjectHash.device(word.content.token, of: key))
+            let key = UserKey(app: word.app, user: word.user)
+            return (IdentityHash.device(former, of: key), IdentityHash.device(word.content.token, of: key))
         }
         let who = Array(Word.who(words).prefix(2))
         _ = try connection.run(rename, who + [.textArray(names.map(\.former)), .textArray(names.map(\.present))])
@@ -108,10 +108,10 @@ extension FollowRecord {
 
 /// The columns of `FollowFeed.write`.
 private struct FollowColumns {
-    private var words: [Word<FollowWord>] = []
+    private var words: [Word<FollowUpdateRow>] = []
     private var records: [FollowRecord] = []
 
-    mutating func append(_ record: FollowRecord, _ word: Word<FollowWord>) {
+    mutating func append(_ record: FollowRecord, _ word: Word<FollowUpdateRow>) {
         records.append(record)
         words.append(word)
     }

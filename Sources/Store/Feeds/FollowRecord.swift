@@ -45,7 +45,7 @@ struct FollowRecord: Hashable, Sendable {
     /// Applies an update.
     ///
     /// Of two updates of a part the newer one wins; with equal timestamps the last to arrive wins.
-    mutating func hear(_ word: FollowWord, at instant: Timestamp) {
+    mutating func hear(_ word: FollowUpdateRow, at instant: Timestamp) {
         let stood = removedAt == nil
         if word.isEnd, word.device == nil { end(instant) } else { hear(partOf: word, instant) }
         Self.hear(word.role, instant, &roleSaidAt) { role = $0 }
@@ -57,7 +57,7 @@ struct FollowRecord: Hashable, Sendable {
         if stands, !stood { since = instant }
     }
 
-    private mutating func hear(partOf word: FollowWord, _ instant: Timestamp) {
+    private mutating func hear(partOf word: FollowUpdateRow, _ instant: Timestamp) {
         guard let device = word.device else {
             guard wholeSaidAt.map({ $0 <= instant }) ?? true else { return }
             (isWhole, wholeSaidAt) = (true, instant)

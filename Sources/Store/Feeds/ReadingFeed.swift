@@ -4,7 +4,7 @@ import Postgres
 /// Applies `notification.read`.
 ///
 /// An older update never reverts reading, and a repeat changes nothing, so no timestamp is stored. Reads through the
-/// inbox API (`InboxMark`) are serialised with this statement, since two statements that lock rows in different orders
+/// inbox API (`InboxAction`) are serialised with this statement, since two statements that lock rows in different orders
 /// would deadlock.
 enum ReadingFeed {
     static func read(_ words: [Word<ReadingUpdate.Which>], on connection: PostgresConnection) throws(PostgresError) {
@@ -59,7 +59,7 @@ enum ReadingFeed {
             UPDATE inbox i SET read_at = now(), seen_at = coalesce(i.seen_at, now())
             FROM (
                 SELECT p.number AS person, \(column)
-                FROM \(words) CROSS JOIN LATERAL \(People.number(of: "r")) AS p
+                FROM \(words) CROSS JOIN LATERAL \(UserNumbers.number(of: "r")) AS p
                 OFFSET 0
             ) AS k
             WHERE i.person = ANY (ARRAY[k.person]) AND i.read_at IS NULL AND \(condition)

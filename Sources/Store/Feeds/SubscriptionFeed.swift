@@ -35,7 +35,7 @@ enum SubscriptionFeed {
         )
         _ = try connection.run(settleOwnership, [who[0], token])
         _ = try connection.run(capDevices, Array(who.prefix(2)))
-        try LateDevices.join(fresh, on: connection)
+        try NewDeviceDeliveries.join(fresh, on: connection)
     }
 
     /// Changes the token of a subscription, which keeps its id and its deliveries in the ledger.
@@ -73,7 +73,7 @@ enum SubscriptionFeed {
     ) throws(PostgresError) {
         let who = Word.who(words)
         let gone: Parameter = .bytesArray(
-            zip(words, tokens).map { SubjectHash.subscription($0.app, $0.user, token: $1).bytes }
+            zip(words, tokens).map { IdentityHash.subscription($0.app, $0.user, token: $1).bytes }
         )
         let isFromClient: Parameter = .booleanArray(words.map(\.isFromClient))
         _ = try connection.run(
@@ -84,7 +84,7 @@ enum SubscriptionFeed {
 
     /// The hashes by which tombstones of the tokens are found.
     private static func subjects(_ words: [Word<SubscriptionUpdate>]) -> Parameter {
-        .bytesArray(words.map { SubjectHash.subscription($0.app, $0.user, token: $0.content.token.text).bytes })
+        .bytesArray(words.map { IdentityHash.subscription($0.app, $0.user, token: $0.content.token.text).bytes })
     }
 
     /// Returns the subscription's id, the target in the ledger.

@@ -35,7 +35,7 @@ struct Word<Content> {
         [
             .textArray(words.map(\.app.text)), .textArray(words.map(\.user.text)),
             .instantArray(words.map(\.saidAt.microseconds)),
-            .bytesArray(words.map { SubjectHash.recipient($0.app, $0.user).bytes }),
+            .bytesArray(words.map { IdentityHash.recipient($0.app, $0.user).bytes }),
         ]
     }
 

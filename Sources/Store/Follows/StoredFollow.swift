@@ -29,9 +29,9 @@ package struct StoredFollow: Hashable, Sendable {
     /// Returns the follow as the rules require it.
     ///
     /// It names devices by their subscriptions, since tokens may change.
-    package func facts(for key: RecipientKey, with devices: [Device]) -> DecisionFacts.Follow {
+    package func facts(for key: UserKey, with devices: [Device]) -> DecisionFacts.Follow {
         let following = self.devices.map { hashes in
-            devices.filter { hashes.contains(SubjectHash.device($0.token, of: key)) }.map(\.subscription)
+            devices.filter { hashes.contains(IdentityHash.device($0.token, of: key)) }.map(\.subscription)
         }
         return DecisionFacts.Follow(role: role, isMuted: isMuted, devices: following.map(Set.init))
     }
@@ -45,9 +45,9 @@ package struct StoredFollow: Hashable, Sendable {
     }
 }
 
-extension SubjectHash {
+extension IdentityHash {
     /// Returns the hash that names a device in a follow, since a browser's token may be too long for a row.
-    static func device(_ token: DeviceToken, of key: RecipientKey) -> String {
+    static func device(_ token: DeviceToken, of key: UserKey) -> String {
         subscription(key.app, key.user, token: token.text).hex
     }
 }

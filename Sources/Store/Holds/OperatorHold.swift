@@ -41,7 +41,7 @@ package struct HoldScope: Hashable, Sendable {
     }
 
     /// Returns whether held deliveries of this scope may wait in a backlog.
-    package func mayWait(in part: OutletPart) -> Bool {
+    package func mayWait(in part: OutletScope) -> Bool {
         guard part.app == app, (provider ?? part.provider) == part.provider else { return false }
         return type == nil || part.type == nil || part.type == type
     }

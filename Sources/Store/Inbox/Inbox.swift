@@ -90,9 +90,9 @@ package struct Inbox: Sendable {
     ///
     /// Users without a number that is valid in this database history are omitted.
     package func unread(
-        of people: [RecipientKey],
+        of people: [UserKey],
         leavingOut types: [AppID: [EventType]] = [:]
-    ) async throws(PostgresError) -> [RecipientKey: Int] {
+    ) async throws(PostgresError) -> [UserKey: Int] {
         let known = people.filter { $0.number != nil }
         guard !known.isEmpty else { return [:] }
         // No event type contains a space.
@@ -102,7 +102,7 @@ package struct Inbox: Sendable {
             let rows = try connection.run(InboxStatements.unread, [.integerArray(numbers), .textArray(uncounted)])
             return (rows, connection.history)
         }
-        var unread: [RecipientKey: Int] = [:]
+        var unread: [UserKey: Int] = [:]
         for row in rows.indices {
             guard let place = try rows.place(row, 0, in: known.indices), known[place].number(in: history) != nil
             else { continue }
@@ -124,7 +124,7 @@ private struct Writing {
         // If a user was erased during this batch, the user's number may have ended.
         let erased = known.indices.filter { outcomes[$0] == .recipientErased && known[$0].key.recipient.number != nil }
         guard !erased.isEmpty else { return outcomes }
-        let numbers = try People.enrol(
+        let numbers = try UserNumbers.enrol(
             erased.map { known[$0].key.recipient },
             saidAt: erased.map { known[$0].words.saidAt },
             on: connection
@@ -147,7 +147,7 @@ private struct Writing {
         let history = connection.history
         let unknown = records.filter { $0.key.recipient.number(in: history) == nil }
         guard !unknown.isEmpty else { return records }
-        let numbers = try People.enrol(
+        let numbers = try UserNumbers.enrol(
             unknown.map(\.key.recipient),
             saidAt: unknown.map(\.words.saidAt),
             on: connection
@@ -215,7 +215,7 @@ private struct Writing {
 }
 
 extension InboxRecord {
-    fileprivate func numbered(by numbers: [RecipientKey: PersonNumber]) -> InboxRecord {
+    fileprivate func numbered(by numbers: [UserKey: PersonNumber]) -> InboxRecord {
         var record = self
         record.key.recipient.number = numbers[key.recipient]
         return record

@@ -3,7 +3,7 @@ package import BellhopRules
 /// The content of one event in one language.
 ///
 /// It is created once, and the records of all its users share it.
-package final class InboxWords: Sendable {
+package final class NotificationText: Sendable {
     package let app: AppID
     package let content: NotificationContent
     let contentHash: ContentHash
@@ -46,10 +46,10 @@ package final class InboxWords: Sendable {
     }
 }
 
-extension InboxWords {
+extension NotificationText {
     /// Returns the content for users of another language.
-    package func translated(_ rendered: RenderedContent) -> InboxWords {
-        InboxWords(
+    package func translated(_ rendered: RenderedContent) -> NotificationText {
+        NotificationText(
             event: event,
             contentHash: contentHash,
             rendered: rendered,
@@ -62,19 +62,19 @@ extension InboxWords {
 /// A notification that is about to be written, for one user and one event.
 package struct InboxRecord: Sendable {
     package var key: NotificationKey
-    package var words: InboxWords
+    package var words: NotificationText
     /// The initial deliveries of the notification.
-    package var deliveries: [OpeningDelivery]
+    package var deliveries: [NewDelivery]
     /// The user's follow of the event's topic; `nil` if the event was for named users or for everyone.
     package var follow: StoredFollow?
     /// The position in the batch: the inbox keeps the order of arrival.
     package var position = 0
 
-    package init(_ words: InboxWords, for user: UserID, deliveries: [OpeningDelivery] = []) {
+    package init(_ words: NotificationText, for user: UserID, deliveries: [NewDelivery] = []) {
         self.words = words
         self.deliveries = deliveries
         key = NotificationKey(
-            recipient: RecipientKey(app: words.app, user: user),
+            recipient: UserKey(app: words.app, user: user),
             notification: NotificationID(app: words.app, event: words.content.event, user: user)
         )
     }

@@ -57,7 +57,7 @@ enum InboxStatements {
                 WHERE NOT EXISTS (
                     SELECT FROM tombstones t
                     WHERE t.app = r.app AND t.subject_hash = r.subject_hash
-                      AND (\(ErasedPeople.isOlder)
+                      AND (\(ErasedUsers.isOlder)
                            OR NOT EXISTS (SELECT FROM people p WHERE p.number = r.person FOR KEY SHARE))
                     OFFSET 0
                 )
@@ -105,7 +105,7 @@ enum InboxStatements {
              SELECT generate_subscripts($1::text[], 1)::bigint AS position, unnest($1::text[]) AS app,
                     unnest($2::text[]) AS user_id, unnest($3::bigint[]) AS id
          ) AS w
-         CROSS JOIN LATERAL \(People.number(of: "w")) AS p
+         CROSS JOIN LATERAL \(UserNumbers.number(of: "w")) AS p
          OFFSET 0)
         """
 

@@ -14,7 +14,7 @@ struct RecordColumns {
     private var unsent: ArrayParameter
     private var unsentReason: ArrayParameter
     private var subject: ArrayParameter
-    private var words: WordColumns
+    private var words: TextColumns
     private var lines = LineColumns()
     /// The index of each record's content, counted from one; `nil` if each record has separate content.
     private var place: ArrayParameter?
@@ -29,7 +29,7 @@ struct RecordColumns {
         unsentReason = ArrayParameter(.text, expecting: count, width: 2)
         subject = ArrayParameter(.bytea, expecting: count, width: 16)
         let shared = Self.shared(by: records)
-        words = WordColumns(of: shared ?? records.map(\.words))
+        words = TextColumns(of: shared ?? records.map(\.words))
         place = shared.map { _ in ArrayParameter(.bigint, expecting: count) }
         for record in records {
             append(record)
@@ -38,8 +38,8 @@ struct RecordColumns {
     }
 
     /// Returns the distinct contents of the records; `nil` if there are more than ``mostShared``.
-    private static func shared(by records: [InboxRecord]) -> [InboxWords]? {
-        var found: [InboxWords] = []
+    private static func shared(by records: [InboxRecord]) -> [NotificationText]? {
+        var found: [NotificationText] = []
         for record in records where !found.contains(where: { $0 === record.words }) {
             guard found.count < mostShared else { return nil }
             found.append(record.words)
@@ -54,8 +54,8 @@ struct RecordColumns {
         person.append(record.key.recipient.number?.value)
         id.append(record.id.number)
         position.append(Int64(record.position))
-        subject.append(bytes: SubjectHash.recipient(record.app, record.user).bytes)
-        var nobody: OpeningDelivery?
+        subject.append(bytes: IdentityHash.recipient(record.app, record.user).bytes)
+        var nobody: NewDelivery?
         for line in record.deliveries {
             if line.isUnsent { nobody = line } else { lines.append(line, of: record) }
         }
@@ -74,7 +74,7 @@ struct RecordColumns {
 }
 
 /// The columns of the contents.
-private struct WordColumns {
+private struct TextColumns {
     private var urgency: ArrayParameter
     private var contentHash: ArrayParameter
     private var event: ArrayParameter
@@ -93,7 +93,7 @@ private struct WordColumns {
     private var app: ArrayParameter
     private var saidAt: ArrayParameter
 
-    init(of words: [InboxWords]) {
+    init(of words: [NotificationText]) {
         let count = words.count
         urgency = ArrayParameter(.bigint, expecting: count)
         contentHash = ArrayParameter(.bytea, expecting: count, width: 16)
@@ -115,7 +115,7 @@ private struct WordColumns {
         for words in words { append(words) }
     }
 
-    private mutating func append(_ words: InboxWords) {
+    private mutating func append(_ words: NotificationText) {
         let (content, extras) = (words.content, words.content.extras)
         urgency.append(content.priority.urgency)
         contentHash.append(bytes: words.contentHash.bytes)
@@ -156,7 +156,7 @@ private struct LineColumns {
     private var decision = ArrayParameter(.jsonb)
     private var urgency = ArrayParameter(.bigint)
 
-    mutating func append(_ line: OpeningDelivery, of record: InboxRecord) {
+    mutating func append(_ line: NewDelivery, of record: InboxRecord) {
         person.append(record.key.recipient.number?.value)
         id.append(record.id.number)
         target.append(TargetNumber.number(of: line.target))

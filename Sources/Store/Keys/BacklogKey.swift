@@ -1,7 +1,7 @@
 package import BellhopRules
 
 /// The part of an outlet for which the deliveries of a backlog wait.
-package typealias BacklogKey = OutletPart
+package typealias BacklogKey = OutletScope
 
 /// One priority of a backlog: urgent deliveries are pulled before the others.
 package struct BacklogPlace: Hashable, Sendable {

@@ -39,7 +39,7 @@ extension DeliveryKey {
 
     /// Returns app, user, notification, channel and target as stored with dead letters.
     static func texts(_ keys: [DeliveryKey]) -> [Parameter] {
-        RecipientKey.parameters(keys.map(\.notification.recipient)) + [
+        UserKey.parameters(keys.map(\.notification.recipient)) + [
             .textArray(keys.map(\.notification.notification.text)), .textArray(keys.map(\.channel.rawValue)),
             .textArray(keys.map(\.target)),
         ]

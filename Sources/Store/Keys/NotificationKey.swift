@@ -4,17 +4,17 @@ import Postgres
 
 /// The key of one user's notification.
 package struct NotificationKey: Hashable, Sendable {
-    package var recipient: RecipientKey
+    package var recipient: UserKey
     package let notification: NotificationID
 
-    package init(recipient: RecipientKey, notification: NotificationID) {
+    package init(recipient: UserKey, notification: NotificationID) {
         self.recipient = recipient
         self.notification = notification
     }
 
     /// Creates a key from texts; `nil` if one is missing or invalid.
     package init?(_ app: String?, _ user: String?, _ notification: String?) {
-        guard let recipient = RecipientKey(app, user),
+        guard let recipient = UserKey(app, user),
             let id = notification.flatMap(NotificationID.init(validating:))
         else { return nil }
         self.init(recipient: recipient, notification: id)
@@ -38,7 +38,7 @@ extension NotificationID {
 extension NotificationKey {
     /// Returns app, user and number as parameters; the statement looks up the user.
     static func parameters(_ keys: [NotificationKey]) -> [Parameter] {
-        RecipientKey.parameters(keys.map(\.recipient)) + [.integerArray(keys.map(\.notification.number))]
+        UserKey.parameters(keys.map(\.recipient)) + [.integerArray(keys.map(\.notification.number))]
     }
 }
 

@@ -8,7 +8,7 @@ package struct PersonNumber: Hashable, Sendable {
     let history: DatabaseHistory
 }
 
-extension RecipientKey {
+extension UserKey {
     /// Returns the number if it is valid in this history.
     func number(in history: DatabaseHistory) -> Int64? {
         guard let number, number.history == history else { return nil }

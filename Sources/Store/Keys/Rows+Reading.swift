@@ -54,7 +54,7 @@ extension Rows {
     }
 
     /// Reads a key from the columns app and user_id.
-    func recipientKey(_ row: Int) throws(PostgresError) -> RecipientKey? {
-        RecipientKey(try text(row, 0), try text(row, 1))
+    func recipientKey(_ row: Int) throws(PostgresError) -> UserKey? {
+        UserKey(try text(row, 0), try text(row, 1))
     }
 }

@@ -110,7 +110,7 @@ package struct Ledger: Sendable {
 
     /// Settles the deliveries that still have this claim, in one statement, and returns their number.
     ///
-    /// The claim may come from `claim`, from the statement that recorded the delivery, or from `ReceiptBook.claim`.
+    /// The claim may come from `claim`, from the statement that recorded the delivery, or from `ReceiptStore.claim`.
     package func settle(_ settlements: [Settlement], of claim: Claim) async throws(PostgresError) -> Int {
         guard !settlements.isEmpty else { return 0 }
         return try await pool.withConnection { (connection) throws(PostgresError) in
@@ -122,7 +122,7 @@ package struct Ledger: Sendable {
             // Some users have no number that is valid in this history, or have a new number: an erasure ends a number,
             // and a user who returns gets a new one.
             let people = settlements.map(\.key.notification.recipient)
-            let numbers = try People.numbers(of: people, on: connection)
+            let numbers = try UserNumbers.numbers(of: people, on: connection)
             let renumbered = settlements.compactMap { $0.renumbered(by: numbers) }
             return renumbered.isEmpty ? count : count + (try Self.settle(renumbered, claim, on: connection))
         }
@@ -175,7 +175,7 @@ extension Settlement {
     }
 
     /// Returns the settlement with the user's current number; `nil` if the number is unknown or has not changed.
-    fileprivate func renumbered(by numbers: [RecipientKey: PersonNumber]) -> Settlement? {
+    fileprivate func renumbered(by numbers: [UserKey: PersonNumber]) -> Settlement? {
         let person = key.notification.recipient
         guard let number = numbers[person], number != person.number else { return nil }
         var settlement = self

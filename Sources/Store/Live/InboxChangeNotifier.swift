@@ -10,7 +10,7 @@ import Synchronization
 /// checks a flag.
 package final class InboxChangeNotifier: ServiceWithLastWords {
     package let name = "live announcements"
-    private let book: ListenerBook
+    private let book: ListenerStore
     private let rhythm: Rhythm
     private let chance: Chance
     private let logger: Logger
@@ -41,11 +41,11 @@ package final class InboxChangeNotifier: ServiceWithLastWords {
 
     /// The changes to announce.
     private struct Pending {
-        var signs: Set<InboxSign> = []
+        var signs: Set<UserHash> = []
         /// Whether there were too many changes to keep, so that all users are announced.
         var isEverybody = false
 
-        mutating func add(_ more: some Sequence<InboxSign>, atMost most: Int) {
+        mutating func add(_ more: some Sequence<UserHash>, atMost most: Int) {
             guard !isEverybody else { return }
             signs.formUnion(more)
             guard signs.count > most else { return }
@@ -54,7 +54,7 @@ package final class InboxChangeNotifier: ServiceWithLastWords {
     }
 
     package init(
-        book: ListenerBook,
+        book: ListenerStore,
         rhythm: Rhythm = Rhythm(),
         chance: Chance = .system,
         logger: Logger,
@@ -72,9 +72,9 @@ package final class InboxChangeNotifier: ServiceWithLastWords {
     }
 
     /// Gathers the users whose inboxes have changed; the changes must be committed.
-    package func changed(_ recipients: some Sequence<RecipientKey>) {
+    package func changed(_ recipients: some Sequence<UserKey>) {
         guard hearing.withLock({ $0.isHeard }) else { return }
-        let signs = recipients.map(InboxSign.init)
+        let signs = recipients.map(UserHash.init)
         guard !signs.isEmpty else { return }
         gather(signs)
         ring.yield()
@@ -171,7 +171,7 @@ package final class InboxChangeNotifier: ServiceWithLastWords {
         announced.increment(by: gathered.isEverybody ? 1 : gathered.signs.count)
     }
 
-    private func gather(_ signs: some Sequence<InboxSign>) {
+    private func gather(_ signs: some Sequence<UserHash>) {
         pending.withLock { $0.add(signs, atMost: rhythm.most) }
     }
 }

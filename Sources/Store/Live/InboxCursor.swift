@@ -6,7 +6,7 @@ import Cryptography
 /// Notifications above that place are new. If the fingerprint of the following ones differs, something else has
 /// changed, and the client must read the list again. Thus no change is missed and none is reported twice.
 package struct InboxCursor: Hashable, Sendable {
-    private let top: InboxPlace
+    private let top: InboxPosition
     private let count: Int
     /// Whether there were no notifications below those in the fingerprint.
     ///
@@ -18,19 +18,19 @@ package struct InboxCursor: Hashable, Sendable {
     /// The maximum number of rows in the fingerprint.
     ///
     /// It ensures that they are still in a snapshot after the same number of new rows.
-    private static let depth = InboxGlimpse.reach / 2
+    private static let depth = InboxSnapshot.reach / 2
 
-    package init(_ glimpse: InboxGlimpse) {
+    package init(_ glimpse: InboxSnapshot) {
         self.init(glimpse.rows, isWhole: !glimpse.isCut, unread: glimpse.unread)
     }
 
     /// Creates a cursor from the first page of the list, which may be the whole list.
     package init(_ items: [InboxItem], isWhole: Bool, unread: Int) {
-        let rows = items.map { InboxGlimpse.Row(place: $0.place, isRead: $0.isRead, isSeen: $0.isSeen) }
+        let rows = items.map { InboxSnapshot.Row(place: $0.place, isRead: $0.isRead, isSeen: $0.isSeen) }
         self.init(rows, isWhole: isWhole, unread: unread)
     }
 
-    private init(_ all: [InboxGlimpse.Row], isWhole: Bool, unread: Int) {
+    private init(_ all: [InboxSnapshot.Row], isWhole: Bool, unread: Int) {
         let rows = all.prefix(Self.depth)
         self.isWhole = isWhole && rows.count == all.count
         top = rows.first?.place ?? .end
@@ -50,7 +50,7 @@ package struct InboxCursor: Hashable, Sendable {
         case unclear
     }
 
-    package func gap(to glimpse: InboxGlimpse) -> Gap {
+    package func gap(to glimpse: InboxSnapshot) -> Gap {
         let newer = glimpse.rows.prefix { top < $0.place }
         let known = glimpse.rows.dropFirst(newer.count).prefix(count)
         guard known.count == count, Self.print(known) == print else { return .unclear }
@@ -62,7 +62,7 @@ package struct InboxCursor: Hashable, Sendable {
     /// Computes the fingerprint of places and marks.
     ///
     /// It detects accidental differences only: a user who forges a cursor affects only that user.
-    private static func print(_ rows: some Sequence<InboxGlimpse.Row>) -> UInt64 {
+    private static func print(_ rows: some Sequence<InboxSnapshot.Row>) -> UInt64 {
         var hash = StableHash()
         for row in rows {
             let marks: UInt64 = (row.isRead ? 1 : 0) | (row.isSeen ? 2 : 0)
@@ -97,7 +97,7 @@ extension InboxCursor {
         guard let listedAt = Timestamp(microseconds: Int64(bitPattern: words[0])), covered <= Self.depth else {
             return nil
         }
-        top = InboxPlace(listedAt: listedAt, id: NotificationID(bits: words[1]))
+        top = InboxPosition(listedAt: listedAt, id: NotificationID(bits: words[1]))
         print = words[2]
         count = Int(covered)
         isWhole = words[3] & Self.wholeMark != 0

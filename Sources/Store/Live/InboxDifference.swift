@@ -6,7 +6,7 @@ package struct InboxDifference: Hashable, Sendable {
     package private(set) var arrived: [NotificationID] = []
     /// Notifications that are in the list again, at their former places.
     package private(set) var returned: [NotificationID] = []
-    /// Notifications that have left the list; ``InboxExit`` describes their new location.
+    /// Notifications that have left the list; ``RemovedReason`` describes their new location.
     package private(set) var gone: [NotificationID] = []
     package private(set) var read: [NotificationID] = []
     package private(set) var unread: [NotificationID] = []
@@ -14,10 +14,10 @@ package struct InboxDifference: Hashable, Sendable {
     package private(set) var seen: [NotificationID] = []
     /// The expected number of unread notifications if nothing below the snapshot has changed.
     private var expected = 0
-    private let before: InboxGlimpse
-    private let after: InboxGlimpse
+    private let before: InboxSnapshot
+    private let after: InboxSnapshot
 
-    package init(from before: InboxGlimpse, to after: InboxGlimpse) {
+    package init(from before: InboxSnapshot, to after: InboxSnapshot) {
         self.before = before
         self.after = after
         expected = before.unread
@@ -34,7 +34,7 @@ package struct InboxDifference: Hashable, Sendable {
         }
     }
 
-    private mutating func compare(_ old: InboxGlimpse.Row, _ row: InboxGlimpse.Row) {
+    private mutating func compare(_ old: InboxSnapshot.Row, _ row: InboxSnapshot.Row) {
         if row.isRead != old.isRead {
             if row.isRead { read.append(row.id) } else { unread.append(row.id) }
             expected += row.isRead ? -1 : 1
@@ -44,7 +44,7 @@ package struct InboxDifference: Hashable, Sendable {
     }
 
     /// Adds a row that was not in the earlier snapshot: it is new, has returned, or moved up into the snapshot.
-    private mutating func meet(_ row: InboxGlimpse.Row) {
+    private mutating func meet(_ row: InboxSnapshot.Row) {
         if before.isCut, let end = before.rows.last?.place, row.place < end { return }
         if !row.isRead { expected += 1 }
         let isLate = row.place.listedAt.microseconds < before.takenAt.microseconds - Self.longestWrite

@@ -3,7 +3,7 @@ import Postgres
 
 /// A notification as shown to its user.
 package struct InboxItem: Sendable {
-    package let place: InboxPlace
+    package let place: InboxPosition
     package let type: EventType
     package let title: String
     package let body: String
@@ -32,7 +32,7 @@ package struct InboxItem: Sendable {
     init?(_ rows: Rows, _ row: Int) throws(PostgresError) {
         guard let type = EventType(validating: try rows.text(row, 2)) else { return nil }
         self.type = type
-        place = InboxPlace(
+        place = InboxPosition(
             listedAt: try rows.moment(row, 0),
             id: NotificationID(number: try rows.integer(row, 1))
         )
@@ -57,5 +57,5 @@ package struct InboxPage: Sendable {
     package let pinned: [InboxItem]
     package let unread: Int
     /// The place at which the next page begins; `nil` at the end.
-    package let next: InboxPlace?
+    package let next: InboxPosition?
 }

@@ -16,7 +16,7 @@ package struct InboxQuery: Hashable, Sendable {
     /// The maximum number of notifications.
     package var limit: Int
     /// The place after which the page begins; `nil` for the first page.
-    package var before: InboxPlace?
+    package var before: InboxPosition?
     package var unreadOnly: Bool
     /// The accepted types; `nil` for all.
     package var types: [EventType]?
@@ -24,7 +24,7 @@ package struct InboxQuery: Hashable, Sendable {
 
     package init(
         limit: Int = 20,
-        before: InboxPlace? = nil,
+        before: InboxPosition? = nil,
         unreadOnly: Bool = false,
         types: [EventType]? = nil,
         state: State = .active
@@ -40,7 +40,7 @@ package struct InboxQuery: Hashable, Sendable {
 /// A place in an inbox: the time by which a notification is listed, and its id for equal times.
 ///
 /// A place does not move when new notifications arrive, so that no page repeats or omits any.
-package struct InboxPlace: Hashable, Sendable, Comparable {
+package struct InboxPosition: Hashable, Sendable, Comparable {
     let listedAt: Timestamp
     let id: NotificationID
 
@@ -64,12 +64,12 @@ package struct InboxPlace: Hashable, Sendable, Comparable {
     }
 
     /// Compares in the order of the tables, in which an id is a signed number.
-    package static func < (one: InboxPlace, other: InboxPlace) -> Bool {
+    package static func < (one: InboxPosition, other: InboxPosition) -> Bool {
         (one.listedAt, one.id.number) < (other.listedAt, other.id.number)
     }
 
     /// The place before all notifications.
-    static let beginning = InboxPlace(listedAt: Timestamp(clamping: .max), id: NotificationID(number: .max))
+    static let beginning = InboxPosition(listedAt: Timestamp(clamping: .max), id: NotificationID(number: .max))
     /// The place after all notifications.
-    static let end = InboxPlace(listedAt: Timestamp(clamping: .min), id: NotificationID(number: .min))
+    static let end = InboxPosition(listedAt: Timestamp(clamping: .min), id: NotificationID(number: .min))
 }

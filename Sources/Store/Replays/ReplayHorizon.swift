@@ -43,7 +43,7 @@ package struct ReplayCutoff: Sendable, Equatable {
     package let isByRetention: Bool
 }
 
-extension DeadLetterDesk {
+extension DeadLetterAdmin {
     /// Returns the current limit by the settings and by retention, according to the database clock.
     package func cutoff(_ horizon: ReplayHorizon) async throws(PostgresError) -> ReplayCutoff {
         let sql = "SELECT \(ReplayHorizon.bySetting("$1")), \(ReplayHorizon.byRetention("$2"))"

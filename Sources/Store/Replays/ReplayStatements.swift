@@ -111,7 +111,7 @@ enum ReplayStatements {
 
     /// The reasons of deliveries that wait for something other than their provider.
     private static let waits =
-        (Wait.Reason.allCases.map(\.rawValue) + ["unknown-type", Settlement.lookUpFailed, HoldBook.reason])
+        (Wait.Reason.allCases.map(\.rawValue) + ["unknown-type", Settlement.lookUpFailed, HoldStore.reason])
         .map { "'\($0)'" }.joined(separator: ", ")
 
     /// A delivery that waits in a backlog only because its provider lacked capacity or required a pause has not been
@@ -234,7 +234,7 @@ enum ReplayStatements {
     private static let standing = """
         LEFT JOIN LATERAL (
             SELECT g.person, g.id, g.target AS goes, delivery_state(g.state) AS state, g.reason
-            FROM \(People.number(of: "d")) AS p
+            FROM \(UserNumbers.number(of: "d")) AS p
             CROSS JOIN LATERAL (
                 SELECT * FROM ledger
                 WHERE person = p.number AND id = notification_number(d.notification_id)

@@ -1,6 +1,6 @@
 import Postgres
 
-/// The SQL of ``RetentionBook``: `$1` and `$2` are the bounds of a ``TablePiece``, `$3` is the age in milliseconds.
+/// The SQL of ``RetentionStore``: `$1` and `$2` are the bounds of a ``PageRange``, `$3` is the age in milliseconds.
 ///
 /// Rows found by `ctid` are deleted by `ctid` and key, since in a partitioned table several rows may have the same
 /// `ctid`.
@@ -33,11 +33,11 @@ enum RetentionStatements {
     )
 
     /// Returns the number of rows and the number of rows older than `$3`.
-    static func count(_ kind: RetiredKind) -> Statement {
+    static func count(_ kind: RetentionKind) -> Statement {
         Statement(
             """
             SELECT count(*), count(*) FILTER (WHERE \(end(kind)) < $3::timestamptz)
-            FROM \(kind.table) t WHERE \(TablePiece.condition("t"))
+            FROM \(kind.table) t WHERE \(PageRange.condition("t"))
             """,
             effect: .reads
         )
@@ -46,7 +46,7 @@ enum RetentionStatements {
     /// The end of the object of a row `t`.
     ///
     /// It is not earlier than the time that the kind's statement compares.
-    private static func end(_ kind: RetiredKind) -> String {
+    private static func end(_ kind: RetentionKind) -> String {
         switch kind {
         case .notifications: "greatest(t.created_at, t.snoozed_until)"
         case .deliveries: "CASE WHEN t.state IN (\(DeliveryState.settled)) THEN t.updated_at END"
@@ -70,7 +70,7 @@ enum RetentionStatements {
         WITH old AS MATERIALIZED (
             SELECT i.ctid AS place, i.person, i.id
             FROM inbox i
-            WHERE \(TablePiece.condition("i")) AND greatest(i.created_at, i.snoozed_until) < \(before)
+            WHERE \(PageRange.condition("i")) AND greatest(i.created_at, i.snoozed_until) < \(before)
               AND NOT EXISTS (
                   SELECT FROM ledger l
                   WHERE l.person = i.person AND l.id = i.id AND l.state NOT IN (\(DeliveryState.settled)) OFFSET 0)
@@ -102,7 +102,7 @@ enum RetentionStatements {
         WITH old AS MATERIALIZED (
             SELECT l.ctid AS place, l.person, l.id, l.target
             FROM ledger l
-            WHERE \(TablePiece.condition("l")) AND l.updated_at < \(before) AND l.state IN (\(DeliveryState.settled))
+            WHERE \(PageRange.condition("l")) AND l.updated_at < \(before) AND l.state IN (\(DeliveryState.settled))
               AND NOT EXISTS (SELECT FROM \(InboxStatements.one("id", of: "l")) AS n WHERE n.id = l.id OFFSET 0)
             FOR UPDATE OF l SKIP LOCKED
         )
@@ -119,7 +119,7 @@ enum RetentionStatements {
         WITH old AS MATERIALIZED (
             SELECT e.ctid AS place, e.app, e.id
             FROM events e
-            WHERE \(TablePiece.condition("e")) AND coalesce(e.expanded_at, e.cancelled_at) IS NOT NULL
+            WHERE \(PageRange.condition("e")) AND coalesce(e.expanded_at, e.cancelled_at) IS NOT NULL
               AND greatest(e.expanded_at, e.cancelled_at, e.planned_at) < \(before)
               AND NOT EXISTS (
                   SELECT FROM fanouts f
@@ -138,7 +138,7 @@ enum RetentionStatements {
         WITH old AS MATERIALIZED (
             SELECT t.ctid AS place, t.app, t.subject_hash
             FROM tombstones t
-            WHERE \(TablePiece.condition("t")) AND greatest(t.recorded_at, t.deleted_at) < \(before)
+            WHERE \(PageRange.condition("t")) AND greatest(t.recorded_at, t.deleted_at) < \(before)
             FOR UPDATE SKIP LOCKED
         )
         DELETE FROM tombstones t USING old
@@ -159,7 +159,7 @@ enum RetentionStatements {
             WITH old AS MATERIALIZED (
                 SELECT t.ctid AS place, t.app, t.user_id, t.\(name)
                 FROM \(table) t
-                WHERE \(TablePiece.condition("t"))
+                WHERE \(PageRange.condition("t"))
                   AND CASE WHEN t.removed_at IS NULL THEN 'infinity' ELSE greatest(t.removed_at, t.source_time) END
                       < \(before)
                 FOR UPDATE SKIP LOCKED
@@ -182,12 +182,12 @@ enum RetentionStatements {
         return """
             old AS MATERIALIZED (
                 SELECT s.app, s.profile_id, s.id FROM push_subscriptions s
-                WHERE \(TablePiece.condition("s")) AND \(isOld)
+                WHERE \(PageRange.condition("s")) AND \(isOld)
             ), held AS MATERIALIZED (
                 SELECT s.app, s.profile_id, s.id
                 FROM old d
                 JOIN people p ON p.user_id = ANY (ARRAY[d.profile_id]) AND p.app = d.app
-                JOIN push_subscriptions s ON \(RevocationBook.isSubscription)
+                JOIN push_subscriptions s ON \(RevocationStore.isSubscription)
                 WHERE \(isOld)
                 FOR NO KEY UPDATE OF p SKIP LOCKED FOR UPDATE OF s SKIP LOCKED
             )
@@ -206,14 +206,14 @@ enum RetentionStatements {
         """
         WITH \(ended("s.device_token <> '' AND \(isNotDoubted)"))
         UPDATE push_subscriptions s SET device_token = '', subscription = NULL
-        FROM held d WHERE \(RevocationBook.isSubscription)
+        FROM held d WHERE \(RevocationStore.isSubscription)
         """
     )
 
     static let devices = Statement(
         """
         WITH \(ended("s.device_token = '' AND s.source_time < \(before)"))
-        DELETE FROM push_subscriptions s USING held d WHERE \(RevocationBook.isSubscription)
+        DELETE FROM push_subscriptions s USING held d WHERE \(RevocationStore.isSubscription)
         """
     )
 }

@@ -3,7 +3,7 @@ import Postgres
 /// A piece of a table by the positions of its rows, without an index.
 ///
 /// In a partitioned table it is a piece of each partition, since they have about the same size.
-struct TablePiece: Sendable {
+struct PageRange: Sendable {
     /// The parameters `$1` and `$2` of a statement that scans the piece: the first position, and the end, which is
     /// excluded.
     let bounds: [Parameter]

@@ -58,7 +58,7 @@ package struct StoreStatus: Sendable {
         package let reason: String?
     }
 
-    /// An impossible time that retention has stored: see ``RetiredKind``.
+    /// An impossible time that retention has stored: see ``RetentionKind``.
     package struct RetiredAhead: Sendable, Equatable {
         package let kind: String
         package let upTo: Timestamp
@@ -84,7 +84,7 @@ package struct StoreStatus: Sendable {
     /// Replays that wait for an operator.
     package let pausedReplays: [PausedReplay]
     /// The processes with a heartbeat in the last half minute.
-    package let processes: [SeenProcess]
+    package let processes: [LiveProcess]
     /// Retention times that are in the future, as a wrong clock leaves them behind.
     package let retiredAhead: [RetiredAhead]
 
@@ -116,9 +116,9 @@ package struct StoreStatus: Sendable {
             next: try plannedRows.optionalInstant(0, 1),
             overdue: try plannedRows.number(0, 2)
         )
-        breakers = try await BreakerBook(pool: pool).all()
-        holds = try await HoldBook(pool: pool).all()
-        processes = try await ProcessBook(pool: pool).all()
+        breakers = try await BreakerStore(pool: pool).all()
+        holds = try await HoldStore(pool: pool).all()
+        processes = try await HeartbeatStore(pool: pool).all()
         pausedReplays = try await pool.run(Self.pausedStatement, []).map { (rows, row) throws(PostgresError) in
             PausedReplay(
                 id: try rows.integer(row, 0),
@@ -140,10 +140,10 @@ package struct StoreStatus: Sendable {
     }
 
     private static func fanouts(_ pool: PostgresPool) async throws(PostgresError) -> Fanouts {
-        let groups = try await FanoutGauge(of: pool).groups
+        let groups = try await FanoutStatistics(of: pool).groups
         var open = FanoutFilter()
         open.states = FanoutState.open
-        let latest = groups.isEmpty ? [] : try await FanoutDesk(pool: pool).latest(open, atMost: 5, counting: most)
+        let latest = groups.isEmpty ? [] : try await FanoutAdmin(pool: pool).latest(open, atMost: 5, counting: most)
         let count = { (state: FanoutState) in groups.filter { $0.state == state }.map(\.count).reduce(0, +) }
         return Fanouts(running: count(.running), paused: count(.paused), latest: latest)
     }
@@ -172,13 +172,13 @@ package struct StoreStatus: Sendable {
 
     private static let backlogStatement = Statement(
         """
-        WITH \(BacklogBook.loose)
+        WITH \(BacklogStore.loose)
         SELECT n.outlet, c.count, o.oldest
         FROM names n
         CROSS JOIN LATERAL (
             SELECT count(*) AS count FROM (SELECT FROM ledger d WHERE d.outlet = n.outlet LIMIT \(most)) AS counted
         ) AS c
-        \(BacklogBook.oldest)
+        \(BacklogStore.oldest)
         WHERE n.outlet IS NOT NULL AND o.oldest IS NOT NULL
         ORDER BY n.outlet
         """,

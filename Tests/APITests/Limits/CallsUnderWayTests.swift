@@ -22,7 +22,7 @@ struct CallsUnderWayTests {
         try await calls.run(ada) {}
     }
 
-    private func recipient(_ user: String) throws -> RecipientKey {
-        RecipientKey(app: try #require(AppID(validating: "drop")), user: try #require(UserID(validating: user)))
+    private func recipient(_ user: String) throws -> UserKey {
+        UserKey(app: try #require(AppID(validating: "drop")), user: try #require(UserID(validating: user)))
     }
 }

@@ -9,8 +9,8 @@ import Workbench
 
 @Suite("Order of a user's changes", .timeLimit(.ofTest))
 struct ChangeTurnsTests {
-    private func recipient(_ user: String) throws -> RecipientKey {
-        RecipientKey(app: try #require(AppID(validating: "drop")), user: try #require(UserID(validating: user)))
+    private func recipient(_ user: String) throws -> UserKey {
+        UserKey(app: try #require(AppID(validating: "drop")), user: try #require(UserID(validating: user)))
     }
 
     /// Counts the changes that run at the same time.

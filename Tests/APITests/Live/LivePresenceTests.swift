@@ -11,7 +11,7 @@ struct LivePresenceTests {
     @Test("after a lapse of the presence every stream is checked again, as at the start")
     func lapse() async throws {
         try await Bench.withSchema { bench in
-            let book = ListenerBook(pool: bench.owner, namespace: bench.namespace)
+            let book = ListenerStore(pool: bench.owner, namespace: bench.namespace)
             let presence = LivePresence(book: book, process: 7, pace: LivePace())
             let start = ContinuousClock.now
             for second in stride(from: 0, through: 20, by: 10) {
@@ -29,7 +29,7 @@ struct LivePresenceTests {
     @Test("a presence that the database stores late counts from the write's end, and every stream is checked")
     func slowDatabase() async throws {
         try await Bench.withSchema { bench in
-            let book = ListenerBook(pool: bench.owner, namespace: bench.namespace)
+            let book = ListenerStore(pool: bench.owner, namespace: bench.namespace)
             let presence = LivePresence(book: book, process: 7, pace: LivePace())
             let start = ContinuousClock.now
             var seconds = 0

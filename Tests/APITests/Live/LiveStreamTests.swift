@@ -198,7 +198,7 @@ struct LiveStreamTests {
                 let readers = [try await api.stream(), try await api.stream(as: "bob")]
                 for reader in readers { _ = try await reader.wait(for: 1) }
                 let ids = [try await api.arrive(1), try await api.arrive(2, for: "bob")]
-                try await ListenerBook(pool: api.bench.pool, namespace: api.bench.namespace).announceEverybody()
+                try await ListenerStore(pool: api.bench.pool, namespace: api.bench.namespace).announceEverybody()
                 try await eventually { readers.map(\.arrived) == ids.map { [$0] } }
             }
         }
@@ -272,7 +272,7 @@ struct LiveStreamTests {
     @Test("a worker announces nothing while no stream is open, and announces every change soon after one opens")
     func silence() async throws {
         try await APIFixture.with { api in
-            let book = ListenerBook(pool: api.bench.pool, namespace: api.bench.namespace)
+            let book = ListenerStore(pool: api.bench.pool, namespace: api.bench.namespace)
             let logger = Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text))
             let metrics = MetricsRegistry()
             let worker = InboxChangeNotifier(book: book, logger: logger, metrics: metrics)

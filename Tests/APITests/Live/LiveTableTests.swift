@@ -12,8 +12,8 @@ struct LiveTableTests {
     private let date = Timestamp(clamping: 1_800_000_000_000_000)
     private let keys = TokenKeySet([]).mark
 
-    private func reader(_ user: String) throws -> RecipientKey {
-        RecipientKey(app: try #require(AppID(validating: "drop")), user: try #require(UserID(validating: user)))
+    private func reader(_ user: String) throws -> UserKey {
+        UserKey(app: try #require(AppID(validating: "drop")), user: try #require(UserID(validating: user)))
     }
 
     /// Adds a stream with room for two pieces.
@@ -52,11 +52,11 @@ struct LiveTableTests {
         var streams = LiveStreams()
         let kept = [try add("ada", to: &streams), try add("ada", to: &streams), try add("bob", to: &streams)]
         let ada = try reader("ada")
-        streams.enqueue([InboxSign(ada), InboxSign(ada)])
+        streams.enqueue([UserHash(ada), UserHash(ada)])
         let bob = try reader("bob")
         #expect(streams.takeQueue().readers == [ada, bob])
         #expect(streams.takeQueue().readers.isEmpty)
-        streams.enqueue([InboxSign(try reader("eva"))])
+        streams.enqueue([UserHash(try reader("eva"))])
         #expect(!streams.hasQueue)
         _ = kept
     }

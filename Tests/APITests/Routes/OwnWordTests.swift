@@ -44,7 +44,7 @@ struct OwnWordTests {
             let reader = try api.recipient("ada")
             _ = try await api.bench.owner.run(
                 "INSERT INTO tombstones (app, subject_hash, deleted_at) VALUES ('drop', $1, now() + interval '1 h')",
-                [.bytes(SubjectHash.recipient(reader.app, reader.user).bytes)]
+                [.bytes(IdentityHash.recipient(reader.app, reader.user).bytes)]
             )
             let answer = try await api.call("PATCH", "/api/settings", #"{"locale":"sv"}"#)
             #expect(answer.status == 401)
@@ -89,7 +89,7 @@ struct OwnWordTests {
             // A new token is valid after the second run of the erasure, while the old token is still invalid.
             _ = try await api.bench.owner.run("UPDATE tombstones SET deleted_at = deleted_at - interval '1 minute'")
             #expect(try await api.call("PUT", "/api/preferences", "{}").code == "erased")
-            let book = ErasureBook(pool: api.bench.pool)
+            let book = ErasureStore(pool: api.bench.pool)
             try await eventually("it is erased once more") { try await book.repeatDue(after: .zero, atMost: 10) > 0 }
             _ = try await api.bench.owner.run("UPDATE tombstones SET deleted_at = now() - interval '1 second'")
             #expect(try await statuses() == [401])
@@ -110,7 +110,7 @@ struct OwnWordTests {
             let desk = api.desk.admitting(tokenIssuedAt: nil)
             try await desk.admit(reader)
             try await api.feed("recipient.deleted", ahead: 0)
-            let book = ErasureBook(pool: api.bench.pool)
+            let book = ErasureStore(pool: api.bench.pool)
             try await eventually("it is erased once more") { try await book.repeatDue(after: .zero, atMost: 10) > 0 }
             let error = await #expect(throws: PostgresError.self) { try await desk.admit(reader) }
             #expect(error?.sqlState == SQLState.erasedReader)
@@ -225,6 +225,6 @@ extension APIFixture {
         let body = #"{"app":"drop","eventType":"\#(type)","userId":"ada"}"#
         guard case .feed(let update) = try bench.submission(body) else { throw BenchError("not a feed message") }
         let arrival = Timestamp(clamping: Letters.now.microseconds + seconds * 1_000_000)
-        _ = try await FeedBook(pool: bench.pool).apply([FeedEntry(update: update, arrival: arrival)])
+        _ = try await FeedStore(pool: bench.pool).apply([FeedEntry(update: update, arrival: arrival)])
     }
 }

@@ -71,9 +71,9 @@ struct RunningAPITests {
                 )
                 let app = try #require(AppID(validating: "drop"))
                 let user = try #require(UserID(validating: "ada"))
-                let book = ListenerBook(pool: bench.pool, namespace: bench.namespace)
+                let book = ListenerStore(pool: bench.pool, namespace: bench.namespace)
                 try await eventually("it says that it listens") { try await book.isHeard() }
-                try await book.announce([InboxSign(RecipientKey(app: app, user: user))])
+                try await book.announce([UserHash(UserKey(app: app, user: user))])
                 try await eventually("it is told") { text().contains(id) }
                 let ending = await api.end()
                 #expect(ending == .exited(0))

@@ -155,7 +155,7 @@ enum DeskPrompt {
         _ body: @escaping @Sendable (Prompt, Bench) async throws -> Void
     ) async throws {
         try await Bench.withSchema { bench in
-            _ = try await DeadLetterBook(pool: bench.pool).file(letters)
+            _ = try await DeadLetterStore(pool: bench.pool).file(letters)
             try await Workplace.withPrompt(on: bench) { prompt, _ in try await body(prompt, bench) }
         }
     }

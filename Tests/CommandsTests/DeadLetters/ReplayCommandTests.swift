@@ -175,7 +175,7 @@ struct ReplayCommandTests {
             try await rig.wait(for: 1, "SELECT count(*) FROM notifications")
             try await DeadLetterFixture.file([("known", body)], on: rig)
             let key = try Letters.key(user: "u1")
-            _ = try await DeadLetterBook(pool: rig.bench.pool).file([Letters.delivery(key)])
+            _ = try await DeadLetterStore(pool: rig.bench.pool).file([Letters.delivery(key)])
             for (item, why) in [("known", "it is recorded already"), ("noti_", "its event is recorded")] {
                 let answer = await prompt.run("dead-letters", "edit", item, "--set", "/id=x", "--yes", "--because", "x")
                 #expect(answer.code == .answerIsNo)
@@ -236,6 +236,6 @@ enum DeadLetterFixture {
             item.origin.exchange = rig.bench.names.events
             return item
         }
-        _ = try await DeadLetterBook(pool: rig.bench.pool).file(items)
+        _ = try await DeadLetterStore(pool: rig.bench.pool).file(items)
     }
 }

@@ -24,7 +24,7 @@ struct FailedWriteTests {
     {
         try await Bench.withTopology { bench in
             let letters = ["a-letter", "b-letter", "c-letter"].map { Letters.rejected($0) }
-            _ = try await DeadLetterBook(pool: bench.pool).file(letters)
+            _ = try await DeadLetterStore(pool: bench.pool).file(letters)
             try await Workplace.withPrompt(on: bench) { prompt, _ in try await body(RealProgram(prompt), bench) }
         }
     }
@@ -99,7 +99,7 @@ struct FailedWriteTests {
         try await Bench.withTopology { bench in
             let body = #"{"id":"e1","app":"drop","eventType":"system","title":"wrong","body":"b"}"#
             let letter = Letters.rejected("a-letter", reason: "missing-audience", app: "drop", body: body)
-            _ = try await DeadLetterBook(pool: bench.pool).file([letter])
+            _ = try await DeadLetterStore(pool: bench.pool).file([letter])
             let folder = FileManager.default.temporaryDirectory.appendingPathComponent(Servers.uniqueName("editor"))
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             defer { try? FileManager.default.removeItem(at: folder) }
@@ -140,7 +140,7 @@ struct FailedWriteTests {
         try await Bench.withTopology { bench in
             let hostile = "\u{1B}]52;c;aGk=\u{7}\u{9B}2J\u{202E}"
             let letter = Letters.rejected("a-letter", reason: "r" + hostile, app: "drop" + hostile)
-            _ = try await DeadLetterBook(pool: bench.pool).file([letter])
+            _ = try await DeadLetterStore(pool: bench.pool).file([letter])
             try await Workplace.withPrompt(on: bench) { prompt, _ in
                 let program = RealProgram(prompt.with("NO_COLOR", "1"))
                 for words in ["groups", "list", "list --json", "show a-letter", "export --by ada --because x"] {

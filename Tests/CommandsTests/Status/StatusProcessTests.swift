@@ -9,14 +9,14 @@ import Workbench
 
 @Suite("Processes in the status", .inTurn, .enabled(if: Ground.isThere, Ground.absence), .timeLimit(.ofTest))
 struct StatusProcessTests {
-    private static func report(_ id: String, _ catalogs: String, role: String = "worker") -> ProcessReport {
-        let identity = ProcessReport.Identity(id: id, role: role, version: "0.1.0", host: "h-\(id)", process: 7)
-        return ProcessReport(identity, catalogs: catalogs)
+    private static func report(_ id: String, _ catalogs: String, role: String = "worker") -> Heartbeat {
+        let identity = Heartbeat.Identity(id: id, role: role, version: "0.1.0", host: "h-\(id)", process: 7)
+        return Heartbeat(identity, catalogs: catalogs)
     }
 
     /// Announces the process with a heartbeat an hour ahead, so that it counts however long the test takes.
-    private static func announce(_ report: ProcessReport, _ bench: Bench) async throws {
-        try await ProcessBook(pool: bench.pool).announce(report)
+    private static func announce(_ report: Heartbeat, _ bench: Bench) async throws {
+        try await HeartbeatStore(pool: bench.pool).announce(report)
         _ = try await bench.owner.run("UPDATE processes SET seen_at = now() + interval '1 hour'")
     }
 
@@ -33,7 +33,7 @@ struct StatusProcessTests {
     func catalogs() async throws {
         try await Bench.withTopology { bench in
             try await Workplace.withPrompt(on: bench) { prompt, folder in
-                let book = ProcessBook(pool: bench.pool)
+                let book = HeartbeatStore(pool: bench.pool)
                 // A type without a binding: the topology differs from these files.
                 _ = try await bench.owner.run("DELETE FROM topology_bindings WHERE routing_key = 'drop.system'")
                 let alone = try await Self.problems(prompt)
@@ -88,7 +88,7 @@ struct StatusProcessTests {
                 report.hindrance = "lane urgent: its canary has been in flight for 42 s"
                 report.figures = ["recorded": [12], "stored": [1, 2]]
                 report.troubles = [
-                    ProviderTrouble(
+                    ProviderOutage(
                         app: "drop",
                         provider: "fcm",
                         word: "UNAVAILABLE",
@@ -132,8 +132,8 @@ struct StatusProcessTests {
         }
     }
 
-    private static func trouble(since: Int64, latest: Int64, answers: Int = 8) -> ProviderTrouble {
-        ProviderTrouble(
+    private static func trouble(since: Int64, latest: Int64, answers: Int = 8) -> ProviderOutage {
+        ProviderOutage(
             app: "drop",
             provider: "fcm",
             word: "UNAVAILABLE",
@@ -152,7 +152,7 @@ struct StatusProcessTests {
                     first.troubles = [Self.trouble(since: 400, latest: latest)]
                     var second = Self.report("w2", "same")
                     second.takings =
-                        taken.map { [ProviderTaking(app: "drop", provider: "fcm", at: Letters.ago($0))] } ?? []
+                        taken.map { [ProviderSuccess(app: "drop", provider: "fcm", at: Letters.ago($0))] } ?? []
                     try await Self.announce(first, bench)
                     try await Self.announce(second, bench)
                     return try await Self.problems(prompt).filter { $0.contains("fcm answer") }

@@ -157,7 +157,7 @@ struct BadgeTests {
     @Test("the badges of an app under a hold wait for its release, and those of other apps do not")
     func held() async throws {
         try await Bench.withSchema { bench in
-            let book = BadgeBook(pool: bench.pool)
+            let book = BadgeStore(pool: bench.pool)
             _ = try await bench.owner.run(
                 "INSERT INTO badge_updates (app, user_id) VALUES ('drop', 'u1'), ('safe', 'u2')"
             )
@@ -178,7 +178,7 @@ struct BadgeTests {
     @Test("a user who continues to read gets one update afterwards, and another one after a change during the update")
     func calm() async throws {
         try await Bench.withSchema { bench in
-            let book = BadgeBook(pool: bench.pool)
+            let book = BadgeStore(pool: bench.pool)
             _ = try await bench.owner.run("INSERT INTO badge_updates (app, user_id) VALUES ('drop', 'u1')")
             #expect(try await book.take(atMost: 10, calm: .seconds(60)).isEmpty)
             try await bench.pass("61 s", since: "requested_at", in: "badge_updates")

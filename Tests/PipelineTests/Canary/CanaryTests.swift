@@ -143,8 +143,8 @@ struct LaneGround: Sendable {
             breakers: CircuitBreakers(store: store, logger: logger, metrics: metrics),
             policy: DeliveryPolicy(ladder: RetryLadder(tiers: Bench.tiers, limit: 2), lease: .seconds(60))
         )
-        let book = ProcessBook(pool: bench.pool)
-        try await book.announce(ProcessReport(Self.identity, catalogs: "-"))
+        let book = HeartbeatStore(pool: bench.pool)
+        try await book.announce(Heartbeat(Self.identity, catalogs: "-"))
         let canary = Canary(
             for: "normal",
             of: .init(process: Self.identity.id, book: book, publisher: publisher, names: bench.names, time: time)
@@ -169,7 +169,7 @@ struct LaneGround: Sendable {
         self.worker = worker
     }
 
-    private static let identity = ProcessReport.Identity(
+    private static let identity = Heartbeat.Identity(
         id: "w1",
         role: "worker",
         version: "-",

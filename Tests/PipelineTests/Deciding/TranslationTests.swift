@@ -18,7 +18,7 @@ struct TranslationTests {
     }
 
     /// Returns the texts of a sale at a venue, under an id that other events have as well.
-    private func words(at venue: String) throws -> InboxWords {
+    private func words(at venue: String) throws -> NotificationText {
         let body =
             #"{"id":"1","app":"venues","eventType":"opportunity","to":{"user":"u"},"data":{"venue":"\#(venue)","offer":"-"}}"#
         let envelope = InboundEnvelope(body: Array(body.utf8), source: .elsewhere)

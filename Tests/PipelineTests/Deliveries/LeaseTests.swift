@@ -50,7 +50,7 @@ struct LeaseTests {
             provider: .fcm
         )
         let id = NotificationID(bits: UInt64(index))
-        let recipient = RecipientKey(app: event.app, user: try #require(UserID(validating: "u")))
+        let recipient = UserKey(app: event.app, user: try #require(UserID(validating: "u")))
         let message = PushMessage(
             app: event.app,
             notification: id,

@@ -9,7 +9,7 @@ struct ResumeMessageTests {
     private func key(_ user: Int, _ number: Int) throws -> NotificationKey {
         let digits = String(repeating: "0", count: 16) + String(user * 1000 + number)
         return NotificationKey(
-            recipient: RecipientKey(
+            recipient: UserKey(
                 app: try #require(AppID(validating: "drop")),
                 user: try #require(UserID(validating: "u\(user)"))
             ),
@@ -24,7 +24,7 @@ struct ResumeMessageTests {
         let messages = ResumeMessage.messages(for: keys)
         #expect(Set(messages.flatMap(\.keys)) == Set(keys))
         #expect(messages.count >= keys.count / ResumeMessage.usual)
-        var places: [RecipientKey: Set<Int>] = [:]
+        var places: [UserKey: Set<Int>] = [:]
         for (place, message) in messages.enumerated() {
             #expect(message.keys.count <= ResumeMessage.limit)
             for key in message.keys { places[key.recipient, default: []].insert(place) }

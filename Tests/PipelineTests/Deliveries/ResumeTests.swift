@@ -52,7 +52,7 @@ struct ResumeTests {
             )
             let id = try #require(try await rig.bench.column("SELECT id FROM notifications").first ?? nil)
             let key = NotificationKey(
-                recipient: RecipientKey(
+                recipient: UserKey(
                     app: try #require(AppID(validating: "drop")),
                     user: try #require(UserID(validating: "u1"))
                 ),
@@ -106,7 +106,7 @@ struct ResumeTests {
     @Test("a resume states whether it follows a redelivery, and without the member it does not")
     func words() throws {
         let key = NotificationKey(
-            recipient: RecipientKey(
+            recipient: UserKey(
                 app: try #require(AppID(validating: "drop")),
                 user: try #require(UserID(validating: "u1"))
             ),
@@ -120,7 +120,7 @@ struct ResumeTests {
 
     @Test("a resume is readable for a user with the longest name and the maximum number of notifications")
     func longest() throws {
-        let recipient = RecipientKey(
+        let recipient = UserKey(
             app: try #require(AppID(validating: "drop")),
             user: try #require(UserID(validating: String(repeating: "\"", count: 255)))
         )

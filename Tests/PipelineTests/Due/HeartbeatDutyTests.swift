@@ -11,7 +11,7 @@ struct HeartbeatDutyTests {
     @Test("a process that drains continues to report it until it ends, and only then is removed")
     func drain() async throws {
         try await Bench.withSchema { bench in
-            let book = ProcessBook(pool: bench.pool)
+            let book = HeartbeatStore(pool: bench.pool)
             let rollCall = rollCall(bench, book)
             let drain = DrainSignal()
             let running = Task { try await rollCall.run(until: drain) }
@@ -35,7 +35,7 @@ struct HeartbeatDutyTests {
     @Test("a process that leaves work behind stays listed, because it may still write")
     func workLeftBehind() async throws {
         try await Bench.withSchema { bench in
-            let book = ProcessBook(pool: bench.pool)
+            let book = HeartbeatStore(pool: bench.pool)
             let rollCall = rollCall(bench, book)
             let drain = DrainSignal()
             drain.fire()
@@ -51,7 +51,7 @@ struct HeartbeatDutyTests {
     @Test("the result of a reload is written without a wait for the next heartbeat")
     func reload() async throws {
         try await Bench.withSchema { bench in
-            let book = ProcessBook(pool: bench.pool)
+            let book = HeartbeatStore(pool: bench.pool)
             let source = CatalogSource(bench.catalogs)
             let rollCall = rollCall(bench, book, source, every: .seconds(3600))
             let drain = DrainSignal()
@@ -75,12 +75,12 @@ struct HeartbeatDutyTests {
 
     private func rollCall(
         _ bench: Bench,
-        _ book: ProcessBook,
+        _ book: HeartbeatStore,
         _ source: CatalogSource? = nil,
         every interval: Duration = .milliseconds(20)
     ) -> HeartbeatDuty {
         HeartbeatDuty(
-            ProcessReport.Identity(id: "w", role: "worker", version: "0.1.0", host: "north", process: 7),
+            Heartbeat.Identity(id: "w", role: "worker", version: "0.1.0", host: "north", process: 7),
             book: book,
             source: source ?? CatalogSource(bench.catalogs),
             logger: Logger(label: "test", level: .error, sink: CapturedLog()),

@@ -42,7 +42,7 @@ struct PollWindowTests {
             if failing { throw PostgresError(.connectionLost, "a test") }
             return DueItems([], left: left.map { .seconds($0) })
         }
-        return reach == DueLook.whole ? nil : reach.map { Int($0.components.seconds) - Self.slack }
+        return reach == DuePoll.whole ? nil : reach.map { Int($0.components.seconds) - Self.slack }
     }
 
     @Test("the first poll begins at the start, and the next ones where the last left nothing, until the period is over")

@@ -210,7 +210,7 @@ struct RetentionDutyTests {
 extension Bench {
     /// Notes a recent complete walk of each table, so that retention does not count first.
     func noteRetention() async throws {
-        for kind in RetiredKind.allCases {
+        for kind in RetentionKind.allCases {
             guard let age = kind.age(in: .usual) else { continue }
             _ = try await owner.run(
                 "INSERT INTO retired (kind, up_to) VALUES ($1, now() - $2::bigint * interval '1 us')",

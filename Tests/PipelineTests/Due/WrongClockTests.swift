@@ -115,19 +115,19 @@ struct WrongClockTests {
             try await bench.fill()
             let wrong = try await bench.poolAhead()
             let before = try await bench.everything()
-            let retention = RetentionBook(pool: wrong, retention: .usual)
+            let retention = RetentionStore(pool: wrong, retention: .usual)
             for kind in retention.kinds {
                 let step = try await retention.look(for: kind, from: 0, pages: 64, with: .init(time: SystemTime()))
                 #expect(step.doubt == .clocks)
             }
-            let due = try await EventBook(pool: wrong).takeDue(atMost: 10)
+            let due = try await EventStore(pool: wrong).takeDue(atMost: 10)
             #expect(due.isEmpty)
-            let open = try await ReminderBook(pool: wrong).open(atMost: 10)
+            let open = try await ReminderStore(pool: wrong).open(atMost: 10)
             #expect(open.isEmpty)
             var walk = StaleDeviceWalk(pool: wrong, search: .init(days: 90))
             while try await walk.step() {}
             #expect(walk.total == 0)
-            let letters = RetirementBook(pool: wrong, retention: try #require(DeadLetterRetention("30d,unexported")))
+            let letters = DeadLetterRetentionStore(pool: wrong, retention: try #require(DeadLetterRetention("30d,unexported")))
             let gone = try await letters.deleteBatch()
             #expect(gone == 0)
             try await letters.forgetReplays()
@@ -235,7 +235,7 @@ extension Bench {
                 """
             )
         }
-        _ = try await DeadLetterBook(pool: pool).file([Letters.rejected("r1")])
+        _ = try await DeadLetterStore(pool: pool).file([Letters.rejected("r1")])
         _ = try await owner.run("UPDATE dead_letters SET state = 'discarded', changed_at = now()")
     }
 

@@ -18,8 +18,8 @@ struct Answered: Sendable {
         (first..<first + count).map { Answered(person: "u\($0)", verdict: verdict, wasReached: wasReached) }
     }
 
-    static func recipient(_ person: String) throws -> RecipientKey {
-        RecipientKey(
+    static func recipient(_ person: String) throws -> UserKey {
+        UserKey(
             app: try #require(AppID(validating: "drop")),
             user: try #require(UserID(validating: person))
         )

@@ -21,7 +21,7 @@ import Workbench
 struct HoldTests {
     private static let delivered = "SELECT count(*) FROM deliveries WHERE state = 'delivered' AND attempts = 1"
     private static let held = "SELECT count(*) FROM deliveries WHERE state = 'deferred' AND reason = 'held'"
-    private static let ada = DeskOperator(name: "ada", because: "the wrong campaign")
+    private static let ada = ActingOperator(name: "ada", because: "the wrong campaign")
 
     /// Runs a body together with a worker whose provider answers immediately or when the test permits it.
     private static func run(
@@ -63,14 +63,14 @@ struct HoldTests {
 
     /// Places a hold and returns its number when every worker applies it.
     private static func hold(_ rig: Rig, _ scope: HoldScope) async throws -> Int64 {
-        let placing = try await HoldDesk(pool: rig.bench.owner).place(scope, by: ada)
+        let placing = try await HoldAdmin(pool: rig.bench.owner).place(scope, by: ada)
         guard case .placed(let hold) = placing else { throw BenchError("not placed: \(placing)") }
         try await known(rig, scope, isHeld: true)
         return hold.number
     }
 
     private static func release(_ rig: Rig, _ number: Int64) async throws {
-        let hold = try await HoldDesk(pool: rig.bench.owner).release(number, by: ada)
+        let hold = try await HoldAdmin(pool: rig.bench.owner).release(number, by: ada)
         let scope = try #require(hold?.scope)
         try await known(rig, scope, isHeld: false)
     }
@@ -225,21 +225,21 @@ struct HoldTests {
             try await Self.publish(rig, to: users)
             try await Self.publish(rig, to: ["u0"], type: "security")
             try await rig.wait(for: 9, Self.held)
-            let desk = HoldDesk(pool: rig.bench.owner)
-            let one = HeldSelection(scope, of: number, event: EventID(validating: "transaction_complete-u3"))
+            let desk = HoldAdmin(pool: rig.bench.owner)
+            let one = HoldSelection(scope, of: number, event: EventID(validating: "transaction_complete-u3"))
             let single = try await desk.count(one)
             #expect(single.deliveries == 1)
             let gone = try await desk.discard(one, agreed: 1, by: Self.ada, pausing: .zero)
-            #expect(gone == Discarding(done: 1, left: 0, isHeld: true))
-            var selection = HeldSelection(try Self.scope("transaction_complete"), of: number)
+            #expect(gone == DiscardResult(done: 1, left: 0, isHeld: true))
+            var selection = HoldSelection(try Self.scope("transaction_complete"), of: number)
             let count = try await desk.count(selection)
             #expect(count.deliveries == 7)
             #expect(count.users == 7)
             selection.recordedBy = count.asOf
             let fewer = try await desk.discard(selection, agreed: 2, by: Self.ada, pausing: .zero)
             let rest = try await desk.discard(selection, agreed: 7, by: Self.ada, pausing: .zero)
-            #expect(fewer == Discarding(done: 2, left: 5, isHeld: true))
-            #expect(rest == Discarding(done: 5, left: 0, isHeld: true))
+            #expect(fewer == DiscardResult(done: 2, left: 5, isHeld: true))
+            #expect(rest == DiscardResult(done: 5, left: 0, isHeld: true))
             let acts = try await rig.bench.column(
                 """
                 SELECT act || ' ' || items || ' ' || (filter ->> 'hold') FROM audit
@@ -277,7 +277,7 @@ struct HoldTests {
                 try await rig.wait(for: 6, Self.held)
                 #expect(sender.tokens.isEmpty)
             }
-            _ = try await HoldDesk(pool: bench.owner).release(try #require(numbers.first), by: Self.ada)
+            _ = try await HoldAdmin(pool: bench.owner).release(try #require(numbers.first), by: Self.ada)
             // No worker ran at the time of the release.
             try await Self.run(bench, sender) { rig in
                 try await rig.wait(for: 6, Self.delivered)

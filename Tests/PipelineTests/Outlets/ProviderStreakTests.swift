@@ -23,7 +23,7 @@ struct ProviderStreakTests {
         #expect(none.isEmpty)
         #expect(
             troubles == [
-                ProviderTrouble(
+                ProviderOutage(
                     app: "drop",
                     provider: "fcm",
                     word: "UNAVAILABLE",
@@ -36,7 +36,7 @@ struct ProviderStreakTests {
         streaks.note([away, .delivered(providerMessageID: nil)], outlet, at: Self.moment(50))
         let (over, takings) = streaks.current(at: Self.moment(60))
         #expect(over.isEmpty)
-        #expect(takings == [ProviderTaking(app: "drop", provider: "fcm", at: Self.moment(50))])
+        #expect(takings == [ProviderSuccess(app: "drop", provider: "fcm", at: Self.moment(50))])
         streaks.note([.configError(.invalidProviderToken, scope: .message)], outlet, at: Self.moment(70))
         let (still, refused) = streaks.current(at: Self.moment(80))
         #expect(still.isEmpty)

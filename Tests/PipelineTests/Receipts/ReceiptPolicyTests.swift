@@ -27,7 +27,7 @@ struct ReceiptPolicyTests {
         let keys = try (0..<1203).map { index in
             let user = try #require(UserID(validating: "u\"\(index)"))
             let notification = NotificationKey(
-                recipient: RecipientKey(app: app, user: user),
+                recipient: UserKey(app: app, user: user),
                 notification: NotificationID(bits: UInt64(index))
             )
             return DeliveryKey(notification: notification, channel: .push, target: "sub_\(index)")

@@ -17,7 +17,7 @@ struct DeadLetterMetricsDutyTests {
                 Letters.rejected("a"), Letters.rejected("b"), Letters.rejected("c", app: "nosuch"),
                 Letters.rejected("d", reason: "their own word"),
             ]
-            _ = try await DeadLetterBook(pool: bench.pool).file(letters)
+            _ = try await DeadLetterStore(pool: bench.pool).file(letters)
             let registry = MetricsRegistry()
             let meter = DeadLetterMetricsDuty(
                 tools: SchedulerContext(

@@ -174,7 +174,7 @@ struct DeliveryReplayTests {
             try await ground.die(["e1", "e2", "e3"])
             ground.takeAll()
             // A runner that never returns: one delivery is in the ledger again, and its resume was never sent.
-            let held = ReplayRunBook(pool: ground.bench.pool, runner: "vanished", horizon: Rig.horizon)
+            let held = ReplayStore(pool: ground.bench.pool, runner: "vanished", horizon: Rig.horizon)
             let id = try await ground.start(pace: .init(rate: 1))
             _ = try await ground.bench.owner.run(
                 Statement(

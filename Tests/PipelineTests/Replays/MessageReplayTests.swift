@@ -94,7 +94,7 @@ struct MessageReplayTests {
             var letter = Letters.rejected("dead", reason: "delivery-limit", body: body)
             letter.origin.exchange = ground.bench.names.events
             letter.origin.routingKey = "drop.transaction_complete"
-            _ = try await DeadLetterBook(pool: ground.bench.pool).file([letter])
+            _ = try await DeadLetterStore(pool: ground.bench.pool).file([letter])
             let progress = try await ground.wait(for: try await ground.start())
             #expect(progress.outcomes == [.alreadyRecorded: 1])
             try await ground.counterpart.waitUntilSettled(1_000)
@@ -123,7 +123,7 @@ struct MessageReplayTests {
             var letter = Letters.rejected("dead", reason: "delivery-limit", body: body)
             letter.origin.exchange = ground.bench.names.retry(Bench.tiers[0])
             letter.origin.routingKey = ground.bench.names.resume(.normal)
-            _ = try await DeadLetterBook(pool: ground.bench.pool).file([letter])
+            _ = try await DeadLetterStore(pool: ground.bench.pool).file([letter])
             let forecast = ReplayDryRun(
                 catalogs: ground.bench.catalogs,
                 zones: ZoneLibrary(environment: [:]),
@@ -155,7 +155,7 @@ struct MessageReplayTests {
             )
             letter.origin.exchange = ground.bench.names.events
             letter.origin.routingKey = "drop.recipient.upserted"
-            _ = try await DeadLetterBook(pool: ground.bench.pool).file([letter])
+            _ = try await DeadLetterStore(pool: ground.bench.pool).file([letter])
             let progress = try await ground.wait(for: try await ground.start())
             #expect(progress.outcomes == [.recorded: 1])
             let locales = try await ground.bench.column("SELECT locale FROM recipients")

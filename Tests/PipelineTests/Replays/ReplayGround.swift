@@ -10,13 +10,13 @@ import Workbench
 /// A counterpart with an operator's dead-letter commands.
 struct ReplayGround: Sendable {
     let counterpart: Counterpart
-    let book: ReplayBook
-    let desk: DeadLetterDesk
+    let book: ReplayAdmin
+    let desk: DeadLetterAdmin
 
     var rig: Rig { counterpart.rig }
     var bench: Bench { counterpart.rig.bench }
 
-    static let ada = DeskOperator(name: "ada", because: "a test")
+    static let ada = ActingOperator(name: "ada", because: "a test")
 
     static func with(
         over provider: PushProvider = .fcm,
@@ -26,8 +26,8 @@ struct ReplayGround: Sendable {
             let admin = try Bench.makePool(setUp: counterpart.rig.bench.namespace.setUp(as: .admin))
             let ground = ReplayGround(
                 counterpart: counterpart,
-                book: ReplayBook(pool: admin),
-                desk: DeadLetterDesk(pool: admin)
+                book: ReplayAdmin(pool: admin),
+                desk: DeadLetterAdmin(pool: admin)
             )
             let result: Result<Void, any Error>
             do { result = .success(try await body(ground)) } catch { result = .failure(error) }

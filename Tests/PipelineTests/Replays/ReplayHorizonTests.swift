@@ -54,6 +54,6 @@ struct ReplayHorizonTests {
             item.origin.exchange = ground.bench.names.events
             return item
         }
-        _ = try await DeadLetterBook(pool: ground.bench.pool).file(items)
+        _ = try await DeadLetterStore(pool: ground.bench.pool).file(items)
     }
 }

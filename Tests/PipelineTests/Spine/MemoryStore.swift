@@ -31,7 +31,7 @@ final class MemoryStore: PipelineStore, OutletStore {
 
     struct State {
         var holds: [OperatorHold] = []
-        var people: [RecipientKey: Recipient] = [:]
+        var people: [UserKey: Recipient] = [:]
         var follows: [FollowKey: StoredFollow] = [:]
         var records: [NotificationKey: InboxRecord] = [:]
         /// The time at which each was recorded.
@@ -41,7 +41,7 @@ final class MemoryStore: PipelineStore, OutletStore {
         /// Users whose unread notifications were counted, in order.
         var counted: [String] = []
         /// The page that every take opens, for all users; `nil` if there is no fan-out.
-        var page: OpenPage?
+        var page: ClaimedPage?
         /// Whether it fails on each page that is to be returned to the scheduler.
         var keepsPages = false
         var fed = 0
@@ -101,7 +101,7 @@ final class MemoryStore: PipelineStore, OutletStore {
 
     // MARK: - Messages
 
-    func recipients(of keys: Set<RecipientKey>) async throws(PostgresError) -> [RecipientKey: Recipient] {
+    func recipients(of keys: Set<UserKey>) async throws(PostgresError) -> [UserKey: Recipient] {
         try answering { (state) throws(PostgresError) in
             try state.read(keys.map(\.user))
             return Dictionary(uniqueKeysWithValues: keys.map { ($0, state.people[$0] ?? Recipient()) })
@@ -109,16 +109,16 @@ final class MemoryStore: PipelineStore, OutletStore {
     }
 
     func unread(
-        of people: [RecipientKey],
+        of people: [UserKey],
         leavingOut types: [AppID: [EventType]]
-    ) async throws(PostgresError) -> [RecipientKey: Int] {
+    ) async throws(PostgresError) -> [UserKey: Int] {
         try answering { (state) throws(PostgresError) in
             guard !state.isTooSlowToCount else {
                 throw PostgresError(.timedOut, "too slow", sqlState: .queryCancelled)
             }
             guard state.uncountable.isDisjoint(with: people.map(\.user)) else { throw State.brokenPage }
             state.counted += people.map(\.user.text)
-            var unread: [RecipientKey: Int] = [:]
+            var unread: [UserKey: Int] = [:]
             for key in people { unread[key] = state.records.keys.count { $0.recipient == key } }
             return unread
         }
@@ -179,7 +179,7 @@ final class MemoryStore: PipelineStore, OutletStore {
         }
     }
 
-    func keep(_ plans: [PlannedEvent]) async throws(PostgresError) -> [EventBook.Outcome] {
+    func keep(_ plans: [PlannedEvent]) async throws(PostgresError) -> [EventStore.Outcome] {
         try answering { state in
             plans.map { plan in
                 if let known = state.plans[plan.event.id] {
@@ -205,17 +205,17 @@ final class MemoryStore: PipelineStore, OutletStore {
         _ page: FanoutPage,
         as claim: Claim,
         redelivered: Bool
-    ) async throws(PostgresError) -> TakenPage {
+    ) async throws(PostgresError) -> PageClaimResult {
         try answering { state in state.page.map { .open($0) } ?? .over }
     }
     func putBack(_ page: FanoutPage, takenAs claim: Claim) async throws(PostgresError) {}
     func untaken(of fanout: Int64) async throws(PostgresError) -> [FanoutPage] { [] }
-    func audience(of page: OpenPage) async throws(PostgresError) -> [FanoutBook.Listener] {
+    func audience(of page: ClaimedPage) async throws(PostgresError) -> [FanoutStore.Listener] {
         try answering { state in
-            state.people.map { FanoutBook.Listener(key: $0, recipient: $1, follow: nil) }
+            state.people.map { FanoutStore.Listener(key: $0, recipient: $1, follow: nil) }
         }
     }
-    func finish(_ page: FanoutPage, _ tally: PageTally) async throws(PostgresError) -> [FanoutPage] { [] }
+    func finish(_ page: FanoutPage, _ tally: PageCounts) async throws(PostgresError) -> [FanoutPage] { [] }
     func pause(_ page: FanoutPage, because trouble: String) async throws(PostgresError) {}
     func giveBack(_ pages: [FanoutPage]) async throws(PostgresError) {
         try answering { (state) throws(PostgresError) in
@@ -230,7 +230,7 @@ final class MemoryStore: PipelineStore, OutletStore {
         }
     }
 
-    func report(_ reports: [ReplayReportBook.Report]) async throws(PostgresError) {
+    func report(_ reports: [ReplayReportStore.Report]) async throws(PostgresError) {
         try answering { _ in () }
     }
 
@@ -348,7 +348,7 @@ final class MemoryStore: PipelineStore, OutletStore {
 
     func note(_ devices: [ReachedDevice]) async throws(PostgresError) -> Int { 0 }
 
-    func draw(_ draw: BudgetBook.Draw) async throws(PostgresError) -> Int {
+    func draw(_ draw: BudgetStore.Draw) async throws(PostgresError) -> Int {
         try answering { state in
             let granted = min(state.budget ?? .max, draw.wanted)
             state.budget? -= granted
@@ -362,7 +362,7 @@ final class MemoryStore: PipelineStore, OutletStore {
     func reopen(_ key: BreakerKey, reason: String, isTelling: Bool) async throws(PostgresError) {}
     func close(_ key: BreakerKey) async throws(PostgresError) -> Bool { true }
 
-    func knock(_ key: BreakerKey) async throws(PostgresError) -> BreakerBook.Knock {
+    func knock(_ key: BreakerKey) async throws(PostgresError) -> BreakerStore.Knock {
         try answering { state in
             state.probes += 1
             return .mayProbe

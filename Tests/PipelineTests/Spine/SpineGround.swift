@@ -106,13 +106,13 @@ final class SpineGround: Sendable {
         let event = #"{\#(name),"to":{"everyone":true},"title":"Hei","body":"på deg"}"#
         let app = try #require(AppID(validating: Self.app))
         store.state.withLock { state in
-            state.page = OpenPage(
+            state.page = ClaimedPage(
                 app: app,
                 content: Array(event.utf8),
                 contentHash: ContentHash(stored: Array(repeating: 0, count: 16)),
                 further: [FanoutPage(fanout: 1, page: 1, priority: .high)],
                 age: .zero,
-                range: OpenPage.Range(app: app, topic: nil, snapshot: 0, after: "", upto: "z")
+                range: ClaimedPage.Range(app: app, topic: nil, snapshot: 0, after: "", upto: "z")
             )
         }
         let queue = names.resume(.urgent)
@@ -154,8 +154,8 @@ final class SpineGround: Sendable {
         store.state.withLock { $0.people[key]?.preferences = Preferences(["enabled": false]) }
     }
 
-    private func key(_ user: String) throws -> RecipientKey {
-        RecipientKey(
+    private func key(_ user: String) throws -> UserKey {
+        UserKey(
             app: try #require(AppID(validating: Self.app)),
             user: try #require(UserID(validating: user))
         )

@@ -91,7 +91,7 @@ extension MessageVersionTests {
 
         private static var key: NotificationKey? {
             guard let app = AppID(validating: "drop"), let user = UserID(validating: "u1") else { return nil }
-            let recipient = RecipientKey(app: app, user: user)
+            let recipient = UserKey(app: app, user: user)
             return NotificationKey(recipient: recipient, notification: NotificationID(bits: 7))
         }
 

@@ -39,18 +39,18 @@ struct PageBytesTests {
     @Test("a replay takes as many dead letters at a time as fit")
     func replay() async throws {
         try await Bench.withSchema { bench in
-            _ = try await DeadLetterBook(pool: bench.pool).file(Self.letters)
+            _ = try await DeadLetterStore(pool: bench.pool).file(Self.letters)
             let admin = try Bench.makePool(setUp: bench.namespace.setUp(as: .admin))
             let limits = ReplayLimits(perItem: 5, failedSince: Letters.ago(86_400))
             let order = ReplayOrder(DeadLetterFilter(), limits: limits, pace: .init())
-            let start = try await ReplayBook(pool: admin).start(
+            let start = try await ReplayAdmin(pool: admin).start(
                 order,
                 agreed: 10,
-                by: DeskOperator(name: "ada", because: "a test")
+                by: ActingOperator(name: "ada", because: "a test")
             )
             await admin.close()
             guard case .started(let id, _) = start else { throw BenchError("the replay did not begin: \(start)") }
-            let run = ReplayRunBook(pool: bench.pool, runner: "test", horizon: Rig.horizon)
+            let run = ReplayStore(pool: bench.pool, runner: "test", horizon: Rig.horizon)
             _ = try await run.take(for: .seconds(60))
             var sizes: [Int] = []
             while true {

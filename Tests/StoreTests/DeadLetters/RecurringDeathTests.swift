@@ -14,7 +14,7 @@ struct RecurringDeathTests {
     @Test("a dead letter without an id is one item that counts its copies and reopens after a discard")
     func recurring() async throws {
         try await Bench.withSchema { bench in
-            let file = DeadLetterBook(pool: bench.pool)
+            let file = DeadLetterStore(pool: bench.pool)
             let new = try await file.file(Array(repeating: letter(), count: 4))
             #expect(new == 1)
             for _ in 1...6 { _ = try await file.file([letter()]) }
@@ -35,7 +35,7 @@ struct RecurringDeathTests {
     @Test("redelivered dead letters count as the copies of one batch, and a repeated batch adds none")
     func again() async throws {
         try await Bench.withSchema { bench in
-            let file = DeadLetterBook(pool: bench.pool)
+            let file = DeadLetterStore(pool: bench.pool)
             let three = Array(repeating: letter(isAgain: true), count: 3)
             for _ in 1...2 { _ = try await file.file(three) }
             let items = try await Self.items(bench)
@@ -46,7 +46,7 @@ struct RecurringDeathTests {
     @Test("a redelivered message is a copy of an open item, and a new item if that was closed before the failure")
     func behindClosed() async throws {
         try await Bench.withSchema { bench in
-            let file = DeadLetterBook(pool: bench.pool)
+            let file = DeadLetterStore(pool: bench.pool)
             _ = try await file.file([named("a-1", failedAt: Letters.ago(60))])
             _ = try await bench.owner.run(
                 "UPDATE dead_letters SET state = 'discarded', changed_at = now() - interval '30 s'"

@@ -15,7 +15,7 @@ struct RepeatedDeathTests {
     @Test("a delivery that fails again after more attempts stays one item and keeps its earlier error in the history")
     func delivery() async throws {
         try await Bench.withSchema { bench in
-            let file = DeadLetterBook(pool: bench.pool)
+            let file = DeadLetterStore(pool: bench.pool)
             let key = try Letters.key(user: "u1")
             let found1 = try await file.file([Letters.delivery(key, attempts: 2)])
             #expect(found1 == 1)
@@ -36,7 +36,7 @@ struct RepeatedDeathTests {
     @Test("a replayed message that fails again reopens its item once per round, despite duplicates")
     func message() async throws {
         try await Bench.withSchema { bench in
-            let file = DeadLetterBook(pool: bench.pool)
+            let file = DeadLetterStore(pool: bench.pool)
             let found4 = try await file.file([Letters.rejected("a")])
             #expect(found4 == 1)
             _ = try await bench.owner.run("UPDATE dead_letters SET state = 'resolved', replays = 1")
@@ -60,7 +60,7 @@ struct RepeatedDeathTests {
         try await Bench.withSchema { bench in
             var letter = Letters.rejected("a-2")
             letter.replay = DeadLetterItem.ReplayMark(item: "a", replay: nil, round: 1)
-            let file = DeadLetterBook(pool: bench.pool)
+            let file = DeadLetterStore(pool: bench.pool)
             let found7 = try await file.file([letter])
             #expect(found7 == 1)
             let found8 = try await file.file([letter])
@@ -73,7 +73,7 @@ struct RepeatedDeathTests {
     @Test("a discarded item reopens when it fails again, so that a discard hides no new failure")
     func discarded() async throws {
         try await Bench.withSchema { bench in
-            let file = DeadLetterBook(pool: bench.pool)
+            let file = DeadLetterStore(pool: bench.pool)
             let key = try Letters.key(user: "u1")
             _ = try await file.file([Letters.delivery(key, attempts: 2)])
             _ = try await bench.owner.run("UPDATE dead_letters SET state = 'discarded'")
@@ -86,7 +86,7 @@ struct RepeatedDeathTests {
     @Test("two dead letters about one delivery in one batch are one item")
     func inOneBatch() async throws {
         try await Bench.withSchema { bench in
-            let file = DeadLetterBook(pool: bench.pool)
+            let file = DeadLetterStore(pool: bench.pool)
             let key = try Letters.key(user: "u1")
             let letters = [Letters.delivery(key, attempts: 2), Letters.delivery(key, attempts: 3)]
             let found10 = try await file.file(letters)

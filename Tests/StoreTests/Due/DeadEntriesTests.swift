@@ -39,7 +39,7 @@ struct DeadEntriesTests {
                     """,
                 settle: "UPDATE ledger SET state = 'd', due_at = NULL",
                 take: { pool, span in
-                    try await DueDeliveryBook(pool: pool, strandedAfter: .seconds(300)).take(
+                    try await DueDeliveryStore(pool: pool, strandedAfter: .seconds(300)).take(
                         .normal,
                         atMost: 10,
                         within: span
@@ -58,7 +58,7 @@ struct DeadEntriesTests {
                     SELECT number, 7, 7, 'a', now() - interval '1 h', now() FROM people
                     """,
                 settle: "UPDATE ledger SET state = 'd', due_at = NULL, sent_at = NULL",
-                take: { pool, span in try await ReceiptBook(pool: pool).take(atMost: 10, within: span).count }
+                take: { pool, span in try await ReceiptStore(pool: pool).take(atMost: 10, within: span).count }
             ),
             Queue(
                 table: "ledger",
@@ -73,9 +73,9 @@ struct DeadEntriesTests {
                 settle: "UPDATE ledger SET state = 'd', outlet = NULL, queued_at = NULL",
                 take: { pool, span in
                     let key = try #require(BacklogKey("drop/fcm"))
-                    let since = span == DueLook.whole ? nil : Letters.ago(span.components.seconds)
-                    let look = BacklogBook.Look(BacklogPlace(key, .normal), since: since)
-                    let book = BacklogBook(pool: pool, lease: .seconds(60))
+                    let since = span == DuePoll.whole ? nil : Letters.ago(span.components.seconds)
+                    let look = BacklogStore.Look(BacklogPlace(key, .normal), since: since)
+                    let book = BacklogStore(pool: pool, lease: .seconds(60))
                     guard try await book.heads([look]).oldest[0] != nil else { return 0 }
                     let pulled = try await book.pull(look, atMost: 10, as: .fresh)
                     guard case .lines(let lines) = pulled else { return 0 }
@@ -90,7 +90,7 @@ struct DeadEntriesTests {
                     """,
                 settle: "DELETE FROM badge_updates",
                 take: { pool, span in
-                    try await BadgeBook(pool: pool).take(atMost: 10, calm: .zero, within: span).count
+                    try await BadgeStore(pool: pool).take(atMost: 10, calm: .zero, within: span).count
                 }
             ),
             Queue(
@@ -101,7 +101,7 @@ struct DeadEntriesTests {
                     FROM generate_series($1::bigint, $2::bigint) AS n
                     """,
                 settle: "UPDATE events SET expanded_at = now()",
-                take: { pool, span in try await EventBook(pool: pool).takeDue(atMost: 10, within: span).count }
+                take: { pool, span in try await EventStore(pool: pool).takeDue(atMost: 10, within: span).count }
             ),
             Queue(
                 table: "reminders",
@@ -111,7 +111,7 @@ struct DeadEntriesTests {
                     FROM generate_series($1::bigint, $2::bigint) AS n
                     """,
                 settle: "UPDATE reminders SET next_fire_at = now() + interval '1 d'",
-                take: { pool, span in try await ReminderBook(pool: pool).open(atMost: 10, within: span).count }
+                take: { pool, span in try await ReminderStore(pool: pool).open(atMost: 10, within: span).count }
             ),
         ] as [Queue]
 
@@ -150,7 +150,7 @@ struct DeadEntriesTests {
                         _ = try connection.run("SELECT 1 AS pg_stat")
                     }
                     near.append(try await Self.reads(queue, .seconds(60), pool, bench))
-                    whole.append(try await Self.reads(queue, DueLook.whole, pool, bench))
+                    whole.append(try await Self.reads(queue, DuePoll.whole, pool, bench))
                 }
                 #expect(near.allSatisfy { $0 < 50 })
                 // The dead entries are still there, and a poll from before them reads them.
@@ -158,7 +158,7 @@ struct DeadEntriesTests {
                 #expect(whole[1] > 3_900)
                 _ = try await bench.owner.run(queue.fill, [.integer(90_000), .integer(90_000)])
                 let passed = try await queue.take(pool, .seconds(60))
-                let found = try await queue.take(pool, DueLook.whole)
+                let found = try await queue.take(pool, DuePoll.whole)
                 #expect(passed == 0)
                 #expect(found == 1)
             }
@@ -173,7 +173,7 @@ struct DeadEntriesTests {
             let past = Letters.ago(3_600)
             records[0].deliveries = [.deferred(to: "sub_0000000000000007", Wait(.digest, until: past))]
             _ = try await Inbox(pool: bench.pool).record(records, as: .fresh)
-            let found = try await DueDeliveryBook(pool: bench.pool, strandedAfter: .seconds(300))
+            let found = try await DueDeliveryStore(pool: bench.pool, strandedAfter: .seconds(300))
                 .take(.low, atMost: 10, within: .seconds(60))
             #expect(found.count == 1)
         }

@@ -199,7 +199,7 @@ struct FarInstantTests {
                 VALUES (1, 1, 1, 's', 7, now() + interval '2 years'), (1, 2, 1, 's', 8, now())
                 """
             )
-            let book = ForgottenClaimBook(pool: bench.pool, olderThan: .seconds(60))
+            let book = ForgottenClaimStore(pool: bench.pool, olderThan: .seconds(60))
             let step = try await book.look(from: 0, pages: 10)
             #expect(step.found == 1)
             let claims = try await bench.column(
@@ -229,10 +229,10 @@ struct FarInstantTests {
                 """
             )
             if table == "events" {
-                let taken = try await EventBook(pool: bench.pool).takeDue(atMost: 10)
+                let taken = try await EventStore(pool: bench.pool).takeDue(atMost: 10)
                 #expect(taken.count == 1)
             } else {
-                let taken = try await BadgeBook(pool: bench.pool).take(atMost: 10, calm: .zero)
+                let taken = try await BadgeStore(pool: bench.pool).take(atMost: 10, calm: .zero)
                 #expect(taken.count == 1)
             }
         }

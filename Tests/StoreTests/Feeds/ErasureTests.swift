@@ -27,7 +27,7 @@ struct ErasureTests {
             }
             try await eventually("it is being written") { isOpen.isRaised }
             try await bench.feed([#"{"app":"drop","eventType":"recipient.deleted","userId":"u1"}"#])
-            let book = ErasureBook(pool: bench.pool)
+            let book = ErasureStore(pool: bench.pool)
             let early = try await book.repeatDue(after: .zero, atMost: 10)
             #expect(early == 0)
             mayEnd.raise()
@@ -48,7 +48,7 @@ struct ErasureTests {
     @Test("the second pass runs after a restore from another server, whatever transaction number is stored")
     func restored() async throws {
         try await Bench.withSchema { bench in
-            let book = ErasureBook(pool: bench.pool)
+            let book = ErasureStore(pool: bench.pool)
             let none = try await book.oldest()
             #expect(none == nil)
             // These rows come from a dump: one has a transaction number that this server has not reached, the other is
@@ -94,7 +94,7 @@ struct ErasureTests {
             // Rejected because it names no app; its routing key begins with one.
             let nameless = Letters.rejected("i", reason: "unknown-app", app: nil, body: bodies["a"] ?? "")
             let letters = bodies.map { Letters.rejected($0.key, body: $0.value) } + [nameless]
-            _ = try await DeadLetterBook(pool: bench.pool).file(letters)
+            _ = try await DeadLetterStore(pool: bench.pool).file(letters)
             let filed = try await bench.column(Self.letters)
             let shared = #"{"notifications":[["drop","u2","n"],["padel","u1","n"]]}"#
             let late = bodies["c"] ?? ""
@@ -106,7 +106,7 @@ struct ErasureTests {
             ]
             #expect(filed == expected)
             let plans = try [#"["u1"]"#, #"["u1","u2"]"#].map { try bench.plan(for: $0, before) }
-            let outcomes = try await EventBook(pool: bench.pool).keep(plans)
+            let outcomes = try await EventStore(pool: bench.pool).keep(plans)
             #expect(outcomes == [.cancelled, .kept])
             let kept = try await bench.column("SELECT content #>> '{to,users}' FROM events")
             #expect(kept == [#"["u2"]"#])
@@ -143,7 +143,7 @@ struct ErasureTests {
                 #"{"app":"drop","eventType":"recipient.upserted","userId":"u1","sentAtIso":"2026-03-01T00:00:00Z"}"#,
             ])
             let letters = [Letters.rejected("a", body: #"{"to":{"user":"u1"}}"#)]
-            _ = try await DeadLetterBook(pool: bench.pool).file(letters)
+            _ = try await DeadLetterStore(pool: bench.pool).file(letters)
             try await bench.feed([deleted])
             let filed = try await bench.column(Self.letters)
             #expect(filed == [#"a {"to":{"user":"u1"}} u1"#])
@@ -264,12 +264,12 @@ struct ErasureTests {
         ])
         try await bench.record(events: ["old"], state: "delivered")
         _ = try await bench.owner.run("UPDATE inbox SET read_at = now()")
-        _ = try await DeadLetterBook(pool: bench.pool).file([Letters.rejected("a", body: #"{"to":{"user":"u1"}}"#)])
+        _ = try await DeadLetterStore(pool: bench.pool).file([Letters.rejected("a", body: #"{"to":{"user":"u1"}}"#)])
     }
 
     /// Sends an update of every kind as the user's client, which has not learned of a deletion.
-    private static func speak(_ client: ReaderDesk) async throws {
-        let reader = RecipientKey(
+    private static func speak(_ client: UserStore) async throws {
+        let reader = UserKey(
             app: try #require(AppID(validating: "drop")),
             user: try #require(UserID(validating: "u1"))
         )
@@ -288,11 +288,11 @@ struct ErasureTests {
     }
 
     /// Runs a body with the rights of the API and a token that was issued long ago.
-    private static func withClient(_ body: (Bench, ReaderDesk) async throws -> Void) async throws {
+    private static func withClient(_ body: (Bench, UserStore) async throws -> Void) async throws {
         try await Bench.withSchema { bench in
             let pool = try Bench.makePool(setUp: bench.namespace.setUp(as: .api))
             do {
-                try await body(bench, ReaderDesk(pool: pool).admitting(tokenIssuedAt: Timestamp(clamping: 0)))
+                try await body(bench, UserStore(pool: pool).admitting(tokenIssuedAt: Timestamp(clamping: 0)))
             } catch {
                 await pool.close()
                 throw error
@@ -328,7 +328,7 @@ private final class Flag: Sendable {
 extension Bench {
     /// Runs the second pass, which waits for concurrent writes of other tests.
     fileprivate func eraseOnceMore() async throws {
-        let book = ErasureBook(pool: pool)
+        let book = ErasureStore(pool: pool)
         try await eventually("it is erased once more") { try await book.repeatDue(after: .zero, atMost: 10) > 0 }
     }
 

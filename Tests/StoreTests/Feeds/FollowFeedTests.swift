@@ -31,13 +31,13 @@ struct FollowFeedTests {
 
     /// Returns the follow as a worker reads it, with role, mute and subscriptions; `nil` if the user does not follow.
     private static func found(_ bench: Bench) async throws -> DecisionFacts.Follow? {
-        let key = RecipientKey(
+        let key = UserKey(
             app: try #require(AppID(validating: "drop")),
             user: try #require(UserID(validating: "u1"))
         )
         let topic = try #require(Topic(validating: "venue:1"))
-        let follows = try await FollowBook(pool: bench.pool).follows([FollowKey(key, topic)])
-        let devices = try await RecipientBook(pool: bench.pool).recipients(of: [key])[key]?.devices ?? []
+        let follows = try await FollowStore(pool: bench.pool).follows([FollowKey(key, topic)])
+        let devices = try await RecipientStore(pool: bench.pool).recipients(of: [key])[key]?.devices ?? []
         return follows[FollowKey(key, topic)]?.facts(for: key, with: devices)
     }
 

@@ -20,15 +20,15 @@ struct FollowRecordTests {
     }
 
     /// Parses a message such as `follow.added "role":"owner"`.
-    private static func word(_ text: String) throws -> FollowWord {
+    private static func word(_ text: String) throws -> FollowUpdateRow {
         let parts = text.split(separator: " ", maxSplits: 1)
         let more = parts.count > 1 ? "," + parts[1] : ""
         let json = #"{"app":"drop","eventType":"\#(parts[0])","userId":"u1","topic":"venue:1"\#(more)}"#
         let update = try Bench.update(json)
-        let key = RecipientKey(app: update.app, user: update.change.user)
+        let key = UserKey(app: update.app, user: update.change.user)
         switch update.change {
-        case .followAdded(let follow): return FollowWord(added: follow, key)
-        case .followRemoved(_, let topic, let token): return FollowWord(removed: topic, token, key)
+        case .followAdded(let follow): return FollowUpdateRow(added: follow, key)
+        case .followRemoved(_, let topic, let token): return FollowUpdateRow(removed: topic, token, key)
         default: throw BenchError("no word about a follow: \(json)")
         }
     }

@@ -192,7 +192,7 @@ extension Bench {
         guard case .event(let event) = try submission(json), case .users(let users) = event.audience,
             let content = try catalogs[event.app]?.render(event, language: nil).get()
         else { throw BenchError("the event is no event") }
-        let words = InboxWords(
+        let words = NotificationText(
             event: event,
             contentHash: ContentHash(of: event),
             rendered: content,
@@ -208,6 +208,6 @@ extension Bench {
             guard case .feed(let update) = try submission(json) else { throw BenchError("not a feed message: \(json)") }
             return FeedEntry(update: update, arrival: arrival)
         }
-        _ = try await FeedBook(pool: pool).apply(entries)
+        _ = try await FeedStore(pool: pool).apply(entries)
     }
 }

@@ -38,7 +38,7 @@ struct SupersededTests {
     }
 
     private static func keys(_ ids: ClosedRange<Int64>) throws -> [NotificationKey] {
-        let ada = try #require(RecipientKey("drop", "ada"))
+        let ada = try #require(UserKey("drop", "ada"))
         return ids.map { NotificationKey(recipient: ada, notification: NotificationID(number: $0)) }
     }
 

@@ -23,14 +23,14 @@ struct UnreadCostTests {
     )
 
     /// Returns the users with the numbers from `first` on.
-    private static func readers(from first: Int64, _ pool: PostgresPool) async throws -> [RecipientKey] {
+    private static func readers(from first: Int64, _ pool: PostgresPool) async throws -> [UserKey] {
         let history = try await pool.withConnection { (connection) throws(PostgresError) in connection.history }
         return try readers(from: first, history)
     }
 
-    private static func readers(from first: Int64, _ history: DatabaseHistory) throws -> [RecipientKey] {
+    private static func readers(from first: Int64, _ history: DatabaseHistory) throws -> [UserKey] {
         try (first..<first + 10).map { number in
-            var key = try #require(RecipientKey("drop", "u\(number)"))
+            var key = try #require(UserKey("drop", "u\(number)"))
             key.number = PersonNumber(value: number, history: history)
             return key
         }

@@ -203,9 +203,9 @@ struct LedgerTests {
                 ],
                 of: claim
             )
-            let due = try await DueDeliveryBook(pool: bench.pool, strandedAfter: .seconds(600)).take(.low, atMost: 10)
-            let stranded = try await DueDeliveryBook(pool: bench.pool, strandedAfter: .zero).take(.low, atMost: 10)
-            let nothing = try await DueDeliveryBook(pool: bench.pool, strandedAfter: .zero).take(.low, atMost: 10)
+            let due = try await DueDeliveryStore(pool: bench.pool, strandedAfter: .seconds(600)).take(.low, atMost: 10)
+            let stranded = try await DueDeliveryStore(pool: bench.pool, strandedAfter: .zero).take(.low, atMost: 10)
+            let nothing = try await DueDeliveryStore(pool: bench.pool, strandedAfter: .zero).take(.low, atMost: 10)
             #expect(due.map(\.recipient.user.text) == ["due"])
             #expect(stranded.map(\.recipient.user.text) == ["stranded"])
             #expect(nothing.isEmpty)
@@ -220,14 +220,14 @@ struct LedgerTests {
             let records = try bench.sending(id: "e1", users: ["u1", "u2"])
             _ = try await Inbox(pool: bench.pool).record(records, as: .fresh)
             try await bench.pass("7 min", since: "updated_at", in: "deliveries", where: "user_id = 'u1'")
-            let due = DueDeliveryBook(pool: bench.pool, strandedAfter: .seconds(300))
+            let due = DueDeliveryStore(pool: bench.pool, strandedAfter: .seconds(300))
             let before = try await due.take(.low, atMost: 10)
-            let patient = try await ForgottenClaimBook(pool: bench.pool, olderThan: .seconds(600)).look(
+            let patient = try await ForgottenClaimStore(pool: bench.pool, olderThan: .seconds(600)).look(
                 from: 0,
                 pages: 8
             )
-            let found = try await ForgottenClaimBook(pool: bench.pool, olderThan: .seconds(360)).look(from: 0, pages: 8)
-            let again = try await ForgottenClaimBook(pool: bench.pool, olderThan: .seconds(360)).look(from: 0, pages: 8)
+            let found = try await ForgottenClaimStore(pool: bench.pool, olderThan: .seconds(360)).look(from: 0, pages: 8)
+            let again = try await ForgottenClaimStore(pool: bench.pool, olderThan: .seconds(360)).look(from: 0, pages: 8)
             #expect([patient.found, found.found, again.found] == [0, 1, 0])
             #expect(found.next == nil)
             let after = try await due.take(.low, atMost: 10)
@@ -244,7 +244,7 @@ struct LedgerTests {
         try await Bench.withSchema { bench in
             let records = try (0..<10).flatMap { try bench.sending(id: "e\($0)", users: (0..<100).map { "u\($0)" }) }
             _ = try await Inbox(pool: bench.pool).record(records, as: .fresh)
-            let claims = ForgottenClaimBook(pool: bench.pool, olderThan: .zero)
+            let claims = ForgottenClaimStore(pool: bench.pool, olderThan: .zero)
             var (page, steps, found): (Int64?, Int, Int) = (0, 0, 0)
             while let start = page, steps < 1000 {
                 let step = try await claims.look(from: start, pages: 2)
@@ -299,7 +299,7 @@ struct LedgerTests {
                 records.map { Settlement($0.line, .deferred, reason: "digest", dueIn: .zero) },
                 of: claim
             )
-            let due = DueDeliveryBook(pool: bench.pool, strandedAfter: .seconds(600))
+            let due = DueDeliveryStore(pool: bench.pool, strandedAfter: .seconds(600))
             let urgent = try await due.take(.high, atMost: 20)
             #expect(urgent.isEmpty)
             var turns: [[Int]] = []
@@ -324,7 +324,7 @@ struct LedgerTests {
             let id = try #require(try await bench.column("SELECT id FROM push_subscriptions").first ?? nil)
             func revoke(token: String, since: String) async throws -> Int {
                 let device = DeadDevice(
-                    recipient: RecipientKey(
+                    recipient: UserKey(
                         app: try #require(AppID(validating: "drop")),
                         user: try #require(UserID(validating: "u1"))
                     ),
@@ -333,7 +333,7 @@ struct LedgerTests {
                     reason: "UNREGISTERED",
                     deadSince: try #require(Timestamp(validating: since))
                 )
-                return try await RevocationBook(pool: bench.pool).revoke([device])
+                return try await RevocationStore(pool: bench.pool).revoke([device])
             }
             let older = try await revoke(token: "t", since: "2026-03-01T12:00:09Z")
             let otherToken = try await revoke(token: "rotated", since: "2026-03-01T12:00:11Z")

@@ -57,7 +57,7 @@ struct StrandedClaimTests {
             let ledger = Ledger(pool: bench.pool, lease: Self.lease)
             _ = try await ledger.claim([keys[0]], as: Self.claim(of: Self.dead))
             _ = try await ledger.claim([keys[1]], as: Self.claim(of: Claimant(number: 6)))
-            let book = DueDeliveryBook(pool: bench.pool, strandedAfter: .seconds(300))
+            let book = DueDeliveryStore(pool: bench.pool, strandedAfter: .seconds(300))
             let dead = [Self.dead.number]
             let during = try await book.take(.low, atMost: 10, claimedBy: dead)
             #expect(during.isEmpty)
@@ -78,7 +78,7 @@ struct StrandedClaimTests {
             let keys = try await Self.retried(["living"], bench)
             let ledger = Ledger(pool: bench.pool, lease: Self.lease)
             _ = try await ledger.claim(keys, as: Self.claim(of: Claimant(number: 6)))
-            let book = DueDeliveryBook(pool: bench.pool, strandedAfter: .seconds(300))
+            let book = DueDeliveryStore(pool: bench.pool, strandedAfter: .seconds(300))
             try await Self.age(410, bench)
             let early = try await book.take(.low, atMost: 10, claimedBy: [Self.dead.number])
             #expect(early.isEmpty)
@@ -99,7 +99,7 @@ struct StrandedClaimTests {
             #expect(harvest.leased.count == 1)
             let due = try await bench.column("SELECT (due_at - updated_at)::text FROM ledger")
             #expect(due == ["00:01:02"])
-            let book = DueDeliveryBook(pool: bench.pool, strandedAfter: .seconds(300))
+            let book = DueDeliveryStore(pool: bench.pool, strandedAfter: .seconds(300))
             let early = try await book.take(.low, atMost: 10, claimedBy: [Self.dead.number])
             try await Self.age(63, bench)
             let due63 = try await book.take(.low, atMost: 10, claimedBy: [Self.dead.number])
@@ -125,7 +125,7 @@ struct StrandedClaimTests {
             #expect(left == [records[1].key])
             let none = try await ledger.leaveToSweeper(all)
             #expect(none.isEmpty)
-            let book = DueDeliveryBook(pool: bench.pool, strandedAfter: .seconds(300))
+            let book = DueDeliveryStore(pool: bench.pool, strandedAfter: .seconds(300))
             let due = try await book.take(.low, atMost: 10)
             #expect(Self.users(due) == ["retried"])
             try await Self.age(63, bench)
@@ -138,7 +138,7 @@ struct StrandedClaimTests {
     func lostTake() async throws {
         try await Bench.withSchema { bench in
             _ = try await Self.retried(["u1", "u2"], bench)
-            let book = DueDeliveryBook(pool: bench.pool, strandedAfter: .zero)
+            let book = DueDeliveryStore(pool: bench.pool, strandedAfter: .zero)
             _ = try await book.take(.low, atMost: 10)
             // The first release was 30 seconds ago.
             try await Self.age(30, bench)

@@ -15,13 +15,13 @@ struct InboxChangeNotifierTests {
         _ rhythm: InboxChangeNotifier.Rhythm = InboxChangeNotifier.Rhythm()
     ) -> InboxChangeNotifier {
         let logger = Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text))
-        let book = ListenerBook(pool: bench.pool, namespace: bench.namespace)
+        let book = ListenerStore(pool: bench.pool, namespace: bench.namespace)
         return InboxChangeNotifier(book: book, rhythm: rhythm, logger: logger, metrics: metrics)
     }
 
-    private static func users(_ count: Int) throws -> [RecipientKey] {
+    private static func users(_ count: Int) throws -> [UserKey] {
         try (0..<count).map { number in
-            RecipientKey(
+            UserKey(
                 app: try #require(AppID(validating: "drop")),
                 user: try #require(UserID(validating: "user\(number)"))
             )

@@ -8,17 +8,17 @@ struct InboxDifferenceTests {
     private static let start: Int64 = 1_800_000_000_000_000
 
     /// Returns a row that arrived `second` seconds after the start.
-    private func row(_ second: Int, isRead: Bool = false, isSeen: Bool = false) -> InboxGlimpse.Row {
+    private func row(_ second: Int, isRead: Bool = false, isSeen: Bool = false) -> InboxSnapshot.Row {
         let listedAt = Timestamp(clamping: Self.start + Int64(second) * 1_000_000)
-        let place = InboxPlace(listedAt: listedAt, id: NotificationID(number: Int64(second)))
-        return InboxGlimpse.Row(place: place, isRead: isRead, isSeen: isSeen)
+        let place = InboxPosition(listedAt: listedAt, id: NotificationID(number: Int64(second)))
+        return InboxSnapshot.Row(place: place, isRead: isRead, isSeen: isSeen)
     }
 
     /// Returns a snapshot with the newest row first, taken when the last row arrived.
-    private func glimpse(_ rows: [InboxGlimpse.Row], deeper: Int = 0) -> InboxGlimpse {
+    private func glimpse(_ rows: [InboxSnapshot.Row], deeper: Int = 0) -> InboxSnapshot {
         let rows = Array(rows.reversed())
-        return InboxGlimpse(
-            rows: Array(rows.prefix(InboxGlimpse.reach)),
+        return InboxSnapshot(
+            rows: Array(rows.prefix(InboxSnapshot.reach)),
             unread: rows.count { !$0.isRead } + deeper,
             wakesAt: nil,
             takenAt: rows.first?.place.listedAt ?? Timestamp(clamping: Self.start)
@@ -66,7 +66,7 @@ struct InboxDifferenceTests {
 
     @Test("rows that newer ones push beyond the window have not gone, and rows that move into it have not arrived")
     func edges() {
-        let many = (1...InboxGlimpse.reach).map { row($0) }
+        let many = (1...InboxSnapshot.reach).map { row($0) }
         let grown = InboxDifference(from: glimpse(many), to: glimpse(many + [row(101), row(102)]))
         #expect(grown.arrived == [id(101), id(102)])
         #expect(grown.gone.isEmpty)
@@ -149,16 +149,16 @@ struct InboxDifferenceTests {
     func signs() throws {
         let app = try #require(AppID(validating: "drop"))
         let users = try (0..<2_500).map { try #require(UserID(validating: "u\($0)")) }
-        let signs = users.map { InboxSign(RecipientKey(app: app, user: $0)) }
-        let payloads = InboxSign.payloads(signs)
+        let signs = users.map { UserHash(UserKey(app: app, user: $0)) }
+        let payloads = UserHash.payloads(signs)
         #expect(payloads.count == 3)
         #expect(payloads.allSatisfy { $0.utf8.count < 8_000 })
-        let read = payloads.compactMap(InboxSign.read).flatMap { $0 }
+        let read = payloads.compactMap(UserHash.read).flatMap { $0 }
         #expect(read == signs)
     }
 
     @Test("foreign payloads are ignored", arguments: ["", "*", "AAAAAAA", "AAAAAAA!", "AAAAAAAAA"])
     func foreignPayload(text: String) {
-        #expect(InboxSign.read(text) == nil)
+        #expect(UserHash.read(text) == nil)
     }
 }

@@ -18,17 +18,17 @@ struct DeadLetterStatementCoverage {
         try await letters()
         try await replay()
         let app = try StatementCoverage.identifier(AppID(validating: "drop"))
-        _ = try await DeadLetterGauge(of: pool, apps: [app])
-        _ = try await FanoutGauge(of: pool, most: 100)
-        _ = try await DebtGauge(of: pool)
+        _ = try await DeadLetterStatistics(of: pool, apps: [app])
+        _ = try await FanoutStatistics(of: pool, most: 100)
+        _ = try await BacklogAges(of: pool)
         guard let retention = DeadLetterRetention("30d") else { throw BenchError("no retention") }
-        let retirement = RetirementBook(pool: pool, retention: retention)
+        let retirement = DeadLetterRetentionStore(pool: pool, retention: retention)
         _ = try await retirement.deleteBatch()
         try await retirement.forgetReplays()
     }
 
     private func letters() async throws {
-        let file = DeadLetterBook(pool: pool)
+        let file = DeadLetterStore(pool: pool)
         let key = try Letters.key(user: name("1"), event: "tour\(round)")
         _ = try await file.file([Letters.delivery(key, attempts: 2)])
         _ = try await file.file([Letters.delivery(key, attempts: 3), letter("first"), letter("second")])
@@ -55,13 +55,13 @@ struct DeadLetterStatementCoverage {
         let admin = try Bench.makePool(setUp: bench.namespace.setUp(as: .admin))
         let id: Int64
         do {
-            id = try await start(ReplayBook(pool: admin))
+            id = try await start(ReplayAdmin(pool: admin))
         } catch {
             await admin.close()
             throw error
         }
         await admin.close()
-        let run = ReplayRunBook(pool: pool, runner: "tour", horizon: Rig.horizon)
+        let run = ReplayStore(pool: pool, runner: "tour", horizon: Rig.horizon)
         _ = try await run.take(for: .seconds(60))
         let pieces = try await run.next(of: id, atMost: 10)
         try await run.markSent(pieces.filter { $0.message != nil }.map(\.position), of: id)
@@ -70,9 +70,9 @@ struct DeadLetterStatementCoverage {
         _ = try await run.load(of: id)
         try await run.setRamp(1, of: id)
         try await again(pieces[0].deadID, in: id)
-        try await ReplayReportBook(pool: pool).settle(
+        try await ReplayReportStore(pool: pool).settle(
             pieces.dropFirst().map { piece in
-                ReplayReportBook.Report(
+                ReplayReportStore.Report(
                     DeadLetterItem.ReplayMark(item: piece.deadID, replay: id, round: piece.round),
                     .recorded
                 )
@@ -89,17 +89,17 @@ struct DeadLetterStatementCoverage {
     private func again(_ item: String, in replay: Int64) async throws {
         var letter = letter("again")
         letter.replay = DeadLetterItem.ReplayMark(item: item, replay: replay, round: 1)
-        _ = try await DeadLetterBook(pool: pool).file([letter])
+        _ = try await DeadLetterStore(pool: pool).file([letter])
     }
 
-    private func start(_ book: ReplayBook) async throws -> Int64 {
+    private func start(_ book: ReplayAdmin) async throws -> Int64 {
         var filter = DeadLetterFilter()
         filter.user = name("1")
         let limits = ReplayLimits(perItem: 5, failedSince: Letters.ago(86_400))
         let outcome = try await book.start(
             ReplayOrder(filter, limits: limits, pace: .init()),
             agreed: 100,
-            by: DeskOperator(name: "ada", because: "a tour")
+            by: ActingOperator(name: "ada", because: "a tour")
         )
         guard case .started(let id, _) = outcome else { throw BenchError("no replay was started: \(outcome)") }
         return id

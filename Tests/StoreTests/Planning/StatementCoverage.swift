@@ -39,7 +39,7 @@ struct StatementCoverage {
     }
 
     private func feeds() async throws {
-        let store = FeedBook(pool: pool)
+        let store = FeedStore(pool: pool)
         for part in words.parts {
             try await letters()
             try await boundaries()
@@ -50,7 +50,7 @@ struct StatementCoverage {
 
     /// Stores dead letters of two users who are then erased, and of one of them together with another user.
     private func letters() async throws {
-        let file = DeadLetterBook(pool: pool)
+        let file = DeadLetterStore(pool: pool)
         let audiences: [[String]] = [[users[2], users[2] + "-too"], [users[1], users[2]]]
         var items = audiences.enumerated().map { number, named in
             var item = Letters.rejected("erased\(round)-\(number)")
@@ -108,13 +108,13 @@ struct StatementCoverage {
         _ = try await inbox.foresee(records)
         let keys = records.map(\.key)
         _ = try await inbox.notifications(keys)
-        let people = try await RecipientBook(pool: pool).recipients(of: Set(keys.map(\.recipient)))
+        let people = try await RecipientStore(pool: pool).recipients(of: Set(keys.map(\.recipient)))
         _ = try await inbox.unread(of: Array(people.keys))
-        _ = try await RecentPushBook(pool: pool).answers(
+        _ = try await RecentPushStore(pool: pool).answers(
             to: people.keys.map { RecentPushQuestion($0, burst: ("key", .seconds(60)), most: 5) }
         )
         let venue = try Self.identifier(Topic(validating: "venue:1"))
-        _ = try await FollowBook(pool: pool).follows(Set(keys.map { FollowKey($0.recipient, venue) }))
+        _ = try await FollowStore(pool: pool).follows(Set(keys.map { FollowKey($0.recipient, venue) }))
         let claim = Claim.fresh
         let claimed = try await ledger.claim(keys, as: claim).claimed
         let settlements = claimed.map { delivery in
@@ -127,7 +127,7 @@ struct StatementCoverage {
         _ = try await ledger.leaveToSweeper(keys)
         // Nothing is owed, so that a second statement checks whether a delivery was left out.
         _ = try await ledger.claim(keys, as: .fresh)
-        let receipts = ReceiptBook(pool: pool)
+        let receipts = ReceiptStore(pool: pool)
         for filter in filters {
             _ = try await receipts.head(atMost: 10, within: .seconds(60), of: filter)
             try await receipts.giveBack(Array(try await receipts.take(atMost: 10, of: filter)))
@@ -135,7 +135,7 @@ struct StatementCoverage {
         _ = try await receipts.claim(claimed.map(\.key), as: .fresh)
         try await backlogs(keys)
         for priority in Priority.allCases {
-            let book = DueDeliveryBook(pool: pool, strandedAfter: .zero)
+            let book = DueDeliveryStore(pool: pool, strandedAfter: .zero)
             for filter in filters {
                 _ = try await book.head(priority, atMost: 10, within: .seconds(60), claimedBy: [1], of: filter)
                 _ = try await book.take(priority, atMost: 10, claimedBy: [1], of: filter)
@@ -143,10 +143,10 @@ struct StatementCoverage {
             let lost = LostTake(priority: priority, begin: .now - .seconds(10), end: .now)
             _ = try await book.takeAgain(lost) { .now }
         }
-        _ = try await ForgottenClaimBook(pool: pool, olderThan: .zero).look(from: 0, pages: 1)
+        _ = try await ForgottenClaimStore(pool: pool, olderThan: .zero).look(from: 0, pages: 1)
         // The second pass waits until every transaction of the server that overlapped the erasure has ended, including
         // those of other tests.
-        let erasures = ErasureBook(pool: pool)
+        let erasures = ErasureStore(pool: pool)
         try await eventually("it is erased once more") { try await erasures.repeatDue(after: .zero, atMost: 10) > 0 }
         _ = try await erasures.oldest()
     }
@@ -161,7 +161,7 @@ struct StatementCoverage {
 
     /// Puts one delivery into the backlog of an outlet and pulls it.
     private func backlogs(_ keys: [NotificationKey]) async throws {
-        let book = BacklogBook(pool: pool, lease: .seconds(60))
+        let book = BacklogStore(pool: pool, lease: .seconds(60))
         let key = BacklogKey(app: keys[0].recipient.app, provider: "tour\(round)")
         try await write(
             """
@@ -170,7 +170,7 @@ struct StatementCoverage {
             """,
             [.text(users[0]), .text(key.text)]
         )
-        let look = BacklogBook.Look(BacklogPlace(key, .low), since: Letters.ago(60))
+        let look = BacklogStore.Look(BacklogPlace(key, .low), since: Letters.ago(60))
         _ = try await book.heads([look])
         _ = try await book.names()
         _ = try await book.release(key.text, atMost: 10, after: .seconds(600))
@@ -185,8 +185,8 @@ struct StatementCoverage {
 
     private func people() async throws {
         let keys = try users.map(Self.recipient)
-        _ = try await RecipientBook(pool: pool).recipients(of: Set(keys))
-        let reached = ReachedDeviceBook(pool: pool)
+        _ = try await RecipientStore(pool: pool).recipients(of: Set(keys))
+        let reached = ReachedDeviceStore(pool: pool)
         _ = try await reached.note(
             try keys.map { key in
                 let token = try Self.identifier(DeviceToken(validating: "token-\(key.user.text)"))
@@ -194,7 +194,7 @@ struct StatementCoverage {
             }
         )
         _ = try await reached.platforms(app: keys[0].app, provider: "fcm")
-        let revocations = RevocationBook(pool: pool)
+        let revocations = RevocationStore(pool: pool)
         let devices = try keys.map { key in
             DeadDevice(
                 recipient: key,
@@ -222,7 +222,7 @@ struct StatementCoverage {
             """,
             [.text(users[0])]
         )
-        let badges = BadgeBook(pool: pool)
+        let badges = BadgeStore(pool: pool)
         for filter in filters {
             _ = try await badges.head(atMost: 10, calm: .zero, within: .seconds(60), of: filter)
             try await badges.giveBack(try await badges.take(atMost: 10, calm: .zero, of: filter))
@@ -233,7 +233,7 @@ struct StatementCoverage {
     // MARK: - What falls due
 
     private func duties() async throws {
-        let plans = EventBook(pool: pool)
+        let plans = EventStore(pool: pool)
         let later = Timestamp(clamping: Letters.now.microseconds + 60_000_000)
         let events = try ["kept", "taken-back"].map { id in
             try event(#"{"id":"\#(id)\#(round)","to":{"user":"\#(users[0])"},"deliverAt":"\#(later)""#)
@@ -252,12 +252,12 @@ struct StatementCoverage {
         let due = try await plans.takeDue(atMost: 10)
         try await plans.giveBack(due)
         try await plans.markExpanded(due)
-        let reminders = ReminderBook(pool: pool)
+        let reminders = ReminderStore(pool: pool)
         let open = try await reminders.open(atMost: 10)
         try await reminders.release(Array(open.prefix(1)))
         try await reminders.keep(open.dropFirst().map { ReminderPlan($0, next: later) })
         // At least one page of each table has been written by now.
-        let retention = RetentionBook(pool: pool, retention: .usual)
+        let retention = RetentionStore(pool: pool, retention: .usual)
         for kind in retention.kinds {
             _ = try await retention.look(for: kind, from: 0, pages: 1)
             _ = try await retention.look(for: kind, from: 0, pages: 1, with: .init(time: SystemTime()))
@@ -271,14 +271,14 @@ struct StatementCoverage {
     }
 
     private func fanouts(_ events: PlannedEvent...) async throws {
-        let book = FanoutBook(pool: pool, usersPerPage: 2)
+        let book = FanoutStore(pool: pool, usersPerPage: 2)
         let opened = try await book.open(events)
         _ = try await book.open(events)
         let claim = Claim.fresh
         for page in opened.joined() {
             guard case .open(let open) = try await book.take(page, as: claim, redelivered: true) else { continue }
             _ = try await book.audience(of: open)
-            _ = try await book.finish(page, PageTally())
+            _ = try await book.finish(page, PageCounts())
             _ = try await book.untaken(of: page.fanout)
             _ = try await book.takeForgotten(atMost: 10, lostAfter: .seconds(300))
             try await book.giveBack(open.further + [page])
@@ -299,11 +299,11 @@ struct StatementCoverage {
     // MARK: - Providers
 
     private func gateways() async throws {
-        _ = try await HoldBook(pool: pool).all()
-        let processes = ProcessBook(pool: pool)
+        _ = try await HoldStore(pool: pool).all()
+        let processes = HeartbeatStore(pool: pool)
         _ = try await processes.hear("tour\(round)")
-        let identity = ProcessReport.Identity(id: "tour", role: "worker", version: "1", host: "here", process: 1)
-        try await processes.announce(ProcessReport(identity, catalogs: "0"))
+        let identity = Heartbeat.Identity(id: "tour", role: "worker", version: "1", host: "here", process: 1)
+        try await processes.announce(Heartbeat(identity, catalogs: "0"))
         _ = try await processes.all()
         try await processes.leave("tour")
         _ = try await DatabaseClock(pool: pool, time: SystemTime()).compare()
@@ -313,22 +313,22 @@ struct StatementCoverage {
         _ = try await pool.run(Statement(ClaimantBook.lock(number)))
         _ = try await claimants.sightings(knowing: [number])
         try await claimants.forget([number])
-        let breakers = BreakerBook(pool: pool)
+        let breakers = BreakerStore(pool: pool)
         let key = BreakerKey(app: try Self.recipient(users[0]).app, provider: "fcm")
-        try await breakers.open(key, reason: RevocationBook.massDeath)
-        try await breakers.reopen(key, reason: RevocationBook.massDeath)
+        try await breakers.open(key, reason: RevocationStore.massDeath)
+        try await breakers.reopen(key, reason: RevocationStore.massDeath)
         _ = try await breakers.knock(key)
         try await breakers.giveBackProbe(of: key)
         _ = try await breakers.all()
         _ = try await breakers.deathsSince(key)
         _ = try await breakers.close(key)
-        _ = try await BudgetBook(pool: pool).draw(
-            BudgetBook.Draw(name: "tour", capacity: 10, refillPerSecond: 1, wanted: 1, reserve: 0)
+        _ = try await BudgetStore(pool: pool).draw(
+            BudgetStore.Draw(name: "tour", capacity: 10, refillPerSecond: 1, wanted: 1, reserve: 0)
         )
     }
 
-    private static func recipient(_ user: String) throws -> RecipientKey {
-        RecipientKey(
+    private static func recipient(_ user: String) throws -> UserKey {
+        UserKey(
             app: try identifier(AppID(validating: "drop")),
             user: try identifier(UserID(validating: user))
         )

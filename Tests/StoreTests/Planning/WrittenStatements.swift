@@ -24,12 +24,12 @@ enum WrittenStatements {
     /// Only operators' commands, benchmarks, migrations and the API run them, with separate plans. `Live` notifies open
     /// pages: its one table has a row per process that serves such pages.
     private static let forOperators: Set<String> = [
-        "Readers", "Live", "Schema", "Status", "Stories", "Topology", "ReplayBook+Ledger.swift",
-        "ReplayBook.swift", "ReplayCourse.swift",
-        "DeadLetterDesk.swift", "DeadLetterDesk+Acts.swift", "DeadLetterDesk+Editing.swift",
-        "DeadLetterDesk+Import.swift",
-        "DeadLetterFilter+SQL.swift", "DeadLetterSummary.swift", "FanoutDesk.swift",
-        "HoldDesk.swift", "HoldDesk+Discarding.swift",
+        "Readers", "Live", "Schema", "Status", "Stories", "Topology", "ReplayAdmin+Ledger.swift",
+        "ReplayAdmin.swift", "ReplayTimeline.swift",
+        "DeadLetterAdmin.swift", "DeadLetterAdmin+Acts.swift", "DeadLetterAdmin+Editing.swift",
+        "DeadLetterAdmin+Import.swift",
+        "DeadLetterFilter+SQL.swift", "DeadLetterSummary.swift", "FanoutAdmin.swift",
+        "HoldAdmin.swift", "HoldAdmin+Discarding.swift",
     ]
 
     static func all() throws -> [Written] {

@@ -14,12 +14,12 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct LongInboxTests {
-    private static let reader = RecipientKey("drop", "ada")
+    private static let reader = UserKey("drop", "ada")
 
     @Test("every statement of a signed-in user uses a key, even on tables without statistics")
     func byKey() async throws {
         try await Self.withInbox(of: 0) { bench, pool in
-            try await Self.tour(ReaderDesk(pool: pool))
+            try await Self.tour(UserStore(pool: pool))
             let keys = try await Keys(in: bench)
             let looks = try await ServerPlans.looks(on: pool)
             #expect(looks.count > 20)
@@ -32,7 +32,7 @@ struct LongInboxTests {
     @Test("a page of 100,000 notifications reads no more rows than one of 100, except the count of the newest")
     func fewRows() async throws {
         try await Self.withInbox(of: 100_000) { bench, pool in
-            let desk = ReaderDesk(pool: pool)
+            let desk = UserStore(pool: pool)
             let reader = try #require(Self.reader)
             let first = try await desk.page(InboxQuery(limit: 20), of: reader)
             let next = try #require(first.next)
@@ -40,14 +40,14 @@ struct LongInboxTests {
             _ = try await desk.page(InboxQuery(limit: 20, before: next), of: reader)
             let after = try await Crowd.rowsRead(bench, by: pool)["inbox"] ?? 0
             #expect(first.items.count == 20)
-            #expect(after - before < ReaderDesk.reach + 200, "\(after - before) rows")
+            #expect(after - before < UserStore.reach + 200, "\(after - before) rows")
         }
     }
 
     @Test("a search with few results stops after a limit, continues from there and omits nothing")
     func bounded() async throws {
         try await Self.withInbox(of: 25_000) { _, pool in
-            let desk = ReaderDesk(pool: pool)
+            let desk = UserStore(pool: pool)
             let reader = try #require(Self.reader)
             let rare = try #require(EventType(validating: "rare"))
             var query = InboxQuery(limit: 50, types: [rare])
@@ -66,14 +66,14 @@ struct LongInboxTests {
         }
     }
 
-    private static func tour(_ desk: ReaderDesk) async throws {
+    private static func tour(_ desk: UserStore) async throws {
         let reader = try #require(reader)
         let now = Timestamp(clamping: 1_800_000_000_000_000)
         for state in InboxQuery.State.allCases {
             _ = try await desk.page(InboxQuery(state: state), of: reader)
         }
         _ = try await desk.unreadCount(of: reader)
-        let marks: [InboxMark] = [.seen, .read, .unread, .archived, .unarchived, .snoozed(until: now)]
+        let marks: [InboxAction] = [.seen, .read, .unread, .archived, .unarchived, .snoozed(until: now)]
         for mark in marks {
             _ = try await desk.mark([NotificationID(bits: 1)], as: mark, of: reader)
             if case .snoozed = mark { continue }
@@ -86,11 +86,11 @@ struct LongInboxTests {
         try await words(desk, reader, now)
     }
 
-    private static func words(_ desk: ReaderDesk, _ reader: RecipientKey, _ now: Timestamp) async throws {
+    private static func words(_ desk: UserStore, _ reader: UserKey, _ now: Timestamp) async throws {
         let topic = try #require(Topic(validating: "venue:1"))
         let reminder = try #require(ReminderID(validating: "r"))
         let token = try #require(DeviceToken(validating: "t"))
-        let said: [(FeedType, JSONObject, ReaderCondition?)] = [
+        let said: [(FeedType, JSONObject, Precondition?)] = [
             (.recipientUpserted, ["emailEnabled": false, "preferences": [:]], .hasNoPreferences),
             (.recipientUpserted, ["timezone": "Europe/Oslo"], .isKnown),
             (.subscriptionUpserted, ["token": "t", "platform": "ios", "provider": "fcm"], nil),

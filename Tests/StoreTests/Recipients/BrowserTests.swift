@@ -17,8 +17,8 @@ struct BrowserTests {
     private func devices(_ bench: Bench) async throws -> [PushProvider: Device] {
         let app = try #require(AppID(validating: "drop"))
         let user = try #require(UserID(validating: "u1"))
-        let key = RecipientKey(app: app, user: user)
-        let found = try await RecipientBook(pool: bench.pool).recipients(of: [key])
+        let key = UserKey(app: app, user: user)
+        let found = try await RecipientStore(pool: bench.pool).recipients(of: [key])
         let devices = try #require(found[key]).devices
         return Dictionary(devices.map { ($0.provider, $0) }) { first, _ in first }
     }

@@ -18,7 +18,7 @@ import Workbench
 struct NumberHistoryTests {
     /// Runs a body on a new database that has assigned `anna`'s number to `bert`, with her key from the former
     /// database.
-    private static func afterFailover(_ body: (RecipientKey, Bench) async throws -> Void) async throws {
+    private static func afterFailover(_ body: (UserKey, Bench) async throws -> Void) async throws {
         try await Bench.withSchema { former in
             try await Bench.withSchema { new in
                 try await former.enrol("anna")
@@ -80,7 +80,7 @@ struct NumberHistoryTests {
             let bert = try await bench.person("bert")
             let unread = try await Inbox(pool: bench.pool).unread(of: [anna, bert])
             #expect(unread == [bert: 1])
-            let answers = try await RecentPushBook(pool: bench.pool).answers(
+            let answers = try await RecentPushStore(pool: bench.pool).answers(
                 to: [RecentPushQuestion(anna, burst: nil, most: 5), RecentPushQuestion(bert, burst: nil, most: 5)]
             )
             #expect(answers.map(\.lowPriority) == [0, 1])
@@ -112,9 +112,9 @@ extension Bench {
     }
 
     /// Returns the key as the look-up produces it.
-    fileprivate func person(_ user: String) async throws -> RecipientKey {
-        let key = try #require(RecipientKey("drop", user))
-        let found = try await RecipientBook(pool: pool).recipients(of: [key])
+    fileprivate func person(_ user: String) async throws -> UserKey {
+        let key = try #require(UserKey("drop", user))
+        let found = try await RecipientStore(pool: pool).recipients(of: [key])
         return try #require(found.keys.first)
     }
 }

@@ -29,7 +29,7 @@ struct TakeBackTests {
 
     private static func takeBack(_ bench: Bench) async throws -> [String?] {
         let app = try #require(AppID(validating: "drop"))
-        _ = try await RevocationBook(pool: bench.pool).takeBack(
+        _ = try await RevocationStore(pool: bench.pool).takeBack(
             app: app,
             provider: "fcm",
             since: Letters.ago(600),

@@ -12,22 +12,22 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct ReplayCancellationTests {
-    private static let ada = DeskOperator(name: "ada", because: "a test")
+    private static let ada = ActingOperator(name: "ada", because: "a test")
 
     /// One replay of two rejected messages, which this test runs; the first message has been published.
     private struct Ground: Sendable {
         let bench: Bench
-        let book: ReplayBook
-        let run: ReplayRunBook
+        let book: ReplayAdmin
+        let run: ReplayStore
 
         static func with(_ body: (Ground, _ replay: Int64, _ round: Int) async throws -> Void) async throws {
             try await Bench.withSchema { bench in
                 let admin = try Bench.makePool(setUp: bench.namespace.setUp(as: .admin))
-                let run = ReplayRunBook(pool: bench.pool, runner: "test", horizon: Rig.horizon)
-                let ground = Ground(bench: bench, book: ReplayBook(pool: admin), run: run)
+                let run = ReplayStore(pool: bench.pool, runner: "test", horizon: Rig.horizon)
+                let ground = Ground(bench: bench, book: ReplayAdmin(pool: admin), run: run)
                 let result: Result<Void, any Error>
                 do {
-                    _ = try await DeadLetterBook(pool: bench.pool).file([Letters.rejected("a"), Letters.rejected("b")])
+                    _ = try await DeadLetterStore(pool: bench.pool).file([Letters.rejected("a"), Letters.rejected("b")])
                     let id = try await ground.start()
                     let round = try await ground.sendOne(of: id)
                     result = .success(try await body(ground, id, round))
@@ -88,7 +88,7 @@ struct ReplayCancellationTests {
         try await Ground.with { ground, id, round in
             _ = try await ground.book.control(id, .cancel, by: Self.ada)
             let mark = DeadLetterItem.ReplayMark(item: "a", replay: id, round: round)
-            try await ReplayReportBook(pool: ground.bench.pool).settle([.init(mark, .recorded)])
+            try await ReplayReportStore(pool: ground.bench.pool).settle([.init(mark, .recorded)])
             let items = try await ground.items()
             #expect(items == ["a|resolved|1|1|recorded", "b|open|1|0"])
         }

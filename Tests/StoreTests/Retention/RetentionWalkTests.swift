@@ -18,7 +18,7 @@ struct RetentionWalkTests {
         try await Bench.withSchema { bench in
             try await bench.record(events: (0..<400).map { "e\($0)" }, state: "delivered")
             try await bench.pass("400 days", since: "created_at", in: "inbox")
-            let book = RetentionBook(pool: bench.pool, retention: .usual)
+            let book = RetentionStore(pool: bench.pool, retention: .usual)
             var (page, steps, found): (Int64?, Int, Int) = (0, 0, 0)
             while let start = page, steps < 1000 {
                 let step = try await book.look(for: .notifications, from: start, pages: 2)
@@ -152,9 +152,9 @@ extension Bench {
     }
 
     /// Walks through one table and returns the number of deleted rows by kind.
-    func retire(_ kind: RetiredKind) async throws -> [RetiredKind: Int] {
-        let book = RetentionBook(pool: pool, retention: .usual)
-        var (page, retired): (Int64?, [RetiredKind: Int]) = (0, [:])
+    func retire(_ kind: RetentionKind) async throws -> [RetentionKind: Int] {
+        let book = RetentionStore(pool: pool, retention: .usual)
+        var (page, retired): (Int64?, [RetentionKind: Int]) = (0, [:])
         while let start = page {
             let step = try await book.look(for: kind, from: start, pages: 2)
             retired.merge(step.retired) { $0 + $1 }
@@ -165,7 +165,7 @@ extension Bench {
 
     func retireAll() async throws -> Int {
         var sum = 0
-        for kind in RetiredKind.allCases { sum += try await retire(kind).values.reduce(0, +) }
+        for kind in RetentionKind.allCases { sum += try await retire(kind).values.reduce(0, +) }
         return sum
     }
 }

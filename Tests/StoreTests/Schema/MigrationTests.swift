@@ -113,9 +113,9 @@ struct MigrationTests {
     @Test("a migration that running programs do not support waits for their end, and a supported one does not")
     func runningPrograms() async throws {
         try await Bench.withSchema { bench in
-            let book = ProcessBook(pool: bench.pool)
-            let own = ProcessReport.Identity(id: "w", role: "worker", version: "0.1.0", host: "north", process: 7)
-            try await book.announce(ProcessReport(own, catalogs: "c"))
+            let book = HeartbeatStore(pool: bench.pool)
+            let own = Heartbeat.Identity(id: "w", role: "worker", version: "0.1.0", host: "north", process: 7)
+            try await book.announce(Heartbeat(own, catalogs: "c"))
             let shrinking = Migration("9999_less", Array("CREATE TABLE never_made (a int);\n".utf8))
             let strict = Self.migrator(bench, [shrinking])
             guard case .postponed(let why) = try await strict.migrate() else {
@@ -124,7 +124,7 @@ struct MigrationTests {
             }
             let words = "a worker of 0.1.0 on north (schema \(Migration.all.schemaNumber)) runs"
             #expect(why.contains(words), "\(why)")
-            var last = ProcessReport(own, catalogs: "c")
+            var last = Heartbeat(own, catalogs: "c")
             last.isDraining = true
             try await book.announce(last)
             guard case .postponed(let draining) = try await strict.migrate() else {

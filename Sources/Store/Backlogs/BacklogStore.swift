@@ -1,0 +1,389 @@
+package import BellhopRules
+package import Postgres
+
+/// The deliveries in the ledger that wait for capacity of their outlet.
+///
+/// Such a delivery is `deferred` with an `outlet` and no `due_at`. The settlement that defers it and the pull each
+/// write it once. Only one pull per outlet runs at a time, for the duration of the statement, so that two pulls cannot
+/// split a digest.
+package struct BacklogStore: Sendable {
+    private let pool: PostgresPool
+    private let lease: Duration
+
+    /// Creates a book whose claims are valid for `lease`.
+    package init(pool: PostgresPool, lease: Duration) {
+        self.pool = pool
+        self.lease = lease
+    }
+
+    /// A place in a backlog and the turn from which to search; `nil` searches from the start.
+    ///
+    /// Pulls leave dead entries at the head of the index until vacuum can remove them. A worker that remembers its last
+    /// turn does not read them.
+    package struct Look: Sendable {
+        package let place: BacklogPlace
+        package let since: Timestamp?
+
+        package init(_ place: BacklogPlace, since: Timestamp?) {
+            self.place = place
+            self.since = since
+        }
+
+        /// Returns the look for these users: named ones may wait before the turn from which others are searched for.
+        package func reaching(_ users: UserFilter) -> Look {
+            if case .only = users { Look(place, since: nil) } else { self }
+        }
+    }
+
+    /// The first delivery of each requested place, in the order of the request.
+    package struct Heads: Sendable {
+        /// The turn of the first waiting delivery; `nil` if none waits.
+        package let oldest: [Timestamp?]
+        /// The database clock.
+        package let now: Timestamp
+
+        package init(oldest: [Timestamp?], now: Timestamp) {
+            self.oldest = oldest
+            self.now = now
+        }
+    }
+
+    /// Returns the first waiting delivery of each place, in one statement.
+    package func heads(_ looks: [Look]) async throws(PostgresError) -> Heads {
+        guard !looks.isEmpty else { return Heads(oldest: [], now: Timestamp(clamping: 0)) }
+        let rows = try await pool.run(
+            Self.heads,
+            [
+                .textArray(looks.map(\.place.key.text)), .integerArray(looks.map(\.place.priority.urgency)),
+                .instantArray(looks.map { $0.since?.microseconds }),
+            ]
+        )
+        var oldest: [Timestamp?] = Array(repeating: nil, count: looks.count)
+        for row in rows.indices {
+            guard let place = try rows.place(row, 0, in: looks.indices) else { continue }
+            oldest[place] = try rows.timestamp(row, 1)
+        }
+        return Heads(oldest: oldest, now: try rows.moment(0, 2))
+    }
+
+    /// The result of a pull.
+    package enum Pulled: Sendable {
+        /// The claimed deliveries, the longest waiting first; empty if no available delivery waits.
+        case lines([ClaimedDelivery])
+        /// Another process is pulling from this backlog.
+        case isBusy
+
+        /// The claimed deliveries; `nil` if another process is pulling.
+        package var lines: [ClaimedDelivery]? {
+            if case .lines(let lines) = self { lines } else { nil }
+        }
+    }
+
+    /// Claims the next `count` deliveries of a place, in one statement, and the rest of any digest among them.
+    ///
+    /// A digest's deliveries are claimed together, even if their priorities differ.
+    package func pull(
+        _ look: Look,
+        atMost count: Int,
+        as claim: Claim,
+        of users: UserFilter = .everyone
+    ) async throws(PostgresError) -> Pulled {
+        try await self.claim(Self.pull, look, count, claim, users)
+    }
+
+    /// Returns the users whose deliveries `pull` would claim, without claiming them.
+    package func head(
+        _ look: Look,
+        atMost count: Int,
+        of users: UserFilter
+    ) async throws(PostgresError) -> QueueHead {
+        let rows = try await pool.run(
+            Self.oldestFirst,
+            [
+                .text(look.place.key.text), .integer(look.place.priority.urgency),
+                .instant(look.since?.microseconds ?? Self.beginning), .integer(Int64(count)),
+            ] + users.parameters
+        )
+        return try QueueHead(rows)
+    }
+
+    /// Claims one delivery as a probe, which tests whether the provider accepts messages again.
+    ///
+    /// It is chosen at random from the oldest and the newest deliveries, and a reached device is preferred.
+    ///
+    /// If the probe were always the first delivery, a single invalid device could keep the breaker open indefinitely.
+    package func scout(
+        _ look: Look,
+        as claim: Claim,
+        of users: UserFilter = .everyone
+    ) async throws(PostgresError) -> Pulled {
+        try await self.claim(Self.scout, look, Self.candidates, claim, users)
+    }
+
+    /// Returns the deliveries that a pull or a probe claimed if its answer was lost.
+    ///
+    /// Their turns are lost, too.
+    ///
+    /// The result is `isBusy` while that statement may still be running.
+    package func regain(_ backlog: BacklogKey, as claim: Claim) async throws(PostgresError) -> Pulled {
+        let rows = try await pool.run(
+            Self.regain,
+            [.text(backlog.text), .integer(claim.number), .integer(lease.milliseconds)]
+        )
+        return try Self.pulled(rows)
+    }
+
+    private func claim(
+        _ statement: Statement,
+        _ look: Look,
+        _ count: Int,
+        _ claim: Claim,
+        _ users: UserFilter
+    ) async throws(PostgresError) -> Pulled {
+        let rows = try await pool.run(
+            statement,
+            [
+                .text(look.place.key.text), .integer(look.place.priority.urgency),
+                .instant(look.since?.microseconds ?? Self.beginning), .integer(Int64(count)),
+                .integer(claim.number), .integer(lease.milliseconds),
+            ] + users.parameters
+        )
+        return try Self.pulled(rows)
+    }
+
+    private static func pulled(_ rows: Rows) throws(PostgresError) -> Pulled {
+        guard !rows.isEmpty, try rows.boolean(0, 0) else { return .isBusy }
+        return .lines(
+            try rows.compactMap { (rows, row) throws(PostgresError) in try ClaimedDelivery(pulled: rows, row) }
+        )
+    }
+
+    /// The number of candidates for a probe from each end.
+    private static let candidates = 16
+
+    /// Returns the backlogs with waiting deliveries, whether or not a worker serves their outlets.
+    package func names() async throws(PostgresError) -> [String] {
+        try await pool.run(Self.names, []).texts()
+    }
+
+    /// Makes deliveries due that have waited for longer than `age` in a backlog without a worker, so that they are
+    /// released and the rules run again.
+    ///
+    /// Returns their number.
+    package func release(
+        _ name: String,
+        atMost limit: Int,
+        after age: Duration
+    ) async throws(PostgresError) -> Int {
+        let parameters: [Parameter] = [.text(name), .integer(Int64(limit)), .integer(age.milliseconds)]
+        return try await pool.run(Self.release, parameters).affectedCount
+    }
+
+    /// A time before any turn.
+    private static let beginning: Int64 = 0
+
+    private static let heads = Statement(
+        """
+        SELECT k.position, h.queued_at, now()
+        FROM unnest($1::text[], $2::bigint[], $3::timestamptz[]) WITH ORDINALITY
+            AS k (outlet, urgency, since, position)
+        LEFT JOIN LATERAL (
+            SELECT d.queued_at FROM ledger d
+            WHERE d.outlet = k.outlet AND d.urgency = k.urgency AND d.queued_at >= coalesce(k.since, '-infinity')
+            ORDER BY d.queued_at LIMIT 1
+        ) AS h ON true
+        """,
+        effect: .reads
+    )
+
+    private static let pull = Statement(
+        """
+        WITH \(mine), chosen AS MATERIALIZED (
+            SELECT h.* FROM mine m CROSS JOIN LATERAL \(end("queued_at")) AS h
+            WHERE m.is_mine
+        ), \(claimed)
+        """
+    )
+
+    private static let scout = Statement(
+        """
+        WITH \(mine), oldest AS MATERIALIZED (
+            SELECT h.* FROM mine m CROSS JOIN LATERAL \(end("queued_at")) AS h
+            WHERE m.is_mine
+        ), newest AS MATERIALIZED (
+            SELECT h.* FROM mine m CROSS JOIN LATERAL \(end("queued_at DESC")) AS h
+            WHERE m.is_mine
+        ), chosen AS MATERIALIZED (
+            SELECT h.* FROM (SELECT * FROM oldest UNION SELECT * FROM newest) AS h
+            ORDER BY EXISTS (
+                SELECT FROM (SELECT app, user_id FROM people WHERE number = h.person OFFSET 0) AS p
+                CROSS JOIN LATERAL (
+                    SELECT reached_at FROM push_subscriptions
+                    WHERE profile_id = p.user_id AND app = p.app AND id = target_name(h.target) OFFSET 0
+                ) AS s
+                WHERE s.reached_at IS NOT NULL) DESC, random()
+            LIMIT 1
+        ), \(claimed)
+        """
+    )
+
+    /// Reads the index `ledger_due`, which contains claims with the end of their leases.
+    private static let regain = Statement(
+        """
+        WITH \(mine), held AS MATERIALIZED (
+            SELECT l.* FROM unnest(ARRAY[0, 1, 2]) AS u (urgency)
+            CROSS JOIN LATERAL (
+                SELECT person, id, target, attempts, unknown_sends, decision ->> '\(Wait.slotKey)' AS slot,
+                       reason IS NOT DISTINCT FROM '\(HoldStore.reason)' AS was_held
+                FROM ledger
+                WHERE urgency = u.urgency AND sent_at IS NULL AND due_at > now() - interval '6 min'
+                  AND due_at <= now() + $3::bigint * interval '1 ms' + \(LedgerStatements.afterLease)
+                  AND state = 's' AND claim = $2
+                ORDER BY due_at LIMIT 2000
+            ) AS l
+        )
+        SELECT m.is_mine, p.app, p.user_id, h.id, h.target, h.person, h.attempts::bigint, h.unknown_sends::bigint, h.slot,
+               NULL::timestamptz, h.was_held
+        FROM mine m
+        LEFT JOIN held h ON m.is_mine
+        LEFT JOIN LATERAL (SELECT app, user_id FROM people WHERE number = h.person OFFSET 0) AS p ON true
+        """
+    )
+
+    /// The lock on the backlog.
+    ///
+    /// A second process does not wait for it.
+    private static let mine = """
+        mine AS MATERIALIZED (
+            SELECT pg_try_advisory_xact_lock(hashtextextended(current_schema() || ' backlog ' || $1, 0)) AS is_mine
+        )
+        """
+
+    /// Selects `$4` deliveries from one end of the backlog.
+    private static func end(_ order: String) -> String {
+        """
+        (SELECT person, id, target, queued_at, decision ->> '\(Wait.slotKey)' AS slot
+         FROM ledger
+         WHERE \(waits(filteredFrom: 7))
+         ORDER BY \(order) LIMIT $4
+         FOR UPDATE SKIP LOCKED)
+        """
+    }
+
+    private static func waits(filteredFrom first: Int) -> String {
+        """
+        outlet = $1 AND urgency = $2 AND queued_at >= $3::timestamptz
+          AND \(UserFilter.admits("person", at: "queued_at", first))
+        """
+    }
+
+    private static let oldestFirst = Statement(
+        "SELECT person, queued_at FROM ledger WHERE \(waits(filteredFrom: 5)) ORDER BY queued_at LIMIT $4",
+        effect: .reads
+    )
+
+    /// The deliveries of a digest have one turn, whatever their priorities.
+    ///
+    /// This turn finds the digest's deliveries beyond the limit.
+    private static let claimed = """
+        rest AS MATERIALIZED (
+            SELECT r.*, g.slot
+            FROM (SELECT DISTINCT person, target, queued_at, slot FROM chosen WHERE slot IS NOT NULL) AS g
+            CROSS JOIN LATERAL (
+                SELECT person, id, target, queued_at FROM ledger
+                WHERE outlet = $1 AND urgency = ANY (ARRAY[0, 1, 2]) AND queued_at = g.queued_at
+                  AND person + 0 = g.person AND target + 0 = g.target
+                  AND decision ->> '\(Wait.slotKey)' = g.slot
+                FOR UPDATE SKIP LOCKED
+            ) AS r
+        ), whole AS MATERIALIZED (
+            SELECT person, id, target, queued_at, slot FROM chosen
+            UNION
+            SELECT person, id, target, queued_at, slot FROM rest
+        ), taken AS (
+            UPDATE ledger d
+            SET state = 's', claim = $5, updated_at = now(), outlet = NULL, queued_at = NULL,
+                due_at = now() + $6::bigint * interval '1 ms' + \(LedgerStatements.afterLease)
+            FROM whole w
+            WHERE d.person = ANY (ARRAY[w.person]) AND d.id = w.id AND d.target = w.target
+            RETURNING d.person, d.id, d.target, d.attempts::bigint AS attempts,
+                      d.unknown_sends::bigint AS unknown_sends, w.slot, w.queued_at,
+                      d.reason IS NOT DISTINCT FROM '\(HoldStore.reason)' AS was_held
+        )
+        SELECT m.is_mine, p.app, p.user_id, t.id, t.target, t.person, t.attempts, t.unknown_sends, t.slot, t.queued_at,
+               t.was_held
+        FROM mine m
+        LEFT JOIN taken t ON true
+        LEFT JOIN LATERAL (SELECT app, user_id FROM people WHERE number = t.person OFFSET 0) AS p ON true
+        ORDER BY t.queued_at
+        """
+
+    /// When the oldest delivery in each of `names` was recorded.
+    ///
+    /// Only the first of each priority is read, whatever the number of deliveries.
+    static let oldest = """
+        CROSS JOIN LATERAL (
+            SELECT min(f.queued_at) AS oldest
+            FROM unnest(ARRAY[0, 1, 2]) AS u (urgency)
+            CROSS JOIN LATERAL (
+                SELECT d.queued_at FROM ledger d WHERE d.outlet = n.outlet AND d.urgency = u.urgency
+                ORDER BY d.queued_at LIMIT 1
+            ) AS f
+        ) AS o
+        """
+
+    /// Steps from one distinct name to the next (a loose index scan), whatever the number of deliveries per name.
+    static let loose = """
+        RECURSIVE names AS (
+            (SELECT d.outlet FROM ledger d WHERE d.outlet IS NOT NULL ORDER BY d.outlet LIMIT 1)
+            UNION ALL
+            SELECT (SELECT d.outlet FROM ledger d WHERE d.outlet > n.outlet ORDER BY d.outlet LIMIT 1)
+            FROM names n WHERE n.outlet IS NOT NULL
+        )
+        """
+
+    private static let names = Statement(
+        """
+        WITH \(loose)
+        SELECT outlet FROM names WHERE outlet IS NOT NULL
+        """,
+        effect: .reads
+    )
+
+    private static let release = Statement(
+        """
+        WITH waiting AS MATERIALIZED (
+            SELECT person, id, target FROM ledger
+            WHERE outlet = $1 AND queued_at < now() - $3::bigint * interval '1 ms'
+              AND updated_at < now() - $3::bigint * interval '1 ms'
+            ORDER BY urgency, queued_at LIMIT $2
+            FOR UPDATE SKIP LOCKED
+        )
+        UPDATE ledger d SET outlet = NULL, queued_at = NULL, due_at = now()
+        FROM waiting w
+        WHERE d.person = ANY (ARRAY[w.person]) AND d.id = w.id AND d.target = w.target
+        """
+    )
+}
+
+extension ClaimedDelivery {
+    /// Creates a delivery from a row of a pull; `nil` for a row that only reports the lock.
+    fileprivate init?(pulled rows: Rows, _ row: Int) throws(PostgresError) {
+        guard var recipient = UserKey(try rows.optionalText(row, 1), try rows.optionalText(row, 2)),
+            let notification = try rows.optionalInteger(row, 3), let target = try rows.optionalInteger(row, 4)
+        else { return nil }
+        recipient.number = try rows.personNumber(row, 5)
+        let key = DeliveryKey(
+            NotificationKey(recipient: recipient, notification: NotificationID(number: notification)),
+            target: target
+        )
+        self.init(
+            key: key,
+            attempts: try rows.number(row, 6),
+            outcomeWasUnknown: try rows.integer(row, 7) > 0,
+            digest: try rows.optionalText(row, 8).flatMap(Timestamp.init(validating:)),
+            queuedAt: try rows.timestamp(row, 9),
+            wasHeld: try rows.boolean(row, 10)
+        )
+    }
+}

@@ -1,0 +1,153 @@
+import BellhopRules
+package import Postgres
+
+/// An operator's name and reason, for an action on dead letters.
+package struct ActingOperator: Sendable {
+    package let name: String
+    package let because: String
+
+    package init(name: String, because: String) {
+        self.name = name
+        self.because = because
+    }
+}
+
+/// An action on items that sends nothing.
+package enum DeadLetterAction: String, Sendable {
+    /// Discards open items.
+    case discard
+    /// Reopens discarded items.
+    case restore
+    /// Adds the operator's text to the items' history.
+    case note
+
+    /// The state to which the action applies; `nil` for all states.
+    package var acceptedState: DeadLetterState? {
+        switch self {
+        case .discard: .open
+        case .restore: .discarded
+        case .note: nil
+        }
+    }
+
+    fileprivate var change: String {
+        switch self {
+        case .discard: "state = 'discarded', changed_at = now()"
+        case .restore: "state = 'open', changed_at = now()"
+        case .note: "changed_at = now()"
+        }
+    }
+
+    fileprivate var kind: String {
+        switch self {
+        case .discard: "discarded"
+        case .restore: "restored"
+        case .note: "noted"
+        }
+    }
+}
+
+/// The result of an action.
+package enum DeadLetterActionResult: Sendable, Equatable {
+    case done(items: Int)
+    /// More items match than the operator has confirmed. Nothing was changed.
+    case moreThanAgreed(items: Int)
+}
+
+extension DeadLetterAdmin {
+    /// Applies an action to every matching item, in one statement with its audit entry.
+    ///
+    /// `agreed` is the count that the operator has confirmed: if more items match, nothing is changed.
+    package func perform(
+        _ act: DeadLetterAction,
+        on filter: DeadLetterFilter,
+        agreed: Int,
+        by desk: ActingOperator
+    ) async throws(PostgresError) -> DeadLetterActionResult {
+        try await carryOut(act, on: filter, agreed: agreed, by: desk).outcome
+    }
+
+    /// Applies an action like `perform`, and also returns its audit number, by which it can be undone; `nil` if nothing
+    /// was changed.
+    package func carryOut(
+        _ act: DeadLetterAction,
+        on filter: DeadLetterFilter,
+        agreed: Int,
+        by desk: ActingOperator
+    ) async throws(PostgresError) -> (outcome: DeadLetterActionResult, number: Int64?) {
+        var piece = filter.lockedSelection(of: "d.dead_id")
+        let agreedTo = piece.bind(.integer(Int64(agreed)))
+        let name = piece.bind(.text(desk.name))
+        let because = piece.bind(.text(desk.because))
+        let kept = piece.bind(.json(filter.json.jsonBytes))
+        let sql = """
+            WITH chosen AS MATERIALIZED (\(piece.sql)), size AS (SELECT count(*) AS items FROM chosen),
+            changed AS (
+                UPDATE dead_letters d SET \(act.change) FROM chosen c
+                WHERE d.dead_id = c.dead_id AND (SELECT items FROM size) <= \(agreedTo)::bigint
+                RETURNING d.dead_id
+            ), audited AS (
+                INSERT INTO audit (operator, act, filter, items, because)
+                SELECT \(name)::text, '\(act.rawValue)', \(kept)::jsonb, items, \(because)::text FROM size
+                WHERE items <= \(agreedTo) AND items > 0
+                RETURNING number
+            ), remembered AS (
+                INSERT INTO dead_letter_history (dead_id, kind, operator, words, act)
+                SELECT c.dead_id, '\(act.kind)', \(name), \(because), a.number FROM changed c, audited a
+            )
+            SELECT items, (SELECT count(*) FROM changed), (SELECT number FROM audited) FROM size
+            """
+        let rows = try await pool.run(Statement(sql), piece.parameters)
+        let items = try rows.number(0, 0)
+        guard items <= agreed else { return (.moreThanAgreed(items: items), nil) }
+        return (.done(items: try rows.number(0, 1)), try rows.optionalInteger(0, 2))
+    }
+
+    /// Returns one action of the audit; `nil` if the number is unknown.
+    package func auditEntry(_ number: Int64) async throws(PostgresError) -> AuditEntry? {
+        try await pool.run(Self.auditEntry, [.integer(number)]).map(AuditEntry.init).first
+    }
+
+    /// Records an action that changes no item, such as the display of personal data or an export.
+    package func audit(
+        _ act: String,
+        _ filter: DeadLetterFilter,
+        items: Int,
+        by desk: ActingOperator
+    ) async throws(PostgresError) {
+        _ = try await pool.run(
+            Self.addAudit,
+            [
+                .text(desk.name), .text(act), .json(filter.json.jsonBytes), .integer(Int64(items)), .text(desk.because),
+            ]
+        )
+    }
+
+    /// Returns the latest actions, newest first.
+    package func auditLog(atMost limit: Int) async throws(PostgresError) -> [AuditEntry] {
+        try await pool.run(Self.auditLog, [.integer(Int64(limit))]).map(AuditEntry.init)
+    }
+
+    /// Marks items as exported, so that retention may delete them later.
+    package func markExported(_ ids: [String]) async throws(PostgresError) {
+        _ = try await pool.run("UPDATE dead_letters SET exported_at = now() WHERE dead_id = ANY($1)", [.textArray(ids)])
+    }
+
+    private static let addAudit = Statement(
+        "INSERT INTO audit (operator, act, filter, items, because) VALUES ($1, $2, $3, $4, $5)"
+    )
+
+    private static let auditLog = Statement(
+        """
+        SELECT \(AuditEntry.columns) FROM audit ORDER BY number DESC LIMIT $1
+        """,
+        effect: .reads
+    )
+
+    private static let auditEntry = Statement(
+        """
+        SELECT \(AuditEntry.columns) FROM audit WHERE number = $1
+        """,
+        effect: .reads
+    )
+}

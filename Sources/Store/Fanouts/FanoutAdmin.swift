@@ -1,0 +1,232 @@
+import BellhopRules
+package import Postgres
+
+/// The operators' queries and actions on the table `fanouts`; the workers' statements are in `FanoutStore`.
+package struct FanoutAdmin: Sendable {
+    private let pool: PostgresPool
+
+    /// The number of users that are counted in one answer, for the audiences of all fan-outs together.
+    package static let mostCounted = 1_000_000
+
+    /// - Parameter pool: A pool with the rights of an admin.
+    package init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    /// An operator's action on a fan-out.
+    ///
+    /// It takes effect at the next page.
+    package enum Act: String, Sendable {
+        case pause
+        case resume
+        case cancel
+
+        /// The states to which the action applies.
+        package var acceptedStates: Set<FanoutState> {
+            switch self {
+            case .pause: [.running]
+            case .resume: [.paused]
+            case .cancel: FanoutState.open
+            }
+        }
+
+        /// The changed columns.
+        ///
+        /// An operator's change restarts the measurement of the rate, since the earlier rate predicts little.
+        fileprivate var change: String {
+            switch self {
+            case .pause: "state = 'paused', paused_at = now()"
+            case .resume:
+                """
+                state = 'running', trouble = NULL, paused_at = NULL, resumed_at = now(), resumed_users = f.users
+                """
+            case .cancel: "state = 'cancelled', finished_at = now(), paused_at = NULL, planned_to = ''"
+            }
+        }
+
+        /// The name in the audit, which also contains the actions on replays.
+        fileprivate var name: String { "fanout-\(rawValue)" }
+    }
+
+    /// Returns the number of matching fan-outs.
+    package func count(_ filter: FanoutFilter) async throws(PostgresError) -> Int {
+        let piece = filter.condition
+        let statement = Statement("SELECT count(*) FROM fanouts f WHERE \(piece.sql)", effect: .reads)
+        return try await pool.run(statement, piece.parameters).number(0, 0)
+    }
+
+    /// Returns the open fan-outs, then the others, the latest first in each part.
+    ///
+    /// It counts at most `most` remaining users in total.
+    package func latest(
+        _ filter: FanoutFilter,
+        atMost limit: Int,
+        counting most: Int = mostCounted
+    ) async throws(PostgresError) -> [FanoutProgress] {
+        var piece = filter.condition
+        let count = piece.bind(.integer(Int64(limit)))
+        let sql = """
+            SELECT \(FanoutRecord.columns), now() AS as_of FROM fanouts f WHERE \(piece.sql)
+            ORDER BY f.state NOT IN ('running', 'paused'), f.started_at DESC, f.number DESC LIMIT \(count)
+            """
+        let rows = try await pool.run(Statement(sql, effect: .reads), piece.parameters)
+        guard !rows.isEmpty else { return [] }
+        let asOf = try rows.moment(0, "as_of")
+        let records = try rows.map(FanoutRecord.init)
+        let open = records.filter { FanoutState.open.contains($0.state) }.map(\.number)
+        // Count at least some pages of each, so that a short fan-out gets an estimated end, however many fan-outs there
+        // are.
+        let each = max(Self.leastCounted, most / max(1, open.count))
+        let left = try await left(of: open, upTo: each)
+        return records.map { record in
+            let found = left[record.number] ?? 0
+            return FanoutProgress(record: record, left: min(found, each), leftIsCapped: found > each, asOf: asOf)
+        }
+    }
+
+    private static let leastCounted = 10_000
+
+    private func left(of numbers: [Int64], upTo most: Int) async throws(PostgresError) -> [Int64: Int] {
+        guard !numbers.isEmpty else { return [:] }
+        let rows = try await pool.run(Self.left, [.integerArray(numbers), .integer(Int64(most) + 1)])
+        var left: [Int64: Int] = [:]
+        for row in rows.indices { left[try rows.integer(row, 0)] = try rows.number(row, 1) }
+        return left
+    }
+
+    /// Returns the planned and unfinished pages, and the latest operator actions.
+    package func detail(of number: Int64) async throws(PostgresError) -> FanoutDetail {
+        let pages = try await pool.run(Self.pages, [.integer(number)])
+        let acts = try await pool.run(Self.acts, [.text(String(number))])
+        return FanoutDetail(
+            pages: try pages.map(FanoutDetail.Page.init),
+            acts: try acts.map(FanoutDetail.Done.init)
+        )
+    }
+
+    /// Applies an action to every matching fan-out, each with a separate audit entry.
+    ///
+    /// `agreed` is the count that the operator has confirmed: if more fan-outs match, nothing is changed. A worker that
+    /// finishes a page locks the row, so the later of the two sees the earlier one's changes.
+    package func perform(
+        _ act: Act,
+        on filter: FanoutFilter,
+        agreed: Int,
+        by desk: ActingOperator
+    ) async throws(PostgresError) -> DeadLetterActionResult {
+        var narrowed = filter
+        narrowed.states = act.acceptedStates
+        var piece = narrowed.condition
+        let agreedTo = piece.bind(.integer(Int64(agreed)))
+        let name = piece.bind(.text(desk.name))
+        let because = piece.bind(.text(desk.because))
+        let sql = """
+            WITH chosen AS MATERIALIZED (
+                SELECT f.number FROM fanouts f WHERE \(piece.sql) ORDER BY f.number FOR NO KEY UPDATE OF f
+            ), size AS (SELECT count(*) AS items FROM chosen), changed AS (
+                UPDATE fanouts f SET \(act.change) FROM chosen c
+                WHERE f.number = c.number AND (SELECT items FROM size) <= \(agreedTo)::bigint
+                RETURNING f.number, f.app, f.event_id
+            ), audited AS (
+                INSERT INTO audit (operator, act, filter, items, because)
+                SELECT \(name)::text, '\(act.name)',
+                       jsonb_build_object('app', app, 'event', event_id, 'fanout', number), 1, \(because)::text
+                FROM changed
+            )
+            SELECT items, (SELECT coalesce(array_agg(number), '{}') FROM changed)::text FROM size
+            """
+        let parameters = piece.parameters
+        let items = try await pool.transaction { (connection) throws(PostgresError) in
+            let rows = try connection.run(Statement(sql), parameters)
+            let changed = Parameter.text(try rows.text(0, 1))
+            switch act {
+            case .cancel: _ = try connection.run(Self.dropPages, [changed])
+            case .resume: _ = try connection.run(Self.freePages, [changed])
+            case .pause: break
+            }
+            return try rows.number(0, 0)
+        }
+        return items <= agreed ? .done(items: items) : .moreThanAgreed(items: items)
+    }
+
+    /// Counts the users beyond the last planned page and those on planned pages.
+    private static let left = Statement(
+        """
+        SELECT f.number, least($2, beyond.users + planned.users)
+        FROM fanouts f
+        CROSS JOIN LATERAL (
+            SELECT count(*) AS users FROM (\(audience("f.planned_to", "NOT f.is_planned"))) AS counted
+        ) AS beyond
+        CROSS JOIN LATERAL (
+            SELECT coalesce(sum(each.users), 0)::bigint AS users FROM fanout_pages p
+            CROSS JOIN LATERAL (
+                SELECT count(*) AS users FROM (\(audience("p.after", "true", upTo: "p.upto"))) AS counted
+            ) AS each
+            WHERE p.fanout = f.number
+        ) AS planned
+        WHERE f.number = ANY ($1)
+        """,
+        effect: .reads
+    )
+
+    /// Selects the users of `fanouts f` after a given user, by the index from which the pages are read.
+    private static func audience(_ after: String, _ condition: String, upTo last: String? = nil) -> String {
+        let range = { (user: String) in "\(user) > \(after)" + (last.map { " AND \(user) <= \($0)" } ?? "") }
+        return """
+            (SELECT 1 FROM follows w
+             WHERE \(condition) AND w.app = f.app AND w.topic = f.topic AND w.removed_at IS NULL AND \(range("w.user_id"))
+             LIMIT $2)
+            UNION ALL
+            (SELECT 1 FROM recipients r
+             WHERE \(condition) AND f.topic IS NULL AND r.app = f.app AND \(range("r.user_id"))
+             LIMIT $2)
+            """
+    }
+
+    /// Releases the pages that were parked during the pause.
+    private static let freePages = Statement(
+        """
+        UPDATE fanout_pages SET handed_over_at = NULL, takes = 0
+        WHERE fanout = ANY ($1::bigint[]) AND handed_over_at = 'infinity'
+        """
+    )
+
+    private static let pages = Statement(
+        """
+        SELECT page, nullif(handed_over_at, 'infinity'), taken_at FROM fanout_pages WHERE fanout = $1 ORDER BY page
+        """,
+        effect: .reads
+    )
+
+    private static let acts = Statement(
+        """
+        SELECT at, operator, act, because, NULL::bigint, false, number
+        FROM audit WHERE filter ->> 'fanout' = $1::text
+        UNION ALL
+        SELECT ended.at, ended.operator, ended.act, ended.because, ended.items, begun.filter ->> 'event' IS NULL,
+               ended.number
+        FROM fanouts f
+        JOIN audit begun ON begun.act = 'hold-discard' AND begun.at >= f.started_at
+             AND begun.filter ->> 'app' = f.app
+             AND coalesce(begun.filter ->> 'type', f.type) = f.type
+             AND coalesce(begun.filter ->> 'event', f.event_id) = f.event_id
+        JOIN audit ended ON ended.act = 'hold-discarded' AND ended.filter ->> 'act' = begun.number::text
+        WHERE f.number = $1::text::bigint
+        ORDER BY number DESC LIMIT 20
+        """,
+        effect: .reads
+    )
+
+    /// A separate statement, so that it sees the pages that were planned before the fan-out was locked.
+    ///
+    /// Pages that a worker has taken remain until they end.
+    private static let dropPages = Statement(
+        """
+        WITH idle AS MATERIALIZED (
+            SELECT fanout, page FROM fanout_pages WHERE fanout = ANY ($1::bigint[]) AND taken_at IS NULL
+            FOR UPDATE SKIP LOCKED
+        )
+        DELETE FROM fanout_pages p USING idle i WHERE p.fanout = i.fanout AND p.page = i.page
+        """
+    )
+}

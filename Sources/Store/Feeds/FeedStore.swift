@@ -1,0 +1,84 @@
+import BellhopRules
+package import Postgres
+
+/// Stores feed messages idempotently.
+///
+/// An older update never overwrites a newer one.
+package struct FeedStore: Sendable {
+    private let pool: PostgresPool
+
+    package init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    /// Applies a batch.
+    ///
+    /// All updates of a user are in one transaction, which contains a few dozen users.
+    ///
+    /// After an error, part of the batch may be stored. Applying it again does not change that part.
+    package func apply(_ entries: [FeedEntry]) async throws(PostgresError) -> [Void] {
+        for entries in FeedEntry.groups(of: entries) {
+            try await pool.transaction { (connection) throws(PostgresError) in
+                try FeedLocks(entries).take(on: connection)
+                try Self.apply(entries, on: connection)
+            }
+        }
+        return entries.map { _ in }
+    }
+
+    /// Applies updates of a few dozen users in a transaction that has their locks already.
+    static func apply(_ entries: [FeedEntry], on connection: PostgresConnection) throws(PostgresError) {
+        for round in FeedEntry.rounds(of: entries) {
+            try FeedBatch(round).apply(on: connection)
+        }
+    }
+}
+
+/// At most one update per user, grouped by kind.
+private struct FeedBatch {
+    private var recipients: [Word<RecipientUpdate>] = []
+    private var erasures: [Word<UserID>] = []
+    private var subscriptions: [Word<SubscriptionUpdate>] = []
+    private var revocations: [Word<DeviceToken>] = []
+    private var follows: [Word<FollowUpdateRow>] = []
+    private var reminders: [Word<ReminderUpdate>] = []
+    private var removals: [Word<ReminderID>] = []
+    private var readings: [Word<ReadingUpdate.Which>] = []
+
+    init(_ entries: [FeedEntry]) {
+        for entry in entries {
+            switch entry.update.change {
+            case .recipientUpserted(let update): recipients.append(Word(entry, update))
+            case .recipientDeleted(let user): erasures.append(Word(entry, user))
+            case .subscriptionUpserted(let update): subscriptions.append(Word(entry, update))
+            case .subscriptionRevoked(_, let token): revocations.append(Word(entry, token))
+            case .followAdded(let update): follows.append(Word(entry, FollowUpdateRow(added: update, entry.key)))
+            case .followRemoved(_, let topic, let token):
+                follows.append(Word(entry, FollowUpdateRow(removed: topic, token, entry.key)))
+            case .reminderSet(let update): reminders.append(Word(entry, update))
+            case .reminderRemoved(_, let id): removals.append(Word(entry, id))
+            case .notificationRead(let update): readings.append(Word(entry, update.which))
+            }
+        }
+    }
+
+    func apply(on connection: PostgresConnection) throws(PostgresError) {
+        if !recipients.isEmpty { try RecipientFeed.upsert(recipients, on: connection) }
+        if !erasures.isEmpty { try Erasure.run(erasures, on: connection) }
+        if !subscriptions.isEmpty { try SubscriptionFeed.upsert(subscriptions, on: connection) }
+        if !revocations.isEmpty { try SubscriptionFeed.revoke(revocations, on: connection) }
+        if !follows.isEmpty { try FollowFeed.apply(follows, on: connection) }
+        if !reminders.isEmpty { try ReminderFeed.set(reminders, on: connection) }
+        if !removals.isEmpty { try ReminderFeed.remove(removals, on: connection) }
+        if !readings.isEmpty { try ReadingFeed.read(readings, on: connection) }
+    }
+}
+
+extension FeedEntry {
+    fileprivate var key: UserKey { UserKey(app: update.app, user: update.change.user) }
+}
+
+extension FieldUpdate {
+    /// Whether the stored value is replaced; otherwise a `CASE` in the statement keeps it.
+    var isGiven: Bool { self != .unchanged }
+}

@@ -1,0 +1,80 @@
+package import Postgres
+
+/// The operators' actions on the table `holds` and on held deliveries.
+package struct HoldAdmin: Sendable {
+    let pool: PostgresPool
+
+    /// - Parameter pool: A pool with the rights of an admin.
+    package init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    /// The result of placing a hold.
+    package enum Placing: Sendable, Equatable {
+        case placed(OperatorHold)
+        /// The same hold exists already; the existing one is returned.
+        case isHeld(OperatorHold)
+        /// The maximum number of holds is in effect.
+        case tooMany
+    }
+
+    /// Returns all holds in effect, the oldest first.
+    package func all() async throws(PostgresError) -> [OperatorHold] {
+        try await HoldStore(pool: pool).all()
+    }
+
+    /// Places a hold and its audit entry.
+    package func place(_ scope: HoldScope, by desk: ActingOperator) async throws(PostgresError) -> Placing {
+        let parameters: [Parameter] = scope.parameters + [.text(desk.name), .text(desk.because)]
+        let rows = try await pool.run(Self.place, parameters)
+        if !rows.isEmpty, let placed = try OperatorHold(rows, 0) { return .placed(placed) }
+        return try await all().first { $0.scope == scope }.map { .isHeld($0) } ?? .tooMany
+    }
+
+    /// Releases a hold and adds an audit entry; `nil` if the hold is no longer in effect.
+    package func release(_ number: Int64, by desk: ActingOperator) async throws(PostgresError) -> OperatorHold? {
+        let rows = try await pool.run(
+            Self.release,
+            [.integer(number), .text(desk.name), .text(desk.because)]
+        )
+        return rows.isEmpty ? nil : try OperatorHold(rows, 0)
+    }
+
+    private static let place = Statement(
+        """
+        WITH placed AS (
+            INSERT INTO holds (app, type, provider, operator, because)
+            SELECT $1, $2, $3, $4, $5 WHERE (SELECT count(*) FROM holds) < \(HoldStore.most)
+            ON CONFLICT ON CONSTRAINT holds_scope DO NOTHING
+            RETURNING \(OperatorHold.columns)
+        ), \(audited("hold-add", by: "$4", because: "$5", from: "placed"))
+        SELECT \(OperatorHold.columns) FROM placed
+        """
+    )
+
+    private static let release = Statement(
+        """
+        WITH ended AS (
+            DELETE FROM holds WHERE number = $1 RETURNING \(OperatorHold.columns)
+        ), \(audited("hold-release", by: "$2", because: "$3", from: "ended"))
+        SELECT \(OperatorHold.columns) FROM ended
+        """
+    )
+
+    /// Returns the part of a statement that adds an audit entry for the holds in a table expression.
+    private static func audited(_ act: String, by name: String, because: String, from holds: String) -> String {
+        """
+        audited AS (
+            INSERT INTO audit (operator, act, filter, items, because)
+            SELECT \(name)::text, '\(act)', jsonb_strip_nulls(jsonb_build_object(
+                       'app', app, 'type', nullif(type, ''), 'provider', nullif(provider, ''), 'hold', number)),
+                   1, \(because)::text
+            FROM \(holds)
+        )
+        """
+    }
+}
+
+extension HoldScope {
+    fileprivate var parameters: [Parameter] { [.text(app.text), .text(type?.text ?? ""), .text(provider ?? "")] }
+}

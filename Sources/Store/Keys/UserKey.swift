@@ -1,0 +1,42 @@
+package import BellhopRules
+import Postgres
+
+/// A user of an app: the key of all data of that user.
+package struct UserKey: Sendable {
+    package let app: AppID
+    package let user: UserID
+    /// The number of the user in inbox and ledger; `nil` if it was not looked up or does not exist yet.
+    ///
+    /// It is not part of the identity: two keys are equal with or without it.
+    package var number: PersonNumber?
+
+    package init(app: AppID, user: UserID) {
+        self.app = app
+        self.user = user
+    }
+
+    /// Creates a key from texts; `nil` if one is missing or invalid.
+    init?(_ app: String?, _ user: String?) {
+        guard let app = app.flatMap(AppID.init(validating:)), let user = user.flatMap(UserID.init(validating:)) else {
+            return nil
+        }
+        self.init(app: app, user: user)
+    }
+}
+
+extension UserKey: Hashable {
+    package static func == (one: UserKey, other: UserKey) -> Bool {
+        one.user == other.user && one.app == other.app
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(user)
+        hasher.combine(app)
+    }
+}
+
+extension UserKey {
+    static func parameters(_ keys: some Collection<UserKey>) -> [Parameter] {
+        [.textArray(keys.map(\.app.text)), .textArray(keys.map(\.user.text))]
+    }
+}

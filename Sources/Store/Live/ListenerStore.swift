@@ -1,0 +1,73 @@
+package import Postgres
+import ServiceRuntime
+package import Settings
+
+/// The processes with open streams, and the channel that notifies them of inbox changes.
+///
+/// A process with open streams keeps a row with a lease. If there is no row, no change is announced.
+package struct ListenerStore: Sendable {
+    private let pool: PostgresPool
+    /// The channel on which changes are announced.
+    package let channel: String
+
+    package init(pool: PostgresPool, namespace: Namespace) {
+        self.pool = pool
+        channel = Self.channel(of: namespace)
+    }
+
+    /// Returns the channel of an installation, since a database may contain several.
+    package static func channel(of namespace: Namespace) -> String { "\(namespace).live" }
+
+    /// Returns whether any process listens.
+    package func isHeard() async throws(PostgresError) -> Bool {
+        try await pool.run(Self.heard, []).boolean(0, 0)
+    }
+
+    /// Registers a process as a listener until `lease` ends; a repeat extends the lease.
+    package func listen(as process: Int64, for lease: Duration) async throws(PostgresError) {
+        _ = try await pool.run(Self.listen, [.integer(process), .integer(lease.milliseconds)])
+    }
+
+    /// Removes a listener, and the rows of dead processes.
+    package func leave(_ process: Int64) async throws(PostgresError) {
+        _ = try await pool.run(Self.leave, [.integer(process)])
+    }
+
+    /// Announces that these inboxes have changed, in a separate transaction.
+    ///
+    /// The commit does not wait for the disk: if a crash loses an announcement, the next poll finds the change.
+    package func announce(_ signs: some Collection<UserHash> & Sendable) async throws(PostgresError) {
+        guard !signs.isEmpty else { return }
+        try await announce(UserHash.payloads(signs))
+    }
+
+    /// Announces that any inbox may have changed.
+    package func announceEverybody() async throws(PostgresError) {
+        try await announce([UserHash.everybody])
+    }
+
+    private func announce(_ payloads: [String]) async throws(PostgresError) {
+        _ = try await pool.run(Self.announce, [.text(channel), .textArray(payloads)])
+    }
+
+    private static let heard = Statement(
+        "SELECT EXISTS (SELECT FROM listeners WHERE until > now())",
+        effect: .reads
+    )
+
+    private static let listen = Statement(
+        """
+        INSERT INTO listeners (process, until) VALUES ($1, now() + $2::bigint * interval '1 ms')
+        ON CONFLICT (process) DO UPDATE SET until = excluded.until
+        """
+    )
+
+    private static let leave = Statement("DELETE FROM listeners WHERE process = $1 OR until < now() - interval '1 min'")
+
+    private static let announce = Statement(
+        """
+        SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, payload)
+        FROM (SELECT unnest($2::text[]) AS payload) AS payloads
+        """
+    )
+}

@@ -1,0 +1,166 @@
+import BellhopRules
+package import Postgres
+
+/// The table `processes`, with the heartbeat of each process.
+package struct HeartbeatStore: Sendable {
+    private let pool: PostgresPool
+
+    package init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    /// The maximum number of processes shown.
+    package static let most = 1_000
+
+    /// Stores a process's heartbeat and report, and deletes processes without a heartbeat for five minutes.
+    package func announce(_ report: Heartbeat) async throws(PostgresError) {
+        let own = report.identity
+        _ = try await pool.run(
+            Self.announce,
+            [
+                .text(own.id), .text(own.role), .text(own.version), .text(own.host), .integer(Int64(own.process)),
+                .text(report.catalogs), report.refusal.map { .text($0) } ?? .null, .json(report.troublesJSON),
+                .json(report.pullsJSON), .integer(Int64(own.schema)), .integer(Int64(own.messages)),
+                report.hindrance.map { .text($0) } ?? .null, .json(report.figuresJSON), .boolean(report.isDraining),
+            ]
+        )
+        _ = try await pool.run(Self.forget, [])
+    }
+
+    /// Records that a process has just taken a message from a queue, and returns whether the process is known.
+    package func hear(_ id: String) async throws(PostgresError) -> Bool {
+        try await pool.run(Self.hear, [.text(id)]).count > 0
+    }
+
+    /// Deletes a process that exits.
+    package func leave(_ id: String) async throws(PostgresError) {
+        _ = try await pool.run(Self.leave, [.text(id)])
+    }
+
+    /// Returns the processes with a heartbeat in the last half minute, ordered by role and age.
+    package func all() async throws(PostgresError) -> [LiveProcess] {
+        try await pool.run(Self.all, []).map(LiveProcess.init)
+    }
+
+    private static let announce = Statement(
+        """
+        INSERT INTO processes AS p (id, role, version, host, process, catalogs, refusal, troubles, pulls,
+                                    schema_version, message_version, hindrance, figures, draining_since)
+        VALUES ($1, $2, $3, $4, $5::bigint, $6, $7, $8, $9, $10::bigint, $11::bigint, $12, $13,
+                CASE WHEN $14 THEN now() END)
+        ON CONFLICT (id) DO UPDATE SET catalogs = excluded.catalogs, refusal = excluded.refusal,
+            troubles = excluded.troubles, pulls = excluded.pulls, hindrance = excluded.hindrance,
+            figures = excluded.figures, seen_at = now(),
+            draining_since = coalesce(p.draining_since, excluded.draining_since)
+        """
+    )
+
+    private static let forget = Statement("DELETE FROM processes WHERE seen_at < now() - interval '5 min'")
+
+    private static let hear = Statement("UPDATE processes SET heard_at = now() WHERE id = $1 RETURNING id")
+
+    private static let leave = Statement("DELETE FROM processes WHERE id = $1")
+
+    private static let all = Statement(
+        """
+        SELECT id, role, version, host, process::bigint, catalogs, refusal, troubles, pulls, started_at, seen_at,
+               schema_version::bigint, message_version::bigint, hindrance, figures, draining_since
+        FROM processes WHERE seen_at > now() - interval '30 s' ORDER BY seen_at DESC LIMIT \(most)
+        """,
+        effect: .reads
+    )
+}
+
+extension Heartbeat {
+    fileprivate var troublesJSON: [UInt8] {
+        let items = troubles.map { trouble -> JSONValue in
+            [
+                "app": .string(trouble.app), "provider": .string(trouble.provider), "word": .string(trouble.word),
+                "since": .string(trouble.since.description), "latest": .string(trouble.latest.description),
+                "answers": .number(JSONNumber(Int64(trouble.answers))),
+            ]
+        }
+        let taken = takings.map { taking -> JSONValue in
+            [
+                "app": .string(taking.app), "provider": .string(taking.provider),
+                "taken": .string(taking.at.description),
+            ]
+        }
+        return JSONWriter.canonicalBytes(of: .array(items + taken))
+    }
+
+    fileprivate var pullsJSON: [UInt8] {
+        var object = JSONObject()
+        for (name, count) in pulls { object[name] = .number(JSONNumber(Int64(count))) }
+        return JSONWriter.canonicalBytes(of: .object(object))
+    }
+
+    fileprivate var figuresJSON: [UInt8] {
+        var object = JSONObject()
+        for (name, numbers) in figures { object[name] = .array(numbers.map { .number(JSONNumber(Int64($0))) }) }
+        return JSONWriter.canonicalBytes(of: .object(object))
+    }
+}
+
+extension LiveProcess {
+    fileprivate init(_ rows: Rows, _ row: Int) throws(PostgresError) {
+        var identity = Heartbeat.Identity(
+            id: try rows.text(row, 0),
+            role: try rows.text(row, 1),
+            version: try rows.text(row, 2),
+            host: try rows.text(row, 3),
+            process: try rows.number(row, 4)
+        )
+        identity.schema = try rows.number(row, 11)
+        identity.messages = try rows.number(row, 12)
+        var report = Heartbeat(identity, catalogs: try rows.text(row, 5))
+        report.refusal = try rows.optionalText(row, 6)
+        let troubles = (try? JSONParser(limits: .event).parse(try rows.json(row, 7)).get())?.array ?? []
+        report.troubles = troubles.compactMap(ProviderOutage.init)
+        report.takings = troubles.compactMap(ProviderSuccess.init)
+        let pulls = (try? JSONParser(limits: .event).parse(try rows.json(row, 8)).get())?.object ?? JSONObject()
+        for pull in pulls.members { report.pulls[pull.key] = pull.value.number?.int64.map { Int(clamping: $0) } }
+        report.hindrance = try rows.optionalText(row, 13)
+        let figures = (try? JSONParser(limits: .event).parse(try rows.json(row, 14)).get())?.object ?? JSONObject()
+        for figure in figures.members {
+            report.figures[figure.key] = figure.value.array?.compactMap { $0.number?.int64.map { Int(clamping: $0) } }
+        }
+        let drainingSince = try rows.timestamp(row, 15)
+        report.isDraining = drainingSince != nil
+        self.init(
+            report: report,
+            startedAt: try rows.moment(row, 9),
+            seenAt: try rows.moment(row, 10),
+            drainingSince: drainingSince
+        )
+    }
+}
+
+extension ProviderOutage {
+    /// Reads a trouble; `nil` if no Bellhop process can have written it.
+    fileprivate init?(_ json: JSONValue) {
+        guard let app = json["app"]?.string, let provider = json["provider"]?.string,
+            let word = json["word"]?.string, let since = json["since"]?.string.flatMap(Timestamp.init(validating:)),
+            let latest = json["latest"]?.string.flatMap(Timestamp.init(validating:)),
+            let answers = json["answers"]?.number?.int64
+        else { return nil }
+        self.init(
+            app: app,
+            provider: provider,
+            word: word,
+            since: since,
+            latest: latest,
+            answers: Int(clamping: answers)
+        )
+    }
+}
+
+extension ProviderSuccess {
+    /// Reads an acceptance; `nil` for a trouble, and for values that no Bellhop process can have written.
+    fileprivate init?(_ json: JSONValue) {
+        guard let app = json["app"]?.string, let provider = json["provider"]?.string,
+            let at = json["taken"]?.string.flatMap(Timestamp.init(validating:))
+        else { return nil }
+        self.init(app: app, provider: provider, at: at)
+    }
+}

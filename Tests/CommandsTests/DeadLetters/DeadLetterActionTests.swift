@@ -1,0 +1,359 @@
+import BellhopRules
+import Foundation
+import Push
+import Store
+import TestSupport
+import Testing
+import Workbench
+
+@testable import CLI
+@testable import Commands
+
+@Suite("Dead-letter actions", .inTurn, .enabled(if: Ground.isThere, "needs both servers"), .timeLimit(.ofTest))
+struct DeadLetterActionTests {
+    private static let why = ["--yes", "--by", "ada", "--because", "why not"]
+
+    private static let letters = [
+        Letters.rejected("a-letter", failedAt: Letters.ago(300)),
+        Letters.rejected("b-letter", failedAt: Letters.ago(200)),
+        Letters.rejected("c-letter", reason: "missing-id", failedAt: Letters.ago(100)),
+    ]
+
+    private static func states(_ bench: Bench) async throws -> [String?] {
+        try await bench.column("SELECT left(dead_id, 1) || ' ' || state FROM dead_letters ORDER BY 1")
+    }
+
+    @Test(
+        "an action without a selection is rejected instead of applying to everything",
+        arguments: ["discard", "restore", "note", "replay", "edit"]
+    )
+    func everything(verb: String) async throws {
+        try await DeskPrompt.with(Self.letters) { prompt, bench in
+            let change = verb == "edit" ? ["--set", "/id=x"] : []
+            let bare = await prompt.run(["dead-letters", verb] + change + Self.why)
+            #expect(bare.code == .usage)
+            #expect(bare.complaints.contains("requires items, a filter, or --all"), "\(bare.complaints)")
+            for idle in [["--limit", "1"], ["--text", ""]] {
+                let answer = await prompt.run(["dead-letters", verb] + idle + change + Self.why)
+                #expect(answer.code == .usage, "\(answer.output)")
+            }
+            let both = await prompt.run(["dead-letters", verb, "--all", "--reason", "missing-id"] + change + Self.why)
+            #expect(both.code == .usage)
+            let acts = try await bench.count("SELECT count(*) FROM audit")
+            #expect(acts == 0)
+        }
+    }
+
+    @Test("undo reverts one action, except for items changed since")
+    func undo() async throws {
+        try await DeskPrompt.with(Self.letters) { prompt, bench in
+            let discard = ["dead-letters", "discard"] + Self.why
+            _ = await prompt.run(discard + ["c-letter"])
+            let all = await prompt.run(discard + ["--reason", "malformed-json"])
+            #expect(all.output == "Discarded 2 items. bellhop dead-letters undo 2 takes it back.", "\(all.complaints)")
+            _ = await prompt.run(["dead-letters", "restore", "b-letter"] + Self.why)
+            _ = await prompt.run(discard + ["b-letter"])
+            let undone = await prompt.run(["dead-letters", "undo", "2"] + Self.why)
+            #expect(undone.output.hasPrefix("Restored 1 item."), "\(undone.complaints)")
+            let states = try await Self.states(bench)
+            #expect(states == ["a open", "b discarded", "c discarded"])
+            let again = await prompt.run(["dead-letters", "undo", "2"] + Self.why)
+            #expect(again.code == .answerIsNo)
+            let back = await prompt.run(["dead-letters", "undo", "5"] + Self.why)
+            #expect(back.output.hasPrefix("Discarded 1 item."), "\(back.complaints)")
+            let unknown = await prompt.run(["dead-letters", "undo", "4711"] + Self.why)
+            #expect(unknown.complaints.contains("there is no such act"))
+            let audit = await prompt.run("dead-letters", "audit")
+            #expect(audit.output.contains("act 2"), "\(audit.output)")
+        }
+    }
+
+    @Test("an unknown filter value and a repeated option are rejected instead of giving an empty answer")
+    func words() async throws {
+        try await DeskPrompt.with(Self.letters + [Letters.rejected("d-letter", reason: "homemade")]) { prompt, _ in
+            let wrong: [([String], String)] = [
+                (["--reason", "payload_refused"], "did you mean payload-refused?"),
+                (["--reason", "a,b"], "no reason is called a,b"), (["--stage", "nope"], "no stage is called nope"),
+                (["--provider", "gcm"], "did you mean fcm?"), (["--reason", "x", "--reason", "y"], "more than once"),
+                (["--sort", "upwards"], "newest, oldest or deaths"),
+            ]
+            for (words, why) in wrong {
+                let answer = await prompt.run(["dead-letters", "list"] + words)
+                #expect(answer.code == .usage)
+                #expect(answer.complaints.contains(why), "\(answer.complaints)")
+            }
+            // The reason comes from another program: it is still a reason.
+            let known = await prompt.run("dead-letters", "list", "--reason", "homemade")
+            #expect(known.code == .done)
+            let none = await prompt.run("dead-letters", "list", "--reason", "too-large")
+            #expect(none.code == .answerIsNo)
+        }
+    }
+
+    @Test("a list is sorted and searched, and a group is found by the beginning of its fingerprint")
+    func list() async throws {
+        try await DeskPrompt.with(Self.letters) { prompt, bench in
+            let oldest = await prompt.run("dead-letters", "list", "--sort", "oldest")
+            let rows = oldest.output.split(separator: "\n").dropFirst().map { $0.prefix(1) }
+            #expect(rows == ["a", "b", "c"])
+            let error = try #require(
+                try await bench.column("SELECT upper(error) FROM dead_letters LIMIT 1").first ?? nil
+            )
+            let found = await prompt.run("dead-letters", "list", "--text", error)
+            #expect(found.code == .done)
+            let nothing = await prompt.run("dead-letters", "list", "--text", "no such words")
+            #expect(nothing.code == .answerIsNo)
+            let print = try #require(
+                try await bench.column("SELECT fingerprint FROM dead_letters WHERE reason = 'missing-id'").first ?? nil
+            )
+            let group = await prompt.run("dead-letters", "list", "--fingerprint", String(print.prefix(8)), "--json")
+            #expect(group.output.contains("c-letter"))
+            #expect(!group.output.contains("a-letter"))
+        }
+    }
+
+    @Test("a list puts errors on separate lines on a narrow terminal, and in a column on a wide one and in a pipe")
+    func narrow() async throws {
+        let error = "the text ends inside a value (line 1, column 50, byte 49)"
+        let letters = (1...2).map { Letters.rejected("letter-\($0)", user: "u\($0)", error: error) }
+        try await DeskPrompt.with(letters) { prompt, _ in
+            for (width, count) in [(80, 5), (160, 3)] {
+                let screen = CapturedOutput()
+                let shell = Shell(environment: prompt.environment, output: screen.screen(width: width))
+                _ = await Tool.whole.run(["dead-letters", "list"], shell)
+                let lines = screen.text.split(separator: "\n")
+                #expect(lines.count == count, "\(screen.text)")
+                let whole = lines.filter { $0.contains(error) }
+                #expect(whole.count == 2, "\(screen.text)")
+            }
+            let piped = await prompt.run("dead-letters", "list")
+            #expect(piped.output.split(separator: "\n").count == 3)
+        }
+    }
+
+    @Test("the audit of an action on named items shows the first and the number of others")
+    func manyNamed() async throws {
+        try await DeskPrompt.with(Self.letters) { prompt, _ in
+            _ = await prompt.run(["dead-letters", "discard", "a-letter", "b-letter", "c-letter"] + Self.why)
+            let audit = await prompt.run("dead-letters", "audit")
+            #expect(audit.output.contains("items a-letter and 2 more"), "\(audit.output)")
+        }
+    }
+
+    @Test("each verb has separate help with an example that it accepts", arguments: DeskVerb.allCases)
+    func help(verb: DeskVerb) async throws {
+        let answer = await Prompt().run("dead-letters", verb.rawValue, "--help")
+        #expect(answer.code == .done)
+        #expect(answer.output.contains("bellhop dead-letters \(verb.example)"))
+        let others = DeskVerb.allCases.filter { $0 != verb }.map { "dead-letters \($0.usage)" }
+        #expect(!others.contains { answer.output.contains($0) })
+        #expect(answer.output.split(separator: "\n").allSatisfy { $0.count <= 100 })
+        let words = verb.example.split(separator: " ").map(String.init)
+        let parsed = try Words(words, options: DeskOptions.all, of: "dead-letters")
+        #expect(parsed.given.isSubset(of: verb.options(parsed)))
+    }
+
+    @Test("a replay can start at a given time and sends nothing before")
+    func later() async throws {
+        try await DeadLetterFixture.with { prompt, rig in
+            try await DeadLetterFixture.file([("good", #"{"id":"g1","to":{"user":"u1"},"title":"t","body":"b"}"#)], on: rig)
+            let begun = await prompt.run(["dead-letters", "replay", "good", "--at", "8h"] + Self.why)
+            #expect(begun.code == .done, "\(begun.complaints)")
+            #expect(begun.output.contains("It sends from 20"), "\(begun.output)")
+            let past = await prompt.run(["dead-letters", "replay", "--all", "--at", "2020-01-01T00:00:00Z"] + Self.why)
+            #expect(past.code == .usage)
+            let shown = await prompt.run("dead-letters", "replays", "1", "--json")
+            #expect(shown.output.contains(#""waiting":1"#), "\(shown.output)")
+            _ = try await rig.bench.owner.run("UPDATE replays SET not_before = now()")
+            try await rig.wait(for: 1, "SELECT count(*) FROM notifications")
+        }
+    }
+
+    @Test("a failed item of a replay is named with its error")
+    func failures() async throws {
+        try await DeadLetterFixture.with { prompt, rig in
+            try await DeadLetterFixture.file([("bad-letter", "{")], on: rig)
+            let answer = await prompt.run(["dead-letters", "replay", "bad-letter"] + Self.why)
+            #expect(answer.code == .answerIsNo)
+            let error = try #require(try await rig.bench.column("SELECT error FROM dead_letters").first ?? nil)
+            let line = "bad-letter  malformed-json: \(error)"
+            #expect(answer.output.contains(line), "\(answer.output)")
+            let json = await prompt.run("dead-letters", "replays", "1", "--json")
+            let member = #""error":"\#(error)""#
+            #expect(json.output.contains(member), "\(json.output)")
+            #expect(
+                json.output.contains(#""failures":[{"id":"bad-letter","outcome":"failed","reason":"malformed-json""#)
+            )
+        }
+    }
+
+    @Test("a replay with failures shows when they happened")
+    func course() async throws {
+        try await DeadLetterFixture.with { prompt, rig in
+            try await DeadLetterFixture.file([("bad-one", "{"), ("bad-two", "[")], on: rig)
+            let answer = await prompt.run(["dead-letters", "replay", "--all"] + Self.why)
+            #expect(answer.code == .answerIsNo)
+            let lines = answer.output.split(separator: "\n").map(String.init)
+            let place = try #require(lines.firstIndex { $0.hasPrefix("Over ") })
+            let settled = lines[place + 1]
+            let failed = lines[place + 2]
+            #expect(settled.hasPrefix("  settled  ") && settled.count == 11 + ReplayTimeline.parts)
+            let (all, lost) = (settled.dropFirst(11), failed.dropFirst(11))
+            #expect(all == lost, "all of them failed")
+            let json = await prompt.run("dead-letters", "replays", "1", "--json")
+            #expect(json.output.contains(#""course":{"settled":["#), "\(json.output)")
+        }
+    }
+
+    @Test("a dry run shows the minimum time under a budget, for pushes known to use it")
+    func budgets() async throws {
+        try await Workplace.with { folder in
+            let file = folder.appendingPathComponent("providers.json5")
+            try Data("{drop: {expo: {budget: {pushes: 10, seconds: 1}}}}".utf8).write(to: file)
+            var budgets = ReplayBudgets(try ProviderConfiguration.read(file: file.path))
+            var cause = DeadLetterCause(.dispatch, reason: "attempts-exhausted", error: "x")
+            cause.app = "drop"
+            for provider in ["expo", "fcm", nil] {
+                cause.provider = provider
+                for _ in 0..<100 { budgets.add(cause) }
+            }
+            #expect(budgets.lines == ["expo/drop takes 10 in 1s: its 100 pushes take 9 s at least."])
+            #expect(budgets.json.description == #"[{"account":"expo/drop","pushes":100,"leastSeconds":9}]"#)
+            #expect(ReplayBudgets(nil).lines.isEmpty)
+        }
+    }
+
+    @Test("a dry run reports items that a breaker or an operator's hold would defer")
+    func held() async throws {
+        try await DeadLetterFixture.with { prompt, rig in
+            try await rig.publish([
+                rig.event(
+                    #"{"userId":"u1","token":"t1","platform":"android","provider":"fcm"}"#,
+                    key: "drop.subscription.upserted"
+                )
+            ])
+            try await rig.wait(for: 1, "SELECT count(*) FROM push_subscriptions")
+            let body = #"{"id":"g1","to":{"user":"u1"},"title":"t","body":"b"}"#
+            var letter = Letters.rejected("good", reason: "malformed-json", body: body)
+            letter.origin.exchange = rig.bench.names.events
+            letter.origin.routingKey = "drop.transaction_complete"
+            _ = try await DeadLetterStore(pool: rig.bench.pool).file([letter])
+            func predictions() async -> String {
+                await prompt.run("dead-letters", "replay", "--dry-run", "--json").output
+            }
+            let free = await predictions()
+            #expect(free.contains("would-send"), "\(free)")
+            _ = try await rig.bench.owner.run(
+                "INSERT INTO breakers (app, provider, reason, probe_at) VALUES ('drop', 'fcm', 'wrong-key', now() + interval '1 h')"
+            )
+            let behind = await predictions()
+            #expect(behind.contains("held-by-breaker"), "\(behind)")
+            _ = try await rig.bench.owner.run(
+                "INSERT INTO holds (app, operator, because) VALUES ('drop', 'ada', 'a test')"
+            )
+            let held = await predictions()
+            #expect(held.contains("held-by-operator"), "\(held)")
+        }
+    }
+
+    @Test(
+        "one edit corrects many items: the first is shown, items still invalid stay, and the others are sent"
+    )
+    func many() async throws {
+        try await DeadLetterFixture.with { prompt, rig in
+            let lost = (1...3).map { number in
+                ("lost-\(number)", #"{"id":"e\#(number)","title":"t","body":"b"}"#)
+            }
+            try await DeadLetterFixture.file(lost + [("broken", "{")], on: rig, reason: "missing-audience")
+            let words = ["dead-letters", "edit", "--reason", "missing-audience", "--set", #"/to={"user":"u1"}"#]
+            let dry = await prompt.typing(["4"]).run(words)
+            #expect(dry.output.contains("1 item stays: "), "\(dry.output)")
+            #expect(dry.output.contains(#"+ /to {"user":"u1"}"#), "\(dry.output)")
+            #expect(dry.output.hasSuffix("Nothing was changed."))
+            let foreseen = await prompt.run(words + ["--dry-run"])
+            #expect(foreseen.code == .done)
+            let last = "This would send 3 corrected copies; nothing was changed."
+            #expect(foreseen.output.hasSuffix(last), "\(foreseen.output)")
+            let single = ["dead-letters", "edit", "lost-1", "--set", #"/to={"user":"u1"}"#, "--dry-run", "--json"]
+            let one = await prompt.run(single)
+            #expect(one.output == #"{"wouldSend":1,"left":{}}"#, "\(one.complaints)")
+            let done = await prompt.run(words + Self.why)
+            #expect(done.code == .done, "\(done.complaints)\(done.output)")
+            try await rig.wait(for: 3, "SELECT count(*) FROM notifications")
+            let open = try await rig.bench.column("SELECT dead_id FROM dead_letters WHERE state = 'open'")
+            let replays = try await rig.bench.count("SELECT count(*) FROM replays")
+            let acts = try await rig.bench.column("SELECT act || ' ' || items FROM audit")
+            #expect(open == ["broken"])
+            #expect(replays == 1)
+            #expect(acts == ["edit 3"])
+        }
+    }
+
+    @Test("items without an id each get one derived from the item, never one id for all")
+    func ids() async throws {
+        try await DeadLetterFixture.with { prompt, rig in
+            let body = #"{"to":{"user":"u1"},"title":"t","body":"b"}"#
+            try await DeadLetterFixture.file([("lost-1", body), ("lost-2", body)], on: rig, reason: "missing-id")
+            let words = ["dead-letters", "edit", "--reason", "missing-id"] + Self.why
+            for set in ["/id=same", "id=same"] {
+                let one = await prompt.run(words + ["--set", set])
+                #expect(one.code == .badInput)
+                #expect(one.complaints.contains("one id for 2 items would make one event of them"))
+                #expect(one.complaints.contains("--set '/id={item}'"), "\(one.complaints)")
+            }
+            let each = await prompt.run(words + ["--set", "/id=fixed-{item}"])
+            #expect(each.code == .done, "\(each.complaints)\(each.output)")
+            try await rig.wait(for: 2, "SELECT count(*) FROM notifications")
+            let events = try await rig.bench.column("SELECT event_id FROM notifications ORDER BY 1")
+            #expect(events == ["fixed-lost-1", "fixed-lost-2"])
+        }
+    }
+
+    @Test("a body too large for an event is edited as JSON")
+    func large() async throws {
+        try await DeadLetterFixture.with { prompt, rig in
+            let words = String(repeating: "y", count: 300_000)
+            let body = #"{"id":"big","to":{"user":"u1"},"title":"t","body":"\#(words)"}"#
+            try await DeadLetterFixture.file([("large", body)], on: rig, reason: "too-large")
+            let answer = await prompt.run(["dead-letters", "edit", "large", "--set", "/body=short"] + Self.why)
+            #expect(answer.code == .done, "\(answer.complaints)")
+            let bodies = try await rig.bench.column("SELECT body FROM notifications")
+            #expect(bodies == ["short"])
+        }
+    }
+
+    @Test("the text from an operator's editor is kept if the copy is rejected")
+    func draft() async throws {
+        try await DeadLetterFixture.with { prompt, rig in
+            try await DeadLetterFixture.file(
+                [("lost", #"{"to":{"user":"u1"},"title":"t","body":"b"}"#)],
+                on: rig,
+                reason: "missing-id"
+            )
+            let answer = await prompt.with("EDITOR", #"sed -i '1s/{/{"to":7,/'"#).typing(["they forgot it"])
+                .run("dead-letters", "edit", "lost")
+            #expect(answer.code == .badInput, "\(answer.output)")
+            let words = answer.complaints.split(whereSeparator: { " ,".contains($0) }).map(String.init)
+            let path = try #require(words.first { $0.hasSuffix(".json") })
+            let kept = try String(contentsOfFile: path, encoding: .utf8)
+            #expect(kept.contains(#""to":7"#))
+            try FileManager.default.removeItem(atPath: path)
+        }
+    }
+
+    @Test("a reused id is shown together with the content stored under it")
+    func conflict() async throws {
+        try await DeadLetterFixture.with { prompt, rig in
+            let first = #"{"id":"t1","to":{"user":"u1"},"title":"one","body":"b"}"#
+            try await rig.publish([rig.event(first, key: "drop.system")])
+            try await rig.wait(for: 1, "SELECT count(*) FROM notifications")
+            try await rig.publish([rig.event(first.replacing("one", with: "other"), key: "drop.system")])
+            try await rig.wait(for: 1, "SELECT count(*) FROM dead_letters WHERE reason = 'id-conflict'")
+            let id = try #require(try await rig.bench.column("SELECT dead_id FROM dead_letters").first ?? nil)
+            let shown = await prompt.run(["dead-letters", "show", id, "--reveal"] + Self.why.dropFirst())
+            #expect(shown.output.contains(#"- /title "one""#), "\(shown.output)\(shown.complaints)")
+            #expect(shown.output.contains(#"+ /title "other""#))
+            #expect(shown.output.contains("docs/runbooks/dead-letters.md#id-conflict"))
+        }
+    }
+}

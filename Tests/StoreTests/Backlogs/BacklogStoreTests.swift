@@ -1,0 +1,292 @@
+import BellhopRules
+import Postgres
+import TestSupport
+import Testing
+import Workbench
+
+@testable import Store
+
+@Suite(
+    "Backlogs in the ledger",
+    .inTurn,
+    .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
+    .timeLimit(.ofTest)
+)
+struct BacklogStoreTests {
+    private static let lease = Duration.seconds(60)
+
+    /// Puts deliveries of one user each into a backlog.
+    ///
+    /// Their turns are the given numbers of seconds ago.
+    private static func fill(_ bench: Bench, _ turns: [(user: String, ago: Int, urgency: Int)]) async throws {
+        for (number, turn) in turns.enumerated() {
+            _ = try await bench.owner.run(
+                """
+                INSERT INTO deliveries
+                    (app, user_id, notification_id, channel, target, state, reason, outlet, queued_at, urgency, attempts)
+                VALUES ('drop', $1, 'noti_' || lpad(to_hex($2::bigint), 16, '0'), 'push', 'sub_0000000000000001', 'deferred',
+                        'window-full', 'drop/fcm', now() - $3::bigint * interval '1 s', $4::bigint, 2)
+                """,
+                [
+                    .text(turn.user), .integer(Int64(number)), .integer(Int64(turn.ago)),
+                    .integer(Int64(turn.urgency)),
+                ]
+            )
+        }
+    }
+
+    private static func place(_ priority: Priority = .normal) throws -> BacklogPlace {
+        BacklogPlace(try #require(BacklogKey("drop/fcm")), priority)
+    }
+
+    private static func pull(
+        _ bench: Bench,
+        _ count: Int,
+        _ priority: Priority = .normal
+    ) async throws -> [ClaimedDelivery] {
+        let look = BacklogStore.Look(try place(priority), since: nil)
+        let book = BacklogStore(pool: bench.pool, lease: lease)
+        return try lines(try await book.pull(look, atMost: count, as: .fresh))
+    }
+
+    private static func scout(_ bench: Bench) async throws -> [ClaimedDelivery] {
+        let look = BacklogStore.Look(try place(), since: nil)
+        return try lines(try await BacklogStore(pool: bench.pool, lease: lease).scout(look, as: .fresh))
+    }
+
+    private static func lines(_ pulled: BacklogStore.Pulled) throws -> [ClaimedDelivery] {
+        guard case .lines(let lines) = pulled else { throw BenchError("another pulls") }
+        return lines
+    }
+
+    private static func users(_ lines: [ClaimedDelivery]) -> [String] {
+        lines.map(\.key.notification.recipient.user.text)
+    }
+
+    @Test("deliveries are pulled in the order of their turns, once each, with their attempts, and are then claimed")
+    func order() async throws {
+        try await Bench.withSchema { bench in
+            try await Self.fill(bench, [("late", 10, 1), ("early", 30, 1), ("urgent", 5, 0), ("middle", 20, 1)])
+            let first = try await Self.pull(bench, 2)
+            let second = try await Self.pull(bench, 2)
+            let third = try await Self.pull(bench, 2)
+            #expect(Self.users(first) == ["early", "middle"])
+            #expect(first.map(\.attempts) == [2, 2])
+            #expect(first.compactMap(\.queuedAt).count == 2)
+            #expect(Self.users(second) == ["late"])
+            #expect(third.isEmpty)
+            let lines = try await bench.column(
+                """
+                SELECT concat_ws('|', user_id, state, claim IS NOT NULL, due_at > now(), outlet, queued_at)
+                FROM deliveries ORDER BY user_id
+                """
+            )
+            let free = lines.filter { $0?.hasPrefix("urgent|deferred|f") ?? false }.count
+            let taken = lines.filter { $0?.hasSuffix("|sending|t|t") ?? false }.count
+            #expect(free == 1)
+            #expect(taken == 3)
+        }
+    }
+
+    @Test("a delivery settled into a backlog takes its turn from its recording, or from the given turn")
+    func turns() async throws {
+        try await Bench.withSchema { bench in
+            let claim = Claim.fresh
+            let records = try bench.records(id: "e1", users: ["u1", "u2"], title: "Hei").map { record in
+                var record = record
+                record.deliveries = [.sending(to: "sub_0000000000000001")]
+                return record
+            }
+            _ = try await Inbox(pool: bench.pool).record(records, as: claim)
+            let before = try await bench.column("SELECT updated_at::text FROM deliveries WHERE user_id = 'u1'")
+            let turn = Letters.ago(3_600)
+            let settlements = try records.enumerated().map { number, record in
+                let line = DeliveryKey(notification: record.key, channel: .push, target: "sub_0000000000000001")
+                var settlement = Settlement(line, .deferred, reason: "window-full", burnsAttempt: false)
+                settlement.backlog = BacklogEntry(try Self.place(.normal), queuedAt: number == 0 ? nil : turn)
+                return settlement
+            }
+            let ledger = Ledger(pool: bench.pool, lease: Self.lease)
+            let settled = try await ledger.settle(settlements, of: claim)
+            #expect(settled == 2)
+            let turns = try await bench.column("SELECT queued_at::text FROM deliveries WHERE user_id = 'u1'")
+            #expect(turns == before)
+            let free = "SELECT count(*) FROM deliveries WHERE due_at IS NULL AND claim IS NULL"
+            let waiting = try await bench.count(free)
+            #expect(waiting == 2)
+            // A resume or a second copy finds no delivery to claim.
+            let harvest = try await ledger.claim(records.map(\.key), as: .fresh)
+            #expect(harvest.claimed.isEmpty)
+            #expect(harvest.leased.isEmpty && harvest.retrying.isEmpty && harvest.locked.isEmpty)
+            // The recorded priority differs: the priority of the backlog counts.
+            let others = try await Self.pull(bench, 10, .low)
+            #expect(others.isEmpty)
+            let pulled = try await Self.pull(bench, 10, .normal)
+            #expect(Self.users(pulled) == ["u2", "u1"])
+            #expect(pulled.first?.queuedAt == turn)
+        }
+    }
+
+    @Test("the sweeper, the search for forgotten claims and a late device ignore deliveries in a backlog")
+    func leftAlone() async throws {
+        try await Bench.withSchema { bench in
+            try await Self.fill(bench, [("u1", 86_400, 1)])
+            let due = try await DueDeliveryStore(pool: bench.pool, strandedAfter: .zero).take(.normal, atMost: 10)
+            let step = try await ForgottenClaimStore(pool: bench.pool, olderThan: .zero).look(from: 0, pages: 10)
+            try await bench.feed([
+                """
+                {"app":"drop","eventType":"subscription.upserted","userId":"u1","token":"t","platform":"android",\
+                "provider":"fcm"}
+                """
+            ])
+            #expect(due.isEmpty)
+            #expect(step.found == 0)
+            let lines = try await bench.column("SELECT concat_ws('|', state, outlet, target) FROM deliveries")
+            #expect(lines == ["deferred|drop/fcm|sub_0000000000000001"])
+        }
+    }
+
+    @Test("the deliveries of a pull are found again under its claim, and no others")
+    func regaining() async throws {
+        try await Bench.withSchema { bench in
+            try await Self.fill(bench, [("u1", 30, 1), ("u2", 20, 1), ("u3", 10, 1)])
+            let book = BacklogStore(pool: bench.pool, lease: Self.lease)
+            let look = BacklogStore.Look(try Self.place(), since: nil)
+            let claim = Claim.fresh
+            _ = try await book.pull(look, atMost: 2, as: claim)
+            _ = try await book.pull(look, atMost: 2, as: .fresh)
+            let again = try Self.lines(try await book.regain(look.place.key, as: claim))
+            let nothing = try Self.lines(try await book.regain(look.place.key, as: .fresh))
+            #expect(Set(Self.users(again)) == ["u1", "u2"])
+            #expect(again.map(\.attempts) == [2, 2])
+            #expect(again.allSatisfy { !$0.outcomeWasUnknown })
+            #expect(nothing.isEmpty)
+            let busy = try await RowLock.hold(
+                on: bench,
+                "SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || ' backlog drop/fcm', 0))"
+            ) {
+                try await book.regain(look.place.key, as: claim)
+            }
+            guard case .isBusy = busy else { throw BenchError("it does not wait for a pull that may be under way") }
+        }
+    }
+
+    @Test("a digest's deliveries are pulled together, despite the limit and their priorities, and others stay")
+    func digests() async throws {
+        try await Bench.withSchema { bench in
+            try await Self.fill(bench, [("u1", 20, 1), ("u1", 20, 2), ("u1", 20, 1), ("u2", 20, 1), ("u3", 10, 1)])
+            _ = try await bench.owner.run(
+                """
+                UPDATE deliveries SET queued_at = (SELECT max(queued_at) FROM deliveries WHERE user_id = 'u1'),
+                    decision = '{"digest": "2026-01-01T08:00:00Z"}' WHERE user_id = 'u1'
+                """
+            )
+            _ = try await bench.owner.run(
+                "UPDATE deliveries SET queued_at = queued_at - interval '1 min' WHERE user_id = 'u2'"
+            )
+            let first = try await Self.pull(bench, 2)
+            #expect(Self.users(first) == ["u2", "u1", "u1", "u1"])
+            #expect(first.compactMap(\.digest).count == 3)
+            let rest = try await Self.pull(bench, 2)
+            #expect(Self.users(rest) == ["u3"])
+        }
+    }
+
+    @Test("a probe gets a delivery of a reached device, otherwise any of the first and the last")
+    func scout() async throws {
+        try await Bench.withSchema { bench in
+            let strangers = (0..<60).map { (user: "stranger", ago: 100 - $0, urgency: 1) }
+            try await Self.fill(bench, strangers + [("known", 20, 1)])
+            _ = try await bench.owner.run(
+                """
+                INSERT INTO push_subscriptions (app, profile_id, id, platform, provider, device_token, registered_at,
+                    last_seen_at, source_time, reached_at)
+                SELECT 'drop', u, 'sub_0000000000000001', 'ios', 'fcm', 't-' || u, now(), now(), now(),
+                       CASE u WHEN 'known' THEN now() END
+                FROM unnest(ARRAY['stranger', 'known']) AS u
+                """
+            )
+            let first = try await Self.scout(bench)
+            #expect(Self.users(first) == ["known"])
+            var ages: Set<Int64> = []
+            for _ in 0..<24 {
+                let scout = try await Self.scout(bench)
+                #expect(Self.users(scout) == ["stranger"])
+                let turns = scout.compactMap(\.queuedAt)
+                ages.formUnion(turns.map { (Letters.now.microseconds - $0.microseconds) / 1_000_000 })
+            }
+            // Of sixty deliveries only those at the ends are taken, and from both ends.
+            let (oldest, newest) = (ages.max() ?? 0, ages.min() ?? 0)
+            #expect(oldest - newest > 30)
+        }
+    }
+
+    @Test("a second pull from a backlog is reported as busy and takes nothing while the first runs")
+    func oneAtATime() async throws {
+        try await Bench.withSchema { bench in
+            try await Self.fill(bench, [("u1", 30, 1)])
+            let lock = """
+                SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || ' backlog ' || 'drop/fcm', 0)) IS NULL
+                """
+            try await RowLock.hold(on: bench, lock) {
+                let look = BacklogStore.Look(try Self.place(), since: nil)
+                let book = BacklogStore(pool: bench.pool, lease: Self.lease)
+                let outcome = try await book.pull(look, atMost: 1, as: .fresh)
+                guard case .isBusy = outcome else { throw BenchError("it was pulled twice at once") }
+            }
+            let afterwards = try await Self.pull(bench, 1)
+            #expect(afterwards.count == 1)
+        }
+    }
+
+    @Test("one statement returns the oldest turn of each backlog, from a turn or from the beginning")
+    func heads() async throws {
+        try await Bench.withSchema { bench in
+            try await Self.fill(bench, [("u1", 3_600, 1), ("u2", 60, 1)])
+            let book = BacklogStore(pool: bench.pool, lease: Self.lease)
+            let other = BacklogPlace(try #require(BacklogKey("drop/fcm/ios")), .normal)
+            let heads = try await book.heads([
+                BacklogStore.Look(try Self.place(), since: nil),
+                BacklogStore.Look(try Self.place(), since: Letters.ago(600)),
+                BacklogStore.Look(try Self.place(.high), since: nil), BacklogStore.Look(other, since: nil),
+            ])
+            let isEmpty = heads.oldest.map { $0 == nil }
+            #expect(isEmpty == [false, false, true, true])
+            let ages = heads.oldest.compactMap { $0 }.map { (heads.now.microseconds - $0.microseconds) / 60_000_000 }
+            #expect(ages == [60, 1])
+        }
+    }
+
+    @Test("the backlog of an unused outlet is named, and its deliveries are decided again after a long wait")
+    func unserved() async throws {
+        try await Bench.withSchema { bench in
+            try await Self.fill(bench, [("u1", 3_600, 1), ("u2", 60, 1)])
+            try await Self.fill(bench, [("u3", 3_600, 1)])
+            // One was recorded long ago and has been put there just now.
+            _ = try await bench.owner.run(
+                """
+                UPDATE deliveries SET outlet = 'drop/gone', updated_at = CASE user_id WHEN 'u1' THEN queued_at ELSE now() END
+                WHERE user_id <> 'u2'
+                """
+            )
+            let book = BacklogStore(pool: bench.pool, lease: Self.lease)
+            let names = try await book.names()
+            #expect(names == ["drop/fcm", "drop/gone"])
+            let young = try await book.release("drop/fcm", atMost: 10, after: .seconds(600))
+            let old = try await book.release("drop/gone", atMost: 10, after: .seconds(600))
+            #expect([young, old] == [0, 1])
+            let due = try await DueDeliveryStore(pool: bench.pool, strandedAfter: .seconds(60)).take(.normal, atMost: 9)
+            #expect(due.map(\.recipient.user.text) == ["u1"])
+        }
+    }
+
+    @Test("a backlog's name is parsed as written, and a name that no program of Bellhop writes is rejected")
+    func names() throws {
+        for name in ["drop/fcm", "drop/fcm/ios", "drop/email"] {
+            #expect(BacklogKey(name)?.text == name)
+        }
+        #expect(BacklogKey("drop") == nil)
+        #expect(BacklogKey("drop/fcm/toaster") == nil)
+        #expect(BacklogKey("Drop/fcm") == nil)
+    }
+}

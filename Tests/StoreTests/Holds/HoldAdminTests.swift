@@ -1,0 +1,147 @@
+import BellhopRules
+import Postgres
+import TestSupport
+import Testing
+import Workbench
+
+@testable import Store
+
+@Suite(
+    "Operator actions on holds",
+    .inTurn,
+    .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
+    .timeLimit(.ofTest)
+)
+struct HoldAdminTests {
+    private static let ada = ActingOperator(name: "ada", because: "the wrong campaign")
+
+    private static func scope(_ type: String? = nil) throws -> HoldScope {
+        let app = try #require(AppID(validating: "drop"))
+        return HoldScope(app: app, type: type.flatMap(EventType.init(validating:)))
+    }
+
+    private static func place(_ desk: HoldAdmin, _ scope: HoldScope) async throws -> OperatorHold {
+        let placing = try await desk.place(scope, by: ada)
+        guard case .placed(let hold) = placing else { throw BenchError("not placed: \(placing)") }
+        return hold
+    }
+
+    /// Puts a delivery of one user and one type into a backlog.
+    private static func fill(_ bench: Bench, _ user: String, _ type: String, in backlog: String) async throws {
+        _ = try await bench.owner.run(
+            """
+            INSERT INTO notifications (app, user_id, id, event_id, content_hash, type, title, body, priority)
+            VALUES ('drop', $1, $2 || '-' || $1, $2 || '-1', '', $2, 't', 'b', 'normal')
+            """,
+            [.text(user), .text(type)]
+        )
+        _ = try await bench.owner.run(
+            """
+            INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, reason, outlet, queued_at)
+            VALUES ('drop', $1, $2 || '-' || $1, 'push', 'sub_0000000000000001', 'deferred', 'held', $3, now())
+            """,
+            [.text(user), .text(type), .text(backlog)]
+        )
+    }
+
+    @Test("a scope is held only once, and the number of holds is limited")
+    func placing() async throws {
+        try await Bench.withSchema { bench in
+            let desk = HoldAdmin(pool: bench.owner)
+            let first = try await desk.place(try Self.scope("system"), by: Self.ada)
+            guard case .placed(let hold) = first else { throw BenchError("not placed: \(first)") }
+            let again = try await desk.place(try Self.scope("system"), by: ActingOperator(name: "bo", because: "me too"))
+            #expect(again == .isHeld(hold))
+            _ = try await bench.owner.run(
+                """
+                INSERT INTO holds (app, type, operator, because)
+                SELECT 'drop', 't' || n, 'ada', 'a test' FROM generate_series(2, 200) AS n
+                """
+            )
+            let beyond = try await desk.place(try Self.scope(), by: Self.ada)
+            #expect(beyond == .tooMany)
+            let released = try await desk.release(hold.number, by: Self.ada)
+            let gone = try await desk.release(hold.number, by: Self.ada)
+            #expect(released == hold)
+            #expect(gone == nil)
+            let audited = try await bench.count("SELECT count(*) FROM audit WHERE act LIKE 'hold-%'")
+            #expect(audited == 2)
+        }
+    }
+
+    @Test("a hold covers only the app, type and provider that it names")
+    func covering() throws {
+        let app = try #require(AppID(validating: "drop"))
+        let other = try #require(AppID(validating: "safe"))
+        let (promo, news) = (EventType(validating: "promo"), EventType(validating: "news"))
+        let narrow = HoldScope(app: app, type: promo, provider: "fcm")
+        #expect(narrow.covers(app, provider: "fcm", type: promo))
+        #expect(!narrow.covers(app, provider: "fcm", type: news))
+        #expect(!narrow.covers(app, provider: "fcm", type: nil))
+        #expect(!narrow.covers(app, provider: "expo", type: promo))
+        let wide = HoldScope(app: app)
+        #expect(wide.covers(app, provider: "email", type: news))
+        #expect(!wide.covers(other, provider: "email", type: news))
+        let part = try #require(promo.map { OutletScope(app: app, provider: "fcm", type: $0) })
+        #expect(part.text == "drop/fcm//promo")
+        #expect(OutletScope(part.text) == part)
+        #expect(OutletScope("drop/fcm/ios/promo") == nil)
+        #expect(OutletScope("drop/fcm//") == nil)
+    }
+
+    @Test("a discard after a release changes no delivery and writes no audit record")
+    func released() async throws {
+        try await Bench.withSchema { bench in
+            let desk = HoldAdmin(pool: bench.owner)
+            let hold = try await Self.place(desk, try Self.scope("system"))
+            try await Self.fill(bench, "u1", "system", in: "drop/fcm")
+            let selection = HoldSelection(hold.scope, of: hold.number)
+            _ = try await desk.release(hold.number, by: Self.ada)
+            // A new hold with the same scope is a different hold: no operator has agreed to discard its deliveries.
+            _ = try await Self.place(desk, hold.scope)
+            let outcome = try await desk.discard(selection, agreed: 1, by: Self.ada, pausing: .zero)
+            #expect(outcome == DiscardResult(done: 0, left: 0, isHeld: false))
+            let waiting = try await bench.count("SELECT count(*) FROM deliveries WHERE state = 'deferred'")
+            let acts = try await bench.count("SELECT count(*) FROM audit WHERE act LIKE 'hold-discard%'")
+            #expect(waiting == 1)
+            #expect(acts == 0)
+        }
+    }
+
+    @Test("a discard finds deliveries that a worker returns meanwhile, and reports deliveries that it did not reach")
+    func moving() async throws {
+        try await Bench.withSchema { bench in
+            let desk = HoldAdmin(pool: bench.owner)
+            let hold = try await Self.place(desk, try Self.scope("system"))
+            try await Self.fill(bench, "u1", "system", in: "drop/fcm")
+            try await Self.fill(bench, "u2", "system", in: "drop/fcm")
+            // A worker has claimed it and is about to move it to the backlog of its type.
+            _ = try await bench.owner.run(
+                """
+                UPDATE deliveries SET state = 'sending', outlet = NULL, queued_at = NULL, due_at = now()
+                WHERE user_id = 'u2'
+                """
+            )
+            async let discarding = desk.discard(
+                HoldSelection(hold.scope, of: hold.number),
+                agreed: 2,
+                by: Self.ada,
+                pausing: .seconds(5)
+            )
+            try await eventually("the first is discarded") {
+                try await bench.count("SELECT count(*) FROM deliveries WHERE reason = 'discarded'") == 1
+            }
+            _ = try await bench.owner.run(
+                """
+                UPDATE deliveries SET state = 'deferred', outlet = 'drop/fcm//system', queued_at = now(), due_at = NULL
+                WHERE user_id = 'u2'
+                """
+            )
+            try await Self.fill(bench, "u3", "system", in: "drop/fcm//system")
+            let outcome = try await discarding
+            #expect(outcome.done == 2)
+            #expect(outcome.left == 1)
+            #expect(outcome.isHeld)
+        }
+    }
+}

@@ -1,0 +1,131 @@
+import BellhopRules
+import Postgres
+import ServiceRuntime
+import Store
+import TestSupport
+import Testing
+import Workbench
+
+@Suite(
+    "Receipts in the ledger",
+    .inTurn,
+    .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
+    .timeLimit(.ofTest)
+)
+struct ReceiptStoreTests {
+    /// Records a notification for each user and settles its one delivery as accepted at `sentAt`, due immediately.
+    private static func accept(_ bench: Bench, _ users: [String], sentAt: Timestamp) async throws -> [DeliveryKey] {
+        let claim = Claim.fresh
+        let records = try bench.records(id: "e1", users: users, title: "Hei").map { record in
+            var record = record
+            record.deliveries = [.sending(to: "sub_0000000000000001")]
+            return record
+        }
+        _ = try await Inbox(pool: bench.pool).record(records, as: claim)
+        let keys = records.map { DeliveryKey(notification: $0.key, channel: .push, target: "sub_0000000000000001") }
+        let settlements = keys.map { key in
+            var settlement = Settlement(key, .accepted, providerMessageID: "ticket-1", dueIn: .zero)
+            settlement.sentAt = sentAt
+            return settlement
+        }
+        let count = try await Ledger(pool: bench.pool, lease: .seconds(60)).settle(settlements, of: claim)
+        #expect(count == users.count)
+        return keys
+    }
+
+    private static var hourAgo: Timestamp {
+        Timestamp(clamping: SystemTime().now().microseconds - 3_600_000_000)
+    }
+
+    @Test("a due receipt is taken once and is due again without a result, and the sweeper ignores it")
+    func taking() async throws {
+        try await Bench.withSchema { bench in
+            let keys = try await Self.accept(bench, ["u1", "u2", "u3"], sentAt: Self.hourAgo)
+            let book = ReceiptStore(pool: bench.pool)
+            let swept = try await DueDeliveryStore(pool: bench.pool, strandedAfter: .zero).take(.low, atMost: 10)
+            #expect(swept.isEmpty)
+            let first = try await book.take(atMost: 2)
+            let second = try await book.take(atMost: 10)
+            let third = try await book.take(atMost: 10)
+            #expect(first.count == 2)
+            #expect(Set(first).union(second) == Set(keys))
+            #expect(third.isEmpty)
+            let ahead = "SELECT count(*) FROM deliveries WHERE due_at > now() + interval '9 min' AND state = 'accepted'"
+            #expect(try await bench.count(ahead) == 3)
+            _ = try await bench.owner.run("UPDATE deliveries SET due_at = now()", [])
+            let again = try await book.take(atMost: 10)
+            #expect(Set(again) == Set(keys))
+        }
+    }
+
+    @Test("a claim returns the data for the query and the result, even without device and notification")
+    func claiming() async throws {
+        try await Bench.withSchema { bench in
+            let sentAt = Self.hourAgo
+            let keys = try await Self.accept(bench, ["u1"], sentAt: sentAt)
+            let book = ReceiptStore(pool: bench.pool)
+            let bare = try #require(try await book.claim(keys, as: .fresh).first)
+            #expect(bare.key == keys[0])
+            #expect(bare.ticket == "ticket-1")
+            #expect(bare.attempts == 1)
+            #expect(bare.sentAt == sentAt)
+            #expect(bare.age >= .seconds(3600) && bare.age < .seconds(4200))
+            #expect(bare.origin?.event.text == "e1")
+            #expect(bare.origin?.type.text == "system")
+            #expect(bare.token == nil)
+            _ = try await bench.owner.run(
+                """
+                INSERT INTO push_subscriptions 
+                    (app, profile_id, id, device_token, platform, provider, registered_at, last_seen_at, source_time)
+                VALUES ('drop', 'u1', 'sub_0000000000000001', 'token-1', 'ios', 'expo', now(), now(), now())
+                """,
+                []
+            )
+            _ = try await bench.owner.run("DELETE FROM inbox", [])
+            let claimed = try #require(try await book.claim(keys, as: .fresh).first)
+            #expect(claimed.token?.text == "token-1")
+            #expect(claimed.origin == nil)
+        }
+    }
+
+    @Test("of two concurrent claimers only the later one settles, and only once")
+    func race() async throws {
+        try await Bench.withSchema { bench in
+            let keys = try await Self.accept(bench, ["u1"], sentAt: Self.hourAgo)
+            let book = ReceiptStore(pool: bench.pool)
+            let ledger = Ledger(pool: bench.pool, lease: .seconds(60))
+            let (one, two) = (Claim.fresh, Claim.fresh)
+            let both = (try await book.claim(keys, as: one), try await book.claim(keys, as: two))
+            #expect(both.0.count == 1 && both.1.count == 1)
+            let settlement = Settlement(keys[0], .delivered, burnsAttempt: false)
+            let early = try await ledger.settle([settlement], of: one)
+            let late = try await ledger.settle([settlement], of: two)
+            let again = try await ledger.settle([settlement], of: two)
+            #expect([early, late, again] == [0, 1, 0])
+            let line = try await bench.column(
+                "SELECT concat_ws('|', state, attempts, provider_message_id, sent_at IS NULL) FROM deliveries"
+            )
+            #expect(line == ["delivered|1|ticket-1|t"])
+            let settled = try await book.claim(keys, as: one)
+            #expect(settled.isEmpty)
+        }
+    }
+
+    @Test("a receipt without a result keeps its send time and ticket and can be claimed again")
+    func lookAgain() async throws {
+        try await Bench.withSchema { bench in
+            let sentAt = Self.hourAgo
+            let keys = try await Self.accept(bench, ["u1"], sentAt: sentAt)
+            let claim = Claim.fresh
+            let book = ReceiptStore(pool: bench.pool)
+            _ = try await book.claim(keys, as: claim)
+            let later = Settlement(keys[0], .accepted, burnsAttempt: false, dueIn: .seconds(1800))
+            let count = try await Ledger(pool: bench.pool, lease: .seconds(60)).settle([later], of: claim)
+            #expect(count == 1)
+            let early = try await book.take(atMost: 10)
+            #expect(early.isEmpty)
+            let again = try #require(try await book.claim(keys, as: .fresh).first)
+            #expect(again.sentAt == sentAt && again.ticket == "ticket-1" && again.attempts == 1)
+        }
+    }
+}
