@@ -5,12 +5,12 @@
 /// Credentials that must not share a connection (two teams of one provider) need separate transports. Releasing the
 /// last reference also ends the connections, without waiting for that.
 package final class CurlTransport: HTTPTransport {
-    private let desk: LaneDesk<RequestLane>
+    private let desk: BlockingConnectionPool<CurlConnection>
 
     /// Creates the transport; nothing is connected yet.
     package init(_ options: CurlTransportOptions) throws(TransferError) {
         try options.validate()
-        desk = try LaneDesk(options)
+        desk = try BlockingConnectionPool(options)
     }
 
     deinit {

@@ -29,7 +29,7 @@ package struct CurlTransportOptions: Sendable {
     }
 }
 
-extension CurlTransportOptions: LaneOptions {
+extension CurlTransportOptions: BlockingConnectionOptions {
     /// Rejects unusable options, so that a wrong setting is detected at the start and not by the first push.
     func validate() throws(TransferError) {
         try validateLanes()

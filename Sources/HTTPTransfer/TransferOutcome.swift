@@ -1,7 +1,7 @@
 /// The outcome of one request.
 ///
 /// The caller's next step depends only on it.
-package enum TransferOutcome: LaneOutcome, Sendable {
+package enum TransferOutcome: BlockingOutcome, Sendable {
     /// The peer answered completely, with any status.
     case answered(TransferAnswer)
 

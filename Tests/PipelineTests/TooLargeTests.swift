@@ -64,7 +64,7 @@ struct TooLargeTests {
                 FROM dead_letters
                 """
             )
-            let cut = BodyCut(of: body)
+            let cut = BodyTruncation(of: body)
             let words = "the body has \(body.count) bytes, the limit is 262144|262144|\(body.count)|\(cut.sha256)"
             #expect(letters == Array(repeating: words, count: taken))
             let notifications = try await bench.count("SELECT count(*) FROM notifications")
@@ -82,7 +82,7 @@ struct TooLargeTests {
                 subscription: 0,
                 number: 1,
                 redelivered: false,
-                message: ReceivedMessage(exchange: "e", routingKey: "k", properties: .init(), body: body),
+                message: AssembledMessage(exchange: "e", routingKey: "k", properties: .init(), body: body),
                 cost: body.count
             ),
             queue: "q",
@@ -97,7 +97,7 @@ struct TooLargeTests {
         #expect(sizes.prefix(3) == [262_144, 131_072, 65_536])
         #expect(sizes.last == 0, "something of it arrives in any case")
         let headers = letter.message.properties.headers
-        let cut = TruncatedBody(bytes: body.count, sha256: BodyCut(of: body).sha256.description)
+        let cut = TruncatedBody(bytes: body.count, sha256: BodyTruncation(of: body).sha256.description)
         #expect(headers.cutBody == cut)
         #expect(headers[DeadLetterHeaders.name(of: .reason)] == .string("too-large"))
     }

@@ -67,7 +67,7 @@ final class ConsumerInbox: Sendable {
         }
     }
 
-    func settle(_ tags: [DeliveryTag], _ verdict: SettlementLedger.Verdict) {
+    func settle(_ tags: [DeliveryTag], _ verdict: AckTracker.Verdict) {
         guard !tags.isEmpty else { return }
         change { state in
             switch verdict {

@@ -48,7 +48,7 @@ package struct ConsumerOptions: Sendable {
     /// The time without a message and without unsettled messages after which the subscriptions are renewed.
     package var silence = Duration.seconds(60)
     /// The process-wide knowledge of the broker's return.
-    let presence: BrokerPresence
+    let presence: BrokerAvailability
     let events: EventRelay
     let chance: @Sendable () -> Double
 
@@ -62,7 +62,7 @@ package struct ConsumerOptions: Sendable {
         name: String,
         subscriptions: [Subscription],
         bufferedBytes: Int = 64 << 20,
-        presence: BrokerPresence = BrokerPresence(),
+        presence: BrokerAvailability = BrokerAvailability(),
         chance: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
         observer: @escaping @Sendable (ConnectionEvent) -> Void = { _ in }
     ) {

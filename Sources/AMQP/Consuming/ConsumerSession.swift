@@ -15,10 +15,10 @@ struct ConsumerSession {
     private let inbox: ConsumerInbox
     private var subscriptions: Subscriptions
     private var assembler: MessageAssembler
-    private var desk: SettlementDesk
+    private var desk: AckWriter
     private var arrived: [IncomingMessage] = []
     private var arrivedBytes = 0
-    private var pulse: Pulse
+    private var pulse: HeartbeatTimer
     /// The time of the broker's last sign of these subscriptions: a message, or their confirmation.
     private var latestSign = ContinuousClock.now
 
@@ -28,8 +28,8 @@ struct ConsumerSession {
         self.inbox = inbox
         assembler = MessageAssembler(whole: options.wholeBody)
         subscriptions = Subscriptions(options)
-        desk = SettlementDesk(channel: Self.channel, prefetch: subscriptions.smallestPrefetch)
-        pulse = Pulse(heartbeat: connection.heartbeat)
+        desk = AckWriter(channel: Self.channel, prefetch: subscriptions.smallestPrefetch)
+        pulse = HeartbeatTimer(heartbeat: connection.heartbeat)
     }
 
     /// Returns when the consumer is closed, and throws if the connection is lost.
@@ -232,7 +232,7 @@ struct ConsumerSession {
         arrived.removeAll()
         arrivedBytes = 0
         assembler = MessageAssembler(whole: options.wholeBody)
-        desk = SettlementDesk(channel: Self.channel, prefetch: subscriptions.smallestPrefetch)
+        desk = AckWriter(channel: Self.channel, prefetch: subscriptions.smallestPrefetch)
         try dropLeftovers()
         try connection.openChannel(Self.channel)
     }

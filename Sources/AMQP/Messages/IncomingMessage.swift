@@ -14,10 +14,10 @@ package struct IncomingMessage: Sendable {
         let routingKey: String
         let properties: MessageProperties
         let body: [UInt8]
-        let cut: BodyCut?
+        let cut: BodyTruncation?
         let cost: Int
 
-        init(_ message: ReceivedMessage, cost: Int) {
+        init(_ message: AssembledMessage, cost: Int) {
             exchange = message.exchange
             routingKey = message.routingKey
             properties = message.properties
@@ -44,7 +44,7 @@ package struct IncomingMessage: Sendable {
     /// The same message, marked as redelivered, because a part of it may have been processed.
     package var deliveredAgain: IncomingMessage { IncomingMessage(handingOutAgain: self) }
 
-    private init(_ message: IncomingMessage, saying other: ReceivedMessage) {
+    private init(_ message: IncomingMessage, saying other: AssembledMessage) {
         queue = message.queue
         tag = message.tag
         redelivered = message.redelivered
@@ -54,7 +54,7 @@ package struct IncomingMessage: Sendable {
     /// Returns a part of this message as a separate message: the same delivery with another body.
     package func part(_ body: [UInt8], by exchange: String, _ routingKey: String) -> IncomingMessage {
         let properties = MessageProperties(contentType: "application/json")
-        let other = ReceivedMessage(exchange: exchange, routingKey: routingKey, properties: properties, body: body)
+        let other = AssembledMessage(exchange: exchange, routingKey: routingKey, properties: properties, body: body)
         return IncomingMessage(self, saying: other)
     }
 
@@ -66,7 +66,7 @@ package struct IncomingMessage: Sendable {
     /// The body, or only its beginning if it was `cut`.
     package var body: [UInt8] { content.body }
     /// The size and digest of the body before it was cut; `nil` for a complete body.
-    package var cut: BodyCut? { content.cut }
+    package var cut: BodyTruncation? { content.cut }
 
     /// The bytes of its header and body, which count towards memory limits.
     package var cost: Int { content.cost }

@@ -1,13 +1,13 @@
 import CRabbitMQ
 
 /// A message with its header and its whole body.
-struct ReceivedMessage {
+struct AssembledMessage {
     var exchange: String
     var routingKey: String
     var properties: MessageProperties
     var body: [UInt8]
     /// The original size and digest, if only the beginning of the body was kept.
-    var cut: BodyCut?
+    var cut: BodyTruncation?
 }
 
 /// A message that was delivered to a consumer or fetched.
@@ -16,7 +16,7 @@ struct Delivery {
     var subscription: Int
     var number: UInt64
     var redelivered: Bool
-    var message: ReceivedMessage
+    var message: AssembledMessage
     /// Its approximate size in memory: the bytes of its header and body.
     var cost: Int
 }
@@ -34,18 +34,18 @@ struct MessageAssembler {
 
     enum Content {
         case delivery(Delivery)
-        case returned(reason: String, ReceivedMessage)
+        case returned(reason: String, AssembledMessage)
     }
 
     private var purpose: Purpose?
-    private var message = ReceivedMessage(exchange: "", routingKey: "", properties: .init(), body: [])
+    private var message = AssembledMessage(exchange: "", routingKey: "", properties: .init(), body: [])
     private var hasHeader = false
     private var headerSize = 0
     private var missing: UInt64 = 0
-    private var texts = RepeatedTexts()
+    private var texts = StringCache()
     /// The size above which only the beginning of a body is kept.
     private let whole: Int
-    private var skim: BodySkim?
+    private var skim: OversizedBodyReader?
 
     /// Creates an assembler that keeps only the beginning of bodies larger than `whole`.
     init(whole: Int = .max) {
@@ -85,7 +85,7 @@ struct MessageAssembler {
         headerSize = properties.raw.len
         missing = properties.body_size
         guard missing > 0 else { return finish() }
-        if missing > UInt64(clamping: whole) { skim = BodySkim(keeping: min(BodyLimits.kept, whole)) }
+        if missing > UInt64(clamping: whole) { skim = OversizedBodyReader(keeping: min(BodyLimits.kept, whole)) }
         // The size is only the sender's claim: memory beyond this is allocated as the bytes arrive.
         message.body.reserveCapacity(Int(min(missing, 1 << 20)))
         return nil

@@ -4,7 +4,7 @@ extension MessageProperties {
     /// Reads the decoded properties of librabbitmq.
     ///
     /// `texts` avoids copies of values that repeat from message to message.
-    init(_ raw: amqp_basic_properties_t, _ texts: inout RepeatedTexts) {
+    init(_ raw: amqp_basic_properties_t, _ texts: inout StringCache) {
         let flags = raw._flags
         func has(_ flag: Int32) -> Bool { flags & amqp_flags_t(flag) != 0 }
         self.init()
@@ -81,7 +81,7 @@ extension MessageProperties {
 /// The latest text of each field that tends to repeat among the messages of one queue.
 ///
 /// Comparing bytes is cheaper than allocating the string again.
-struct RepeatedTexts {
+struct StringCache {
     struct Place {
         private var latest = ""
 

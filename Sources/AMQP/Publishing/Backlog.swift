@@ -16,9 +16,9 @@ struct Backlog {
     }
 
     /// Takes the next message.
-    mutating func pop() -> Ticket? {
+    mutating func pop() -> PendingPublish? {
         guard let batch = batches.first else { return nil }
-        let ticket = Ticket(batch: batch, index: next)
+        let ticket = PendingPublish(batch: batch, index: next)
         next += 1
         if next == ticket.batch.messages.count { dropFirst() }
         return ticket

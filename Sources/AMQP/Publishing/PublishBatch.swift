@@ -24,7 +24,7 @@ final class PublishBatch {
 }
 
 /// One message of a batch.
-struct Ticket {
+struct PendingPublish {
     let batch: PublishBatch
     let index: Int
 

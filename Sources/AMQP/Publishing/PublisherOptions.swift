@@ -12,7 +12,7 @@ package struct PublisherOptions: Sendable {
     /// Larger bodies are not sent, because the broker would close the channel.
     package let bodyLimit: Int
     /// The process-wide knowledge of the broker's return.
-    let presence: BrokerPresence
+    let presence: BrokerAvailability
     let events: EventRelay
     let chance: @Sendable () -> Double
 
@@ -27,7 +27,7 @@ package struct PublisherOptions: Sendable {
         window: Int = 1000,
         timeout: Duration = .seconds(30),
         bodyLimit: Int = BodyLimits.whole,
-        presence: BrokerPresence = BrokerPresence(),
+        presence: BrokerAvailability = BrokerAvailability(),
         chance: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
         observer: @escaping @Sendable (ConnectionEvent) -> Void = { _ in }
     ) {

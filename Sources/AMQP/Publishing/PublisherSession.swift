@@ -19,9 +19,9 @@ struct PublisherSession {
     private let connection: Connection
     private let options: PublisherOptions
     private let outbox: PublisherOutbox
-    private var window = ConfirmWindow<Ticket>()
+    private var window = ConfirmWindow<PendingPublish>()
     private var assembler = MessageAssembler()
-    private var pulse: Pulse
+    private var pulse: HeartbeatTimer
     private var isBlocked = false
     private var closingSince: ContinuousClock.Instant?
     /// Bellhop's limit, or the broker's after it has named a smaller one.
@@ -33,7 +33,7 @@ struct PublisherSession {
         self.outbox = outbox
         self.backlog = backlog
         bodyLimit = options.bodyLimit
-        pulse = Pulse(heartbeat: connection.heartbeat)
+        pulse = HeartbeatTimer(heartbeat: connection.heartbeat)
     }
 
     /// Returns when the publisher is closed, and throws if the connection is lost.
@@ -98,7 +98,7 @@ struct PublisherSession {
         try connection.selectConfirms(Self.channel)
     }
 
-    private func settle(_ answered: [ConfirmWindow<Ticket>.Answered], _ outcome: PublishOutcome) {
+    private func settle(_ answered: [ConfirmWindow<PendingPublish>.Answered], _ outcome: PublishOutcome) {
         for (ticket, _) in answered { ticket.resolve(outcome) }
     }
 
@@ -134,7 +134,7 @@ struct PublisherSession {
     /// Sends one message and returns its size.
     ///
     /// A message that cannot be written gets its outcome immediately.
-    private mutating func send(_ ticket: Ticket, at now: ContinuousClock.Instant) throws(AMQPError) -> Int {
+    private mutating func send(_ ticket: PendingPublish, at now: ContinuousClock.Instant) throws(AMQPError) -> Int {
         let message = ticket.message
         defer { connection.arena.recycle() }
         guard message.body.count <= bodyLimit else {

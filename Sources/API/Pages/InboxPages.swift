@@ -7,13 +7,13 @@ import ServiceRuntime
 /// build tool is involved, and each file can be read separately.
 enum InboxPages {
     static let all = [
-        PageAsset("/", type: "text/html; charset=utf-8", PackageResources.index_html, headers: pageHeaders),
-        PageAsset("/inbox.css", type: "text/css; charset=utf-8", PackageResources.page_css),
-        PageAsset("/inbox.js", type: script, PackageResources.page_js),
-        PageAsset("/bellhop-inbox.js", type: script, component, headers: shared),
-        PageAsset("/sw.js", type: script, worker, headers: shared + [("Content-Security-Policy", workerPolicy)]),
-        PageAsset("/icon.svg", type: "image/svg+xml", PackageResources.icon_svg),
-        PageAsset("/manifest.json", type: "application/manifest+json", PackageResources.manifest_json),
+        StaticAsset("/", type: "text/html; charset=utf-8", PackageResources.index_html, headers: pageHeaders),
+        StaticAsset("/inbox.css", type: "text/css; charset=utf-8", PackageResources.page_css),
+        StaticAsset("/inbox.js", type: script, PackageResources.page_js),
+        StaticAsset("/bellhop-inbox.js", type: script, component, headers: shared),
+        StaticAsset("/sw.js", type: script, worker, headers: shared + [("Content-Security-Policy", workerPolicy)]),
+        StaticAsset("/icon.svg", type: "image/svg+xml", PackageResources.icon_svg),
+        StaticAsset("/manifest.json", type: "application/manifest+json", PackageResources.manifest_json),
     ]
 
     private static let script = "text/javascript; charset=utf-8"

@@ -6,10 +6,10 @@ import HTTPServer
 /// one module.
 enum ConsolePages {
     static let all = [
-        PageAsset("/", type: "text/html; charset=utf-8", PackageResources.console_html, headers: pageHeaders),
-        PageAsset("/console.css", type: "text/css; charset=utf-8", PackageResources.console_css),
-        PageAsset("/console.js", type: "text/javascript; charset=utf-8", script),
-        PageAsset("/icon.svg", type: "image/svg+xml", PackageResources.icon_svg),
+        StaticAsset("/", type: "text/html; charset=utf-8", PackageResources.console_html, headers: pageHeaders),
+        StaticAsset("/console.css", type: "text/css; charset=utf-8", PackageResources.console_css),
+        StaticAsset("/console.js", type: "text/javascript; charset=utf-8", script),
+        StaticAsset("/icon.svg", type: "image/svg+xml", PackageResources.icon_svg),
     ]
 
     /// Blocks inline scripts, inline styles and other origins, and prevents text from becoming a script or markup.

@@ -5,7 +5,7 @@ import Synchronization
 package struct ReadinessCheck: Sendable {
     package let name: String
     private let timeout: Duration
-    private let probe: Probe
+    private let probe: CoalescedCheck
 
     /// - Parameters:
     ///   - name: the name in the answer of `/readyz`.
@@ -18,7 +18,7 @@ package struct ReadinessCheck: Sendable {
     ) {
         self.name = name
         self.timeout = timeout
-        probe = Probe(whatIsWrong)
+        probe = CoalescedCheck(whatIsWrong)
     }
 
     /// Returns the current problem; `nil` if there is none.
@@ -30,7 +30,7 @@ package struct ReadinessCheck: Sendable {
 /// Runs a check at most once at a time.
 ///
 /// Concurrent callers get the same answer, and a hanging check does not accumulate.
-private final class Probe: Sendable {
+private final class CoalescedCheck: Sendable {
     private let check: @Sendable () async -> String?
     private let running = Mutex<Task<String?, Never>?>(nil)
 

@@ -28,7 +28,7 @@ final class ConnectionLoop: @unchecked Sendable {
         self.waker = waker
         inbox = TransferInbox { waker.wake() }
         lookups = NameLookups(inbox)
-        peers = PeerList(try ConnectionTools(options))
+        peers = PeerList(try ConnectionContext(options))
     }
 
     /// Runs until the transport is closed or abandoned.
@@ -103,7 +103,7 @@ final class ConnectionLoop: @unchecked Sendable {
         let request = queued.request
         // A request that a connection returned may have been cancelled in the meantime.
         guard !queued.batch.isCancelled else {
-            queued.batch.settle(queued.index, .notSent(Abandonment.cancelled.error(for: request)))
+            queued.batch.settle(queued.index, .notSent(AbortReason.cancelled.error(for: request)))
             return nil
         }
         if let latestFields, latestFields.fit(request) { return latestFields }
@@ -149,7 +149,7 @@ final class ConnectionLoop: @unchecked Sendable {
     }
 
     private func nextDeadline(after now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
-        var soonest = Soonest()
+        var soonest = EarliestDeadline()
         if case .closing(let deadline) = phase { soonest.consider(deadline) }
         for connection in peers.connections { soonest.consider(connection.nextDeadline) }
         for peer in peers.all { soonest.consider(peer.restEnds(after: now)) }

@@ -23,11 +23,11 @@ final class ConnectionOpening {
     let deadline: ContinuousClock.Instant
 
     private let destination: Destination
-    private let tools: ConnectionTools
+    private let tools: ConnectionContext
     private var phase = Phase.lookingUp
     private var wantsToWrite = false
 
-    init(to destination: Destination, tools: ConnectionTools, deadline: ContinuousClock.Instant) {
+    init(to destination: Destination, tools: ConnectionContext, deadline: ContinuousClock.Instant) {
         self.destination = destination
         self.tools = tools
         self.deadline = deadline

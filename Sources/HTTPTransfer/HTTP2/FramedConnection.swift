@@ -14,7 +14,7 @@ final class FramedConnection {
     private let tls: TLSConnection
     private let socket: OwnedSocket
     private let session: OpaquePointer
-    private let tools: ConnectionTools
+    private let tools: ConnectionContext
 
     /// At most one record, or the rest of it if the socket accepts no more; OpenSSL requires the same bytes again.
     private var outbound: [UInt8] = []
@@ -43,7 +43,7 @@ final class FramedConnection {
         _ tls: TLSConnection,
         _ socket: OwnedSocket,
         for connection: PeerConnection,
-        tools: ConnectionTools,
+        tools: ConnectionContext,
         now: ContinuousClock.Instant
     ) {
         guard let session = tools.callbacks.makeSession(for: connection) else { return nil }

@@ -5,14 +5,14 @@ import ServiceRuntime
 /// Confined to the loop's thread.
 final class Peer {
     let destination: Destination
-    private let tools: ConnectionTools
+    private let tools: ConnectionContext
     private var queue = Queue<QueuedRequest>()
     private(set) var connections: [PeerConnection] = []
 
     /// The earliest time for another connection, after an additional one has failed while one works.
     private var restUntil: ContinuousClock.Instant?
 
-    init(_ destination: Destination, _ tools: ConnectionTools) {
+    init(_ destination: Destination, _ tools: ConnectionContext) {
         self.destination = destination
         self.tools = tools
     }
@@ -99,7 +99,7 @@ final class Peer {
     }
 
     /// Abandons the waiting requests.
-    func abandonWaiting(_ reason: Abandonment, where isMeant: (TransferBatch) -> Bool = { _ in true }) {
+    func abandonWaiting(_ reason: AbortReason, where isMeant: (TransferBatch) -> Bool = { _ in true }) {
         guard !queue.isEmpty else { return }
         let waiting = queue.take(queue.count)
         queue = Queue(waiting.filter { !isMeant($0.batch) })
@@ -109,7 +109,7 @@ final class Peer {
     }
 
     /// Abandons the requests in flight.
-    func abandonInFlight(_ reason: Abandonment, where isMeant: (TransferBatch) -> Bool = { _ in true }) {
+    func abandonInFlight(_ reason: AbortReason, where isMeant: (TransferBatch) -> Bool = { _ in true }) {
         for connection in connections { connection.abandon(where: isMeant) { reason.error(for: $0) } }
     }
 

@@ -14,7 +14,7 @@ final class PeerConnection {
     }
 
     let destination: Destination
-    private let tools: ConnectionTools
+    private let tools: ConnectionContext
     private let openingDeadline: ContinuousClock.Instant
     private var phase: Phase
 
@@ -45,7 +45,7 @@ final class PeerConnection {
     /// Requests that the peer rejected unprocessed or that were never sent, and that may use another connection.
     private var returned: [QueuedRequest] = []
 
-    init(to destination: Destination, tools: ConnectionTools, deadline: ContinuousClock.Instant) {
+    init(to destination: Destination, tools: ConnectionContext, deadline: ContinuousClock.Instant) {
         self.destination = destination
         self.tools = tools
         openingDeadline = deadline
@@ -98,7 +98,7 @@ final class PeerConnection {
         case .opening(let opening): return opening.nextDeadline
         case .open where !isReady: return openingDeadline
         case .open(let frames):
-            var soonest = Soonest(earliestDeadline)
+            var soonest = EarliestDeadline(earliestDeadline)
             soonest.consider(pingDeadline)
             soonest.consider(barrenDeadline)
             soonest.consider(frames.blockedSince.map { $0 + tools.options.patience })
@@ -162,7 +162,7 @@ final class PeerConnection {
     }
 
     private func expireRequests(_ frames: FramedConnection, now: ContinuousClock.Instant) {
-        var soonest = Soonest()
+        var soonest = EarliestDeadline()
         for (stream, exchange) in exchanges where !exchange.isOver {
             guard exchange.deadline <= now else {
                 soonest.consider(exchange.deadline)
@@ -204,7 +204,7 @@ final class PeerConnection {
         isProven = false
         inFlight += 1
         exchanges[stream] = exchange
-        var soonest = Soonest(earliestDeadline)
+        var soonest = EarliestDeadline(earliestDeadline)
         soonest.consider(exchange.deadline)
         earliestDeadline = soonest.instant
     }

@@ -2,7 +2,7 @@
 ///
 /// Confined to the loop's thread.
 struct PeerList {
-    private let tools: ConnectionTools
+    private let tools: ConnectionContext
     private var byDestination: [Destination: Peer] = [:]
     private(set) var all: [Peer] = []
     private var turn = 0
@@ -10,7 +10,7 @@ struct PeerList {
     /// The peer of the latest request, because most requests go to the same host as the previous one.
     private var latest: (url: String, peer: Peer)?
 
-    init(_ tools: ConnectionTools) {
+    init(_ tools: ConnectionContext) {
         self.tools = tools
     }
 

@@ -27,7 +27,7 @@ final class TransferBatch: @unchecked Sendable {
     }
 
     /// Settles every request without an outcome as not sent, for a batch that no loop has received.
-    func refuseAll(_ reason: Abandonment) {
+    func refuseAll(_ reason: AbortReason) {
         for (index, request) in requests.enumerated() {
             settle(index, .notSent(reason.error(for: request)))
         }

@@ -2,11 +2,11 @@ import Glibc
 
 /// One connection that processes jobs in sequence, each in a call that blocks until its outcome is known.
 ///
-/// A lane belongs to one thread at a time: the thread that took it out of `LaneDesk`, which returns it or ends it.
+/// A lane belongs to one thread at a time: the thread that took it out of `BlockingConnectionPool`, which returns it or ends it.
 protocol Lane: AnyObject, Sendable {
     associatedtype Job: Sendable
-    associatedtype Outcome: LaneOutcome
-    associatedtype Options: LaneOptions
+    associatedtype Outcome: BlockingOutcome
+    associatedtype Options: BlockingConnectionOptions
 
     /// Creates the lane; throws if libcurl rejects an option.
     ///
@@ -20,35 +20,35 @@ protocol Lane: AnyObject, Sendable {
     ///
     /// About every second, it checks whether a task still waits for the job. It notifies `turn` before the job can
     /// reach the peer.
-    func carry(_ turn: LaneTurn<Self>) -> Outcome
+    func carry(_ turn: BlockingJob<Self>) -> Outcome
 
     /// Closes the connection to the peer; this may take until the peer's answer.
     func end()
 }
 
 /// The outcomes that all lanes share.
-protocol LaneOutcome: Sendable {
+protocol BlockingOutcome: Sendable {
     /// The peer certainly has not accepted the job.
     static func notSent(_ error: TransferError) -> Self
     /// The job may have reached the peer.
     static func unknown(_ error: TransferError) -> Self
 }
 
-/// The properties of lanes that `LaneDesk` uses.
-protocol LaneOptions: Sendable {
+/// The properties of lanes that `BlockingConnectionPool` uses.
+protocol BlockingConnectionOptions: Sendable {
     /// The name of the threads.
     var name: String { get }
     /// The number of concurrent lanes.
     var connections: Int { get }
     /// A PEM file with the trusted authorities, used instead of the system's.
     var authoritiesFile: String? { get }
-    /// The time that active jobs may take to end when `LaneDesk` closes.
+    /// The time that active jobs may take to end when `BlockingConnectionPool` closes.
     var closeGrace: Duration { get }
 
     func refusal(_ reason: String) -> TransferError
 }
 
-extension LaneOptions {
+extension BlockingConnectionOptions {
     /// Rejects options that no lane can use.
     func validateLanes() throws(TransferError) {
         guard (1...64).contains(connections) else { throw refusal("connections must be between 1 and 64") }
@@ -65,8 +65,8 @@ extension LaneOptions {
 }
 
 /// The current job of a batch.
-struct LaneTurn<L: Lane>: Sendable {
-    let batch: LaneBatch<L>
+struct BlockingJob<L: Lane>: Sendable {
+    let batch: BlockingBatch<L>
     let index: Int
 
     var job: L.Job { batch.jobs[index] }

@@ -1,5 +1,5 @@
 /// The outcome of one mail.
-package enum MailOutcome: LaneOutcome, Hashable, Sendable {
+package enum MailOutcome: BlockingOutcome, Hashable, Sendable {
     /// The server accepted the mail and is responsible for it from now on.
     case accepted(SMTPReply)
 
@@ -7,7 +7,7 @@ package enum MailOutcome: LaneOutcome, Hashable, Sendable {
     case refused(SMTPReply, at: MailPhase)
 
     /// The server lacks a required feature; nothing was sent.
-    case unsuitable(ServerLack)
+    case unsuitable(MissingCapability)
 
     /// The server certainly did not accept the mail, so a retry is safe.
     case notSent(TransferError)
@@ -17,7 +17,7 @@ package enum MailOutcome: LaneOutcome, Hashable, Sendable {
 }
 
 /// A required feature that a mail server does not offer.
-package enum ServerLack: Hashable, Sendable {
+package enum MissingCapability: Hashable, Sendable {
     /// Neither TLS from the start nor STARTTLS.
     case encryption
     /// No supported authentication method (PLAIN or LOGIN), or none that the server accepts.

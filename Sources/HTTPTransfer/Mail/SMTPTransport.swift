@@ -2,12 +2,12 @@
 ///
 /// Releasing the last reference also ends the connections, without waiting for that.
 package final class SMTPTransport: MailTransport {
-    private let desk: LaneDesk<MailLane>
+    private let desk: BlockingConnectionPool<SMTPConnection>
 
     /// Creates the transport; nothing is connected yet.
     package init(_ options: SMTPTransportOptions) throws(TransferError) {
         try options.validate()
-        desk = try LaneDesk(options)
+        desk = try BlockingConnectionPool(options)
     }
 
     deinit {

@@ -55,7 +55,7 @@ package struct SMTPTransportOptions: Hashable, Sendable {
     }
 }
 
-extension SMTPTransportOptions: LaneOptions {
+extension SMTPTransportOptions: BlockingConnectionOptions {
     /// Rejects unusable options, so that a wrong setting is detected at the start and not by the first mail.
     func validate() throws(TransferError) {
         try validateLanes()

@@ -64,7 +64,7 @@ struct DeadLetter: Sendable {
         let whole = message.body
         let kept = whole.count > BodyLimits.kept ? BodyLimits.kept : whole.count / 2
         var properties = message.properties
-        if properties.headers[DeadLetterHeaders.bodyCut] == nil { properties.headers.mark(BodyCut(of: whole)) }
+        if properties.headers[DeadLetterHeaders.bodyCut] == nil { properties.headers.mark(BodyTruncation(of: whole)) }
         message = OutgoingMessage(
             exchange: message.exchange,
             routingKey: message.routingKey,

@@ -67,8 +67,8 @@ package struct ListenerOptions: Sendable {
         self.channels = channels
     }
 
-    var recipe: SessionRecipe {
-        SessionRecipe(
+    var recipe: SessionOptions {
+        SessionOptions(
             url: url,
             applicationName: applicationName,
             setUp: setUp + channels.map { "LISTEN \(Self.quoted($0))" },

@@ -6,9 +6,9 @@ import Synchronization
 ///
 /// It is separate from `PostgresPool`, so that the threads keep the core alive and not the pool, whose end closes them.
 final class PoolCore: Sendable {
-    let recipe: SessionRecipe
+    let recipe: SessionOptions
     /// The watch for a silent server; `nil` if only the callers' time limits apply.
-    let watch: SilenceWatch?
+    let watch: ServerWatchdog?
     private let options: PoolOptions
     private let shared: Mutex<Shared>
     private let timer = DispatchQueue(label: "bellhop.postgres.pool")
@@ -29,7 +29,7 @@ final class PoolCore: Sendable {
         self.options = options
         let recipe = options.recipe
         self.recipe = recipe
-        watch = options.silence.map { SilenceWatch(recipe, limit: $0) }
+        watch = options.silence.map { ServerWatchdog(recipe, limit: $0) }
         shared = Mutex(Shared(state: PoolState(size: options.allowedSize)))
     }
 

@@ -45,8 +45,8 @@ package struct PoolOptions: Sendable {
         return min(max(0, size.lowerBound), upper)...upper
     }
 
-    var recipe: SessionRecipe {
-        SessionRecipe(
+    var recipe: SessionOptions {
+        SessionOptions(
             url: url,
             applicationName: applicationName,
             setUp: setUp,

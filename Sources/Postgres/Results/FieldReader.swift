@@ -55,7 +55,7 @@ enum FieldReader {
 
     static func instant(_ bytes: UnsafeRawBufferPointer, _ type: ServerType) throws(DecodingFault) -> Int64 {
         guard type == .timestamptz else { throw .mismatch(wanted: "an instant") }
-        guard let instant = ServerClock.since1970(try number(bytes)) else { throw .infinite }
+        guard let instant = PostgresEpoch.since1970(try number(bytes)) else { throw .infinite }
         return instant
     }
 

@@ -13,7 +13,7 @@ extension PostgresConnection {
     ///
     /// A pooler answers with its own process number. It pools transactions if a second session with the same recipe
     /// uses the server process that the first session used a moment before.
-    func isLentAnew(beside recipe: SessionRecipe) throws(PostgresError) -> Bool {
+    func isLentAnew(beside recipe: SessionOptions) throws(PostgresError) -> Bool {
         guard try serverProcess() != String(PQbackendPID(session.handle)) else { return false }
         let other = PostgresConnection(
             try Session.open(recipe),

@@ -2,7 +2,7 @@ import CPostgreSQL
 import Glibc
 
 /// The settings for opening a session.
-struct SessionRecipe: Sendable {
+struct SessionOptions: Sendable {
     var url: DatabaseURL
     var applicationName: String
     var setUp: [String]
@@ -35,7 +35,7 @@ extension Session {
     /// Opens a connection and runs the set-up statements.
     ///
     /// Blocks the calling thread for at most `connectTimeout` per address, plus the time of the name resolution.
-    static func open(_ recipe: SessionRecipe) throws(PostgresError) -> Session {
+    static func open(_ recipe: SessionOptions) throws(PostgresError) -> Session {
         let notices = NoticeReceiver(recipe.notice)
         guard let handle = start(recipe.words) else {
             throw PostgresError(.cannotConnect, "Connecting to PostgreSQL failed: libpq is out of memory.")
@@ -62,7 +62,7 @@ extension Session {
         return session
     }
 
-    private func setUp(_ recipe: SessionRecipe) throws(PostgresError) {
+    private func setUp(_ recipe: SessionOptions) throws(PostgresError) {
         for (index, text) in recipe.setUp.enumerated() {
             let attempt = Attempt.command("Set-up statement \(index + 1) of a new connection")
             do {
@@ -82,7 +82,7 @@ extension Session {
     /// Reads the database's history.
     ///
     /// If the server rejects the query, the session keeps a history that equals no other, which is safe but slower.
-    private func learnHistory(_ recipe: SessionRecipe) throws(PostgresError) {
+    private func learnHistory(_ recipe: SessionOptions) throws(PostgresError) {
         do {
             let patience = Patience(recipe.statementTimeout, Interruption())
             history = DatabaseHistory(try command(DatabaseHistory.query, .nothing, patience).text(0, 0))

@@ -74,7 +74,7 @@ package struct ArrayParameter: Sendable, Hashable {
     package mutating func append(instant: Int64?) {
         guard let instant else { return appendNull() }
         if element != .timestamptz { refuse(.mismatch) }
-        add(narrowed: ServerClock.microseconds(since1970: instant))
+        add(narrowed: PostgresEpoch.microseconds(since1970: instant))
     }
 
     private mutating func append(utf8: UnsafeRawBufferPointer) {

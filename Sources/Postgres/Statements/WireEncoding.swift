@@ -65,7 +65,7 @@ extension WireBuffer {
 
     mutating func append(instant: Int64, as type: ServerType) throws(EncodingFault) {
         guard type == .timestamptz else { throw .mismatch }
-        guard let microseconds = ServerClock.microseconds(since1970: instant) else { throw .outOfRange }
+        guard let microseconds = PostgresEpoch.microseconds(since1970: instant) else { throw .outOfRange }
         append(microseconds)
     }
 

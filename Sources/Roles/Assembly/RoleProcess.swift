@@ -22,7 +22,7 @@ struct RoleProcess: Sendable {
     /// The comparison of this host's clock with the database's.
     let clocks: ClockWatch
     /// Shared by all connections to the broker, so that one that reconnects wakes the others.
-    let presence = BrokerPresence()
+    let presence = BrokerAvailability()
     /// From here on a SIGHUP no longer ends the process.
     private let hangups = ProcessSignal.arrivals(of: [.hangup])
     let zones = ZoneLibrary(environment: ProcessInfo.processInfo.environment)

@@ -56,7 +56,7 @@ struct BackoffTests {
 
     @Test("a pause ends early, but not immediately, when another connection is back")
     func called() {
-        let presence = BrokerPresence()
+        let presence = BrokerAvailability()
         let now = ContinuousClock.now
         let rest = Rest(.seconds(12), presence, at: now)
         let short = Rest(.milliseconds(300), presence, at: now)

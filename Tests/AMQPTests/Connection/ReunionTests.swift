@@ -14,7 +14,7 @@ struct ReunionTests {
     func called() async throws {
         try await Broker.withQueue { queue in
             let proxy = try Broker.proxy()
-            let presence = BrokerPresence()
+            let presence = BrokerAvailability()
             let log = EventLog()
             let resting = Consumer(
                 ConsumerOptions(

@@ -37,7 +37,7 @@ struct TruncatedBodyTests {
                 }
                 let beginning = Array(body.prefix(BodyLimits.kept))
                 #expect(message.body == beginning)
-                #expect(message.cut == BodyCut(of: body))
+                #expect(message.cut == BodyTruncation(of: body))
             }
             await consumer.close()
         }
@@ -48,7 +48,7 @@ struct TruncatedBodyTests {
         var buffer = MessageBuffer()
         buffer.append(
             [300, 300, 300, 2000, 10].enumerated().map { number, size in
-                let message = ReceivedMessage(exchange: "", routingKey: "", properties: .init(), body: Self.body(size))
+                let message = AssembledMessage(exchange: "", routingKey: "", properties: .init(), body: Self.body(size))
                 let delivery = Delivery(
                     subscription: 0,
                     number: UInt64(number),

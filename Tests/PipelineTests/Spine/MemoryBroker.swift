@@ -73,7 +73,7 @@ final class MemoryBroker: MessagePublisher {
             state.lastNumber += 1
             return state.lastNumber
         }
-        let message = ReceivedMessage(
+        let message = AssembledMessage(
             exchange: way.exchange,
             routingKey: way.routingKey,
             properties: properties,

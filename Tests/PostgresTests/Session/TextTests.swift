@@ -107,10 +107,10 @@ struct TextTests {
 
     @Test("a time that the server's clock cannot represent is rejected")
     func clock() {
-        #expect(ServerClock.microseconds(since1970: 946_684_800_000_000) == 0)
-        #expect(ServerClock.since1970(0) == 946_684_800_000_000)
-        #expect(ServerClock.microseconds(since1970: .min) == nil)
-        #expect(ServerClock.since1970(.max) == nil)
-        #expect(ServerClock.since1970(.min) == nil)
+        #expect(PostgresEpoch.microseconds(since1970: 946_684_800_000_000) == 0)
+        #expect(PostgresEpoch.since1970(0) == 946_684_800_000_000)
+        #expect(PostgresEpoch.microseconds(since1970: .min) == nil)
+        #expect(PostgresEpoch.since1970(.max) == nil)
+        #expect(PostgresEpoch.since1970(.min) == nil)
     }
 }

@@ -6,7 +6,7 @@ import ServiceRuntime
 /// settled. Up to the frontier, one frame settles a whole run (`multiple`). Each settlement beyond the frontier needs a
 /// separate frame, so that these may wait briefly for the frontier to reach them. A number is settled once, because the
 /// broker closes a channel that settles a number twice.
-struct SettlementLedger {
+struct AckTracker {
     enum Verdict: Equatable {
         case acknowledged, released
     }

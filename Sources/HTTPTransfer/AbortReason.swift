@@ -1,5 +1,5 @@
 /// The local reason for abandoning a request.
-enum Abandonment {
+enum AbortReason {
     case cancelled
     case closed
 

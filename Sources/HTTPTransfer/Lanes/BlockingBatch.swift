@@ -2,7 +2,7 @@ import ServiceRuntime
 import Synchronization
 
 /// The jobs of one `send` and the outcomes received for them.
-final class LaneBatch<L: Lane>: Sendable {
+final class BlockingBatch<L: Lane>: Sendable {
     private struct State {
         var outcomes: Outcomes<L.Outcome>
         /// Jobs of which bytes may have been sent.
@@ -43,12 +43,12 @@ final class LaneBatch<L: Lane>: Sendable {
     }
 
     /// Settles a job that no lane will process as not sent.
-    func refuse(_ index: Int, _ reason: Abandonment) {
+    func refuse(_ index: Int, _ reason: AbortReason) {
         settle(index, .notSent(error(index, reason)))
     }
 
     /// Settles every job without an outcome: departed jobs as unknown, the others as not sent.
-    func giveUp(_ reason: Abandonment) {
+    func giveUp(_ reason: AbortReason) {
         state.withLock { state in
             state.isAbandoned = true
             for index in jobs.indices where state.outcomes.isOpen(index) {
@@ -58,7 +58,7 @@ final class LaneBatch<L: Lane>: Sendable {
         }
     }
 
-    private func error(_ index: Int, _ reason: Abandonment) -> TransferError {
+    private func error(_ index: Int, _ reason: AbortReason) -> TransferError {
         reason.error(attempt: L.attempt(jobs[index], options))
     }
 }

@@ -7,7 +7,7 @@ import Synchronization
 /// could return immediately and the next a quarter of a minute later.
 ///
 /// Thread safety: one lock protects all state; threads are woken outside the lock.
-package final class BrokerPresence: Sendable {
+package final class BrokerAvailability: Sendable {
     private struct State {
         var returns: UInt64 = 0
         var resting: [ObjectIdentifier: Waker] = [:]
@@ -48,10 +48,10 @@ struct Rest {
 
     private let start: ContinuousClock.Instant
     private let duration: Duration
-    private let presence: BrokerPresence
+    private let presence: BrokerAvailability
     private let returns: UInt64
 
-    init(_ duration: Duration, _ presence: BrokerPresence, at now: ContinuousClock.Instant) {
+    init(_ duration: Duration, _ presence: BrokerAvailability, at now: ContinuousClock.Instant) {
         start = now
         self.duration = duration
         self.presence = presence

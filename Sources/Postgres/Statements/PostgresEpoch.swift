@@ -1,6 +1,6 @@
 /// Conversion to PostgreSQL's timestamps, which count microseconds from the year 2000 and reserve the extremes for the
 /// infinities.
-enum ServerClock {
+enum PostgresEpoch {
     /// Microseconds from 1970-01-01 to 2000-01-01.
     private static let offset: Int64 = 946_684_800_000_000
 

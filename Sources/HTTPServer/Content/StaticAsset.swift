@@ -1,7 +1,7 @@
 import Compression
 
 /// A file for browsers, prepared once: its bytes, their compressed form, and the tag for change detection.
-package struct PageAsset: Sendable {
+package struct StaticAsset: Sendable {
     package let path: String
     private let headers: [(name: String, value: String)]
     private let plain: [UInt8]

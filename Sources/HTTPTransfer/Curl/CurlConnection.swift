@@ -3,12 +3,12 @@ import Glibc
 
 /// Sends requests with libcurl, one at a time, on a connection that is reused for the next request to the same host.
 ///
-/// Thread safety: a lane is either idle in the list of `LaneDesk`, which a lock guards, or used by the single thread
+/// Thread safety: a lane is either idle in the list of `BlockingConnectionPool`, which a lock guards, or used by the single thread
 /// that took it out.
-final class RequestLane: Lane, @unchecked Sendable {
+final class CurlConnection: Lane, @unchecked Sendable {
     private let options: CurlTransportOptions
     private var easy: EasyHandle?
-    private var turn: LaneTurn<RequestLane>?
+    private var turn: BlockingJob<CurlConnection>?
     private var answer = IncomingAnswer()
     private var body = OutgoingBytes()
 
@@ -23,9 +23,9 @@ final class RequestLane: Lane, @unchecked Sendable {
         easy = nil
     }
 
-    func carry(_ turn: LaneTurn<RequestLane>) -> TransferOutcome {
+    func carry(_ turn: BlockingJob<CurlConnection>) -> TransferOutcome {
         let request = turn.job
-        guard let easy else { return .notSent(Abandonment.closed.error(for: request)) }
+        guard let easy else { return .notSent(AbortReason.closed.error(for: request)) }
         do throws(TransferError) {
             try RequestRules.check(request)
             let lines = try HeaderLines.lines(of: request)
@@ -92,7 +92,7 @@ final class RequestLane: Lane, @unchecked Sendable {
 }
 
 // The options of one request and the options of all requests.
-extension RequestLane {
+extension CurlConnection {
     private static func apply(
         _ request: TransferRequest,
         _ headers: UnsafeMutablePointer<curl_slist>?,
@@ -128,8 +128,8 @@ extension RequestLane {
         watch(&easy, context)
     }
 
-    private static func lane(_ context: UnsafeMutableRawPointer?) -> RequestLane? {
-        context.map { Unmanaged<RequestLane>.fromOpaque($0).takeUnretainedValue() }
+    private static func lane(_ context: UnsafeMutableRawPointer?) -> CurlConnection? {
+        context.map { Unmanaged<CurlConnection>.fromOpaque($0).takeUnretainedValue() }
     }
 
     /// Registers the callbacks for the request's body and for the answer.
@@ -140,7 +140,7 @@ extension RequestLane {
         easy.keep(
             bellhop_easy_set_read(easy.handle) { buffer, size, count, context in
                 let room = UnsafeMutableRawBufferPointer(start: buffer, count: size * count)
-                return RequestLane.lane(context)?.body.copy(into: room) ?? Int(CURL_READFUNC_ABORT)
+                return CurlConnection.lane(context)?.body.copy(into: room) ?? Int(CURL_READFUNC_ABORT)
             }
         )
         // libcurl retries a request automatically if a reused connection ends without an answer, and rewinds the body
@@ -148,20 +148,20 @@ extension RequestLane {
         // rewinds before the start if the previous transfer on the same handle has failed.
         easy.keep(
             bellhop_easy_set_seek(easy.handle) { context, offset, origin in
-                let isThere = RequestLane.lane(context)?.body.isAtStart == true && offset == 0 && origin == SEEK_SET
+                let isThere = CurlConnection.lane(context)?.body.isAtStart == true && offset == 0 && origin == SEEK_SET
                 return isThere ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
             }
         )
         easy.keep(
             bellhop_easy_set_write(easy.handle, CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
                 let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
-                return RequestLane.lane(context)?.answer.takeLine(line) == true ? line.count : 0
+                return CurlConnection.lane(context)?.answer.takeLine(line) == true ? line.count : 0
             }
         )
         easy.keep(
             bellhop_easy_set_write(easy.handle, CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
                 let piece = UnsafeRawBufferPointer(start: bytes, count: size * count)
-                return RequestLane.lane(context)?.takeBody(piece) == true ? piece.count : 0
+                return CurlConnection.lane(context)?.takeBody(piece) == true ? piece.count : 0
             }
         )
     }
@@ -181,12 +181,12 @@ extension RequestLane {
         )
         easy.keep(
             bellhop_easy_set_prerequest(easy.handle) { context, _, _, _, _ in
-                RequestLane.lane(context)?.turn?.depart() == true ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+                CurlConnection.lane(context)?.turn?.depart() == true ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
             }
         )
         easy.keep(
             bellhop_easy_set_progress(easy.handle) { context, _, _, _, _ in
-                RequestLane.lane(context)?.turn?.isAbandoned == true ? 1 : 0
+                CurlConnection.lane(context)?.turn?.isAbandoned == true ? 1 : 0
             }
         )
         easy.set(CURLOPT_NOPROGRESS, false)

@@ -3,7 +3,7 @@ import TLS
 /// The resources that all connections of a loop share.
 ///
 /// Confined to the loop's thread.
-final class ConnectionTools {
+final class ConnectionContext {
     let options: HTTP2TransportOptions
     let tls: TLSClientContext
     let callbacks: ClientCallbacks

@@ -11,7 +11,7 @@ package enum BodyLimits {
 /// Facts about a body of which only the beginning was kept: its size and the digest of the whole body.
 ///
 /// The digest identifies the original.
-package struct BodyCut: Sendable, Equatable {
+package struct BodyTruncation: Sendable, Equatable {
     package let bytes: Int
     package let sha256: Digest
 
@@ -27,7 +27,7 @@ package struct BodyCut: Sendable, Equatable {
 }
 
 /// Reads a body that is too large to be kept: it keeps the beginning, and counts and hashes the rest.
-struct BodySkim {
+struct OversizedBodyReader {
     private let digest = SHA256Stream()
     private let kept: Int
     private var bytes = 0
@@ -42,7 +42,7 @@ struct BodySkim {
         body.append(contentsOf: fragment.prefix(max(0, kept - body.count)))
     }
 
-    func finish() -> BodyCut {
-        BodyCut(bytes: bytes, sha256: digest.finish())
+    func finish() -> BodyTruncation {
+        BodyTruncation(bytes: bytes, sha256: digest.finish())
     }
 }

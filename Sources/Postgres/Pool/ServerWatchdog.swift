@@ -6,14 +6,14 @@ import ServiceRuntime
 ///
 /// A hanging server keeps its connections open and sends nothing on them, so that a wait for a statement shows no
 /// difference.
-struct SilenceWatch: Sendable {
-    private let recipe: SessionRecipe
+struct ServerWatchdog: Sendable {
+    private let recipe: SessionOptions
     /// The time before the first check, and between checks.
     private let limit: Duration
     /// The time limit of one check for each address.
     private static let look = Duration.seconds(4)
 
-    init(_ recipe: SessionRecipe, limit: Duration) {
+    init(_ recipe: SessionOptions, limit: Duration) {
         var recipe = recipe
         recipe.connectTimeout = Self.look
         // An accepted connection is a sufficient answer.

@@ -2,9 +2,9 @@ import CCurl
 
 /// One connection to a mail server: an easy handle, which keeps the connection between mails.
 ///
-/// Thread safety: a lane is either idle in the list of `LaneDesk`, which a lock guards, or used by the single thread
+/// Thread safety: a lane is either idle in the list of `BlockingConnectionPool`, which a lock guards, or used by the single thread
 /// that took it out.
-final class MailLane: Lane, @unchecked Sendable {
+final class SMTPConnection: Lane, @unchecked Sendable {
     /// The maximum idle time in seconds of a reused connection; servers close connections that are idle for longer.
     private static let longestRest = 30
 
@@ -14,7 +14,7 @@ final class MailLane: Lane, @unchecked Sendable {
     private var content = OutgoingBytes()
     /// Whether libcurl has been given the end of the content, which is sent from then on.
     private var isContentOver = false
-    private var turn: LaneTurn<MailLane>?
+    private var turn: BlockingJob<SMTPConnection>?
 
     init(_ options: SMTPTransportOptions) throws(TransferError) {
         self.options = options
@@ -31,13 +31,13 @@ final class MailLane: Lane, @unchecked Sendable {
     ///
     /// An idle connection may have been closed meanwhile, or may be closing (421). A mail that it did not accept is
     /// sent again on a new connection.
-    func carry(_ turn: LaneTurn<MailLane>) -> MailOutcome {
+    func carry(_ turn: BlockingJob<SMTPConnection>) -> MailOutcome {
         let mail = turn.job
         if let fault = mail.fault {
             return .notSent(TransferError(.invalidRequest, "\(options.attempt) refused before sending: \(fault)"))
         }
-        guard let easy else { return .notSent(Abandonment.closed.error(attempt: options.attempt)) }
-        guard turn.depart() else { return .notSent(Abandonment.cancelled.error(attempt: options.attempt)) }
+        guard let easy else { return .notSent(AbortReason.closed.error(attempt: options.attempt)) }
+        guard turn.depart() else { return .notSent(AbortReason.cancelled.error(attempt: options.attempt)) }
         self.turn = turn
         defer {
             content = OutgoingBytes()
@@ -110,9 +110,9 @@ extension MailOutcome {
 }
 
 // libcurl's options and the callbacks of a transfer.
-extension MailLane {
-    private static func lane(_ context: UnsafeMutableRawPointer?) -> MailLane? {
-        context.map { Unmanaged<MailLane>.fromOpaque($0).takeUnretainedValue() }
+extension SMTPConnection {
+    private static func lane(_ context: UnsafeMutableRawPointer?) -> SMTPConnection? {
+        context.map { Unmanaged<SMTPConnection>.fromOpaque($0).takeUnretainedValue() }
     }
 
     private func configure(_ easy: inout EasyOptions) {
@@ -142,7 +142,7 @@ extension MailLane {
         easy.keep(
             bellhop_easy_set_read(easy.handle) { buffer, size, count, context in
                 let room = UnsafeMutableRawBufferPointer(start: buffer, count: size * count)
-                return MailLane.lane(context)?.read(into: room) ?? Int(CURL_READFUNC_ABORT)
+                return SMTPConnection.lane(context)?.read(into: room) ?? Int(CURL_READFUNC_ABORT)
             }
         )
         // Only replies arrive, and the debug callback reads them; without this, libcurl would print the data.
@@ -151,8 +151,8 @@ extension MailLane {
             bellhop_easy_set_debug(easy.handle) { _, kind, bytes, count, context in
                 let piece = UnsafeRawBufferPointer(start: bytes, count: count)
                 switch kind {
-                case CURLINFO_HEADER_OUT: MailLane.lane(context)?.hear(piece)
-                case CURLINFO_HEADER_IN: MailLane.lane(context)?.dialogue.received(piece)
+                case CURLINFO_HEADER_OUT: SMTPConnection.lane(context)?.hear(piece)
+                case CURLINFO_HEADER_IN: SMTPConnection.lane(context)?.dialogue.received(piece)
                 default: break
                 }
                 return 0
@@ -161,7 +161,7 @@ extension MailLane {
         easy.set(CURLOPT_VERBOSE, true)
         easy.keep(
             bellhop_easy_set_progress(easy.handle) { context, _, _, _, _ in
-                MailLane.lane(context)?.turn?.isAbandoned == true ? 1 : 0
+                SMTPConnection.lane(context)?.turn?.isAbandoned == true ? 1 : 0
             }
         )
         easy.set(CURLOPT_NOPROGRESS, false)

@@ -7,7 +7,7 @@ import ServiceRuntime
 ///
 /// The wait reduces the number of frames: concurrent batches end in any order, and a quorum queue processes single
 /// settlements slowly, 32 at a time.
-struct SettlementDesk {
+struct AckWriter {
     /// The time for which a settlement beyond the frontier waits for the frontier to reach it.
     private static let patience = Duration.milliseconds(50)
     /// The number of recent frames above which the end needs a pause.
@@ -19,7 +19,7 @@ struct SettlementDesk {
     /// The number of waiting singles above which they are sent without delay, because they occupy half of a prefetch
     /// and could stop deliveries.
     private let waitingLimit: Int
-    private var ledger = SettlementLedger()
+    private var ledger = AckTracker()
     private var waitingSince: ContinuousClock.Instant?
     private var latestFrame = ContinuousClock.now
     private var recentFrames = 0
@@ -69,7 +69,7 @@ struct SettlementDesk {
         }
     }
 
-    private mutating func send(_ orders: [SettlementLedger.Order], on connection: Connection) throws(AMQPError) {
+    private mutating func send(_ orders: [AckTracker.Order], on connection: Connection) throws(AMQPError) {
         guard !orders.isEmpty else { return }
         let now = ContinuousClock.now
         recentFrames = latestFrame.duration(to: now) < Self.settlingTime ? recentFrames + orders.count : orders.count

@@ -1,5 +1,5 @@
 /// The earliest of several optional instants.
-struct Soonest {
+struct EarliestDeadline {
     private(set) var instant: ContinuousClock.Instant?
 
     init(_ instant: ContinuousClock.Instant? = nil) {

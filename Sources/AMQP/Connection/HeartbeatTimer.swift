@@ -1,7 +1,7 @@
 import CRabbitMQ
 
 /// Ensures that heartbeats are served on time, because librabbitmq serves them only inside its calls.
-struct Pulse {
+struct HeartbeatTimer {
     /// The longest sleep between two checks of the connection.
     let interval: Duration
 

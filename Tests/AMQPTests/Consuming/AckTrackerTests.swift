@@ -4,7 +4,7 @@ import Testing
 @testable import AMQP
 
 @Suite("Settling deliveries with few frames")
-struct SettlementLedgerTests {
+struct AckTrackerTests {
     @Test("one frame acknowledges a whole run, settled in any order")
     func coalescing() {
         var ledger = delivered(5)
@@ -59,7 +59,7 @@ struct SettlementLedgerTests {
 
     @Test("a delivery out of order is detected")
     func order() {
-        var ledger = SettlementLedger()
+        var ledger = AckTracker()
         let verdicts = [2, 1, 1, 2].map { ledger.deliver($0) }
         #expect(verdicts == [false, true, false, true])
     }
@@ -68,10 +68,10 @@ struct SettlementLedgerTests {
     func model() {
         let seed = UInt64.random(in: 1...UInt64.max)
         var chance = SeededChance(seed)
-        var ledger = SettlementLedger()
+        var ledger = AckTracker()
         var open: Set<UInt64> = []
-        var wanted: [UInt64: SettlementLedger.Verdict] = [:]
-        var told: [UInt64: SettlementLedger.Verdict] = [:]
+        var wanted: [UInt64: AckTracker.Verdict] = [:]
+        var told: [UInt64: AckTracker.Verdict] = [:]
         var next: UInt64 = 1
         for _ in 0..<1000 {
             for _ in 0..<Int.random(in: 0...8, using: &chance) {
@@ -105,15 +105,15 @@ struct SettlementLedgerTests {
         #expect(ledger.waiting == 0, "seed \(seed)")
     }
 
-    private func delivered(_ count: UInt64) -> SettlementLedger {
-        var ledger = SettlementLedger()
+    private func delivered(_ count: UInt64) -> AckTracker {
+        var ledger = AckTracker()
         for number in 1...count { _ = ledger.deliver(number) }
         return ledger
     }
 
     private func expectOrders(
-        _ ledger: inout SettlementLedger,
-        _ orders: [SettlementLedger.Order],
+        _ ledger: inout AckTracker,
+        _ orders: [AckTracker.Order],
         at location: SourceLocation = #_sourceLocation
     ) {
         let taken = ledger.takeRuns() + ledger.takeSingles()

@@ -3,7 +3,7 @@ import Store
 
 /// The headers that state that only the beginning of a body is left.
 extension FieldTable {
-    mutating func mark(_ cut: BodyCut) {
+    mutating func mark(_ cut: BodyTruncation) {
         self[DeadLetterHeaders.bodyCut] = .boolean(true)
         self[DeadLetterHeaders.bodyBytes] = .int64(Int64(clamping: cut.bytes))
         self[DeadLetterHeaders.bodyDigest] = .string(cut.sha256.description)
@@ -21,7 +21,7 @@ extension FieldTable {
 
 extension TruncatedBody {
     /// Creates the value for a body that was cut at its arrival.
-    init(_ cut: BodyCut) {
+    init(_ cut: BodyTruncation) {
         self.init(bytes: cut.bytes, sha256: cut.sha256.description)
     }
 }

@@ -5,14 +5,14 @@ import Synchronization
 ///
 /// A lane has a thread only while there is something to send. libcurl blocks until a job is done, so lanes of one
 /// thread would wait for each other's slow peers.
-final class LaneDesk<L: Lane>: Sendable {
+final class BlockingConnectionPool<L: Lane>: Sendable {
     private struct State {
-        var waiting = Queue<LaneTurn<L>>()
+        var waiting = Queue<BlockingJob<L>>()
         var resting: [L] = []
         /// The number of lanes with a thread.
         var busy = 0
         /// The batches of the active jobs, by the number of the job.
-        var underWay: [Int: LaneBatch<L>] = [:]
+        var underWay: [Int: BlockingBatch<L>] = [:]
         /// The number of jobs ever started.
         var taken = 0
         var isClosed = false
@@ -33,7 +33,7 @@ final class LaneDesk<L: Lane>: Sendable {
     /// Sends all of `jobs` and returns one outcome for each, in the same order.
     func send(_ jobs: [L.Job]) async -> [L.Outcome] {
         guard !jobs.isEmpty else { return [] }
-        let batch = LaneBatch<L>(jobs, options)
+        let batch = BlockingBatch<L>(jobs, options)
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 batch.begin(continuation)
@@ -57,10 +57,10 @@ final class LaneDesk<L: Lane>: Sendable {
         giveUp()
     }
 
-    private func submit(_ batch: LaneBatch<L>) {
+    private func submit(_ batch: BlockingBatch<L>) {
         let lanes = state.withLock { state -> [L?]? in
             guard !state.isClosed else { return nil }
-            state.waiting.append(contentsOf: batch.jobs.indices.map { LaneTurn(batch: batch, index: $0) })
+            state.waiting.append(contentsOf: batch.jobs.indices.map { BlockingJob(batch: batch, index: $0) })
             let count = min(state.waiting.count, options.connections - state.busy)
             state.busy += count
             return (0..<count).map { _ in state.resting.popLast() }
@@ -95,7 +95,7 @@ final class LaneDesk<L: Lane>: Sendable {
 
     /// The next step of a lane.
     private enum Next {
-        case carry(LaneTurn<L>, number: Int)
+        case carry(BlockingJob<L>, number: Int)
         /// None: the lane is idle in the list and no longer belongs to the caller.
         case rest
         case end
@@ -106,7 +106,7 @@ final class LaneDesk<L: Lane>: Sendable {
     /// An outcome is reported after the lane has become free, so that a caller with an immediate next job finds it.
     private func work(on lane: L?) {
         var lane = lane
-        var done: (turn: LaneTurn<L>, number: Int, outcome: L.Outcome)?
+        var done: (turn: BlockingJob<L>, number: Int, outcome: L.Outcome)?
         while true {
             let next = next(after: done?.number, on: lane)
             if let done { done.turn.batch.settle(done.turn.index, done.outcome) }
@@ -120,7 +120,7 @@ final class LaneDesk<L: Lane>: Sendable {
         }
     }
 
-    private func carry(_ turn: LaneTurn<L>, on lane: inout L?) -> L.Outcome {
+    private func carry(_ turn: BlockingJob<L>, on lane: inout L?) -> L.Outcome {
         do throws(TransferError) {
             let usable = if let lane { lane } else { try L(options) }
             lane = usable
