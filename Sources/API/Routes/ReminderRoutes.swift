@@ -106,7 +106,7 @@ enum ReminderRoutes {
     /// Returns the next time, by the same rule that the scheduler uses.
     private static func nextRing(_ reminder: Reminder, _ call: Call) -> Timestamp? {
         guard let zone = call.zone(reminder.timezone) else { return nil }
-        let firing = DailyFiring(at: reminder.localTime, on: reminder.days, in: zone)
+        let firing = ReminderFiring(at: reminder.localTime, on: reminder.days, in: zone)
         let verdict = firing.verdict(at: call.now, since: reminder.plannedFrom, lastDate: reminder.lastFiredOn)
         switch verdict {
         case .fire(let slot), .wait(let slot): return slot.instant

@@ -54,7 +54,7 @@ public struct JSONFault: Error, Hashable, Sendable {
 /// The internal error that stops the reader.
 ///
 /// It becomes a `JSONFault` only at the interface, because counting lines needs a pass over the text.
-struct JSONStop: Error {
+struct ParseInterruption: Error {
     let code: JSONFault.Code
     let offset: Int
 

@@ -69,7 +69,7 @@ public struct JSONParser: Sendable {
         JSONDocument, JSONFault
     > {
         guard bytes.count <= limits.bytes else {
-            return .failure(JSONStop(code: .tooLarge, offset: limits.bytes).fault(in: bytes))
+            return .failure(ParseInterruption(code: .tooLarge, offset: limits.bytes).fault(in: bytes))
         }
         var reader = JSONReader(bytes, dialect: dialect, depth: limits.depth, recordingPlaces: recordingPlaces)
         do {

@@ -1,7 +1,7 @@
 /// The additions of JSON5 to the strict grammar.
 extension JSONReader {
     /// Skips one comment or one rare space character; returns false if neither is at the cursor.
-    mutating func skipExtendedSpace() throws(JSONStop) -> Bool {
+    mutating func skipExtendedSpace() throws(ParseInterruption) -> Bool {
         switch current {
         case 0x0B, 0x0C:
             position += 1
@@ -35,7 +35,7 @@ extension JSONReader {
         }
     }
 
-    private mutating func skipComment() throws(JSONStop) {
+    private mutating func skipComment() throws(ParseInterruption) {
         let start = position
         position += 1
         switch current {
@@ -57,7 +57,7 @@ extension JSONReader {
     }
 
     /// Reads a single-quoted string or a number that begins with a plus sign or a point; rejects everything else.
-    mutating func extendedValue() throws(JSONStop) -> JSONValue {
+    mutating func extendedValue() throws(ParseInterruption) -> JSONValue {
         switch current {
         case UInt8(ascii: "'"): return .string(try string())
         case UInt8(ascii: "."): return .number(try number())
@@ -71,7 +71,7 @@ extension JSONReader {
     }
 
     /// Reads a key in single quotes or without quotes.
-    mutating func extendedKey() throws(JSONStop) -> String {
+    mutating func extendedKey() throws(ParseInterruption) -> String {
         if current == UInt8(ascii: "'") { return try string() }
         let start = position
         while isKeyByte(current, first: position == start) { position += 1 }
@@ -95,7 +95,7 @@ extension JSONReader {
     /// Reads an escape that only JSON5 defines.
     ///
     /// The cursor is behind `letter`.
-    mutating func extendedEscape(_ letter: UInt8, at start: Int, into buffer: inout [UInt8]) throws(JSONStop) {
+    mutating func extendedEscape(_ letter: UInt8, at start: Int, into buffer: inout [UInt8]) throws(ParseInterruption) {
         switch letter {
         case UInt8(ascii: "v"): buffer.append(0x0B)
         case UInt8(ascii: "x"):
@@ -118,7 +118,7 @@ extension JSONReader {
     ///
     /// Such numbers are hexadecimal, or have no digits on one side of the point. The cursor is behind the sign. The
     /// result is `nil`, with the cursor unmoved, if the strict grammar can read the number.
-    mutating func extendedNumber(from start: Int) throws(JSONStop) -> JSONNumber? {
+    mutating func extendedNumber(from start: Int) throws(ParseInterruption) -> JSONNumber? {
         let digits = position
         let sign = digits > start ? "-" : ""
         if current == UInt8(ascii: "I") || current == UInt8(ascii: "N") { throw stop(.nonFiniteNumber, at: start) }

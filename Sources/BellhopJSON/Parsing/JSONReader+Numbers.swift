@@ -3,7 +3,7 @@ extension JSONReader {
     private static let longNumber = 300
 
     /// Reads the number at the cursor and keeps its text.
-    mutating func number() throws(JSONStop) -> JSONNumber {
+    mutating func number() throws(ParseInterruption) -> JSONNumber {
         let start = position
         if current == UInt8(ascii: "-") { position += 1 }
         if isJSON5, let number = try extendedNumber(from: start) { return number }
@@ -18,7 +18,7 @@ extension JSONReader {
     }
 
     /// Reads a single zero, or digits that do not begin with zero.
-    private mutating func integerPart(from start: Int) throws(JSONStop) {
+    private mutating func integerPart(from start: Int) throws(ParseInterruption) {
         if current == UInt8(ascii: "0") {
             position += 1
             if (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(current) { throw stop(.invalidNumber, at: start) }
@@ -27,7 +27,7 @@ extension JSONReader {
         }
     }
 
-    mutating func exponentPart(from start: Int) throws(JSONStop) {
+    mutating func exponentPart(from start: Int) throws(ParseInterruption) {
         guard current | 0x20 == UInt8(ascii: "e") else { return }
         suspicious = true
         position += 1
@@ -42,7 +42,7 @@ extension JSONReader {
         return position > start
     }
 
-    func numberStop(_ start: Int) -> JSONStop {
+    func numberStop(_ start: Int) -> ParseInterruption {
         position < bytes.count ? stop(.invalidNumber, at: start) : stop(.unexpectedEnd)
     }
 

@@ -1,6 +1,6 @@
 extension JSONReader {
     /// Reads the string at the cursor, which is on the opening quote.
-    mutating func string() throws(JSONStop) -> String {
+    mutating func string() throws(ParseInterruption) -> String {
         let quote = current
         let start = position + 1
         var end = start
@@ -44,7 +44,7 @@ extension JSONReader {
     }
 
     /// Reads a string with at least one escape into a separate buffer.
-    private mutating func escapedString(from start: Int, quote: UInt8) throws(JSONStop) -> String {
+    private mutating func escapedString(from start: Int, quote: UInt8) throws(ParseInterruption) -> String {
         var buffer: [UInt8] = []
         position = start
         while true {
@@ -65,7 +65,7 @@ extension JSONReader {
         return String(decoding: buffer, as: UTF8.self)
     }
 
-    private mutating func escape(into buffer: inout [UInt8]) throws(JSONStop) {
+    private mutating func escape(into buffer: inout [UInt8]) throws(ParseInterruption) {
         let start = position
         position += 1
         guard position < bytes.count else { throw stop(.unexpectedEnd) }
@@ -86,7 +86,7 @@ extension JSONReader {
     }
 
     /// Reads the scalar of `\uXXXX`, or of a surrogate pair.
-    private mutating func escapedScalar(at start: Int) throws(JSONStop) -> Unicode.Scalar {
+    private mutating func escapedScalar(at start: Int) throws(ParseInterruption) -> Unicode.Scalar {
         let first = try hexadecimal(digits: 4, at: start)
         if let scalar = Unicode.Scalar(first) { return scalar }
         guard first < 0xDC00, current == UInt8(ascii: "\\") else { throw stop(.loneSurrogate, at: start) }
@@ -100,7 +100,7 @@ extension JSONReader {
         return scalar
     }
 
-    mutating func hexadecimal(digits: Int, at start: Int) throws(JSONStop) -> UInt32 {
+    mutating func hexadecimal(digits: Int, at start: Int) throws(ParseInterruption) -> UInt32 {
         var value: UInt32 = 0
         for _ in 0..<digits {
             guard let digit = Self.hexadecimalDigit(current) else {

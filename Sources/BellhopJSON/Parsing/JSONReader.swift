@@ -23,16 +23,16 @@ struct JSONReader: ~Copyable {
     @inline(__always)
     var current: UInt8 { position < bytes.count ? bytes[position] : 0 }
 
-    func stop(_ code: JSONFault.Code, at offset: Int? = nil) -> JSONStop {
-        JSONStop(code: code, offset: offset ?? position)
+    func stop(_ code: JSONFault.Code, at offset: Int? = nil) -> ParseInterruption {
+        ParseInterruption(code: code, offset: offset ?? position)
     }
 
     /// Returns the unexpected end if no bytes are left, and an unexpected character otherwise.
-    func unexpected() -> JSONStop {
+    func unexpected() -> ParseInterruption {
         stop(position < bytes.count ? .unexpectedCharacter : .unexpectedEnd)
     }
 
-    mutating func document() throws(JSONStop) -> JSONValue {
+    mutating func document() throws(ParseInterruption) -> JSONValue {
         if bytes.count >= 3, bytes[0] == 0xEF, bytes[1] == 0xBB, bytes[2] == 0xBF { throw stop(.byteOrderMark) }
         try skipSpace()
         guard position < bytes.count else { throw stop(.empty) }
@@ -43,7 +43,7 @@ struct JSONReader: ~Copyable {
     }
 
     @inline(__always)
-    mutating func skipSpace() throws(JSONStop) {
+    mutating func skipSpace() throws(ParseInterruption) {
         while position < bytes.count {
             switch bytes[position] {
             case 0x20, 0x0A, 0x0D, 0x09: position += 1
@@ -53,7 +53,7 @@ struct JSONReader: ~Copyable {
         }
     }
 
-    mutating func value(depth: Int) throws(JSONStop) -> JSONValue {
+    mutating func value(depth: Int) throws(ParseInterruption) -> JSONValue {
         switch current {
         case UInt8(ascii: "\""): return .string(try string())
         case UInt8(ascii: "{"): return .object(try object(depth: depth))
@@ -69,7 +69,7 @@ struct JSONReader: ~Copyable {
     }
 
     /// Reads one of the grammar's three literals.
-    private mutating func word(_ word: StaticString, _ value: JSONValue) throws(JSONStop) -> JSONValue {
+    private mutating func word(_ word: StaticString, _ value: JSONValue) throws(ParseInterruption) -> JSONValue {
         for index in 0..<word.utf8CodeUnitCount {
             guard current == word.utf8Start[index] else { throw unexpected() }
             position += 1
@@ -77,7 +77,7 @@ struct JSONReader: ~Copyable {
         return value
     }
 
-    private mutating func array(depth: Int) throws(JSONStop) -> [JSONValue] {
+    private mutating func array(depth: Int) throws(ParseInterruption) -> [JSONValue] {
         guard depth < depthLimit else { throw stop(.tooDeep) }
         let outer = path
         defer { path = outer }
@@ -95,7 +95,7 @@ struct JSONReader: ~Copyable {
         return elements
     }
 
-    private mutating func object(depth: Int) throws(JSONStop) -> JSONObject {
+    private mutating func object(depth: Int) throws(ParseInterruption) -> JSONObject {
         guard depth < depthLimit else { throw stop(.tooDeep) }
         let outer = path
         defer { path = outer }
@@ -122,7 +122,7 @@ struct JSONReader: ~Copyable {
     /// Skips a comma and returns whether another element follows.
     ///
     /// A comma before the closing bracket is an error, except in JSON5.
-    private mutating func skipComma(before closing: UInt8) throws(JSONStop) -> Bool {
+    private mutating func skipComma(before closing: UInt8) throws(ParseInterruption) -> Bool {
         guard current == UInt8(ascii: ",") else { return false }
         position += 1
         try skipSpace()
@@ -131,7 +131,7 @@ struct JSONReader: ~Copyable {
         return false
     }
 
-    private mutating func memberKey() throws(JSONStop) -> String {
+    private mutating func memberKey() throws(ParseInterruption) -> String {
         if current == UInt8(ascii: "\"") { return try string() }
         guard isJSON5 else { throw unexpected() }
         return try extendedKey()

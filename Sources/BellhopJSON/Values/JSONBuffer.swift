@@ -58,7 +58,7 @@ package struct JSONBuffer: ~Copyable {
         append(UInt8(ascii: "\""))
         var start = 0
         while true {
-            let end = PlainRun.end(in: bytes, from: start)
+            let end = EscapeScanner.end(in: bytes, from: start)
             append(UnsafeBufferPointer(rebasing: bytes[start..<end]))
             guard end < bytes.count else { break }
             escape(bytes[end])

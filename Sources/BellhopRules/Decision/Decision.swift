@@ -6,7 +6,7 @@ public struct Decision: Hashable, Sendable {
     /// The reason why the notification is not even kept in the app; `nil` if it is kept.
     public let absence: SuppressionReason?
     /// The rulings in the order of the devices; empty if `push` applies to all of them.
-    public let devices: [DeviceRuling]
+    public let devices: [DeviceDecision]
     /// The outcome for the whole channel; `nil` if each device has its own outcome.
     public let push: Outcome?
     /// The outcome for e-mail; `nil` if the type does not use it.
@@ -17,20 +17,20 @@ public struct Decision: Hashable, Sendable {
 
     /// Evaluates the rules.
     public init(_ facts: DecisionFacts) {
-        var nobody = NobodyListens()
+        var nobody = NoTracing()
         self.init(facts, telling: &nobody)
     }
 
     /// Evaluates the rules and returns every rule's finding in order.
     public static func explained(_ facts: DecisionFacts) -> (decision: Decision, steps: [RuleStep]) {
-        var steps = RuleSteps()
+        var steps = RuleTrace()
         let decision = Decision(facts, telling: &steps)
         return (decision, steps.all)
     }
 
-    init(_ facts: DecisionFacts, telling listener: inout some RuleListener) {
-        let general = GeneralRules.outcome(facts, &listener)
-        absence = GeneralRules.absence(facts, after: general)
+    init(_ facts: DecisionFacts, telling listener: inout some RuleTracer) {
+        let general = UserRules.outcome(facts, &listener)
+        absence = UserRules.absence(facts, after: general)
         if let general {
             push = general
             devices = []
@@ -45,7 +45,7 @@ public struct Decision: Hashable, Sendable {
         }
         let timing = TimingRules(facts, &listener)
         devices = facts.recipient.devices.map { device in
-            DeviceRuling(
+            DeviceDecision(
                 device: device,
                 outcome: DeviceRules.outcome(device, facts, &listener) ?? timing.outcome(device, facts, &listener)
             )
@@ -54,7 +54,7 @@ public struct Decision: Hashable, Sendable {
 }
 
 /// The outcome for one device.
-public struct DeviceRuling: Hashable, Sendable {
+public struct DeviceDecision: Hashable, Sendable {
     /// The device.
     public let device: Device
     /// The outcome.

@@ -1,6 +1,6 @@
 /// The rules for the user's devices as a whole and for each device.
 enum DeviceRules {
-    static func outcomeForAll(_ facts: DecisionFacts, _ listener: inout some RuleListener) -> Outcome? {
+    static func outcomeForAll(_ facts: DecisionFacts, _ listener: inout some RuleTracer) -> Outcome? {
         let recipient = facts.recipient
         let isPushed =
             facts.type.isMandatory || (recipient.preferences?.wants(facts.type.type) ?? facts.type.pushByDefault)
@@ -21,7 +21,7 @@ enum DeviceRules {
     static func outcome(
         _ device: Device,
         _ facts: DecisionFacts,
-        _ listener: inout some RuleListener
+        _ listener: inout some RuleTracer
     ) -> Outcome? {
         let id = device.subscription
         if let devices = facts.follow?.devices, !devices.contains(id) {

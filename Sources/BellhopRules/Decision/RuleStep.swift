@@ -49,11 +49,11 @@ public struct RuleStep: Hashable, Sendable {
 }
 
 /// Receives the findings of the rules during the evaluation.
-protocol RuleListener {
+protocol RuleTracer {
     mutating func hear(_ rule: Rule, _ device: String?, _ outcome: Outcome?, _ finding: @autoclosure () -> String)
 }
 
-extension RuleListener {
+extension RuleTracer {
     /// Reports a rule's finding and returns its outcome.
     mutating func tell(
         _ rule: Rule,
@@ -67,12 +67,12 @@ extension RuleListener {
 }
 
 /// Ignores all findings, for the hot path: nothing is recorded and no text is created.
-struct NobodyListens: RuleListener {
+struct NoTracing: RuleTracer {
     mutating func hear(_: Rule, _: String?, _: Outcome?, _: @autoclosure () -> String) {}
 }
 
 /// Records the findings of the rules.
-struct RuleSteps: RuleListener {
+struct RuleTrace: RuleTracer {
     private(set) var all: [RuleStep] = []
 
     mutating func hear(_ rule: Rule, _ device: String?, _ outcome: Outcome?, _ finding: @autoclosure () -> String) {

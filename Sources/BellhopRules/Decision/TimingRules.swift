@@ -7,13 +7,13 @@ struct TimingRules {
     /// The end of the current burst.
     private let burstUntil: Timestamp?
 
-    init(_ facts: DecisionFacts, _ listener: inout some RuleListener) {
+    init(_ facts: DecisionFacts, _ listener: inout some RuleTracer) {
         digest = Self.nextDigest(facts)
         quietUntil = digest == nil ? Self.quiet(facts) : nil
         burstUntil = digest == nil ? Self.burst(facts) : nil
     }
 
-    func outcome(_ device: Device, _ facts: DecisionFacts, _ listener: inout some RuleListener) -> Outcome {
+    func outcome(_ device: Device, _ facts: DecisionFacts, _ listener: inout some RuleTracer) -> Outcome {
         let id = device.subscription
         if let digest {
             let outcome = Self.outcome(of: digest, facts)
@@ -44,7 +44,7 @@ struct TimingRules {
     private func afterBurst(
         _ id: String,
         _ facts: DecisionFacts,
-        _ listener: inout some RuleListener
+        _ listener: inout some RuleTracer
     ) -> Outcome {
         guard let burstUntil else { return .send }
         let outcome = Self.outcome(of: Wait(.burst, until: burstUntil), facts)

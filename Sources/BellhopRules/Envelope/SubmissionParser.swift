@@ -34,7 +34,7 @@ public struct SubmissionParser: Sendable {
         _ message: InboundMessage,
         _ envelope: InboundEnvelope
     ) throws(FieldFault) -> Submission {
-        let claims = MessageClaims(message, envelope)
+        let claims = MessageIdentity(message, envelope)
         let appName = try claims.app()
         let typeName = try claims.eventType()
         guard let app = AppID(validating: appName), let catalog = catalogs[app] else {

@@ -29,7 +29,7 @@ public enum FeedChange: Hashable, Sendable {
     /// The change of `reminder.removed`.
     case reminderRemoved(user: UserID, id: ReminderID)
     /// The change of `notification.read`.
-    case notificationRead(ReadingUpdate)
+    case notificationRead(ReadUpdate)
 
     /// The user whose data change.
     public var user: UserID {
@@ -85,7 +85,7 @@ public enum FeedChange: Hashable, Sendable {
             self = .followRemoved(user: user, topic: topic, token: try reader.identifier("token"))
         case .reminderSet: self = .reminderSet(try ReminderUpdate(user, reader))
         case .reminderRemoved: self = .reminderRemoved(user: user, id: try reader.required("id"))
-        case .notificationRead: self = .notificationRead(try ReadingUpdate(user, reader))
+        case .notificationRead: self = .notificationRead(try ReadUpdate(user, reader))
         }
     }
 }

@@ -41,9 +41,9 @@ public struct Zone: Hashable, Sendable {
     }
 
     /// Returns the reading of the clocks.
-    public func local(at instant: Timestamp) -> LocalMoment {
+    public func local(at instant: Timestamp) -> LocalDateTime {
         let offset = offset(at: instant)
-        return LocalMoment(localSeconds: instant.seconds + offset, offset: offset)
+        return LocalDateTime(localSeconds: instant.seconds + offset, offset: offset)
     }
 
     /// Returns the first change of the clocks after an instant; `nil` if there is none.
@@ -68,16 +68,16 @@ public struct Zone: Hashable, Sendable {
         return Int(offsets[periodIndex(at: seconds)])
     }
 
-    func period(atSeconds seconds: Int) -> ClockPeriod {
+    func period(atSeconds seconds: Int) -> OffsetPeriod {
         if let rule, seconds >= ruleBeginning {
-            return ClockPeriod(offset: rule.offset(at: seconds), end: rule.change(after: seconds))
+            return OffsetPeriod(offset: rule.offset(at: seconds), end: rule.change(after: seconds))
         }
         let index = periodIndex(at: seconds)
         if index < beginnings.count {
-            return ClockPeriod(offset: Int(offsets[index]), end: Int(beginnings[index]))
+            return OffsetPeriod(offset: Int(offsets[index]), end: Int(beginnings[index]))
         }
         // The last offset of the table equals the first offset of the rule, so the rule's beginning is not a change.
-        return ClockPeriod(offset: Int(offsets[index]), end: rule?.change(after: Int(ruleBeginning)))
+        return OffsetPeriod(offset: Int(offsets[index]), end: rule?.change(after: Int(ruleBeginning)))
     }
 
     /// Returns the number of periods that have begun, which is the index of the current offset.

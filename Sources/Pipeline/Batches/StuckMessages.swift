@@ -95,7 +95,7 @@ final class StuckMessages: Sendable {
     }
 
     private func tell(of message: IncomingMessage, _ why: String?) {
-        let read = LegibleNames(InboundEnvelope(message, eventsExchange: names.events))
+        let read = ParsedIdentity(InboundEnvelope(message, eventsExchange: names.events))
         context.logger.warning(
             "the database fails on a message alone, setting it aside",
             [

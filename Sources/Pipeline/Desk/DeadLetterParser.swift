@@ -150,7 +150,7 @@ struct DeadLetterParser {
         exchange: String
     ) -> DeadLetterItem {
         var cause = why
-        let read = LegibleNames(InboundEnvelope(message, eventsExchange: names.events))
+        let read = ParsedIdentity(InboundEnvelope(message, eventsExchange: names.events))
         // The queue's name is not an app's name.
         let key = message.routingKey == names.dead ? nil : message.routingKey.split(separator: ".").first
         cause.app = read.app?.text ?? key.map { String($0).storable }

@@ -87,7 +87,7 @@ package struct ReminderDuty: Service {
             let later = Timestamp(clamping: now.microseconds + Self.untilNextLook.microseconds)
             return Step(plan: ReminderPlan(reminder, next: later), isPutOff: true)
         }
-        let firing = DailyFiring(at: reminder.localTime, on: reminder.days, in: zone)
+        let firing = ReminderFiring(at: reminder.localTime, on: reminder.days, in: zone)
         switch firing.verdict(at: now, since: reminder.plannedFrom, lastDate: reminder.lastFiredOn) {
         case .never: return Step(plan: ReminderPlan(reminder, next: nil))
         case .wait(let slot): return Step(plan: ReminderPlan(reminder, next: slot.instant))

@@ -63,7 +63,7 @@ struct LocalDateTests {
         arguments: [(0, "+00:00"), (-12_600, "-03:30"), (-2_670, "-00:44:30"), (50_400, "+14:00")]
     )
     func offsets(offset: Int, text: String) {
-        #expect(LocalMoment.text(ofOffset: offset) == text)
+        #expect(LocalDateTime.text(ofOffset: offset) == text)
     }
 
     private static func following(_ year: Int, _ month: Int, _ day: Int) -> (Int, Int, Int) {

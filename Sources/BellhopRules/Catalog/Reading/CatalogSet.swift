@@ -31,7 +31,7 @@ public struct CatalogSet: Sendable {
         var owners: [AppID: String] = [:]
         for file in files {
             let reading = DocumentReading(file.bytes, file: file.name, limits: .catalog)
-            if let catalog = CatalogReader.read(reading) {
+            if let catalog = CatalogParser.read(reading) {
                 if let owner = owners[catalog.app] {
                     reading.report(JSONPointer.root.key("app"), "this app is described in \(owner) already")
                 }

@@ -10,7 +10,7 @@ extension JSONScope {
     }
 
     /// Reads the templates of each language.
-    func languages(_ language: LanguageTag?, _ gaps: GapNames, required: Bool = false) -> LanguageSet {
+    func languages(_ language: LanguageTag?, _ gaps: PlaceholderNames, required: Bool = false) -> LanguageSet {
         let words = perLanguage("templates", language, required: required).compactMap { tag, key, scope in
             scope.scope(key, required: true).flatMap { scope -> LanguageSet.Words? in
                 scope.expectKeys(CatalogKeys.words)
@@ -23,7 +23,7 @@ extension JSONScope {
         return LanguageSet(all: words)
     }
 
-    private func plainWords(_ gaps: GapNames, _ language: LanguageTag) -> LanguageSet.PlainWords? {
+    private func plainWords(_ gaps: PlaceholderNames, _ language: LanguageTag) -> LanguageSet.PlainWords? {
         guard let scope = scope("plain") else { return nil }
         scope.expectKeys(CatalogKeys.plainWords)
         let body = scope.template("body", gaps, language)
@@ -35,11 +35,11 @@ extension JSONScope {
     /// Reads the phrases that templates share and adds them to the names for placeholders.
     ///
     /// Each phrase may use the phrases above it.
-    func phrases(_ language: LanguageTag?, _ gaps: GapNames) -> GapNames {
+    func phrases(_ language: LanguageTag?, _ gaps: PlaceholderNames) -> PlaceholderNames {
         guard let scope = scope("phrases") else { return gaps }
         var known = gaps
         for member in scope.object.members {
-            guard GapNames.isName(member.key) else {
+            guard PlaceholderNames.isName(member.key) else {
                 scope.report(member.key, "expected a name of letters, digits, _ and -")
                 continue
             }
@@ -76,7 +76,7 @@ extension JSONScope {
     }
 
     /// Reads a template, or reports the fault in it.
-    func template(_ key: String, _ gaps: GapNames, _ language: LanguageTag, required: Bool = false) -> Template? {
+    func template(_ key: String, _ gaps: PlaceholderNames, _ language: LanguageTag, required: Bool = false) -> Template? {
         let text = value(key, "a non-empty string without U+0000", required: required) { value in
             value.string.flatMap { $0.isEmpty || $0.utf8.contains(0) ? nil : $0 }
         }
@@ -89,7 +89,7 @@ extension JSONScope {
         }
     }
 
-    func link(_ gaps: GapNames) -> LinkTemplate? {
+    func link(_ gaps: PlaceholderNames) -> LinkTemplate? {
         guard let scope = scope("link") else { return nil }
         scope.expectKeys(CatalogKeys.link)
         let isPath: (String) -> Bool = { $0.hasPrefix("/") }
@@ -103,7 +103,7 @@ extension JSONScope {
     private func route(
         _ key: String,
         _ expected: String,
-        _ gaps: GapNames,
+        _ gaps: PlaceholderNames,
         required: Bool = false,
         _ isRight: (String) -> Bool
     ) -> Template? {

@@ -22,7 +22,7 @@ struct NumberStyle: Hashable {
         self = Self.regions[tag.text] ?? Self.languages[String(tag.language)] ?? Self.english
     }
 
-    func text(of number: WrittenNumber) -> String {
+    func text(of number: DecimalText) -> String {
         var text = number.isNegative ? minus : ""
         if number.integer.count < shortestGrouped {
             text += String(decoding: number.integer, as: UTF8.self)

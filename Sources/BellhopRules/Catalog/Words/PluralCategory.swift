@@ -17,7 +17,7 @@ struct PluralOperands {
     /// The last two of the digits after the decimal point, without trailing zeros.
     let t: Int
 
-    init(_ number: WrittenNumber) {
+    init(_ number: DecimalText) {
         func value(_ digits: some Collection<UInt8>) -> Int { digits.reduce(0) { $0 * 10 + Int($1 & 0x0F) } }
         let integer = number.integer
         i = integer.count <= 15 ? value(integer) : 1_000_000_000_000_000 + value(integer.suffix(6))

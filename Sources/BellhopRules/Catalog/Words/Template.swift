@@ -25,16 +25,16 @@ public struct Template: Hashable, Sendable {
         case words(String)
         case gap(ValueSource)
         indirect case number(ValueSource, NumberStyle)
-        indirect case units(UnitsGap)
+        indirect case units(UnitsPlaceholder)
         case short(ValueSource)
-        indirect case plural(PluralGap)
-        indirect case select(SelectGap)
+        indirect case plural(PluralPlaceholder)
+        indirect case select(SelectPlaceholder)
         /// The number by which the innermost enclosing plural was chosen.
         case count
     }
 
     /// An amount in smallest units, such as wei.
-    struct UnitsGap: Hashable, Sendable {
+    struct UnitsPlaceholder: Hashable, Sendable {
         /// The number of digits by which the decimal point moves.
         enum Decimals: Hashable, Sendable {
             case fixed(Int)
@@ -49,7 +49,7 @@ public struct Template: Hashable, Sendable {
     }
 
     /// A choice by number.
-    struct PluralGap: Hashable, Sendable {
+    struct PluralPlaceholder: Hashable, Sendable {
         let source: ValueSource
         let rule: PluralRule
         /// The format of the number itself.
@@ -61,7 +61,7 @@ public struct Template: Hashable, Sendable {
     }
 
     /// A choice by string, number or flag.
-    struct SelectGap: Hashable, Sendable {
+    struct SelectPlaceholder: Hashable, Sendable {
         let source: ValueSource
         let choices: [String: [Segment]]
         let other: [Segment]
@@ -100,7 +100,7 @@ public struct Template: Hashable, Sendable {
     /// If values are missing or unusable, they are added to `faults` and the result must not be used.
     func filled(from values: TemplateValues, quoting: Quoting = .plain, _ faults: inout [ValueFault]) -> String {
         if let plainWords { return plainWords }
-        var filler = TemplateFiller(values: values, quoting: quoting, expecting: wordCount + 16 * segments.count)
+        var filler = TemplateRenderer(values: values, quoting: quoting, expecting: wordCount + 16 * segments.count)
         filler.fill(segments)
         if !filler.faults.isEmpty { faults += filler.faults }
         return filler.text

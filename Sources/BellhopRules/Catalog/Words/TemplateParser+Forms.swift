@@ -26,13 +26,13 @@ extension TemplateParser {
     }
 
     /// Reads `18}`, `18, 6}` or `token.decimals, 6}`.
-    private mutating func units(_ source: ValueSource, _ style: NumberStyle) throws(TemplateFault) -> Template.UnitsGap
+    private mutating func units(_ source: ValueSource, _ style: NumberStyle) throws(TemplateFault) -> Template.UnitsPlaceholder
     {
         let expected =
             "units needs how far the point moves (0 to 255, or a value's name), then perhaps how many digits to show"
         try comma(or: expected)
         let word = argument()
-        let decimals: Template.UnitsGap.Decimals
+        let decimals: Template.UnitsPlaceholder.Decimals
         if let first = word.utf8.first, IdentifierRules.isDigit(first) {
             guard let number = Int(word), number <= 255 else { throw fault(expected) }
             decimals = .fixed(number)
@@ -41,18 +41,18 @@ extension TemplateParser {
         }
         guard current == "," else {
             try close()
-            return Template.UnitsGap(source: source, decimals: decimals, longest: nil, style: style)
+            return Template.UnitsPlaceholder(source: source, decimals: decimals, longest: nil, style: style)
         }
         position += 1
         guard let longest = Int(argument()), (0...255).contains(longest) else { throw fault(expected) }
         try close()
-        return Template.UnitsGap(source: source, decimals: decimals, longest: longest, style: style)
+        return Template.UnitsPlaceholder(source: source, decimals: decimals, longest: longest, style: style)
     }
 
     private mutating func plural(
         _ source: ValueSource,
         _ language: LanguageTag
-    ) throws(TemplateFault) -> Template.PluralGap {
+    ) throws(TemplateFault) -> Template.PluralPlaceholder {
         let rule = PluralRule(language)
         plurals += 1
         defer { plurals -= 1 }
@@ -73,7 +73,7 @@ extension TemplateParser {
             categories[category] = text
         }
         guard let other = categories[.other] else { throw fault("a plural needs the category other") }
-        return Template.PluralGap(
+        return Template.PluralPlaceholder(
             source: source,
             rule: rule,
             style: NumberStyle(language),
@@ -83,11 +83,11 @@ extension TemplateParser {
         )
     }
 
-    private mutating func select(_ source: ValueSource) throws(TemplateFault) -> Template.SelectGap {
+    private mutating func select(_ source: ValueSource) throws(TemplateFault) -> Template.SelectPlaceholder {
         var texts: [String: [Template.Segment]] = [:]
         for (key, text) in try choices() { texts[key] = text }
         guard let other = texts["other"] else { throw fault("a select needs the choice other") }
-        return Template.SelectGap(source: source, choices: texts, other: other)
+        return Template.SelectPlaceholder(source: source, choices: texts, other: other)
     }
 
     /// Reads choices with their texts: `, key {text} key {text} }`.

@@ -8,7 +8,7 @@ struct TemplateParser {
     static let largest = 1_000
 
     private let scalars: [Unicode.Scalar]
-    let gaps: GapNames
+    let gaps: PlaceholderNames
     let language: LanguageTag?
     var position = 0
     var depth = 0
@@ -17,7 +17,7 @@ struct TemplateParser {
     /// The number of pieces that phrases have contributed.
     var borrowed = 0
 
-    private init(_ text: String, _ gaps: GapNames, _ language: LanguageTag?) {
+    private init(_ text: String, _ gaps: PlaceholderNames, _ language: LanguageTag?) {
         scalars = Array(text.unicodeScalars)
         self.gaps = gaps
         self.language = language
@@ -28,7 +28,7 @@ struct TemplateParser {
     /// A link has no language; its placeholders contain unchanged values and have no form.
     static func template(
         _ text: String,
-        _ gaps: GapNames,
+        _ gaps: PlaceholderNames,
         _ language: LanguageTag?
     ) throws(TemplateFault) -> Template {
         guard text.utf8.count <= longestText else { throw TemplateFault("longer than \(longestText) bytes") }

@@ -3,7 +3,7 @@
 /// The caller stores the time of the reminder's last change and the date of the last slot that fired. With these two
 /// values, any number of schedulers arrive at the same result after any pause. After a change of zone, the next firing
 /// follows the new zone's clocks, and never repeats a date that has fired.
-public struct DailyFiring: Hashable, Sendable {
+public struct ReminderFiring: Hashable, Sendable {
     /// The current time, days and zone.
     public let schedule: LocalSchedule
 

@@ -1,5 +1,5 @@
 /// The reading of a zone's clocks at an instant.
-public struct LocalMoment: Hashable, Sendable {
+public struct LocalDateTime: Hashable, Sendable {
     /// The date.
     public let date: LocalDate
     /// The hour and minute.
@@ -20,7 +20,7 @@ public struct LocalMoment: Hashable, Sendable {
     }
 }
 
-extension LocalMoment: CustomStringConvertible {
+extension LocalDateTime: CustomStringConvertible {
     /// The date, the time and the offset from UTC: `2026-03-29 03:00 +02:00`.
     ///
     /// Seconds are shown only if they are not zero, both in the time and in the offset.

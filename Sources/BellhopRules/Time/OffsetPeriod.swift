@@ -1,5 +1,5 @@
 /// A period in which clocks have a constant offset from UTC.
-struct ClockPeriod: Equatable {
+struct OffsetPeriod: Equatable {
     /// The offset in seconds ahead of UTC.
     let offset: Int
     /// The start of the next period in seconds since 1970; `nil` if this period does not end.

@@ -1,7 +1,7 @@
 /// Renders a template with the values for its placeholders.
 ///
 /// It continues after a missing value, so that all missing values are found.
-struct TemplateFiller {
+struct TemplateRenderer {
     private(set) var text = ""
     private(set) var faults: [ValueFault] = []
     private let values: TemplateValues
@@ -40,7 +40,7 @@ struct TemplateFiller {
         }
     }
 
-    private mutating func fill(_ gap: Template.UnitsGap) {
+    private mutating func fill(_ gap: Template.UnitsPlaceholder) {
         let amount = number(gap.source, whole: true)
         guard let decimals = decimals(gap), let amount else { return }
         text += gap.style.text(of: amount.movingPoint(left: decimals, keeping: gap.longest))
@@ -49,12 +49,12 @@ struct TemplateFiller {
     /// Returns the number of decimals.
     ///
     /// The limit of 255 is that of ERC-20 and similar standards.
-    private mutating func decimals(_ gap: Template.UnitsGap) -> Int? {
+    private mutating func decimals(_ gap: Template.UnitsPlaceholder) -> Int? {
         switch gap.decimals {
         case .fixed(let decimals): return decimals
         case .value(let source):
             let value = source.value(in: values)
-            if let decimals = value.flatMap(WrittenNumber.init)?.smallInteger, (0...255).contains(decimals) {
+            if let decimals = value.flatMap(DecimalText.init)?.smallInteger, (0...255).contains(decimals) {
                 return decimals
             }
             faults.append(ValueFault(source, expected: "a whole number from 0 to 255", found: value))
@@ -62,7 +62,7 @@ struct TemplateFiller {
         }
     }
 
-    private mutating func fill(_ gap: Template.PluralGap) {
+    private mutating func fill(_ gap: Template.PluralPlaceholder) {
         guard let number = number(gap.source) else {
             fill(gap.other)
             return
@@ -74,7 +74,7 @@ struct TemplateFiller {
         fill(exact ?? gap.categories[gap.rule.category(of: PluralOperands(number))] ?? gap.other)
     }
 
-    private mutating func fill(_ gap: Template.SelectGap) {
+    private mutating func fill(_ gap: Template.SelectPlaceholder) {
         switch gap.source.value(in: values) {
         case .string(let word)? where !word.isEmpty: fill(gap.choices[word] ?? gap.other)
         case .number(let number)?: fill(gap.choices[number.text] ?? gap.other)
@@ -98,9 +98,9 @@ struct TemplateFiller {
         }
     }
 
-    private mutating func number(_ source: ValueSource, whole: Bool = false) -> WrittenNumber? {
+    private mutating func number(_ source: ValueSource, whole: Bool = false) -> DecimalText? {
         let value = source.value(in: values)
-        if let number = value.flatMap(WrittenNumber.init), !whole || number.isWhole { return number }
+        if let number = value.flatMap(DecimalText.init), !whole || number.isWhole { return number }
         let expected = whole ? "a whole number, or one in a string," : "a number, or one in a string,"
         faults.append(ValueFault(source, expected: expected, found: value))
         return nil

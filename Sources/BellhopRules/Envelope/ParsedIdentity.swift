@@ -3,7 +3,7 @@
 /// Each is the first legible claim of its kind, whether or not the claims agree.
 ///
 /// The names are suitable for a dead-letter record and never for delivery.
-package struct LegibleNames: Sendable {
+package struct ParsedIdentity: Sendable {
     package let app: AppID?
     package let eventType: EventType?
     package let eventID: EventID?

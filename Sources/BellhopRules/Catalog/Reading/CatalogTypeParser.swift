@@ -1,9 +1,9 @@
 /// Reads one type of a catalogue file.
-struct CatalogTypeReader {
+struct CatalogTypeParser {
     /// The app's settings for all of its types.
     struct Common {
         let language: LanguageTag?
-        let gaps: GapNames
+        let gaps: PlaceholderNames
         let quietHours: [DevicePlatform: QuietHoursPolicy]
         let hasDigest: Bool
         let topics: TopicRules

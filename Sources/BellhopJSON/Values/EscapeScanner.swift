@@ -1,5 +1,5 @@
 /// Finds bytes that a JSON string must escape, eight bytes at a time.
-enum PlainRun {
+enum EscapeScanner {
     private static let ones: UInt64 = 0x0101_0101_0101_0101
     private static let tops: UInt64 = 0x8080_8080_8080_8080
 

@@ -2,7 +2,7 @@
 ///
 /// The first claim decides, and all others must agree with it. A producer that may publish `drop.*` must not be able to
 /// name another app in the body.
-struct MessageClaims {
+struct MessageIdentity {
     /// The source of a claim.
     private enum Witness: String {
         case body = "the body"

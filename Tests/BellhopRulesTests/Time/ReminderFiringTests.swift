@@ -3,9 +3,9 @@ import TestSupport
 import Testing
 
 @Suite("Daily reminders")
-struct DailyFiringTests {
-    private static func reminder(_ zone: String, _ time: String = "09:00") throws -> DailyFiring {
-        DailyFiring(at: try LocalScheduleTests.time(time), in: try Zones.named(zone))
+struct ReminderFiringTests {
+    private static func reminder(_ zone: String, _ time: String = "09:00") throws -> ReminderFiring {
+        ReminderFiring(at: try LocalScheduleTests.time(time), in: try Zones.named(zone))
     }
 
     private static func date(_ text: String) throws -> LocalDate {
@@ -85,11 +85,11 @@ struct DailyFiringTests {
                         * 1_000_000
                 )
                 if Int.random(in: 0..<50, using: &chance) == 0 { zone = zones.randomElement(using: &chance) ?? zone }
-                let firing = DailyFiring(at: time, in: zone)
+                let firing = ReminderFiring(at: time, in: zone)
                 switch firing.verdict(at: now, since: since, lastDate: last) {
                 case .fire(let slot):
                     #expect(last.map { $0 < slot.date } ?? true)
-                    #expect(slot.instant <= now && now.microseconds - slot.instant.microseconds < DailyFiring.grace)
+                    #expect(slot.instant <= now && now.microseconds - slot.instant.microseconds < ReminderFiring.grace)
                     last = slot.date
                 case .wait(let slot):
                     #expect(slot.instant > now)
@@ -110,7 +110,7 @@ struct DailyFiringTests {
     }
 }
 
-extension DailyFiring.Verdict {
+extension ReminderFiring.Verdict {
     fileprivate var text: String {
         switch self {
         case .fire(let slot): "fire \(slot.date)"

@@ -1,5 +1,5 @@
 /// The content of `notification.read`: a user has read notifications in an app whose inbox is outside Bellhop.
-public struct ReadingUpdate: Hashable, Sendable {
+public struct ReadUpdate: Hashable, Sendable {
     /// The notifications that were read.
     public enum Which: Hashable, Sendable {
         /// The named notifications.

@@ -1,7 +1,7 @@
 /// The rules that apply to every channel.
-enum GeneralRules {
+enum UserRules {
     /// Returns the outcome of the first rule that rejects the notification; `nil` if none does.
-    static func outcome(_ facts: DecisionFacts, _ listener: inout some RuleListener) -> Outcome? {
+    static func outcome(_ facts: DecisionFacts, _ listener: inout some RuleTracer) -> Outcome? {
         history(facts, &listener) ?? standing(facts, &listener)
     }
 
@@ -11,16 +11,16 @@ enum GeneralRules {
     /// the users in its audience, and for no others.
     static func absence(_ facts: DecisionFacts, after outcome: Outcome?) -> SuppressionReason? {
         guard let outcome else { return nil }
-        var nobody = NobodyListens()
+        var nobody = NoTracing()
         return outcome.absence(facts.type) ?? standing(facts, &nobody)?.absence(facts.type)
     }
 
     /// Returns the outcome of the rules about the user, which do not depend on the notification's history.
-    private static func standing(_ facts: DecisionFacts, _ listener: inout some RuleListener) -> Outcome? {
+    private static func standing(_ facts: DecisionFacts, _ listener: inout some RuleTracer) -> Outcome? {
         follow(facts, &listener) ?? role(facts, &listener) ?? wish(facts, &listener)
     }
 
-    private static func history(_ facts: DecisionFacts, _ listener: inout some RuleListener) -> Outcome? {
+    private static func history(_ facts: DecisionFacts, _ listener: inout some RuleTracer) -> Outcome? {
         if let expiresAt = facts.expiresAt {
             let outcome = expiresAt <= facts.now ? Outcome.expire : nil
             if let outcome = listener.tell(.expiry, outcome, "expires at \(expiresAt)") { return outcome }
@@ -32,7 +32,7 @@ enum GeneralRules {
         return nil
     }
 
-    private static func follow(_ facts: DecisionFacts, _ listener: inout some RuleListener) -> Outcome? {
+    private static func follow(_ facts: DecisionFacts, _ listener: inout some RuleTracer) -> Outcome? {
         guard let follow = facts.follow else { return nil }
         return listener.tell(
             .follow,
@@ -41,7 +41,7 @@ enum GeneralRules {
         )
     }
 
-    private static func role(_ facts: DecisionFacts, _ listener: inout some RuleListener) -> Outcome? {
+    private static func role(_ facts: DecisionFacts, _ listener: inout some RuleTracer) -> Outcome? {
         guard let follow = facts.follow, facts.type.roles != nil else { return nil }
         let isMeant = facts.type.reaches(follow.role)
         return listener.tell(
@@ -51,7 +51,7 @@ enum GeneralRules {
         )
     }
 
-    private static func wish(_ facts: DecisionFacts, _ listener: inout some RuleListener) -> Outcome? {
+    private static func wish(_ facts: DecisionFacts, _ listener: inout some RuleTracer) -> Outcome? {
         let type = facts.type
         guard !type.isMandatory else {
             return listener.tell(.type, nil, "this type is mandatory: the user's toggles do not silence it")
@@ -86,7 +86,7 @@ enum GeneralRules {
 ///
 /// E-mail is silent, so neither quiet hours nor a digest delay it.
 enum EmailRules {
-    static func outcome(_ facts: DecisionFacts, _ listener: inout some RuleListener) -> Outcome {
+    static func outcome(_ facts: DecisionFacts, _ listener: inout some RuleTracer) -> Outcome {
         let outcome: Outcome
         let finding: String
         if facts.isNeverMailed {

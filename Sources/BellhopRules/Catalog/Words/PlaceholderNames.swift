@@ -1,17 +1,17 @@
 /// The names that a template's placeholders may refer to: values and phrases.
-struct GapNames {
+struct PlaceholderNames {
     private let aliases: [String: String]
     private let closed: [String]?
     private var phrases: [String: [LanguageTag: Template]] = [:]
 
     /// Returns the names for an event: its own fields, any members of its data, and the app's aliases for both.
-    static func ofEvents(aliases: [String: String]) -> GapNames {
-        GapNames(aliases: aliases, closed: nil)
+    static func ofEvents(aliases: [String: String]) -> PlaceholderNames {
+        PlaceholderNames(aliases: aliases, closed: nil)
     }
 
     /// Returns a closed list of names.
-    static func of(_ names: [String]) -> GapNames {
-        GapNames(aliases: [:], closed: names)
+    static func of(_ names: [String]) -> PlaceholderNames {
+        PlaceholderNames(aliases: [:], closed: names)
     }
 
     private init(aliases: [String: String], closed: [String]?) {

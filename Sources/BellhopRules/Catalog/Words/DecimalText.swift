@@ -1,7 +1,7 @@
 /// A decimal number by its digits, of any length.
 ///
 /// No precision is lost: 18 digits of wei stay 18 digits.
-struct WrittenNumber: Hashable {
+struct DecimalText: Hashable {
     /// The largest accepted exponent.
     ///
     /// A larger one could expand to far more digits than the text has.
@@ -81,7 +81,7 @@ struct WrittenNumber: Hashable {
     /// At most `longest` digits stay after the decimal point, or as many as the first digit that is not zero needs. A
     /// positive amount is therefore never shown as zero. The other digits are cut off and not rounded, so that the
     /// shown amount never exceeds the real one.
-    func movingPoint(left places: Int, keeping longest: Int?) -> WrittenNumber {
+    func movingPoint(left places: Int, keeping longest: Int?) -> DecimalText {
         var integer = integer
         var fraction = fraction
         Self.movePoint(by: -places, &integer, &fraction)
@@ -92,6 +92,6 @@ struct WrittenNumber: Hashable {
             fraction.removeLast(fraction.count - max(longest, first))
         }
         while fraction.last == zero { fraction.removeLast() }
-        return WrittenNumber(isNegative: isNegative, integer: integer, fraction: fraction)
+        return DecimalText(isNegative: isNegative, integer: integer, fraction: fraction)
     }
 }

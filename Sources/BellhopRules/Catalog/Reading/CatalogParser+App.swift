@@ -1,4 +1,4 @@
-extension CatalogReader {
+extension CatalogParser {
     /// Reads the app's settings for all of its types.
     func settings() -> SettingsPage {
         let scope = root.scope("preferences")
@@ -25,7 +25,7 @@ extension CatalogReader {
         scope.expectKeys(CatalogKeys.digest)
         let times = scope.list("at", LocalTime.rule, required: true) { $0.string.flatMap(LocalTime.init(validating:)) }
         let days = scope.words("days", as: Weekday.self)
-        let gaps = GapNames.of(DigestPolicy.names)
+        let gaps = PlaceholderNames.of(DigestPolicy.names)
         let words = scope.languages(language, gaps, required: true)
         let titleCount = scope.wholeNumber("titles", 1...20) ?? 3
         let link = scope.link(gaps)
@@ -99,7 +99,7 @@ extension CatalogReader {
     /// The members of `data` always keep their own names.
     private static func clientName(of field: ClientField, _ value: JSONValue?) -> String? {
         if value == .bool(true) { return field.rawValue }
-        guard field != .data, let name = value?.string, GapNames.isName(name), name.utf8.count <= 64,
+        guard field != .data, let name = value?.string, PlaceholderNames.isName(name), name.utf8.count <= 64,
             !name.contains("."), !ClientNames.isReserved(name)
         else { return nil }
         return name

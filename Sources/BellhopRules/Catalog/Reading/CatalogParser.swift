@@ -2,13 +2,13 @@
 ///
 /// Unknown keys are faults, and every fault is reported. A catalogue is returned only if its essential parts could be
 /// read.
-struct CatalogReader {
+struct CatalogParser {
     let root: JSONScope
     let language: LanguageTag?
-    let gaps: GapNames
+    let gaps: PlaceholderNames
 
     static func read(_ reading: DocumentReading) -> Catalog? {
-        reading.scope().flatMap { CatalogReader($0).catalog() }
+        reading.scope().flatMap { CatalogParser($0).catalog() }
     }
 
     private init(_ root: JSONScope) {
@@ -56,7 +56,7 @@ struct CatalogReader {
         guard let scope = root.scope("aliases") else { return [:] }
         var aliases: [String: String] = [:]
         for member in scope.object.members {
-            guard GapNames.isName(member.key), let name = member.value.string, GapNames.isName(name) else {
+            guard PlaceholderNames.isName(member.key), let name = member.value.string, PlaceholderNames.isName(name) else {
                 scope.report(member.key, expected: "names of letters, digits, _ and - on both sides")
                 continue
             }
@@ -66,7 +66,7 @@ struct CatalogReader {
     }
 
     private func types(_ topics: TopicRules, hasDigest: Bool) -> [CatalogType] {
-        let common = CatalogTypeReader.Common(
+        let common = CatalogTypeParser.Common(
             language: language,
             gaps: gaps,
             quietHours: root.quietHoursPolicies(),
@@ -88,7 +88,7 @@ struct CatalogReader {
                 scope.report(member.key, "every app has this type; choose another name")
             }
             let inner = scope.scope(member.key, required: true)
-            return inner.flatMap { CatalogTypeReader(scope: $0, common: common).type(type) }
+            return inner.flatMap { CatalogTypeParser(scope: $0, common: common).type(type) }
         }
     }
 }
