@@ -66,7 +66,7 @@ package enum APNsAnswer {
     ///
     /// It means that the push was accepted, except if the body is a page, which APNs never sends.
     private static func taken(_ id: String?, _ body: [UInt8]) -> Verdict {
-        guard !AnswerPage.isOne(body) else { return .configError(.unexpectedAnswer, scope: .provider) }
+        guard !HTMLErrorPage.isOne(body) else { return .configError(.unexpectedAnswer, scope: .provider) }
         let isPlain = id.map { (1...64).contains($0.utf8.count) && $0.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F } }
         return .delivered(providerMessageID: isPlain == true ? id : nil)
     }

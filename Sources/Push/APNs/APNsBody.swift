@@ -3,7 +3,7 @@ import BellhopRules
 /// The layout of APNs' payload: `aps`, and next to it the data for the app.
 struct APNsBody {
     let message: PushMessage
-    let parts: MessageParts
+    let parts: PayloadReduction
 
     func bytes(title: String, body: String) -> [UInt8] {
         let hasImage = parts != .withoutDataAndImage
@@ -13,7 +13,7 @@ struct APNsBody {
         json.add("title", title)
         if !body.isEmpty { json.add("body", body) }
         json.close()
-        AppleKeys(message, withImage: hasImage).write(into: &json)
+        APSFields(message, withImage: hasImage).write(into: &json)
         json.close()
         let most = APNsPush.limit + title.jsonByteCount + body.jsonByteCount
         let data = ClientData(

@@ -41,7 +41,7 @@ package struct APNsPush: Sendable {
 
     private static func body(of message: PushMessage) -> [UInt8]? {
         guard message.purpose == .alert else { return APNsBody(message: message, parts: .everything).badgeUpdate() }
-        return FittedBody.bytes(of: message, limit: limit) { parts, title, body in
+        return SizeLimitedBody.bytes(of: message, limit: limit) { parts, title, body in
             APNsBody(message: message, parts: parts).bytes(title: title, body: body)
         }
     }

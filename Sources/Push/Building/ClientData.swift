@@ -2,24 +2,24 @@ import BellhopRules
 
 /// The client's data in addition to the texts: FCM's `data`, and the members next to `aps` at APNs.
 ///
-/// The first members are Bellhop's fields (``OwnFields``), followed by the members of the event's `data`. Numbers and
+/// The first members are Bellhop's fields (``BellhopFields``), followed by the members of the event's `data`. Numbers and
 /// flags become texts, and objects and arrays become JSON. `null` and empty names are left out. If a name occurs twice,
 /// the first member is used. FCM or APNs reserve the names `from`, `message_type`, `collapse_key`, `aps` and
 /// `fcm_options`, and names that begin with `gcm` or `google`. These names get the prefix `x_`.
 struct ClientData {
     let message: PushMessage
-    let form: OwnFields.Form
+    let form: BellhopFields.Form
     /// The image's URL, if the data must contain it.
     var imageURL: String?
     /// The values that the app needs to display the notification itself.
-    var drawing: Drawing?
+    var drawing: DisplayFields?
 
     /// Writes the members; `dataOmitted` marks that the event has data which are left out.
     ///
     /// After `most` bytes the rest is skipped, because the result will not be sent: an event may contain 256 KiB.
     func write(into json: inout JSONBytes, withOwnData: Bool, atMost most: Int) {
         drawing?.write(into: &json)
-        let own = OwnFields(message: message, form: form, taken: drawing == nil ? [] : Drawing.names)
+        let own = BellhopFields(message: message, form: form, taken: drawing == nil ? [] : DisplayFields.names)
         own.write(into: &json, withMetadata: withOwnData)
         json.add("imageUrl", imageURL)
         guard withOwnData else {
@@ -52,7 +52,7 @@ struct ClientData {
 
     private func isOurs(_ key: String, _ names: ClientNames) -> Bool {
         message.isOwnName(key, names) || (key == "imageUrl" && imageURL != nil)
-            || (drawing != nil && Drawing.names.contains(key))
+            || (drawing != nil && DisplayFields.names.contains(key))
     }
 
     private static func text(of value: JSONValue) -> String {
@@ -68,7 +68,7 @@ struct ClientData {
 
 /// The data of a message that an Android app displays itself: the texts, and the options that Android would otherwise
 /// receive.
-struct Drawing {
+struct DisplayFields {
     let title: String
     let body: String
     let message: PushMessage

@@ -5,7 +5,7 @@ import ServiceRuntime
 extension ProviderConfiguration {
     /// One app's configuration for mails.
     package struct Email: Sendable {
-        package let letterhead: Letterhead
+        package let letterhead: EmailBranding
 
         /// The relay's address, the login and the maximum number of connections.
         package let transport: SMTPTransportOptions
@@ -41,7 +41,7 @@ extension ProviderReader {
         transport.authoritiesFile = reach.authoritiesFile
         transport.connections = reach.connections
         return ProviderConfiguration.Email(
-            letterhead: Letterhead(from: from, linkBase: linkBase, unsubscribe: unsubscribe),
+            letterhead: EmailBranding(from: from, linkBase: linkBase, unsubscribe: unsubscribe),
             transport: transport,
             window: reach.window
         )

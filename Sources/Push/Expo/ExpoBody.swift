@@ -4,7 +4,7 @@ import BellhopRules
 struct ExpoBody {
     let message: PushMessage
     let now: Timestamp
-    let parts: MessageParts
+    let parts: PayloadReduction
 
     func bytes(title: String, body: String) -> [UInt8] {
         var json = JSONBytes(capacity: 1024)

@@ -2,7 +2,7 @@ import BellhopRules
 
 /// The client's data in addition to the texts: Expo's `data`, which accepts values of every kind.
 ///
-/// The first members are Bellhop's fields (``OwnFields``), followed by the members of the event's `data` with unchanged
+/// The first members are Bellhop's fields (``BellhopFields``), followed by the members of the event's `data` with unchanged
 /// values. If a name occurs twice, the first member is used; `null` and empty names are left out. The notification's id
 /// is included because Expo, too, may deliver twice.
 struct ExpoData {
@@ -12,7 +12,7 @@ struct ExpoData {
     ///
     /// After `most` bytes the rest is skipped, because the result will not be sent: an event may contain 256 KiB.
     func write(into json: inout JSONBytes, withOwnData: Bool, atMost most: Int) {
-        OwnFields(message: message, form: .values).write(into: &json, withMetadata: withOwnData)
+        BellhopFields(message: message, form: .values).write(into: &json, withMetadata: withOwnData)
         guard withOwnData else {
             if message.hasOwnData { json.add("dataOmitted", true) }
             return

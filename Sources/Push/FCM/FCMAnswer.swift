@@ -54,7 +54,7 @@ package enum FCMAnswer {
     /// sends.
     private static func accepted(_ body: [UInt8]) -> Verdict {
         guard let value = parser.parse(body).value else {
-            return AnswerPage.isOne(body)
+            return HTMLErrorPage.isOne(body)
                 ? .configError(.unexpectedAnswer, scope: .provider) : .delivered(providerMessageID: nil)
         }
         guard let name = value["name"]?.string, (1...256).contains(name.utf8.count),

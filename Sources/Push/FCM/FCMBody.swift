@@ -4,10 +4,10 @@ import BellhopRules
 struct FCMBody {
     let message: PushMessage
     let now: Timestamp
-    let parts: MessageParts
+    let parts: PayloadReduction
     private let presentation: AndroidPresentation
 
-    init(message: PushMessage, now: Timestamp, parts: MessageParts) {
+    init(message: PushMessage, now: Timestamp, parts: PayloadReduction) {
         self.message = message
         self.now = now
         self.parts = parts
@@ -22,7 +22,7 @@ struct FCMBody {
         json.open("data")
         // An escape has at most six bytes.
         let most = FCMRequest.limit + 6 * (title.utf8.count + body.utf8.count)
-        let drawing = isDrawnByApp ? Drawing(title: title, body: body, message: message) : nil
+        let drawing = isDrawnByApp ? DisplayFields(title: title, body: body, message: message) : nil
         let data = ClientData(
             message: message,
             form: .texts,
@@ -90,7 +90,7 @@ struct FCMBody {
         json.add("apns-priority", plain: message.isPatient ? "5" : "10")
         json.add("apns-push-type", plain: "alert")
         json.close()
-        let keys = AppleKeys(message, withImage: parts != .withoutDataAndImage)
+        let keys = APSFields(message, withImage: parts != .withoutDataAndImage)
         if !keys.isEmpty {
             json.open("payload")
             json.open("aps")

@@ -3,7 +3,7 @@ package import BellhopRules
 /// Builds the body of one request to FCM's HTTP v1 API.
 ///
 /// The same message always gives the same bytes. The whole body is within FCM's limit for its payload, whichever part
-/// of it FCM counts; `FittedBody` describes the reduction.
+/// of it FCM counts; `SizeLimitedBody` describes the reduction.
 package enum FCMRequest {
     /// The maximum number of bytes of a body.
     package static let limit = 4096
@@ -14,7 +14,7 @@ package enum FCMRequest {
     /// platform. The time to live counts from `now`.
     package static func body(of message: PushMessage, now: Timestamp) -> [UInt8]? {
         guard message.purpose == .alert else { return FCMBadge(message: message, now: now)?.bytes() }
-        return FittedBody.bytes(of: message, limit: limit) { parts, title, body in
+        return SizeLimitedBody.bytes(of: message, limit: limit) { parts, title, body in
             FCMBody(message: message, now: now, parts: parts).bytes(title: title, body: body)
         }
     }

@@ -11,7 +11,7 @@ package enum EmailBuilder {
     /// `secondsSince1970` is the sending time.
     package static func mail(
         _ message: EmailMessage,
-        _ letterhead: Letterhead,
+        _ letterhead: EmailBranding,
         secondsSince1970: Int64
     ) -> OutgoingMail? {
         guard Mailbox.isPlainAddress(message.address.text) else { return nil }
@@ -21,30 +21,30 @@ package enum EmailBuilder {
         var mail = Array(head(message, letterhead, content, secondsSince1970).joined(separator: "\r\n").utf8)
         mail += "\r\nContent-Type: multipart/alternative;\r\n boundary=\"\(boundary)\"\r\n\r\n".utf8
         mail += part("text/plain", content.plainLines, boundary)
-        mail += part("text/html", EmailPage(content: content).lines, boundary)
+        mail += part("text/html", EmailHTML(content: content).lines, boundary)
         mail += "--\(boundary)--\r\n".utf8
         return OutgoingMail(from: letterhead.from.address, to: message.address.text, content: mail)
     }
 
     /// Returns the message id, which is the same for every repeat and different for every notification.
-    package static func messageID(of message: EmailMessage, _ letterhead: Letterhead) -> String {
+    package static func messageID(of message: EmailMessage, _ letterhead: EmailBranding) -> String {
         "<\(message.notification.text)@\(letterhead.from.domain)>"
     }
 
     private static func head(
         _ message: EmailMessage,
-        _ letterhead: Letterhead,
+        _ letterhead: EmailBranding,
         _ content: EmailContent,
         _ seconds: Int64
     ) -> [String] {
         let from = letterhead.from
-        let name = from.name.isEmpty ? "" : HeaderWords.phrase(from.name) + "\r\n "
+        let name = from.name.isEmpty ? "" : EncodedHeader.phrase(from.name) + "\r\n "
         return [
             "Date: \(MailDate.text(secondsSince1970: seconds))",
             "From: \(name)<\(from.address)>",
             "To: <\(message.address.text)>",
             "Message-ID: \(messageID(of: message, letterhead))",
-            "Subject: \(HeaderWords.text(content.title))",
+            "Subject: \(EncodedHeader.text(content.title))",
             "Auto-Submitted: auto-generated",
             "Content-Language: \(message.language.text)",
             "List-Unsubscribe: <\(content.unsubscribeLink)>",

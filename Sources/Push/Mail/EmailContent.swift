@@ -11,7 +11,7 @@ struct EmailContent {
     let language: String
     let phrases: EmailPhrases
 
-    init(_ message: EmailMessage, _ letterhead: Letterhead) {
+    init(_ message: EmailMessage, _ letterhead: EmailBranding) {
         appName = letterhead.appName(message.app)
         let title = MailText.line(message.title)
         self.title = title.isEmpty ? appName : title

@@ -3,7 +3,7 @@ import ServiceRuntime
 
 /// Sends one app's messages as mails through its relay.
 package struct EmailSender: Sendable {
-    let letterhead: Letterhead
+    let letterhead: EmailBranding
     let transport: any MailTransport
     var time: any TimeSource = SystemTime()
     var metrics: PushMetrics.ForSender?

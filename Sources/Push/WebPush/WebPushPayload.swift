@@ -2,14 +2,14 @@ import BellhopRules
 
 /// The JSON for a service worker; `docs/providers.md` is its contract.
 ///
-/// The same message always gives the same bytes; `FittedBody` describes the reduction of long messages.
+/// The same message always gives the same bytes; `SizeLimitedBody` describes the reduction of long messages.
 package enum WebPushPayload {
     /// Returns the payload; `nil` if the message does not fit into `limit` bytes even when reduced.
     package static func bytes(of message: PushMessage, atMost limit: Int) -> [UInt8]? {
-        FittedBody.bytes(of: message, limit: limit) { parts, title, body in layout(message, title, body, parts) }
+        SizeLimitedBody.bytes(of: message, limit: limit) { parts, title, body in layout(message, title, body, parts) }
     }
 
-    private static func layout(_ message: PushMessage, _ title: String, _ body: String, _ parts: MessageParts)
+    private static func layout(_ message: PushMessage, _ title: String, _ body: String, _ parts: PayloadReduction)
         -> [UInt8]
     {
         var json = JSONBytes(capacity: 512)
@@ -25,7 +25,7 @@ package enum WebPushPayload {
         if let badge = message.badge { json.add("badge", max(0, badge)) }
         json.add("expiresAt", message.expiry?.description)
         let hasData = parts == .everything
-        OwnFields(message: message, form: .values, taken: names).write(into: &json, withMetadata: hasData)
+        BellhopFields(message: message, form: .values, taken: names).write(into: &json, withMetadata: hasData)
         if hasData, message.wantsData, !message.data.isEmpty { json.add("data", message.data) }
         if !hasData, message.hasOwnData { json.add("dataOmitted", true) }
         return json.finished()

@@ -9,7 +9,7 @@ import ServiceRuntime
 package struct WebPushSender: PushSender {
     package var provider: PushProvider { .webpush }
 
-    let desk: WebPushDesk
+    let desk: WebPushRequestBuilder
     /// The transport, which rejects addresses that are not public, because hosts are untrusted input.
     let transport: any HTTPTransport
     var time: any TimeSource = SystemTime()

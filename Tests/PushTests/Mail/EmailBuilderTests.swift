@@ -9,7 +9,7 @@ import Testing
 struct EmailBuilderTests {
     private static let sentAt: Int64 = 1_771_163_100
 
-    private func text(_ message: EmailMessage, _ letterhead: Letterhead? = nil) throws -> String {
+    private func text(_ message: EmailMessage, _ letterhead: EmailBranding? = nil) throws -> String {
         let letterhead = try letterhead ?? Mails.letterhead()
         let mail = try #require(EmailBuilder.mail(message, letterhead, secondsSince1970: Self.sentAt))
         return String(decoding: mail.content, as: UTF8.self)

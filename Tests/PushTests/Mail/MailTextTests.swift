@@ -46,12 +46,12 @@ struct MailTextTests {
         ]
     )
     func subject(_ text: String, _ expected: String) {
-        #expect(HeaderWords.text(text) == expected)
+        #expect(EncodedHeader.text(text) == expected)
     }
 
     @Test("a long subject becomes words of at most 75 bytes, cut between characters")
     func longSubject() {
-        let encoded = HeaderWords.text(String(repeating: "a👍🏽é", count: 60))
+        let encoded = EncodedHeader.text(String(repeating: "a👍🏽é", count: 60))
         let words = encoded.components(separatedBy: "\r\n ")
         #expect(words.count > 5)
         #expect(words.allSatisfy { $0.utf8.count <= 75 && $0.hasPrefix("=?utf-8?B?") && $0.hasSuffix("?=") })
@@ -61,14 +61,14 @@ struct MailTextTests {
     func monstrousCharacter() {
         let text = "e" + String(repeating: "\u{301}", count: 100)
         #expect(text.count == 1)
-        let words = HeaderWords.text(text).components(separatedBy: "\r\n ")
+        let words = EncodedHeader.text(text).components(separatedBy: "\r\n ")
         #expect(words.count > 3 && words.allSatisfy { $0.utf8.count <= 75 })
     }
 
     @Test("a name in ASCII is quoted, with the necessary escapes")
     func phrase() {
-        #expect(HeaderWords.phrase(#"Drop "Pay" \ Co"#) == #""Drop \"Pay\" \\ Co""#)
-        #expect(HeaderWords.phrase("Drøp") == "=?utf-8?B?RHLDuHA=?=")
+        #expect(EncodedHeader.phrase(#"Drop "Pay" \ Co"#) == #""Drop \"Pay\" \\ Co""#)
+        #expect(EncodedHeader.phrase("Drøp") == "=?utf-8?B?RHLDuHA=?=")
     }
 
     @Test(

@@ -9,8 +9,8 @@ enum Mails {
     static func letterhead(
         from: String = "Drøp <no-reply@drop.example>",
         unsubscribe: String = "https://drop.example/u"
-    ) throws -> Letterhead {
-        Letterhead(
+    ) throws -> EmailBranding {
+        EmailBranding(
             from: try #require(Mailbox(from)),
             linkBase: "https://drop.example",
             unsubscribe: try link(unsubscribe)

@@ -51,7 +51,7 @@ struct PythonParserTests {
         return lines.count == meant.count ? nil : ["\(lines.count) lines", "\(meant.count) lines"]
     }
 
-    private func check(_ messages: [EmailMessage], _ letterhead: Letterhead) async throws {
+    private func check(_ messages: [EmailMessage], _ letterhead: EmailBranding) async throws {
         let mails = try messages.map { message in
             try #require(EmailBuilder.mail(message, letterhead, secondsSince1970: Self.sentAt)).content
         }
@@ -69,7 +69,7 @@ struct PythonParserTests {
             #expect(mail.types == ["multipart/alternative", "text/plain", "text/html"])
             #expect(mail.headers == 11)
             #expect(Self.difference(mail.text, content.plainLines) == nil)
-            #expect(Self.difference(mail.html, EmailPage(content: content).lines) == nil)
+            #expect(Self.difference(mail.html, EmailHTML(content: content).lines) == nil)
         }
     }
 

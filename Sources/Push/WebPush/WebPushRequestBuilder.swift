@@ -19,7 +19,7 @@ struct WebPushDraft {
 }
 
 /// Decides whether and how a message may be sent to the endpoint of its subscription.
-struct WebPushDesk: Sendable {
+struct WebPushRequestBuilder: Sendable {
     /// The destination of a message, with its keys.
     struct Address {
         let host: String

@@ -2,7 +2,7 @@
 ///
 /// Mail programs support different features. Essential styles are therefore in the elements. The style sheet, which
 /// some programs discard, only adds the dark colours and the narrow layout.
-struct EmailPage {
+struct EmailHTML {
     let content: EmailContent
 
     /// The lines without line ends.

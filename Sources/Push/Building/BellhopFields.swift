@@ -1,7 +1,7 @@
 import BellhopRules
 
 /// Bellhop's fields of a notification for the app, under the names of the app's catalogue or under the usual ones.
-struct OwnFields {
+struct BellhopFields {
     /// The kinds of values that a provider transports.
     enum Form {
         /// Only texts: numbers and flags are written as texts, objects as JSON.

@@ -1,7 +1,7 @@
 import BellhopRules
 
 /// The common parts of all mails of an app.
-package struct Letterhead: Sendable {
+package struct EmailBranding: Sendable {
     package let from: Mailbox
 
     /// The scheme and host of the web app, without a trailing slash; the paths of links are appended.

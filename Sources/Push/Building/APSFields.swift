@@ -1,7 +1,7 @@
 import BellhopRules
 
 /// The members of `aps` in addition to the texts, for APNs directly and through FCM.
-struct AppleKeys {
+struct APSFields {
     let presentation: ApplePresentation
     let badge: Int?
     /// Whether the payload has an image.

@@ -1,7 +1,7 @@
 import Foundation
 
 /// Encodes texts for the head of a mail (RFC 5322, RFC 2047): ASCII, in short lines.
-enum HeaderWords {
+enum EncodedHeader {
     /// The number of text bytes per encoded word.
     ///
     /// An encoded word has at most 75 bytes: 12 for the frame and 60 of Base64, which encode 45.

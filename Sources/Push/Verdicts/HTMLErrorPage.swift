@@ -1,5 +1,5 @@
 /// Distinguishes a page from the answer of a provider's interface.
-enum AnswerPage {
+enum HTMLErrorPage {
     /// Returns whether a body is present and is not a JSON object, so that a gateway or a portal has answered instead
     /// of the provider.
     static func isOne(_ body: [UInt8]) -> Bool {

@@ -2,7 +2,7 @@
 ///
 /// The body is cut first, down to its first 160 bytes, then the title, down to its first 64. Cuts are between
 /// user-visible characters, so that no emoji or accented letter is split, and end with an ellipsis.
-struct ShortenedWords {
+struct TruncatedText {
     let title: String
     let body: String
 
