@@ -2,9 +2,9 @@ import ServiceRuntime
 
 /// The API's metrics about calls.
 struct APIMetrics: Sendable {
-    private let calls: Labelled<Counter>
-    private let seconds: Labelled<Histogram>
-    private let refusals: Labelled<Counter>
+    private let calls: LabelledMetric<Counter>
+    private let seconds: LabelledMetric<Histogram>
+    private let refusals: LabelledMetric<Counter>
 
     init(_ registry: MetricsRegistry) {
         calls = registry.counter(

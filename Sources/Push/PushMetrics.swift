@@ -3,8 +3,8 @@ package import ServiceRuntime
 
 /// The metrics of the process's pushes: `bellhop_push_total` and `bellhop_push_seconds`.
 package struct PushMetrics: Sendable {
-    private let total: Labelled<Counter>
-    private let seconds: Labelled<Histogram>
+    private let total: LabelledMetric<Counter>
+    private let seconds: LabelledMetric<Histogram>
 
     package init(_ registry: MetricsRegistry) {
         total = registry.counter(

@@ -4,7 +4,7 @@ package import ServiceRuntime
 package final class Tracer: Sendable {
     package let sampler: Sampler
     package let time: any TimeSource
-    private let chance: Chance
+    private let chance: RandomSource
     let queue: SpanQueue
     private let metrics: SpanMetrics
 
@@ -44,7 +44,7 @@ package final class Tracer: Sendable {
         _ settings: TracingSettings,
         room: Int,
         time: any TimeSource = SystemTime(),
-        chance: Chance = .system,
+        chance: RandomSource = .system,
         metrics: SpanMetrics
     ) {
         sampler = settings.sampler

@@ -29,7 +29,7 @@ struct RunningSandboxTests {
             arguments: ["-c", script],
             environment: ["BELLHOP_LOG": "info,json", "PATH": "/usr/bin:/bin"]
         )
-        let child = try ChildProcess(program, lifeline: Lifeline())
+        let child = try ChildProcess(program, lifeline: ParentExitMonitor())
         defer { child.kill() }
         var lines: [Line] = []
         try await eventually("there is word of the control port") {

@@ -8,7 +8,7 @@ extension PipelineContext {
 
     package static func test(
         time: any TimeSource,
-        chance: Chance,
+        chance: RandomSource,
         tracer: Tracer? = nil
     ) -> PipelineContext {
         PipelineContext(

@@ -13,7 +13,7 @@ package struct Tools: Sendable {
     let time: any TimeSource
     let secrets: AppSecrets
     let live: LiveHub
-    let preferenceFallbacks: Labelled<Counter>
+    let preferenceFallbacks: LabelledMetric<Counter>
     /// The limit for changes of a user's whole inbox, each of which may rewrite tens of thousands of rows.
     let wholeInboxes = RateLimiter<UserKey>(burst: 5, every: .seconds(5))
     /// The recorder of calls' spans, or `nil` if tracing is off.

@@ -21,7 +21,7 @@ package final class LiveHub: Service {
         let keys: @Sendable () -> TokenKeySet
         let herald: InboxChangeNotifier
         let time: any TimeSource
-        let chance: Chance
+        let chance: RandomSource
         let logger: Logger
 
         package init(
@@ -31,7 +31,7 @@ package final class LiveHub: Service {
             keys: @escaping @Sendable () -> TokenKeySet,
             herald: InboxChangeNotifier,
             time: any TimeSource = SystemTime(),
-            chance: Chance = .system,
+            chance: RandomSource = .system,
             logger: Logger
         ) {
             self.desk = desk

@@ -8,9 +8,9 @@ struct LiveMetrics: Sendable {
     }
 
     private let registry: MetricsRegistry
-    private let events: Labelled<Counter>
-    private let endings: Labelled<Counter>
-    private let refusals: Labelled<Counter>
+    private let events: LabelledMetric<Counter>
+    private let endings: LabelledMetric<Counter>
+    private let refusals: LabelledMetric<Counter>
 
     init(_ registry: MetricsRegistry) {
         self.registry = registry

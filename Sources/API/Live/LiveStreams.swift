@@ -74,11 +74,11 @@ struct LiveStreams {
     private var queue = LookQueue()
     private(set) var count = 0
     private var latest: UInt64 = 0
-    private var chance: Chance
+    private var chance: RandomSource
     /// Whether new streams are rejected.
     private(set) var isClosed = false
 
-    init(chance: Chance = .system) {
+    init(chance: RandomSource = .system) {
         self.chance = chance
     }
 

@@ -10,7 +10,7 @@ package final class TokenKeySource: Service {
     package let name = "token keys"
     private let file: String
     private let logger: Logger
-    private let reads: Labelled<Counter>
+    private let reads: LabelledMetric<Counter>
     private let interval: Duration
     private let state: Mutex<State>
     private let signals: AsyncStream<ProcessSignal>

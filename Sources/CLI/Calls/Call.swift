@@ -45,7 +45,7 @@ package struct Call: Sendable {
     package func answer(
         _ json: @autoclosure () -> JSONText,
         lines: @autoclosure () -> [String],
-        emphasis: (_ index: Int, _ line: String) -> Emphasis = { _, _ in .plain }
+        emphasis: (_ index: Int, _ line: String) -> LineStyle = { _, _ in .plain }
     ) {
         guard !isJSON else { return shell.print(line: json().description) }
         for (index, line) in lines().enumerated() { shell.output.print(line: line, emphasis(index, line)) }
@@ -54,7 +54,7 @@ package struct Call: Sendable {
     /// Shows lines that are read again every two seconds, until Ctrl-C.
     package func watch(
         _ lines: () async throws -> [String],
-        emphasis: (_ index: Int, _ line: String) -> Emphasis
+        emphasis: (_ index: Int, _ line: String) -> LineStyle
     ) async throws -> Never {
         guard shell.output.isTerminal, !isJSON else {
             throw words.misuse("--watch requires a terminal and cannot be combined with --json")

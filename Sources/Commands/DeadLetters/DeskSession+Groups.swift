@@ -19,7 +19,7 @@ extension DeskSession {
 }
 
 extension DeadLetterGroups {
-    static func emphasis(_ index: Int, _ line: String) -> Emphasis {
+    static func emphasis(_ index: Int, _ line: String) -> LineStyle {
         index == 2 ? .heading : line.hasPrefix("    ") ? .faint : .plain
     }
 

@@ -11,7 +11,7 @@ extension DeskSession {
         let look = { () async throws -> DeadLetterPage in
             try await desk.page(filter, atMost: filter.limit ?? Self.usualPage, in: order)
         }
-        let emphasis = { (index: Int, line: String) -> Emphasis in
+        let emphasis = { (index: Int, line: String) -> LineStyle in
             index == 0 ? .heading : line.hasPrefix("    ") ? .faint : .plain
         }
         if words.has("watch") {

@@ -41,7 +41,7 @@ extension DeskSession {
     /// Performs `replays [N]`: it shows one replay, or all of them, active ones first.
     func replays() async throws -> ExitCode {
         let id = try replayNumber()
-        let emphasis = { (index: Int, _: String) -> Emphasis in index == 0 ? .heading : .plain }
+        let emphasis = { (index: Int, _: String) -> LineStyle in index == 0 ? .heading : .plain }
         if words.has("watch") {
             try await request.call.watch(
                 {

@@ -58,7 +58,7 @@ struct DeskSession: Sendable {
     func answer(
         _ json: @autoclosure () -> JSONText,
         lines: @autoclosure () -> [String],
-        emphasis: (_ index: Int, _ line: String) -> Emphasis = { _, _ in .plain }
+        emphasis: (_ index: Int, _ line: String) -> LineStyle = { _, _ in .plain }
     ) {
         request.call.answer(json(), lines: lines(), emphasis: emphasis)
     }

@@ -39,7 +39,7 @@ struct TextEditor: Sendable {
     /// Runs the editor through a shell, since the variable may contain options after the program's name.
     ///
     /// Ctrl-C goes to the editor meanwhile.
-    private func open(_ path: String) async throws(CommandFailure) -> ChildEnding {
+    private func open(_ path: String) async throws(CommandFailure) -> ChildExit {
         let former = [SIGINT, SIGQUIT].map { ($0, signal($0, SIG_IGN)) }
         defer { for (number, handler) in former { _ = signal(number, handler) } }
         let arguments = ["-c", "trap : INT QUIT; \(program) \"$1\"", "sh", path]

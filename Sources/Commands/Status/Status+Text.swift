@@ -32,7 +32,7 @@ extension Status {
     }
 
     /// The emphasis of a line: problems and the headings of the tables stand out.
-    static let emphasis: @Sendable (Int, String) -> Emphasis = { index, line in
+    static let emphasis: @Sendable (Int, String) -> LineStyle = { index, line in
         if line.hasPrefix("!") || index > 1 && line.hasPrefix("   ") { return .bad }
         if line == "All is well." { return .good }
         return headings.contains { line.hasPrefix($0) } ? .heading : .plain

@@ -2,8 +2,8 @@ import ServiceRuntime
 
 /// The console's metrics.
 struct ConsoleMetrics: Sendable {
-    private let calls: Labelled<Counter>
-    private let attempts: Labelled<Counter>
+    private let calls: LabelledMetric<Counter>
+    private let attempts: LabelledMetric<Counter>
 
     init(_ registry: MetricsRegistry, sessions: @escaping @Sendable () -> Int) {
         calls = registry.counter(

@@ -6,10 +6,10 @@ struct Pauses {
     private(set) var failures = 0
     private let drain: DrainSignal
     private let time: any TimeSource
-    private var chance: Chance
+    private var chance: RandomSource
     private var backoff = Backoff(base: .milliseconds(20), cap: .seconds(5))
 
-    init(drain: DrainSignal, time: any TimeSource, chance: Chance) {
+    init(drain: DrainSignal, time: any TimeSource, chance: RandomSource) {
         self.drain = drain
         self.time = time
         self.chance = chance

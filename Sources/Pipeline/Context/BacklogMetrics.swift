@@ -4,8 +4,8 @@ import Store
 
 /// The metrics of backlogs.
 struct BacklogMetrics: Sendable {
-    private let pulled: Labelled<Counter>
-    private let age: Labelled<Gauge>
+    private let pulled: LabelledMetric<Counter>
+    private let age: LabelledMetric<Gauge>
 
     init(_ registry: MetricsRegistry) {
         pulled = registry.counter(

@@ -15,7 +15,7 @@ package struct CatalogReload: Service {
     private let bindings: BindingStore
     private let plan: @Sendable (CatalogSet) -> TopologyPlan
     private let logger: Logger
-    private let reloads: Labelled<Counter>
+    private let reloads: LabelledMetric<Counter>
     private let signals: AsyncStream<ProcessSignal>
 
     /// Creates it; `signals` must begin before the first read of the catalogues, so that no signal is missed.

@@ -4,8 +4,8 @@ import Store
 
 /// A worker's metrics of fan-outs.
 struct FanoutMetrics: Sendable {
-    private let pages: Labelled<Counter>
-    private let users: Labelled<Counter>
+    private let pages: LabelledMetric<Counter>
+    private let users: LabelledMetric<Counter>
 
     init(_ registry: MetricsRegistry) {
         pages = registry.counter(

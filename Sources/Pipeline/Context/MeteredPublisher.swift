@@ -6,7 +6,7 @@ package import ServiceRuntime
 package struct MeteredPublisher: MessagePublisher {
     /// The publisher without the counting.
     package let publisher: Publisher
-    private let unconfirmed: Labelled<Counter>
+    private let unconfirmed: LabelledMetric<Counter>
 
     package init(_ publisher: Publisher, _ registry: MetricsRegistry) {
         self.publisher = publisher

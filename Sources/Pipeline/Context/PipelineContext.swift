@@ -5,7 +5,7 @@ package import Tracing
 /// The dependencies of the whole pipeline: the clock, random numbers, the log and the metrics.
 package struct PipelineContext: Sendable {
     let time: any TimeSource
-    let chance: Chance
+    let chance: RandomSource
     let logger: Logger
     let metrics: PipelineMetrics
     /// The announcer of inbox changes; `nil` if no process has open streams.
@@ -19,7 +19,7 @@ package struct PipelineContext: Sendable {
 
     package init(
         time: any TimeSource = SystemTime(),
-        chance: Chance = .system,
+        chance: RandomSource = .system,
         logger: Logger,
         metrics: PipelineMetrics,
         herald: InboxChangeNotifier? = nil,

@@ -12,10 +12,10 @@ package struct PipelineMetrics: Sendable {
     let backlogs: BacklogMetrics
     let fanouts: FanoutMetrics
     let queues: QueueMetrics
-    let canaries: Labelled<Gauge>
+    let canaries: LabelledMetric<Gauge>
     let setAside: SetAsideMetrics
     let storeFailures: Counter
-    private let deadLetters: Labelled<Counter>
+    private let deadLetters: LabelledMetric<Counter>
     private let batchSizes: Histogram
     private let batchSeconds: Histogram
 
@@ -64,8 +64,8 @@ package struct PipelineMetrics: Sendable {
 
 /// Counts the messages that fail individually in the database.
 struct SetAsideMetrics: Sendable {
-    private let messages: Labelled<Gauge>
-    private let total: Labelled<Counter>
+    private let messages: LabelledMetric<Gauge>
+    private let total: LabelledMetric<Counter>
 
     init(_ registry: MetricsRegistry) {
         messages = registry.gauge(
@@ -87,13 +87,13 @@ struct SetAsideMetrics: Sendable {
 
 /// The metrics of messages and their results in the database.
 struct RecordMetrics: Sendable {
-    private let notifications: Labelled<Counter>
-    private let events: Labelled<Counter>
-    private let feeds: Labelled<Counter>
-    private let decisions: Labelled<Counter>
-    private let unrecorded: Labelled<Counter>
-    private let reroutes: Labelled<Counter>
-    private let repairs: Labelled<Counter>
+    private let notifications: LabelledMetric<Counter>
+    private let events: LabelledMetric<Counter>
+    private let feeds: LabelledMetric<Counter>
+    private let decisions: LabelledMetric<Counter>
+    private let unrecorded: LabelledMetric<Counter>
+    private let reroutes: LabelledMetric<Counter>
+    private let repairs: LabelledMetric<Counter>
 
     init(_ registry: MetricsRegistry) {
         notifications = registry.counter(
@@ -182,9 +182,9 @@ struct RecordMetrics: Sendable {
 
 /// The metrics of sends and their outcomes.
 struct DeliveryMetrics: Sendable {
-    private let settled: Labelled<Counter>
-    private let retries: Labelled<Counter>
-    private let receipts: Labelled<Counter>
+    private let settled: LabelledMetric<Counter>
+    private let retries: LabelledMetric<Counter>
+    private let receipts: LabelledMetric<Counter>
     let repeats: Counter
     let lostClaims: Counter
     let revocations: Counter

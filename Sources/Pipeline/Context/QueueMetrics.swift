@@ -5,7 +5,7 @@ import ServiceRuntime
 ///
 /// AMQP does not provide the age of messages that still wait.
 struct QueueMetrics: Sendable {
-    private let age: Labelled<Gauge>
+    private let age: LabelledMetric<Gauge>
 
     init(_ registry: MetricsRegistry) {
         age = registry.gauge(

@@ -54,7 +54,7 @@ extension DeliveryPolicy {
     func dispositions(
         of answered: [(shipment: OutgoingDelivery, verdict: Verdict)],
         sentAt: Timestamp,
-        using chance: Chance
+        using chance: RandomSource
     ) -> [Disposition] {
         var chance = chance
         var dispositions: [Disposition] = []

@@ -13,8 +13,8 @@ package struct BacklogAgeDuty: Service {
     private let tools: SchedulerContext
     private let catalogs: CatalogSource
     private let loop: DutyLoop
-    private let overdue: Labelled<Gauge>
-    private let backlogs: Labelled<Gauge>
+    private let overdue: LabelledMetric<Gauge>
+    private let backlogs: LabelledMetric<Gauge>
 
     /// Measures once per minute: during a backup, the beginning of an index is full of dead entries.
     package init(tools: SchedulerContext, catalogs: CatalogSource, interval: Duration = .seconds(60)) {

@@ -15,7 +15,7 @@ package struct DeadLetterFiler: Service {
     private let pool: PostgresPool
     private let file: DeadLetterStore
     private let time: any TimeSource
-    private let chance: Chance
+    private let chance: RandomSource
     private let logger: Logger
     private let filed: Counter
     private let names: TopologyNames

@@ -10,10 +10,10 @@ package struct DeadLetterMetricsDuty: Service {
     private let tools: SchedulerContext
     private let catalogs: CatalogSource
     private let loop: DutyLoop
-    private let open: Labelled<Gauge>
+    private let open: LabelledMetric<Gauge>
     private let oldest: Gauge
-    private let replays: Labelled<Gauge>
-    private let outcomes: Labelled<Gauge>
+    private let replays: LabelledMetric<Gauge>
+    private let outcomes: LabelledMetric<Gauge>
 
     package init(tools: SchedulerContext, catalogs: CatalogSource, interval: Duration = .seconds(15)) {
         self.tools = tools

@@ -10,8 +10,8 @@ package struct FanoutMetricsDuty: Service {
     private let tools: SchedulerContext
     private let catalogs: CatalogSource
     private let loop: DutyLoop
-    private let open: Labelled<Gauge>
-    private let standstill: Labelled<Gauge>
+    private let open: LabelledMetric<Gauge>
+    private let standstill: LabelledMetric<Gauge>
 
     package init(tools: SchedulerContext, catalogs: CatalogSource, interval: Duration = .seconds(15)) {
         self.tools = tools

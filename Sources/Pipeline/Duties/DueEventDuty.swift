@@ -16,7 +16,7 @@ package struct DueEventDuty: Service {
     private let logger: Logger
     private let loop: DutyLoop
     private let published: Counter
-    private let closed: Labelled<Counter>
+    private let closed: LabelledMetric<Counter>
     private let age: Duration
 
     /// Creates it; from `age` on, an event for a wide audience is no longer expanded.

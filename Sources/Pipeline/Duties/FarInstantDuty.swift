@@ -10,7 +10,7 @@ package struct FarInstantDuty: Service {
     private let book: FarInstantBook
     private let logger: Logger
     private let loop: DutyLoop
-    private let corrected: Labelled<Counter>
+    private let corrected: LabelledMetric<Counter>
 
     package init(tools: SchedulerContext, interval: Duration = .seconds(60)) {
         book = FarInstantBook(pool: tools.pool)

@@ -12,7 +12,7 @@ import Synchronization
 /// A process that drains still works, so it continues to write heartbeats, marked as draining, until it ends.
 ///
 /// Thread safety: the task that writes during the drain is behind a lock.
-package final class HeartbeatDuty: ServiceWithLastWords {
+package final class HeartbeatDuty: FinalizingService {
     package let name = "roll call"
     private let book: HeartbeatStore
     private let identity: Heartbeat.Identity

@@ -20,8 +20,8 @@ package struct ReminderDuty: Service {
     private let tools: SchedulerContext
     private let logger: Logger
     private let loop: DutyLoop
-    private let rung: Labelled<Counter>
-    private let dropped: Labelled<Counter>
+    private let rung: LabelledMetric<Counter>
+    private let dropped: LabelledMetric<Counter>
 
     package init(tools: SchedulerContext, catalogs: CatalogSource, zones: ZoneLibrary, interval: Duration = .seconds(1)) {
         self.tools = tools

@@ -19,9 +19,9 @@ package struct RetentionDuty: Service {
     private let time: any TimeSource
     private let logger: Logger
     private let loop: DutyLoop
-    private let retired: Labelled<Counter>
-    private let failures: Labelled<Counter>
-    private let doubted: Labelled<Counter>
+    private let retired: LabelledMetric<Counter>
+    private let failures: LabelledMetric<Counter>
+    private let doubted: LabelledMetric<Counter>
 
     /// The speed of a walk.
     package struct Rhythm: Sendable {
@@ -59,7 +59,7 @@ package struct RetentionDuty: Service {
     }
 
     /// Returns the common counter of all duties that delete expired data.
-    static func retired(_ metrics: MetricsRegistry) -> Labelled<Counter> {
+    static func retired(_ metrics: MetricsRegistry) -> LabelledMetric<Counter> {
         metrics.counter(
             "bellhop_retired_total",
             help: "Rows deleted, or tokens forgotten, because they had been kept for as long as is configured.",

@@ -9,7 +9,7 @@ package struct SchedulerContext: Sendable {
     let publisher: any MessagePublisher
     let names: TopologyNames
     let time: any TimeSource
-    let chance: Chance
+    let chance: RandomSource
     let logger: Logger
     let metrics: MetricsRegistry
     /// Prevents duties from acting on a wrong clock; `nil` only if no duty depends on one.
@@ -20,7 +20,7 @@ package struct SchedulerContext: Sendable {
         publisher: any MessagePublisher,
         names: TopologyNames,
         time: any TimeSource = SystemTime(),
-        chance: Chance = .system,
+        chance: RandomSource = .system,
         logger: Logger,
         metrics: MetricsRegistry,
         clocks: ClockWatch? = nil

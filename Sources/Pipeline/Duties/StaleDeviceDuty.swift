@@ -10,7 +10,7 @@ import Store
 /// process is repeated the next night.
 package struct StaleDeviceDuty: Service {
     package let name = "stale-devices"
-    private let stale: StaleDevices
+    private let stale: StaleDevicePolicy
     private let tools: SchedulerContext
     private let rhythm: Rhythm
     private let logger: Logger
@@ -33,7 +33,7 @@ package struct StaleDeviceDuty: Service {
     /// Creates it; `localHour` returns the machine's local hour, as set by `TZ`.
     package init(
         tools: SchedulerContext,
-        stale: StaleDevices,
+        stale: StaleDevicePolicy,
         rhythm: Rhythm = Rhythm(),
         localHour: @escaping @Sendable (Instant) -> Int = Self.machineHour
     ) {

@@ -21,7 +21,7 @@ package final class ActiveHolds: Sendable {
     private let state = Mutex(State())
     private let store: any OutletStore
     private let logger: Logger
-    private let inForce: Labelled<Gauge>
+    private let inForce: LabelledMetric<Gauge>
 
     init(store: any OutletStore, logger: Logger, metrics: MetricsRegistry) {
         self.store = store

@@ -161,7 +161,7 @@ final class Backlogs: Sendable {
     /// Returns a random one of these priorities in which deliveries are known to wait.
     ///
     /// The selection is random so that successive probes of a closed outlet use different deliveries.
-    func scout(of key: BacklogKey, among priorities: Set<Priority>, using chance: Chance) -> BacklogPlace? {
+    func scout(of key: BacklogKey, among priorities: Set<Priority>, using chance: RandomSource) -> BacklogPlace? {
         var chance = chance
         return state.withLock { $0.standing[key]?.intersection(priorities) }?.randomElement(using: &chance)
             .map { BacklogPlace(key, $0) }

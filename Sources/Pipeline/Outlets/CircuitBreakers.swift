@@ -44,8 +44,8 @@ package final class CircuitBreakers: Sendable {
     /// The origin of the minute numbers.
     private let start: ContinuousClock.Instant
     private let logger: Logger
-    private let openings: Labelled<Counter>
-    private let openNow: Labelled<Gauge>
+    private let openings: LabelledMetric<Counter>
+    private let openNow: LabelledMetric<Gauge>
 
     /// Creates closed breakers; `store` is shared by all workers.
     package init(

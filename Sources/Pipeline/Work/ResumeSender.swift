@@ -8,7 +8,7 @@ struct ResumeSender: Sendable {
     let publisher: any MessagePublisher
     let names: TopologyNames
     let time: any TimeSource
-    let chance: Chance
+    let chance: RandomSource
     let logger: Logger
 
     /// The path of a resume back to the lane's resume queue.

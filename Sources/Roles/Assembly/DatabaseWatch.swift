@@ -16,7 +16,7 @@ final class DatabaseWatch: Sendable {
 
     private let logger: Logger
     private let time: any TimeSource
-    private let failures: Labelled<Counter>
+    private let failures: LabelledMetric<Counter>
     private let state = Mutex(State())
 
     init(_ logger: Logger, time: any TimeSource, metrics: MetricsRegistry) {

@@ -226,7 +226,7 @@ struct RoleProcess: Sendable {
         )
         let running = Task { await group.run() }
         if untilInputEnds {
-            Lifeline.whenInputEnds { [logger] in
+            ParentExitMonitor.whenInputEnds { [logger] in
                 logger.warning("stdin closed, the parent process has exited")
                 running.cancel()
             }
@@ -234,7 +234,7 @@ struct RoleProcess: Sendable {
         let ending = await running.value
         // In reverse order: the process's registration ends last, because other services still write during their last
         // step and an unregistered process must not write.
-        for case let service as any ServiceWithLastWords in all.reversed() {
+        for case let service as any FinalizingService in all.reversed() {
             await service.sayLastWords(leavingNothing: ending.isComplete)
         }
         await pool.close()

@@ -10,14 +10,14 @@ import Settings
 package struct Crew {
     private let call: Call
     private let logger: Logger
-    private let lifeline: Lifeline
+    private let lifeline: ParentExitMonitor
     private let path = ChildProgram.own()
     private var seats: [RoleSeat] = []
 
     package init(_ call: Call, logger: Logger) throws(CommandFailure) {
         self.call = call
         self.logger = logger
-        lifeline = try Lifeline()
+        lifeline = try ParentExitMonitor()
     }
 
     /// Adds workers.

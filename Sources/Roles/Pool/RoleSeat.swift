@@ -7,7 +7,7 @@ final class RoleSeat: Service {
     /// The role's name in the log.
     private let kind: String
     private let program: ChildProgram
-    private let lifeline: Lifeline
+    private let lifeline: ParentExitMonitor
     private let logger: Logger
     private let current = Mutex<ChildProcess?>(nil)
     /// The signal that ends the pause before the next process.
@@ -18,7 +18,7 @@ final class RoleSeat: Service {
     /// Creates a seat.
     ///
     /// `number` identifies it among several seats of a kind, and each of its log lines contains it.
-    init(_ kind: String, number: Int? = nil, program: ChildProgram, lifeline: Lifeline, logger: Logger) {
+    init(_ kind: String, number: Int? = nil, program: ChildProgram, lifeline: ParentExitMonitor, logger: Logger) {
         self.kind = kind
         name = number.map { "\(kind) \($0)" } ?? kind
         self.program = program
@@ -98,7 +98,7 @@ final class RoleSeat: Service {
 
     private enum Course {
         case notStarted(String)
-        case ended(ChildEnding)
+        case ended(ChildExit)
     }
 
     private func runOnce(_ drain: DrainSignal) async throws -> Course {
@@ -116,7 +116,7 @@ final class RoleSeat: Service {
         return .ended(ending)
     }
 
-    private func attend(_ child: ChildProcess, _ drain: DrainSignal) async -> ChildEnding {
+    private func attend(_ child: ChildProcess, _ drain: DrainSignal) async -> ChildExit {
         await withTaskCancellationHandler {
             // Cancelled when this scope ends.
             async let _: Void = askToDrain(child, drain)
@@ -131,7 +131,7 @@ final class RoleSeat: Service {
         if drain.isDraining { child.terminate() }
     }
 
-    private func judgeDrain(_ ending: ChildEnding) throws(CommandFailure) {
+    private func judgeDrain(_ ending: ChildExit) throws(CommandFailure) {
         switch ending {
         case .exited(0), .killed(signal: 15): break
         case .exited where SeatRecord.isHopeless(ending): throw hopeless(ending)
@@ -145,7 +145,7 @@ final class RoleSeat: Service {
         }
     }
 
-    private func hopeless(_ ending: ChildEnding) -> CommandFailure {
+    private func hopeless(_ ending: ChildExit) -> CommandFailure {
         var code = ExitCode.configuration
         if case .exited(let number) = ending { code = ExitCode(rawValue: number) ?? .bug }
         return CommandFailure(

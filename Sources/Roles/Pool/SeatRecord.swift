@@ -10,7 +10,7 @@ struct SeatRecord: Sendable {
 
     /// Whether a process ended with an error that no restart can correct: an invalid command line or configuration, or
     /// a consequence of these.
-    static func isHopeless(_ ending: ChildEnding) -> Bool {
+    static func isHopeless(_ ending: ChildExit) -> Bool {
         switch ending {
         case .exited(ExitCode.usage.rawValue), .exited(ExitCode.configuration.rawValue): true
         case .exited, .killed: false
@@ -20,11 +20,11 @@ struct SeatRecord: Sendable {
     /// Whether a process has started its work in this seat.
     ///
     /// The process that ended after `span` is included.
-    func hasRun(_ ending: ChildEnding, for span: Duration) -> Bool {
+    func hasRun(_ ending: ChildExit, for span: Duration) -> Bool {
         isProven || Self.hadBegun(ending, for: span)
     }
 
-    mutating func note(_ ending: ChildEnding, for span: Duration) {
+    mutating func note(_ ending: ChildExit, for span: Duration) {
         isProven = hasRun(ending, for: span)
     }
 
@@ -36,7 +36,7 @@ struct SeatRecord: Sendable {
     /// Whether the process had started its work.
     ///
     /// An exit because of unavailable servers proves no start either.
-    private static func hadBegun(_ ending: ChildEnding, for span: Duration) -> Bool {
+    private static func hadBegun(_ ending: ChildExit, for span: Duration) -> Bool {
         if span >= RestartPauses.soundAfter { return true }
         return !isHopeless(ending) && ending != .exited(ExitCode.unavailable.rawValue)
     }

@@ -30,7 +30,7 @@ package final class MetricsRegistry: Sendable {
         help: String,
         labels: [String],
         cap: Int = usualCap
-    ) -> Labelled<Counter> {
+    ) -> LabelledMetric<Counter> {
         labelled(name, .counter, help: help, labels: labels, cap: cap) { Counter() }
     }
 
@@ -38,7 +38,7 @@ package final class MetricsRegistry: Sendable {
         gauge(name, help: help, labels: []).cell(for: [])
     }
 
-    package func gauge(_ name: String, help: String, labels: [String], cap: Int = usualCap) -> Labelled<Gauge> {
+    package func gauge(_ name: String, help: String, labels: [String], cap: Int = usualCap) -> LabelledMetric<Gauge> {
         labelled(name, .gauge, help: help, labels: labels, cap: cap) { Gauge() }
     }
 
@@ -83,7 +83,7 @@ package final class MetricsRegistry: Sendable {
         help: String,
         labels: [String],
         bounds: [Double] = Histogram.secondBounds
-    ) -> Labelled<Histogram> {
+    ) -> LabelledMetric<Histogram> {
         precondition(!labels.contains("le"), "\(name): the label le belongs to the buckets")
         precondition(zip(bounds, bounds.dropFirst()).allSatisfy { $0 < $1 }, "\(name): the bounds must rise")
         return labelled(name, .histogram, help: help, labels: labels, cap: Self.usualCap) { Histogram(bounds: bounds) }
@@ -112,13 +112,13 @@ package final class MetricsRegistry: Sendable {
         labels: [String],
         cap: Int,
         makeCell: @escaping @Sendable () -> Cell
-    ) -> Labelled<Cell> {
+    ) -> LabelledMetric<Cell> {
         let overflows = labels.isEmpty ? Counter() : overflowCounter(of: name)
         let entry = register(name, kind, help: help, labels: labels) {
-            let metric = Labelled(labels: labels, cap: max(1, cap), overflows: overflows, makeCell: makeCell)
+            let metric = LabelledMetric(labels: labels, cap: max(1, cap), overflows: overflows, makeCell: makeCell)
             return Entry(kind: kind, help: help, labels: labels, metric: metric) { metric.series() }
         }
-        guard let metric = entry.metric as? Labelled<Cell> else {
+        guard let metric = entry.metric as? LabelledMetric<Cell> else {
             preconditionFailure("\(name) is already a metric that is read by a callback")
         }
         return metric
@@ -128,12 +128,12 @@ package final class MetricsRegistry: Sendable {
         let metric = "bellhop_metric_label_overflows_total"
         // The number of metrics bounds this one, so that its cap is unlimited. It does not count its overflows.
         let entry = register(metric, .counter, help: Self.overflowHelp, labels: ["metric"]) {
-            let family = Labelled(labels: ["metric"], cap: .max, overflows: Counter()) { Counter() }
+            let family = LabelledMetric(labels: ["metric"], cap: .max, overflows: Counter()) { Counter() }
             return Entry(kind: .counter, help: Self.overflowHelp, labels: ["metric"], metric: family) {
                 family.series()
             }
         }
-        return (entry.metric as? Labelled<Counter>)?.with(name) ?? Counter()
+        return (entry.metric as? LabelledMetric<Counter>)?.with(name) ?? Counter()
     }
 
     private static let overflowHelp = "Uses of label values beyond a metric's cap, which were counted as other."

@@ -79,12 +79,12 @@ package final class PrintedOutput: Sendable {
     package var width: Int? { columns() }
 
     /// Prints one line, in which newlines are escaped, with an emphasis if the terminal can show it.
-    package func print(line: String, _ emphasis: Emphasis) {
+    package func print(line: String, _ emphasis: LineStyle) {
         put(emphasised(line, emphasis) + "\n")
     }
 
     /// Replaces the terminal's content with these lines, as many as it has room for.
-    package func showScreen(_ lines: [(text: String, emphasis: Emphasis)]) {
+    package func showScreen(_ lines: [(text: String, emphasis: LineStyle)]) {
         let shown = lines.prefix(rows().map { max(1, $0 - 1) } ?? lines.count).map { line in
             // Cut after escaping, because escaped text is longer.
             let text = line.text.printedLine()
@@ -93,11 +93,11 @@ package final class PrintedOutput: Sendable {
         put(Self.home + shown.joined(separator: "\n") + Self.clearBelow)
     }
 
-    private func emphasised(_ line: String, _ emphasis: Emphasis) -> String {
+    private func emphasised(_ line: String, _ emphasis: LineStyle) -> String {
         coloured(line.printedLine(), emphasis)
     }
 
-    private func coloured(_ text: String, _ emphasis: Emphasis) -> String {
+    private func coloured(_ text: String, _ emphasis: LineStyle) -> String {
         guard hasColours, let code = emphasis.code, !text.isEmpty else { return text }
         return "\u{1B}[\(code)m\(text)\u{1B}[0m"
     }

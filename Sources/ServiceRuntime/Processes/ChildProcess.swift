@@ -7,8 +7,8 @@ import Synchronization
 package final class ChildProcess: Sendable {
     private struct State {
         /// The end of the process; `nil` while it runs.
-        var ending: ChildEnding?
-        var waiters: [CheckedContinuation<ChildEnding, Never>] = []
+        var ending: ChildExit?
+        var waiters: [CheckedContinuation<ChildExit, Never>] = []
     }
 
     package let id: Int32
@@ -19,7 +19,7 @@ package final class ChildProcess: Sendable {
     /// The error contains the system's reason.
     ///
     /// A terminal's Ctrl-C then reaches only the parent, which handles it for its children.
-    package convenience init(_ program: ChildProgram, lifeline: Lifeline) throws(CommandFailure) {
+    package convenience init(_ program: ChildProgram, lifeline: ParentExitMonitor) throws(CommandFailure) {
         try self.init(program, stdin: lifeline.readEnd)
     }
 
@@ -38,7 +38,7 @@ package final class ChildProcess: Sendable {
     /// Waits for the end of the process and returns it.
     ///
     /// Cancelling the task does not end the wait; to end it early, kill the child.
-    package func ending() async -> ChildEnding {
+    package func ending() async -> ChildExit {
         await withCheckedContinuation { waiter in
             let ending = state.withLock { state in
                 if state.ending == nil { state.waiters.append(waiter) }
@@ -82,7 +82,7 @@ package final class ChildProcess: Sendable {
     }
 
     /// Decodes a wait status: the low seven bits are the signal, the second byte is the exit code (wait(2)).
-    private static func ending(_ status: Int32) -> ChildEnding {
+    private static func ending(_ status: Int32) -> ChildExit {
         let signal = status & 0x7F
         return signal == 0 ? .exited((status >> 8) & 0xFF) : .killed(signal: signal)
     }

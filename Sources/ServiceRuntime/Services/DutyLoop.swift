@@ -17,7 +17,7 @@ package struct DutyLoop: Sendable {
     package let interval: Duration
     /// The log message for a failed turn, such as `the database cannot be asked what is due`.
     let trouble: String
-    let chance: Chance
+    let chance: RandomSource
     let logger: Logger
     /// Whether a turn may begin.
     ///
@@ -27,7 +27,7 @@ package struct DutyLoop: Sendable {
     package init(
         interval: Duration,
         trouble: String,
-        chance: Chance,
+        chance: RandomSource,
         logger: Logger,
         mayBegin: @escaping @Sendable () async -> Bool = { true }
     ) {

@@ -15,13 +15,13 @@ struct GroupProgress {
     }
 
     enum Action {
-        case drain(GroupEnding.Cause)
+        case drain(GroupExit.Cause)
         /// The first signal arrived: `echoesOver` must follow after a moment.
         case awaitEchoes
         case ignoreEcho(ProcessSignal)
         case cancelServices(running: [String])
         case endProcess(ProcessSignal)
-        case end(GroupEnding)
+        case end(GroupExit)
     }
 
     private enum Phase {
@@ -44,7 +44,7 @@ struct GroupProgress {
     private let names: [String]
     private var phase = Phase.running
     private var running: Set<Int>
-    private var ending: GroupEnding = .drained(.request)
+    private var ending: GroupExit = .drained(.request)
     private var patience = Patience.unasked
 
     init(names: [String]) {
@@ -91,7 +91,7 @@ struct GroupProgress {
         return running.isEmpty ? actions + end() : actions
     }
 
-    private mutating func drain(_ cause: GroupEnding.Cause) -> [Action] {
+    private mutating func drain(_ cause: GroupExit.Cause) -> [Action] {
         guard phase == .running else { return [] }
         phase = .draining
         if case .drained = ending { ending = .drained(cause) }

@@ -56,7 +56,7 @@ package struct ServiceGroup: Sendable {
     /// Runs until all services have ended.
     ///
     /// Cancelling the calling task drains the group, as a signal does.
-    package func run() async -> GroupEnding {
+    package func run() async -> GroupExit {
         ProcessSignal.ignoreBrokenPipes()
         let (events, continuation) = AsyncStream<GroupProgress.Event>.makeStream()
         // A separate task, because the calling task's cancellation must not end the loop that runs the drain.
@@ -71,7 +71,7 @@ package struct ServiceGroup: Sendable {
     private func run(
         _ events: AsyncStream<GroupProgress.Event>,
         _ continuation: AsyncStream<GroupProgress.Event>.Continuation
-    ) async -> GroupEnding {
+    ) async -> GroupExit {
         guard !services.isEmpty else { return .drained(.request) }
         let drain = DrainSignal()
         var tasks = [listen(continuation)]

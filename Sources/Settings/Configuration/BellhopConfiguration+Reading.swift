@@ -68,7 +68,7 @@ extension BellhopConfiguration {
             default: .seconds(30 * 86_400)
         )
         deadLetterRetention = reader.deadLetterRetention()
-        let lateness = Lateness(replayHorizon: replayHorizon, retryDelays: retryDelays, retryLimit: retryLimit)
+        let lateness = LateArrival(replayHorizon: replayHorizon, retryDelays: retryDelays, retryLimit: retryLimit)
         replayLead = lateness.lead
         retention = reader.retention(lateness)
         staleDevices = reader.staleDevices()
@@ -107,7 +107,7 @@ extension ConfigurationReader {
     }
 
     /// Reads the retention periods, with a separate fault for each kind that is deleted too early.
-    fileprivate mutating func retention(_ lateness: Lateness) -> Retention {
+    fileprivate mutating func retention(_ lateness: LateArrival) -> Retention {
         let expected =
             "spans from 1d to 3650d, or never, such as notifications=365d,events=90d,tombstones=90d,tokens=32d"
         let read = read(.retention, expected: expected, default: Retention.usual.text) { Retention($0) }
@@ -158,10 +158,10 @@ extension ConfigurationReader {
             ?? .usual
     }
 
-    fileprivate mutating func staleDevices() -> StaleDevices? {
+    fileprivate mutating func staleDevices() -> StaleDevicePolicy? {
         let expected = "1d to 3650d, such as 90d or 90d,hour=4, or never"
-        let read = read(.staleDevices, expected: expected, default: "90d") { text -> StaleDevices?? in
-            text == "never" ? .some(nil) : StaleDevices(text).map(Optional.some)
+        let read = read(.staleDevices, expected: expected, default: "90d") { text -> StaleDevicePolicy?? in
+            text == "never" ? .some(nil) : StaleDevicePolicy(text).map(Optional.some)
         }
         return read.flatMap { $0 }
     }

@@ -125,7 +125,7 @@ package struct BellhopConfiguration: Sendable {
     /// The rule by which silent devices are revoked; `nil` for never.
     ///
     /// Default: at three at night, after 90 days of silence.
-    package let staleDevices: StaleDevices?
+    package let staleDevices: StaleDevicePolicy?
     /// The age at which an event for a large audience is closed if it was not expanded.
     ///
     /// Default: 24 hours after it was due.

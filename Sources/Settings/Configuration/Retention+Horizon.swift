@@ -1,5 +1,5 @@
 /// The settings that determine how late a message may arrive, and therefore how long records must be kept.
-struct Lateness: Sendable {
+struct LateArrival: Sendable {
     /// The time after its first failure in which a dead letter may be replayed.
     let replayHorizon: Duration
     /// The delays between the attempts of a delivery, in increasing order; the last one repeats.
@@ -46,7 +46,7 @@ struct Lateness: Sendable {
 
 extension Retention {
     /// Returns texts about the kinds that are deleted while late messages may still arrive.
-    func shortfalls(_ lateness: Lateness) -> [(found: String, expected: String)] {
+    func shortfalls(_ lateness: LateArrival) -> [(found: String, expected: String)] {
         Kind.allCases.compactMap { kind in
             let (least, reason) = lateness.least(of: kind)
             guard let span = self[kind], span < least else { return nil }

@@ -51,7 +51,7 @@ package struct Retention: Sendable, Equatable {
     /// Returns these periods with the default ones extended while late messages may still arrive.
     ///
     /// Configured periods are not changed.
-    func reaching(_ lateness: Lateness) -> Retention {
+    func reaching(_ lateness: LateArrival) -> Retention {
         var reaching = self
         for kind in Kind.allCases where self[kind] == Self.usual[kind] {
             reaching.spans[kind] = self[kind].map { max($0, lateness.least(of: kind).span) }

@@ -8,11 +8,11 @@ import Synchronization
 /// It runs separately from the batches with the changes and after their commit. PostgreSQL commits only one transaction
 /// with a `NOTIFY` at a time, and no batch must wait for another because of a stream. Without listeners, a batch only
 /// checks a flag.
-package final class InboxChangeNotifier: ServiceWithLastWords {
+package final class InboxChangeNotifier: FinalizingService {
     package let name = "live announcements"
     private let book: ListenerStore
     private let rhythm: Rhythm
-    private let chance: Chance
+    private let chance: RandomSource
     private let logger: Logger
     private let announced: Counter
     private let hearing = Mutex(Hearing())
@@ -56,7 +56,7 @@ package final class InboxChangeNotifier: ServiceWithLastWords {
     package init(
         book: ListenerStore,
         rhythm: Rhythm = Rhythm(),
-        chance: Chance = .system,
+        chance: RandomSource = .system,
         logger: Logger,
         metrics: MetricsRegistry
     ) {

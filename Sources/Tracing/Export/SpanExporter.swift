@@ -5,7 +5,7 @@ package import ServiceRuntime
 ///
 /// Spans that the collector rejects are dropped. While it is unavailable or asks for a pause, spans are kept up to the
 /// queue's limit. Each lost span is counted.
-package struct SpanExporter: ServiceWithLastWords {
+package struct SpanExporter: FinalizingService {
     package let name = "span exporter"
     private let queue: SpanQueue
     private let document: OTLPDocument
@@ -30,7 +30,7 @@ package struct SpanExporter: ServiceWithLastWords {
     }
 
     struct Surroundings: Sendable {
-        let chance: Chance
+        let chance: RandomSource
         let logger: Logger
         let metrics: SpanMetrics
     }

@@ -11,7 +11,7 @@ struct SpanMetrics: Sendable {
     }
 
     private let taken: Counter
-    private let dropped: Labelled<Counter>
+    private let dropped: LabelledMetric<Counter>
 
     init(_ registry: MetricsRegistry) {
         taken = registry.counter("bellhop_spans_exported_total", help: "Spans that the collector took.")

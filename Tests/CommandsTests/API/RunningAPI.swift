@@ -50,7 +50,7 @@ struct RunningAPI {
         child.hangUp()
     }
 
-    func end() async -> ChildEnding {
+    func end() async -> ChildExit {
         child.terminate()
         return await child.ending()
     }

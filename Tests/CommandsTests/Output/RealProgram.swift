@@ -18,12 +18,12 @@ struct RealProgram {
         let script = "bellhop() { '\(RunningPool.executable)' \"$@\"; }; \(line)"
         return try ChildProcess(
             ChildProgram(path: "/bin/sh", arguments: ["-c", script], environment: environment),
-            lifeline: Lifeline()
+            lifeline: ParentExitMonitor()
         )
     }
 
     /// Runs the line to its end and returns its stderr.
-    func run(_ line: String) async throws -> (ending: ChildEnding, complaints: String) {
+    func run(_ line: String) async throws -> (ending: ChildExit, complaints: String) {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent(Servers.uniqueName("stderr")).path
         defer { unlink(file) }
         let ending = try await start("{ \(line); } 2>'\(file)'").ending()
@@ -31,7 +31,7 @@ struct RealProgram {
     }
 
     /// Runs the program at a terminal.
-    func run(_ words: String, at terminal: PseudoTerminal) async throws -> ChildEnding {
+    func run(_ words: String, at terminal: PseudoTerminal) async throws -> ChildExit {
         let child = try start("bellhop \(words) <'\(terminal.path)' >'\(terminal.path)' 2>&1")
         // A terminal holds a few thousand bytes, so the test must read while the program writes.
         async let ending = child.ending()

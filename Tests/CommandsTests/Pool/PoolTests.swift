@@ -221,8 +221,8 @@ struct PoolTests {
 struct SeatRecordTests {
     @Test("only a worker that has started its work makes a retry of a wrong configuration worthwhile")
     func soundness() {
-        let wrong = ChildEnding.exited(ExitCode.configuration.rawValue)
-        let unavailable = ChildEnding.exited(ExitCode.unavailable.rawValue)
+        let wrong = ChildExit.exited(ExitCode.configuration.rawValue)
+        let unavailable = ChildExit.exited(ExitCode.unavailable.rawValue)
         var record = SeatRecord()
         #expect(!record.hasRun(wrong, for: .seconds(1)))
         record.note(unavailable, for: .seconds(1))

@@ -25,13 +25,13 @@ final class RunningPool: Sendable {
         environment["PATH"] = "/usr/bin:/bin"
         let script = "exec '\(Self.executable)' \(command) --workers \(workers) \(options) >'\(log)' 2>&1"
         let program = ChildProgram(path: "/bin/sh", arguments: ["-c", script], environment: environment)
-        child = try ChildProcess(program, lifeline: Lifeline())
+        child = try ChildProcess(program, lifeline: ParentExitMonitor())
     }
 
     func terminate() { child.terminate() }
     func hangUp() { child.hangUp() }
     func kill() { child.kill() }
-    func ending() async -> ChildEnding { await child.ending() }
+    func ending() async -> ChildExit { await child.ending() }
 
     /// Runs a body with a pool and leaves no process behind.
     static func with(

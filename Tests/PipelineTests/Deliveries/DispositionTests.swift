@@ -15,7 +15,7 @@ struct DispositionTests {
         let ladder = RetryLadder(tiers: [10, 30].map { RetryTier(.seconds($0)) }, limit: 3)
         let policy = DeliveryPolicy(ladder: ladder, lease: .seconds(60))
         let source = Mutex(SeededChance(1))
-        let chance = Chance { source.withLock { $0.next() } }
+        let chance = RandomSource { source.withLock { $0.next() } }
         let lines = try (0..<8).map { try Answered(person: "u", verdict: Self.later).shipment($0, .fcm) }
         guard case .push(let message) = lines[0].payload else { throw BenchError("no push") }
         let digest = OutgoingDelivery(lines[0], with: Array(lines.dropFirst()), message: message)

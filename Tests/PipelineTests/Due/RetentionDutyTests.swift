@@ -131,7 +131,7 @@ struct RetentionDutyTests {
             // The hour of the duty's machine is that of the clock's day.
             let hour: @Sendable (Instant) -> Int = { Int($0.microseconds / 3_600_000_000 % 24) }
             let setting = "90d,hour=\((hour(clock.now()) + 1) % 24)"
-            let stale = try #require(StaleDevices(setting))
+            let stale = try #require(StaleDevicePolicy(setting))
             let looks = StaleDeviceDuty.Rhythm(interval: .milliseconds(5), step: .milliseconds(1))
             let make = { StaleDeviceDuty(tools: $0, stale: stale, rhythm: looks, localHour: hour) }
             try await RunningDuty.with(make, on: bench, at: clock) {
@@ -164,7 +164,7 @@ struct RetentionDutyTests {
             #expect(walk.found[group] == 60)
             #expect(walk.living[group] == 60)
             let clock = ManualTime(Instant(seconds: 1_800_000_000))
-            let stale = try #require(StaleDevices("90d,hour=3"))
+            let stale = try #require(StaleDevicePolicy("90d,hour=3"))
             let looks = StaleDeviceDuty.Rhythm(interval: .milliseconds(5), step: .milliseconds(1))
             var registries: [MetricsRegistry] = []
             func make(_ tools: SchedulerContext) -> any Service {

@@ -89,7 +89,7 @@ struct WrongClockTests {
             let (catalogs, zones) = (CatalogSource(bench.catalogs), ZoneLibrary(environment: [:]))
             let rhythm = RetentionDuty.Rhythm(step: .milliseconds(1), rest: .milliseconds(10), pages: 64)
             let looks = StaleDeviceDuty.Rhythm(interval: .milliseconds(5), step: .milliseconds(1))
-            let stale = try #require(StaleDevices("90d,hour=3"))
+            let stale = try #require(StaleDevicePolicy("90d,hour=3"))
             let letters = try #require(DeadLetterRetention("30d,unexported"))
             let makers: [(SchedulerContext) -> any Service] = [
                 { RetentionDuty(tools: $0, retention: .usual, rhythm: rhythm) },

@@ -41,7 +41,7 @@ final class SpineGround: Sendable {
     ) throws {
         provider = ScriptedSender(budget: budget)
         let chance = Mutex(SeededChance(seed))
-        context = .test(time: time, chance: Chance { chance.withLock { $0.next() } }, tracer: tracer)
+        context = .test(time: time, chance: RandomSource { chance.withLock { $0.next() } }, tracer: tracer)
         store = MemoryStore(time: time)
         names = TopologyNames(try #require(Namespace("spine")))
         let ids = try apps.map { try #require(AppID(validating: $0)) }

@@ -5,14 +5,14 @@ import Testing
 
 @Suite("Child processes", .inTurn, .timeLimit(.ofTest))
 struct ChildProcessTests {
-    private func shell(_ script: String, _ lifeline: Lifeline) throws -> ChildProcess {
+    private func shell(_ script: String, _ lifeline: ParentExitMonitor) throws -> ChildProcess {
         let program = ChildProgram(path: "/bin/sh", arguments: ["-c", script], environment: ["CODE": "7"])
         return try ChildProcess(program, lifeline: lifeline)
     }
 
     @Test("an exit code and the environment are passed")
     func exitCode() async throws {
-        let child = try shell("exit $CODE", Lifeline())
+        let child = try shell("exit $CODE", ParentExitMonitor())
         #expect(await child.ending() == .exited(7))
         // Repeated when its number may already belong to another process.
         child.kill()
@@ -21,7 +21,7 @@ struct ChildProcessTests {
 
     @Test("a child ends on SIGTERM and on SIGKILL")
     func signals() async throws {
-        let lifeline = try Lifeline()
+        let lifeline = try ParentExitMonitor()
         let asked = try shell("exec sleep 600", lifeline)
         asked.terminate()
         #expect(await asked.ending() == .killed(signal: SIGTERM))
@@ -32,7 +32,7 @@ struct ChildProcessTests {
 
     @Test("a child leads a separate process group")
     func group() async throws {
-        let child = try shell("exec sleep 600", Lifeline())
+        let child = try shell("exec sleep 600", ParentExitMonitor())
         #expect(getpgid(child.id) == child.id)
         child.kill()
         _ = await child.ending()
@@ -46,7 +46,7 @@ struct ChildProcessTests {
 
     /// Starts two children; their lifeline ends with this function.
     private func startTwo() throws -> [ChildProcess] {
-        let lifeline = try Lifeline()
+        let lifeline = try ParentExitMonitor()
         let children = try (0..<2).map { _ in try shell("read line; exit 3", lifeline) }
         withExtendedLifetime(lifeline) {
             for child in children { #expect(kill(child.id, 0) == 0) }
@@ -58,7 +58,7 @@ struct ChildProcessTests {
     func absent() throws {
         let program = ChildProgram(path: "/nonexistent/program", arguments: [], environment: [:])
         #expect {
-            try ChildProcess(program, lifeline: Lifeline())
+            try ChildProcess(program, lifeline: ParentExitMonitor())
         } throws: { error in
             (error as? CommandFailure)?.cameBack == "No such file or directory"
         }
@@ -79,9 +79,9 @@ struct ChildProcessTests {
             (.killed(signal: 11), "it was killed by SIGSEGV"),
             (.killed(signal: 9), "it was killed by SIGKILL, by hand or for want of memory"),
             (.killed(signal: 40), "it was killed by signal 40"),
-        ] as [(ChildEnding, String)]
+        ] as [(ChildExit, String)]
     )
-    func words(ending: ChildEnding, words: String) {
+    func words(ending: ChildExit, words: String) {
         #expect("\(ending)" == words)
     }
 }

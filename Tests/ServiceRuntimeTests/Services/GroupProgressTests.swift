@@ -97,11 +97,11 @@ struct GroupProgressTests {
 
     @Test("an end is described in a sentence")
     func sentences() {
-        #expect("\(GroupEnding.drained(.signal(.terminate)))" == "drained, because of SIGTERM")
-        #expect("\(GroupEnding.timedOut(services: ["a", "b"]))".hasPrefix("a, b did not finish in time"))
-        #expect("\(GroupEnding.returnedEarly(service: "a"))" == "a ended unexpectedly")
+        #expect("\(GroupExit.drained(.signal(.terminate)))" == "drained, because of SIGTERM")
+        #expect("\(GroupExit.timedOut(services: ["a", "b"]))".hasPrefix("a, b did not finish in time"))
+        #expect("\(GroupExit.returnedEarly(service: "a"))" == "a ended unexpectedly")
         let unreachable = CommandFailure(.unavailable, attempted: "a", cameBack: "b", whatToDo: "c")
-        #expect("\(GroupEnding.failed(service: "x", unreachable))" == "x failed: a: b; c")
+        #expect("\(GroupExit.failed(service: "x", unreachable))" == "x failed: a: b; c")
     }
 
     @Test("late timers and services that finish twice have no effect")
@@ -118,10 +118,10 @@ struct GroupProgressTests {
     @Test("every end has an exit code")
     func exitCodes() {
         let unreachable = CommandFailure(.unavailable, attempted: "a", cameBack: "b", whatToDo: "c")
-        #expect(GroupEnding.drained(.signal(.terminate)).exitCode == .done)
-        #expect(GroupEnding.timedOut(services: ["a"]).exitCode == .tryAgain)
-        #expect(GroupEnding.returnedEarly(service: "a").exitCode == .bug)
-        #expect(GroupEnding.failed(service: "a", Failure()).exitCode == .bug)
-        #expect(GroupEnding.failed(service: "a", unreachable).exitCode == .unavailable)
+        #expect(GroupExit.drained(.signal(.terminate)).exitCode == .done)
+        #expect(GroupExit.timedOut(services: ["a"]).exitCode == .tryAgain)
+        #expect(GroupExit.returnedEarly(service: "a").exitCode == .bug)
+        #expect(GroupExit.failed(service: "a", Failure()).exitCode == .bug)
+        #expect(GroupExit.failed(service: "a", unreachable).exitCode == .unavailable)
     }
 }

@@ -74,7 +74,7 @@ struct RetentionTests {
     @Test("silent devices are revoked at a set hour of the night, or never")
     func stale() throws {
         let usual = try BellhopConfiguration.read(environment: [:]).get()
-        #expect(usual.staleDevices == StaleDevices("90d,hour=3"))
+        #expect(usual.staleDevices == StaleDevicePolicy("90d,hour=3"))
         let other = try BellhopConfiguration.read(environment: ["BELLHOP_STALE_DEVICES": "60d, hour=4"]).get()
         #expect(other.staleDevices?.days == 60)
         #expect(other.staleDevices?.hour == 4)
@@ -87,7 +87,7 @@ struct RetentionTests {
         arguments: ["90", "0d", "-1d", "3651d", "2h", "90d,hour=24", "90d,4", "90d,hour=4,x", "hour=4", ","]
     )
     func wrongStale(text: String) {
-        #expect(StaleDevices(text) == nil)
+        #expect(StaleDevicePolicy(text) == nil)
         let faults = faults(["BELLHOP_STALE_DEVICES": text])
         #expect(faults.count == 1)
     }

@@ -17,7 +17,7 @@ package actor BrowserProgram {
     private static let chromium = "/usr/bin/chromium"
 
     /// Ends the programs when the test process ends for any reason, because its end of the pipe is then closed.
-    private var lifeline: Lifeline?
+    private var lifeline: ParentExitMonitor?
     private var session: Result<WebDriver, any Error>?
 
     /// Whether a test uses the browser.
@@ -88,7 +88,7 @@ package actor BrowserProgram {
         let inherited = ProcessInfo.processInfo.environment
         var environment = inherited.filter { ["PATH", "HOME", "LANG"].contains($0.key) }
         environment["TMPDIR"] = folder.path
-        let lifeline = try Lifeline()
+        let lifeline = try ParentExitMonitor()
         _ = try ChildProcess(
             ChildProgram(
                 path: "/bin/sh",

@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// Label values can come from messages. Beyond the cap, every new combination is counted under `other` in all its
 /// labels, so that sums stay correct and memory stays bounded. `bellhop_metric_label_overflows_total` reports this.
-package final class Labelled<Cell: MetricCell>: Sendable {
+package final class LabelledMetric<Cell: MetricCell>: Sendable {
     let labels: [String]
     private let cap: Int
     private let overflows: Counter

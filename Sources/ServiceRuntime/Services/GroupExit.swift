@@ -1,5 +1,5 @@
 /// The end of a service group.
-package enum GroupEnding: Sendable {
+package enum GroupExit: Sendable {
     /// The reason why the group drained.
     package enum Cause: Sendable, Equatable, CustomStringConvertible {
         case signal(ProcessSignal)
@@ -46,7 +46,7 @@ package enum GroupEnding: Sendable {
     }
 }
 
-extension GroupEnding: CustomStringConvertible {
+extension GroupExit: CustomStringConvertible {
     /// The text for the last line of a log.
     package var description: String {
         switch self {

@@ -1,5 +1,5 @@
 /// The end of a child process.
-package enum ChildEnding: Sendable, Equatable, CustomStringConvertible {
+package enum ChildExit: Sendable, Equatable, CustomStringConvertible {
     case exited(Int32)
     case killed(signal: Int32)
 

@@ -5,7 +5,7 @@ import Foundation
 /// When the parent ends for any reason, its children read the end of the pipe.
 ///
 /// Nothing is ever written to it.
-package final class Lifeline: Sendable {
+package final class ParentExitMonitor: Sendable {
     /// The end for the stdin of a child.
     let readEnd: Int32
     private let writeEnd: Int32

@@ -1,5 +1,5 @@
 /// The emphasis of a line, if a terminal can show it.
-package enum Emphasis: Sendable, Equatable {
+package enum LineStyle: Sendable, Equatable {
     case plain
     /// The heading of a table.
     case heading

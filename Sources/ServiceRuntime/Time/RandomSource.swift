@@ -3,7 +3,7 @@
 /// Code that draws takes it as a parameter, so that tests are repeatable.
 ///
 /// Copies draw from the same source.
-package struct Chance: RandomNumberGenerator, Sendable {
+package struct RandomSource: RandomNumberGenerator, Sendable {
     private let draw: @Sendable () -> UInt64
 
     /// Creates a source; each call of `draw` returns one number.
@@ -12,7 +12,7 @@ package struct Chance: RandomNumberGenerator, Sendable {
     }
 
     /// The system's generator.
-    package static let system = Chance { .random(in: .min ... .max) }
+    package static let system = RandomSource { .random(in: .min ... .max) }
 
     package func next() -> UInt64 { draw() }
 }

@@ -1,6 +1,6 @@
 import Foundation
 /// The rule by which devices without activity are revoked, once per night.
-package struct StaleDevices: Sendable, Equatable {
+package struct StaleDevicePolicy: Sendable, Equatable {
     /// The number of days for which a device must have been silent.
     package let days: Int
     /// The hour of the check on the scheduler's local clock, 0 to 23.
