@@ -32,7 +32,7 @@ struct APIMetrics: Sendable {
         seconds.with(route).observe(span)
     }
 
-    func refused(_ fault: TokenFault) {
+    func refused(_ fault: TokenError) {
         refusals.with(fault.rawValue).increment()
     }
 }

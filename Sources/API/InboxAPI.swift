@@ -33,20 +33,20 @@ package struct InboxAPI: Sendable {
         }
     }
 
-    private let tools: Tools
+    private let tools: APIContext
     private let admission: Admission
     private let users: RateLimiter<UserKey>?
     private let addresses: RateLimiter<PeerAddress>?
-    private let underWay = CallsUnderWay()
+    private let underWay = ConcurrentRequestLimiter()
     private let turns = ChangeTurns()
     private let proxyWatch: ProxyWatch
     private let crossOrigin: CrossOrigin
-    private let memory = TokenMemory()
+    private let memory = TokenCache()
     private let logger: Logger
     private let metrics: APIMetrics
     private var router = Router()
 
-    package init(tools: Tools, admission: Admission, logger: Logger, metrics: MetricsRegistry) {
+    package init(tools: APIContext, admission: Admission, logger: Logger, metrics: MetricsRegistry) {
         self.tools = tools
         self.admission = admission
         users = admission.rates.user.map { RateLimiter(perSecond: $0) }
@@ -98,7 +98,7 @@ package struct InboxAPI: Sendable {
     private func addressLimit(_ request: HTTPRequest) -> HTTPResponse? {
         proxyWatch.look(at: request)
         let peer = request.caller(behind: admission.proxies)
-        return peer.flatMap { addresses?.wait(for: $0, at: tools.time.steady()) }.map { CallFault.tooMany($0).response }
+        return peer.flatMap { addresses?.wait(for: $0, at: tools.time.steady()) }.map { APIError.tooMany($0).response }
     }
 
     /// Adds the headers that every answer has.
@@ -171,13 +171,13 @@ package struct InboxAPI: Sendable {
         let response: HTTPResponse
         do {
             response = try await answer()
-        } catch let fault as CallFault {
+        } catch let fault as APIError {
             response = fault.response
         } catch let error as PostgresError where error.sqlState == .erasedReader {
             metrics.refused(.erased)
-            response = CallFault.erased.response
+            response = APIError.erased.response
         } catch let error as PostgresError {
-            let fault = CallFault(error)
+            let fault = APIError(error)
             logger.log(
                 fault.status == 503 ? .warning : .error,
                 "a call failed",
@@ -186,7 +186,7 @@ package struct InboxAPI: Sendable {
             response = fault.response
         } catch {
             logger.error("a call failed", ["route": .text(path), "error": .error(error)])
-            response = CallFault(500, "internal", "the service failed").response
+            response = APIError(500, "internal", "the service failed").response
         }
         record(request, path, response.status, since: start, isSignedIn: isSignedIn)
         return response
@@ -206,7 +206,7 @@ package struct InboxAPI: Sendable {
     }
 
     /// Returns the call of a signed-in user, or a fault if the token or the rate limit rejects it.
-    private func admitted(_ request: HTTPRequest) -> Result<Call, CallFault> {
+    private func admitted(_ request: HTTPRequest) -> Result<Call, APIError> {
         verified(request).flatMap { caller in
             if let wait = users?.wait(for: caller.reader, at: tools.time.steady()) { return .failure(.tooMany(wait)) }
             return .success(
@@ -226,7 +226,7 @@ package struct InboxAPI: Sendable {
 
     /// A user with a valid token.
     private struct Caller {
-        let signedIn: SignedIn
+        let signedIn: AuthenticatedUser
         let catalog: Catalog
         let keys: TokenKeySet.Mark
         let now: Timestamp
@@ -234,13 +234,13 @@ package struct InboxAPI: Sendable {
         var reader: UserKey { UserKey(app: signedIn.app, user: signedIn.user) }
     }
 
-    private func verified(_ request: HTTPRequest) -> Result<Caller, CallFault> {
+    private func verified(_ request: HTTPRequest) -> Result<Caller, APIError> {
         let now = tools.now
         let keys = admission.keys()
         switch bearer(request).flatMap({ memory.check($0, with: keys, at: now, by: admission.verifier) }) {
         case .success(let signedIn):
             guard let catalog = tools.catalogs.current[signedIn.app] else {
-                return .failure(CallFault(403, "unknown-app", "no catalogue describes the app of the token"))
+                return .failure(APIError(403, "unknown-app", "no catalogue describes the app of the token"))
             }
             return .success(Caller(signedIn: signedIn, catalog: catalog, keys: keys.mark, now: now))
         case .failure(let fault):
@@ -252,7 +252,7 @@ package struct InboxAPI: Sendable {
     /// Returns the token of the only `Authorization` header.
     ///
     /// A token in the query is ignored.
-    private func bearer(_ request: HTTPRequest) -> Result<String, TokenFault> {
+    private func bearer(_ request: HTTPRequest) -> Result<String, TokenError> {
         let fields = request.headers.values(of: "Authorization")
         guard fields.count == 1, let field = fields.first else { return .failure(.missing) }
         guard field.utf8.count <= TokenVerifier.longest + 16 else { return .failure(.tooLong) }

@@ -32,7 +32,7 @@ package enum APICommand: Command {
             process,
             CatalogSource(catalogs),
             keys,
-            secrets.map(Tools.AppSecrets.init) ?? .init(),
+            secrets.map(APIContext.AppSecrets.init) ?? .init(),
             untilInputEnds: call.words.has(Option.untilStdinEnds.name)
         )
     }
@@ -40,15 +40,15 @@ package enum APICommand: Command {
     private static func serve(
         _ process: RoleProcess,
         _ catalogs: CatalogSource,
-        _ keys: TokenKeySource,
-        _ secrets: Tools.AppSecrets,
+        _ keys: KeySetProvider,
+        _ secrets: APIContext.AppSecrets,
         untilInputEnds: Bool
     ) async throws -> ExitCode {
         let configuration = process.setup.configuration
         let herald = process.herald()
         let desk = UserStore(pool: process.pool)
         let hub = try process.liveHub(desk, catalogs, keys, herald)
-        var tools = Tools(
+        var tools = APIContext(
             desk: desk,
             catalogs: catalogs,
             zones: process.zones,
@@ -104,7 +104,7 @@ extension RoleProcess {
     fileprivate func liveHub(
         _ desk: UserStore,
         _ catalogs: CatalogSource,
-        _ keys: TokenKeySource,
+        _ keys: KeySetProvider,
         _ herald: InboxChangeNotifier
     ) throws -> LiveHub {
         guard let url = setup.configuration.listenURL else { throw Setup.missing(.listenURL) }
@@ -130,8 +130,8 @@ extension Setup {
     fileprivate func tokenKeys(
         signals: AsyncStream<ProcessSignal>,
         _ process: RoleProcess
-    ) throws -> TokenKeySource {
+    ) throws -> KeySetProvider {
         guard let file = configuration.jwtKeys else { throw Self.missing(.jwtKeys) }
-        return try TokenKeySource(file: file, signals: signals, logger: process.logger, metrics: process.metrics)
+        return try KeySetProvider(file: file, signals: signals, logger: process.logger, metrics: process.metrics)
     }
 }

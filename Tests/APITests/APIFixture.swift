@@ -80,9 +80,9 @@ struct APIFixture: Sendable {
         try caller.token(user, app: app, holds: span, issuedIn: seconds)
     }
 
-    static func secrets() throws -> Tools.AppSecrets {
+    static func secrets() throws -> APIContext.AppSecrets {
         let drop = try #require(AppID(validating: "drop"))
-        return Tools.AppSecrets(webPushKeys: [drop: "BPublic"], unsubscribe: [drop: try unsubscribeLink()])
+        return APIContext.AppSecrets(webPushKeys: [drop: "BPublic"], unsubscribe: [drop: try unsubscribeLink()])
     }
 
     static func unsubscribeLink() throws -> UnsubscribeLink {

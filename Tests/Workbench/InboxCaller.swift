@@ -56,7 +56,7 @@ package struct InboxCaller: Sendable {
     package struct Setting: Sendable {
         package var rates = CallRates(user: nil, address: nil)
         package var origins: [String] = []
-        package var secrets = Tools.AppSecrets()
+        package var secrets = APIContext.AppSecrets()
         package var limits = LiveLimits()
         /// The clock of calls and streams; tokens use the machine's clock.
         package var time: any TimeSource = SystemTime()
@@ -103,7 +103,7 @@ package struct InboxCaller: Sendable {
         )
         let listener = ListenerOptions(url: try Bench.databaseURL, channels: [])
         live = (LiveHub(here, listener: listener, limits: setting.limits, metrics: metrics), herald)
-        var tools = Tools(
+        var tools = APIContext(
             desk: desk,
             catalogs: catalogs,
             zones: ZoneLibrary(environment: ProcessInfo.processInfo.environment),

@@ -15,7 +15,7 @@ struct Call: Sendable {
     let keys: TokenKeySet.Mark
     /// When the token was issued, or `nil` if the token does not state it.
     let issuedAt: Timestamp?
-    let tools: Tools
+    let tools: APIContext
 
     /// Access to the database, limited by the token's time of issue.
     var desk: UserStore { tools.desk.admitting(tokenIssuedAt: issuedAt) }
@@ -23,11 +23,11 @@ struct Call: Sendable {
     /// Returns the values of a query.
     ///
     /// Only these names are allowed, each once.
-    func query(_ names: [String] = []) throws(CallFault) -> [String: String] {
+    func query(_ names: [String] = []) throws(APIError) -> [String: String] {
         try Self.query(of: request, names)
     }
 
-    static func query(of request: HTTPRequest, _ names: [String]) throws(CallFault) -> [String: String] {
+    static func query(of request: HTTPRequest, _ names: [String]) throws(APIError) -> [String: String] {
         var values: [String: String] = [:]
         for item in request.target.query {
             guard names.contains(item.name) else {
@@ -41,7 +41,7 @@ struct Call: Sendable {
     }
 
     /// Returns the identifier at a place of the path.
-    func place<ID: TextIdentifier>(_ name: String, as type: ID.Type = ID.self) throws(CallFault) -> ID {
+    func place<ID: TextIdentifier>(_ name: String, as type: ID.Type = ID.self) throws(APIError) -> ID {
         guard let id = request.parameters[name].flatMap(ID.init(validating:)) else {
             throw .field(name, "expected \(ID.rule)")
         }
@@ -51,17 +51,17 @@ struct Call: Sendable {
     /// Returns the object in the body.
     ///
     /// Members other than these are rejected. `nil` allows any members.
-    func body(_ members: [String]?, mayBeEmpty: Bool = false) throws(CallFault) -> JSONObject {
+    func body(_ members: [String]?, mayBeEmpty: Bool = false) throws(APIError) -> JSONObject {
         _ = try query()
         if request.body.isEmpty, mayBeEmpty { return JSONObject() }
         let type = request.headers["Content-Type"].map { $0.prefix { $0 != ";" } } ?? ""
         guard type.lowercased().filter({ $0 != " " }) == "application/json" else {
-            throw CallFault(415, "unsupported-media-type", "the body must be application/json")
+            throw APIError(415, "unsupported-media-type", "the body must be application/json")
         }
         let object: JSONObject
         switch ObjectBody.read(request.body) {
         case .success(let read): object = read
-        case .failure(let rejection): throw CallFault(rejection)
+        case .failure(let rejection): throw APIError(rejection)
         }
         if let members, let stray = object.members.first(where: { !members.contains($0.key) }) {
             throw .field(stray.key, "there is no such member; known are \(members.joined(separator: ", "))")
@@ -72,7 +72,7 @@ struct Call: Sendable {
     /// Writes the user's update.
     ///
     /// Throws `unmet` if the condition is not met.
-    func say(_ update: FeedUpdate, where condition: Precondition, else unmet: CallFault) async throws {
+    func say(_ update: FeedUpdate, where condition: Precondition, else unmet: APIError) async throws {
         guard try await isHeard(update, where: condition) else { throw unmet }
     }
 
@@ -85,18 +85,18 @@ struct Call: Sendable {
         case .heard: return true
         case .unmet: return false
         case .erased:
-            throw CallFault(409, "erased", "the user was erased with a later timestamp; check the source's clock")
+            throw APIError(409, "erased", "the user was erased with a later timestamp; check the source's clock")
         }
     }
 
     /// Makes the user's update, by the rules of the feed message of that type.
-    func said(_ type: FeedType, _ fields: JSONObject) throws(CallFault) -> FeedUpdate {
+    func said(_ type: FeedType, _ fields: JSONObject) throws(APIError) -> FeedUpdate {
         switch FeedUpdate.said(by: reader.user, of: reader.app, type, fields) {
         case .success(let update):
             var update = update
             update.change.foldTopic(catalog.topics)
             return update
-        case .failure(let rejection): throw CallFault(rejection)
+        case .failure(let rejection): throw APIError(rejection)
         }
     }
 }

@@ -170,14 +170,14 @@ extension LiveHub {
         let glimpse = try await here.desk.glimpse(of: reader)
         let before = asking.isFollowed ? asking.before : nil
         let difference = before.map { InboxDifference(from: $0, to: glimpse) }
-        var wanted = Set(difference?.arrived.suffix(LiveNews.mostArrivals) ?? [])
+        var wanted = Set(difference?.arrived.suffix(LiveEventBuilder.mostArrivals) ?? [])
         for cursor in asking.joins.values.compactMap(\.cursor) {
             if case .arrived(let ids) = cursor.gap(to: glimpse) { wanted.formUnion(ids) }
         }
         let items = try await here.desk.items(Array(wanted), of: reader)
         let exits = try await here.desk.exits(of: difference?.gone ?? [], of: reader)
         guard let catalog = here.catalogs.current[reader.app] else { return }
-        let news = LiveNews(after: glimpse, items: items, exits: exits, catalog: catalog)
+        let news = LiveEventBuilder(after: glimpse, items: items, exits: exits, catalog: catalog)
         let events = difference.flatMap { difference in before.map { news.events(of: difference, since: $0) } } ?? []
         let joins = asking.joins.mapValues { news.events(since: $0.cursor) }
         let slow = streams.withLock { streams in

@@ -50,11 +50,11 @@ package final class LiveHub: Service {
     let listener: ListenerOptions
     let metrics: LiveMetrics
     let streams: Mutex<LiveStreams>
-    let pace: LivePace
+    let pace: StreamIntervals
     private let limits: LiveLimits
     let bell: AsyncStream<Void>
     let ring: AsyncStream<Void>.Continuation
-    let presence: LivePresence
+    let presence: ListenerRegistration
 
     /// Creates a hub.
     ///
@@ -65,14 +65,14 @@ package final class LiveHub: Service {
         limits: LiveLimits = LiveLimits(),
         metrics: MetricsRegistry
     ) {
-        self.init(here, listener: listener, limits: limits, pace: LivePace(), metrics: metrics)
+        self.init(here, listener: listener, limits: limits, pace: StreamIntervals(), metrics: metrics)
     }
 
     init(
         _ here: Surroundings,
         listener: ListenerOptions,
         limits: LiveLimits,
-        pace: LivePace,
+        pace: StreamIntervals,
         metrics: MetricsRegistry
     ) {
         var listener = listener
@@ -84,7 +84,7 @@ package final class LiveHub: Service {
         self.metrics = LiveMetrics(metrics)
         streams = Mutex(LiveStreams(chance: here.chance))
         var chance = here.chance
-        presence = LivePresence(book: here.book, process: .random(in: 1 ... .max, using: &chance), pace: pace)
+        presence = ListenerRegistration(book: here.book, process: .random(in: 1 ... .max, using: &chance), pace: pace)
         (bell, ring) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
         self.metrics.readStreams { [weak self] in self.map { Double($0.openStreams) } }
     }
@@ -103,7 +103,7 @@ package final class LiveHub: Service {
     /// Opens a stream.
     ///
     /// It sends the events since `cursor`, and then each new event.
-    func open(_ reader: UserKey, since cursor: InboxCursor?, _ hold: LiveHold) throws(CallFault) -> HTTPResponse {
+    func open(_ reader: UserKey, since cursor: InboxCursor?, _ hold: StreamLifetime) throws(APIError) -> HTTPResponse {
         let (stream, out) = AsyncStream.makeStream(
             of: [UInt8].self,
             bufferingPolicy: .bufferingOldest(Self.mostPieces)
@@ -117,7 +117,7 @@ package final class LiveHub: Service {
         switch added {
         case .failure(let refusal):
             metrics.refused(refusal)
-            throw CallFault(refusal)
+            throw APIError(refusal)
         case .success(let number):
             out.onTermination = { [weak self] _ in
                 self?.streams.withLock { $0.remove(number, of: reader) }
@@ -133,11 +133,11 @@ package final class LiveHub: Service {
     /// Limits a stream's lifetime, since a token check must not remain valid indefinitely.
     ///
     /// Streams that began together end at different times.
-    private func bounded(_ hold: LiveHold) -> LiveHold {
+    private func bounded(_ hold: StreamLifetime) -> StreamLifetime {
         var chance = here.chance
         let life = pace.life * Double.random(in: 0.9...1, using: &chance)
         let end = Timestamp(clamping: here.time.timestamp.microseconds + life.microseconds)
-        return LiveHold(until: min(hold.until, end), keys: hold.keys)
+        return StreamLifetime(until: min(hold.until, end), keys: hold.keys)
     }
 
     /// Ends streams.
@@ -152,17 +152,17 @@ package final class LiveHub: Service {
     }
 }
 
-extension CallFault {
+extension APIError {
     fileprivate init(_ refusal: LiveStreams.Refusal) {
         switch refusal {
         case .tooManyOfUser:
-            self = CallFault(429, "too-many-streams", "too many streams for this user")
+            self = APIError(429, "too-many-streams", "too many streams for this user")
                 .with("Retry-After", "5")
         case .tooMany:
-            self = CallFault(503, "too-many-streams", "too many streams on this server")
+            self = APIError(503, "too-many-streams", "too many streams on this server")
                 .with("Retry-After", "5")
         case .closed:
-            self = CallFault(503, "stopping", "shutting down").with("Retry-After", "1")
+            self = APIError(503, "stopping", "shutting down").with("Retry-After", "1")
         }
     }
 }

@@ -24,7 +24,7 @@ package struct LiveLimits: Sendable {
 }
 
 /// The lifetime of a stream: until its token expires, and as long as the key set that checked the token is active.
-struct LiveHold {
+struct StreamLifetime {
     let until: Timestamp
     let keys: TokenKeySet.Mark
 }
@@ -39,7 +39,7 @@ struct LiveStreams {
         let reader: UserKey
         let out: AsyncStream<[UInt8]>.Continuation
         /// The stream's lifetime.
-        let hold: LiveHold
+        let hold: StreamLifetime
         /// When the stream ends because its key set is no longer active.
         var outlivesKeysUntil: ContinuousClock.Instant?
         /// The client's starting point, or `nil` after the client has received its first events.
@@ -71,7 +71,7 @@ struct LiveStreams {
 
     private(set) var watches: [UserKey: Watch] = [:]
     private var readers: [UserHash: Set<UserKey>] = [:]
-    private var queue = LookQueue()
+    private var queue = InboxPollQueue()
     private(set) var count = 0
     private var latest: UInt64 = 0
     private var chance: RandomSource
@@ -94,7 +94,7 @@ struct LiveStreams {
         _ out: AsyncStream<[UInt8]>.Continuation,
         of reader: UserKey,
         _ join: Join,
-        _ hold: LiveHold,
+        _ hold: StreamLifetime,
         _ limits: LiveLimits,
         at now: ContinuousClock.Instant
     ) -> Result<UInt64, Refusal> {
@@ -128,7 +128,7 @@ struct LiveStreams {
     // MARK: - Queue of users to read
 
     /// Queues those of the users who have streams.
-    mutating func enqueue(_ readers: some Sequence<UserKey>, _ rank: LookQueue.Rank) {
+    mutating func enqueue(_ readers: some Sequence<UserKey>, _ rank: InboxPollQueue.Rank) {
         for reader in readers where watches[reader] != nil { queue.add(reader, rank) }
     }
 
@@ -145,7 +145,7 @@ struct LiveStreams {
     /// Returns the users to read now.
     ///
     /// A later change needs another read.
-    mutating func takeQueue() -> LookQueue.Turn { queue.take() }
+    mutating func takeQueue() -> InboxPollQueue.Turn { queue.take() }
 
     // MARK: - Events
 
@@ -195,7 +195,7 @@ struct LiveStreams {
     }
 
     /// Sends heartbeats, queues users for routine reads, and returns the streams that must end.
-    mutating func tick(_ pace: LivePace, at now: Moment) -> [LiveMetrics.Ending: [Stream]] {
+    mutating func tick(_ pace: StreamIntervals, at now: Moment) -> [LiveMetrics.Ending: [Stream]] {
         var endings: [LiveMetrics.Ending: [Stream]] = [:]
         for reader in Array(watches.keys) {
             guard var watch = watches[reader] else { continue }
@@ -214,7 +214,7 @@ struct LiveStreams {
     }
 
     /// Sends a heartbeat if one is due, or returns the reason why the stream must end.
-    private mutating func beat(_ stream: inout Stream, _ pace: LivePace, at now: Moment) -> LiveMetrics.Ending? {
+    private mutating func beat(_ stream: inout Stream, _ pace: StreamIntervals, at now: Moment) -> LiveMetrics.Ending? {
         if stream.hold.until <= now.date { return .expired }
         if stream.hold.keys !== now.keys {
             // The token's key may have been removed. Clients with another token reconnect, but not all at the same
@@ -236,7 +236,7 @@ struct LiveStreams {
 }
 
 /// The intervals of heartbeats and routine reads.
-struct LivePace: Sendable {
+struct StreamIntervals: Sendable {
     var heartbeat = Duration.seconds(15)
     /// The interval after which a user is read again, independent of announcements.
     var review = Duration.seconds(300)

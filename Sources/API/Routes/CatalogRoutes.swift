@@ -31,7 +31,7 @@ enum CatalogRoutes {
     static func webPushKey(_ call: Call) async throws -> HTTPResponse {
         _ = try call.query()
         guard let key = call.tools.secrets.webPushKeys[call.reader.app] else {
-            throw CallFault(404, "no-web-push", "the app does not reach browsers")
+            throw APIError(404, "no-web-push", "the app does not reach browsers")
         }
         return HTTPResponse.object(["publicKey": .string(key)]).kept(for: call.request)
     }

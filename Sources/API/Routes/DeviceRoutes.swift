@@ -17,12 +17,12 @@ enum DeviceRoutes {
         let update = try call.said(.subscriptionUpserted, body)
         guard case .subscriptionUpserted(let said) = update.change else { return .done }
         guard call.catalog.uses(said.provider) else {
-            throw CallFault.field("provider", "the app does not reach devices through it")
+            throw APIError.field("provider", "the app does not reach devices through it")
         }
         if said.provider == .webpush { try expectEndpoint(said.token, call) }
         let condition = Precondition.hasFewerDevices(than: mostDevices, beside: said.token)
         let most = "the user has registered \(mostDevices) devices, those among them that have ended"
-        try await call.say(update, where: condition, else: CallFault(409, "too-many-devices", most))
+        try await call.say(update, where: condition, else: APIError(409, "too-many-devices", most))
         return try await answer(said.token, call)
     }
 
@@ -36,7 +36,7 @@ enum DeviceRoutes {
         case .string(let text)?:
             guard let word = PushPermission(rawValue: text) else { fallthrough }
             permission = word
-        default: throw CallFault.field("permission", "expected \(JSONScope.oneOf(PushPermission.self))")
+        default: throw APIError.field("permission", "expected \(JSONScope.oneOf(PushPermission.self))")
         }
         guard try await call.desk.note(permission, on: token, of: call.reader, at: call.now) else {
             throw unknown
@@ -56,7 +56,7 @@ enum DeviceRoutes {
         return .done
     }
 
-    private static func token(_ body: JSONObject) throws(CallFault) -> DeviceToken {
+    private static func token(_ body: JSONObject) throws(APIError) -> DeviceToken {
         guard let token = body["token"]?.string.flatMap(DeviceToken.init(validating:)) else {
             throw .field("token", "expected \(DeviceToken.rule)")
         }
@@ -66,7 +66,7 @@ enum DeviceRoutes {
     /// Rejects an endpoint outside the app's push services.
     ///
     /// Nothing is ever sent to such an endpoint.
-    private static func expectEndpoint(_ token: DeviceToken, _ call: Call) throws(CallFault) {
+    private static func expectEndpoint(_ token: DeviceToken, _ call: Call) throws(APIError) {
         guard let hosts = call.tools.secrets.endpointHosts[call.reader.app] else { return }
         guard let endpoint = WebPushEndpoint(validating: token.text), hosts.allow(endpoint) else {
             throw .field("token", "expected an endpoint at one of the app's push services")
@@ -74,7 +74,7 @@ enum DeviceRoutes {
     }
 
     /// Returns the matching provider, or `nil` if the rules will report a missing value.
-    private static func provider(_ body: JSONObject, _ call: Call) throws(CallFault) -> PushProvider? {
+    private static func provider(_ body: JSONObject, _ call: Call) throws(APIError) -> PushProvider? {
         guard let token = body["token"]?.string.flatMap(DeviceToken.init(validating:)),
             let platform = body["platform"]?.string.flatMap(DevicePlatform.init(rawValue:))
         else { return nil }
@@ -100,5 +100,5 @@ enum DeviceRoutes {
     ///
     /// A user has at most 20 active ones. Ended ones also count and are stored for some time.
     private static let mostDevices = 200
-    private static let unknown = CallFault(404, "unknown-token", "no device of the user has this token")
+    private static let unknown = APIError(404, "unknown-token", "no device of the user has this token")
 }

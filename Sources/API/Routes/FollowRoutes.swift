@@ -27,7 +27,7 @@ enum FollowRoutes {
         }
         let condition = Precondition.followsFewer(than: mostFollows, beside: topic)
         let most = "a user may follow \(mostFollows) topics, and have left some"
-        try await call.say(update, where: condition, else: CallFault(409, "too-many-follows", most))
+        try await call.say(update, where: condition, else: APIError(409, "too-many-follows", most))
         return try await answer(topic, call)
     }
 
@@ -47,7 +47,7 @@ enum FollowRoutes {
     }
 
     /// Returns the topic in its stored form.
-    private static func topic(_ call: Call) throws(CallFault) -> Topic {
+    private static func topic(_ call: Call) throws(APIError) -> Topic {
         call.catalog.topics.canonical(try call.place("topic"))
     }
 
@@ -59,6 +59,6 @@ enum FollowRoutes {
     }
 
     private static let mostFollows = 1_000
-    private static let closed = CallFault.field("topic", "topics of this kind are managed by the app's backend")
-    private static let unknown = CallFault(404, "unknown-topic", "the user does not follow it")
+    private static let closed = APIError.field("topic", "topics of this kind are managed by the app's backend")
+    private static let unknown = APIError(404, "unknown-topic", "the user does not follow it")
 }

@@ -33,7 +33,7 @@ enum InboxRoutes {
         return .object(["unreadCount": .number(try await call.desk.unreadCount(of: call.reader))])
     }
 
-    private static func inboxQuery(_ call: Call) throws(CallFault) -> InboxQuery {
+    private static func inboxQuery(_ call: Call) throws(APIError) -> InboxQuery {
         let values = try call.query(["limit", "before", "unread", "types", "state"])
         var query = InboxQuery()
         if let text = values["limit"] {
@@ -44,7 +44,7 @@ enum InboxRoutes {
         }
         if let text = values["before"] {
             guard let place = InboxPosition(text) else {
-                throw CallFault(400, "bad-cursor", "expected the `next` cursor of a previous page", field: "before")
+                throw APIError(400, "bad-cursor", "expected the `next` cursor of a previous page", field: "before")
             }
             query.before = place
         }
@@ -64,7 +64,7 @@ enum InboxRoutes {
         return query
     }
 
-    private static func types(_ text: String) throws(CallFault) -> [EventType] {
+    private static func types(_ text: String) throws(APIError) -> [EventType] {
         let names = text.split(separator: ",", omittingEmptySubsequences: false)
         let types = names.compactMap { EventType(validating: String($0)) }
         guard types.count == names.count, types.count <= 50 else {

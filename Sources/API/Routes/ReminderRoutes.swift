@@ -21,7 +21,7 @@ enum ReminderRoutes {
         let (update, said) = try reminder(fields, call)
         let condition = Precondition.hasFewerReminders(than: mostReminders, beside: said.id)
         let most = "a user may have \(mostReminders) reminders, and some that have ended"
-        try await call.say(update, where: condition, else: CallFault(409, "too-many-reminders", most))
+        try await call.say(update, where: condition, else: APIError(409, "too-many-reminders", most))
         return try await answer(said.id, status: 201, call)
     }
 
@@ -40,7 +40,7 @@ enum ReminderRoutes {
             guard try await call.isHeard(update, where: .reminderStands(id, since: stored.saidAt)) else { continue }
             return try await answer(id, status: 200, call)
         }
-        throw CallFault(409, "changed-meanwhile", "the reminder was modified concurrently; retry")
+        throw APIError(409, "changed-meanwhile", "the reminder was modified concurrently; retry")
     }
 
     /// Answers `DELETE /api/reminders/{id}`.
@@ -55,21 +55,21 @@ enum ReminderRoutes {
     private static let members = ["localTime", "days", "timezone", "eventType", "title", "body"]
     private static let mostReminders = 50
     private static let attempts = 5
-    private static let unknown = CallFault(404, "unknown-reminder", "the user has no such reminder")
+    private static let unknown = APIError(404, "unknown-reminder", "the user has no such reminder")
 
     private static func reminder(_ fields: JSONObject, _ call: Call) throws -> (FeedUpdate, ReminderUpdate) {
         let update = try call.said(.reminderSet, fields)
         guard case .reminderSet(let said) = update.change else { throw unknown }
         try call.expectZone(said.timezone)
         guard let name = said.type ?? call.catalog.reminderType else {
-            throw CallFault.field("eventType", "required: the app's catalogue names no type for reminders")
+            throw APIError.field("eventType", "required: the app's catalogue names no type for reminders")
         }
         guard let type = call.catalog[name] else {
-            throw CallFault.field("eventType", "the app's catalogue does not know this type")
+            throw APIError.field("eventType", "the app's catalogue does not know this type")
         }
         // Reminders are never mailed, so a type that is mailed by default is not allowed.
         guard !type.emailByDefault else {
-            throw CallFault.field("eventType", "this type is mailed: choose another")
+            throw APIError.field("eventType", "this type is mailed: choose another")
         }
         return (update, said)
     }

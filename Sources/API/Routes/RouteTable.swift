@@ -33,7 +33,7 @@ enum RouteTable {
 
     private static let inbox = [
         Route("GET", "/api/notifications", InboxRoutes.list),
-        Route("PATCH", "/api/notifications", MarkingRoute.mark),
+        Route("PATCH", "/api/notifications", NotificationUpdateRoute.mark),
         Route("GET", "/api/notifications/unread-count", InboxRoutes.unreadCount),
         Route("GET", "/api/notifications/stream", StreamRoute.open),
     ]

@@ -18,7 +18,7 @@ enum SettingsRoutes {
         if case .recipientUpserted(let said) = update.change {
             try call.expectZone(said.timezone.value)
             if said.email.value != nil, !call.catalog.clientsMaySetEmail {
-                throw CallFault.field("email", "only the app's servers set the address")
+                throw APIError.field("email", "only the app's servers set the address")
             }
         }
         if !body.isEmpty { try await call.isHeard(update) }
@@ -65,15 +65,15 @@ enum PreferenceRoutes {
         update.change = .recipientUpserted(said)
         let condition: Precondition? = onlyNew ? .hasNoPreferences : nil
         guard try await call.isHeard(update, where: condition) else {
-            throw CallFault(412, "precondition-failed", "there are preferences already")
+            throw APIError(412, "precondition-failed", "there are preferences already")
         }
         return .object(said.preferences.value ?? JSONObject())
     }
 
-    private static func isForNewOnly(_ request: HTTPRequest) throws(CallFault) -> Bool {
+    private static func isForNewOnly(_ request: HTTPRequest) throws(APIError) -> Bool {
         guard let condition = request.headers["If-None-Match"] else { return false }
         guard condition == "*" else {
-            throw CallFault(422, "invalid-field", "expected `*`, or omit the header", field: "If-None-Match")
+            throw APIError(422, "invalid-field", "expected `*`, or omit the header", field: "If-None-Match")
         }
         return true
     }

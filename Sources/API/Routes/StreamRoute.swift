@@ -9,12 +9,12 @@ enum StreamRoute {
         var cursor: InboxCursor?
         if let text = call.request.headers["Last-Event-ID"], !text.isEmpty {
             guard let read = InboxCursor(text) else {
-                throw CallFault(400, "bad-cursor", "expected the id of an event before", field: "Last-Event-ID")
+                throw APIError(400, "bad-cursor", "expected the id of an event before", field: "Last-Event-ID")
             }
             cursor = read
         }
         try await call.desk.admit(call.reader)
-        return try call.tools.live.open(call.reader, since: cursor, LiveHold(until: end(call), keys: call.keys))
+        return try call.tools.live.open(call.reader, since: cursor, StreamLifetime(until: end(call), keys: call.keys))
     }
 
     /// Returns the stream's end.

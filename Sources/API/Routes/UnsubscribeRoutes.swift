@@ -7,13 +7,13 @@ import Store
 ///
 /// GET changes nothing, since link scanners follow every link.
 struct UnsubscribeRoutes: Sendable {
-    let tools: Tools
+    let tools: APIContext
     let turns: ChangeTurns
     /// Separate limits, so that a holder of a user's link cannot use up the user's own limits.
     private let links = RateLimiter<UserKey>(burst: 5, every: .milliseconds(500))
-    private let underWay = CallsUnderWay(most: 2)
+    private let underWay = ConcurrentRequestLimiter(most: 2)
 
-    init(tools: Tools, turns: ChangeTurns) {
+    init(tools: APIContext, turns: ChangeTurns) {
         self.tools = tools
         self.turns = turns
     }
@@ -23,9 +23,9 @@ struct UnsubscribeRoutes: Sendable {
     /// The body is not received if the link is invalid.
     ///
     /// `refused` is called for each call that is answered without receiving its body.
-    func body(_ refused: @escaping @Sendable (HTTPRequest, CallFault) -> Void) -> RouteBody {
+    func body(_ refused: @escaping @Sendable (HTTPRequest, APIError) -> Void) -> RouteBody {
         RouteBody(atMost: 4_096) { request in
-            do throws(CallFault) {
+            do throws(APIError) {
                 _ = try subject(request)
                 return nil
             } catch {
@@ -79,14 +79,14 @@ struct UnsubscribeRoutes: Sendable {
     /// They are checked before the database is used.
     private func answer(
         _ request: HTTPRequest,
-        _ body: (Target, UserSettings, UnsubscribeWords) async throws -> HTTPResponse
+        _ body: (Target, UserSettings, UnsubscribeText) async throws -> HTTPResponse
     ) async throws -> HTTPResponse {
         let target = try subject(request)
         let reader = target.reader
-        if let wait = links.wait(for: reader, at: tools.time.steady()) { throw CallFault.tooMany(wait) }
+        if let wait = links.wait(for: reader, at: tools.time.steady()) { throw APIError.tooMany(wait) }
         return try await underWay.run(reader) {
             let settings = try await tools.desk.settings(of: reader)
-            let words = UnsubscribeWords(for: settings.locale ?? target.catalog.language)
+            let words = UnsubscribeText(for: settings.locale ?? target.catalog.language)
             return try await body(target, settings, words)
         }
     }
@@ -100,7 +100,7 @@ struct UnsubscribeRoutes: Sendable {
         let addressHash: [UInt8]?
     }
 
-    private func subject(_ request: HTTPRequest) throws(CallFault) -> Target {
+    private func subject(_ request: HTTPRequest) throws(APIError) -> Target {
         let token = request.parameters["token"] ?? ""
         for (app, link) in tools.secrets.unsubscribe {
             guard let subject = link.check(token), subject.app == app else { continue }
@@ -108,13 +108,13 @@ struct UnsubscribeRoutes: Sendable {
             let reader = UserKey(app: app, user: subject.user)
             return Target(reader: reader, catalog: catalog, addressHash: subject.addressHash)
         }
-        throw CallFault(404, "not-found", "unknown path")
+        throw APIError(404, "not-found", "unknown path")
     }
 
     /// Returns the page.
     ///
     /// It contains no scripts and loads nothing.
-    private func page(_ words: UnsubscribeWords, app: AppID, _ content: String) -> HTTPResponse {
+    private func page(_ words: UnsubscribeText, app: AppID, _ content: String) -> HTTPResponse {
         let html = """
             <!doctype html>
             <html lang="\(words.language)">
@@ -138,7 +138,7 @@ struct UnsubscribeRoutes: Sendable {
 }
 
 /// The texts of the page in the user's language: Norwegian, Swedish, or otherwise English.
-struct UnsubscribeWords {
+struct UnsubscribeText {
     let language: String
     let title: String
     let question: String
@@ -161,7 +161,7 @@ struct UnsubscribeWords {
         self.done = done
     }
 
-    private static let norwegian = UnsubscribeWords(
+    private static let norwegian = UnsubscribeText(
         language: "nb",
         title: "Varsler på e-post",
         question: "Vil du slutte å få varsler på e-post?",
@@ -169,7 +169,7 @@ struct UnsubscribeWords {
         done: "Du får ikke flere varsler på e-post."
     )
 
-    private static let swedish = UnsubscribeWords(
+    private static let swedish = UnsubscribeText(
         language: "sv",
         title: "Notiser via e-post",
         question: "Vill du sluta få notiser via e-post?",
@@ -177,7 +177,7 @@ struct UnsubscribeWords {
         done: "Du får inga fler notiser via e-post."
     )
 
-    private static let english = UnsubscribeWords(
+    private static let english = UnsubscribeText(
         language: "en",
         title: "Email notifications",
         question: "Do you want to stop getting email notifications?",

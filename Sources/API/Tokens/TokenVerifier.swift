@@ -3,7 +3,7 @@ package import BellhopRules
 import Cryptography
 
 /// The user that a token signs in, and the instant until which it is valid.
-package struct SignedIn: Hashable, Sendable {
+package struct AuthenticatedUser: Hashable, Sendable {
     package let app: AppID
     package let user: UserID
     package let until: Timestamp
@@ -35,15 +35,15 @@ package struct TokenVerifier: Sendable {
     private static let forbidden = ["jwk", "jku", "x5u", "x5c", "crit"]
 
     /// Returns the user of a token, or the reason why the token is rejected.
-    package func check(_ token: String, with keys: TokenKeySet, at now: Timestamp) -> Result<SignedIn, TokenFault> {
-        do throws(TokenFault) {
+    package func check(_ token: String, with keys: TokenKeySet, at now: Timestamp) -> Result<AuthenticatedUser, TokenError> {
+        do throws(TokenError) {
             return .success(try accept(token, keys, now))
         } catch {
             return .failure(error)
         }
     }
 
-    private func accept(_ token: String, _ keys: TokenKeySet, _ now: Timestamp) throws(TokenFault) -> SignedIn {
+    private func accept(_ token: String, _ keys: TokenKeySet, _ now: Timestamp) throws(TokenError) -> AuthenticatedUser {
         guard token.utf8.count <= Self.longest else { throw .tooLong }
         let parts = token.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard parts.count == 3, let header = Self.object(Base64URL.decode(String(Substring(parts[0])))) else {
@@ -64,13 +64,13 @@ package struct TokenVerifier: Sendable {
         else { throw .claim }
         guard key.speaks(for: app) else { throw .app }
         let issuedAt = try Self.date("iat", claims).map(Self.timestamp)
-        return SignedIn(app: app, user: user, until: until, issuedAt: issuedAt)
+        return AuthenticatedUser(app: app, user: user, until: until, issuedAt: issuedAt)
     }
 
     /// Returns the instant until which the token is valid.
     ///
     /// Throws if the token has expired or is not valid yet.
-    private func lifetime(_ claims: JSONObject, _ now: Timestamp) throws(TokenFault) -> Timestamp {
+    private func lifetime(_ claims: JSONObject, _ now: Timestamp) throws(TokenError) -> Timestamp {
         let seconds = Double(now.microseconds) / 1_000_000
         guard let end = try Self.date("exp", claims) else { throw .claim }
         guard seconds < end + Self.leeway else { throw .expired }
@@ -87,7 +87,7 @@ package struct TokenVerifier: Sendable {
         Timestamp(clamping: Int64(min(max(seconds, 0), 253_402_300_799) * 1_000_000))
     }
 
-    private func expect(_ claims: JSONObject) throws(TokenFault) {
+    private func expect(_ claims: JSONObject) throws(TokenError) {
         let audiences: [JSONValue] =
             switch claims["aud"] {
             case .string(let one)?: [.string(one)]
@@ -99,7 +99,7 @@ package struct TokenVerifier: Sendable {
     }
 
     /// Returns the claim in seconds since 1970, or `nil` if it is absent.
-    private static func date(_ claim: String, _ claims: JSONObject) throws(TokenFault) -> Double? {
+    private static func date(_ claim: String, _ claims: JSONObject) throws(TokenError) -> Double? {
         guard let value = claims[claim] else { return nil }
         guard let date = value.number?.double else { throw .claim }
         return date

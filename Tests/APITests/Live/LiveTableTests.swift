@@ -20,7 +20,7 @@ struct LiveTableTests {
     private func add(_ user: String, to streams: inout LiveStreams) throws -> AsyncStream<[UInt8]> {
         let (stream, out) = AsyncStream.makeStream(of: [UInt8].self, bufferingPolicy: .bufferingOldest(2))
         let until = Timestamp(clamping: date.microseconds + 3_600_000_000)
-        let hold = LiveHold(until: until, keys: keys)
+        let hold = StreamLifetime(until: until, keys: keys)
         let added = streams.add(out, of: try reader(user), .withNothing, hold, LiveLimits(), at: start)
         _ = try added.get()
         return stream
@@ -35,7 +35,7 @@ struct LiveTableTests {
     func heartbeats() throws {
         var streams = LiveStreams()
         let kept = try add("ada", to: &streams)
-        let pace = LivePace()
+        let pace = StreamIntervals()
         let early = streams.tick(pace, at: moment(14))
         #expect(early.isEmpty)
         for beat in 1...2 {
@@ -65,7 +65,7 @@ struct LiveTableTests {
     func expiry() throws {
         var streams = LiveStreams()
         let kept = try add("ada", to: &streams)
-        let tick = streams.tick(LivePace(), at: moment(0, late: 3_600))
+        let tick = streams.tick(StreamIntervals(), at: moment(0, late: 3_600))
         #expect(tick[.expired]?.count == 1)
         _ = kept
     }
@@ -77,7 +77,7 @@ struct LiveTableTests {
         let other = TokenKeySet([]).mark
         var ended: [Int] = []
         for second in 0...10 {
-            let ending = streams.tick(LivePace(), at: moment(second, keys: other))[.keys] ?? []
+            let ending = streams.tick(StreamIntervals(), at: moment(second, keys: other))[.keys] ?? []
             for stream in ending { streams.remove(stream.number, of: stream.reader) }
             ended.append(ending.count)
         }
@@ -92,7 +92,7 @@ struct LiveTableTests {
         var streams = LiveStreams()
         let kept = try (1...200).map { try add("user\($0)", to: &streams) }
         _ = streams.takeQueue()
-        var pace = LivePace()
+        var pace = StreamIntervals()
         pace.heartbeat = .seconds(100_000)
         _ = streams.tick(pace, at: moment(224))
         #expect(!streams.hasQueue)
@@ -106,7 +106,7 @@ struct LiveTableTests {
     @Test("an announced user is checked before all others, and no user is checked twice")
     func ranks() throws {
         let readers = try (1...300).map { try reader("user\($0)") }
-        var queue = LookQueue()
+        var queue = InboxPollQueue()
         for reader in readers { queue.add(reader, .whenQuiet) }
         queue.add(readers[299], .soon)
         queue.add(readers[299], .whenQuiet)

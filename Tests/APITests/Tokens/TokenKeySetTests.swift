@@ -75,7 +75,7 @@ struct TokenKeySetTests {
         defer { unlink(file) }
         let url = URL(fileURLWithPath: file)
         try Data("{\"keys\":[\(Self.ed25519)]}".utf8).write(to: url)
-        let source = try TokenKeySource(
+        let source = try KeySetProvider(
             file: file,
             signals: AsyncStream { _ in },
             logger: Logger(label: "test", level: .error, sink: CapturedLog()),
@@ -99,7 +99,7 @@ struct TokenKeySetTests {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent(Servers.uniqueName("keys")).path
         defer { unlink(file) }
         try Data("{\"keys\":[\(Self.ed25519)]}".utf8).write(to: URL(fileURLWithPath: file))
-        let source = try TokenKeySource(
+        let source = try KeySetProvider(
             file: file,
             every: .milliseconds(20),
             signals: AsyncStream { _ in },

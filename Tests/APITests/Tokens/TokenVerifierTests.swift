@@ -13,7 +13,7 @@ struct TokenVerifierTests {
     /// The change that an attack makes to a valid token.
     struct Forgery: Sendable, CustomTestStringConvertible {
         let name: String
-        let fault: TokenFault
+        let fault: TokenError
         var header: [String: JSONValue] = [:]
         var claims: [String: JSONValue?] = [:]
         var testDescription: String { name }
@@ -72,7 +72,7 @@ struct TokenVerifierTests {
         return try JSONWebToken.sign(header: text(header), claims: text(claims), algorithm: .es256, key: key)
     }
 
-    private static func check(_ token: String, _ key: PrivateKey) throws -> Result<SignedIn, TokenFault> {
+    private static func check(_ token: String, _ key: PrivateKey) throws -> Result<AuthenticatedUser, TokenError> {
         let drop = try #require(AppID(validating: "drop"))
         let keys = TokenKeySet([
             TokenKey(id: "k1", algorithm: .es256, key: try key.publicKey(), apps: [drop]),
@@ -82,7 +82,7 @@ struct TokenVerifierTests {
         return verifier.check(token, with: keys, at: now)
     }
 
-    private static func fault(_ token: String, _ key: PrivateKey) throws -> TokenFault? {
+    private static func fault(_ token: String, _ key: PrivateKey) throws -> TokenError? {
         guard case .failure(let fault) = try check(token, key) else { return nil }
         return fault
     }
@@ -121,7 +121,7 @@ struct TokenVerifierTests {
         let token = try Self.make(nil, key)
         let parts = token.split(separator: ".").map(String.init)
         let other = Base64URL.encode(Self.text(Self.honestClaims.merging(["sub": "bob"]) { $1 }))
-        let forged: [(String, TokenFault)] = [
+        let forged: [(String, TokenError)] = [
             (try Self.make(nil, PrivateKey.generateP256()), .signature),
             ("\(parts[0]).\(other).\(parts[2])", .signature),
             ("\(parts[0]).\(parts[1]).", .signature), ("\(parts[0]).\(parts[1])", .malformed),

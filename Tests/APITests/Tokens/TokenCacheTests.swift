@@ -4,7 +4,7 @@ import Cryptography
 import Testing
 
 @Suite("Cache of accepted tokens")
-struct TokenMemoryTests {
+struct TokenCacheTests {
     private static let now = Timestamp(clamping: 1_800_000_000_000_000)
     private static let verifier = TokenVerifier(audience: "bellhop")
 
@@ -28,7 +28,7 @@ struct TokenMemoryTests {
     func again() throws {
         let issuer = try TokenIssuer(key: .generateP256())
         let (keys, token) = (try Self.keys(issuer), try Self.token(issuer))
-        let memory = TokenMemory()
+        let memory = TokenCache()
         for instant in [Self.now, Self.later(1), Self.later(659)] {
             let found = memory.check(token, with: keys, at: instant, by: Self.verifier)
             #expect(try found.get().user.text == "ada")
@@ -42,7 +42,7 @@ struct TokenMemoryTests {
     func otherKeys() throws {
         let (first, second) = (try TokenIssuer(key: .generateP256()), try TokenIssuer(key: .generateP256()))
         let token = try Self.token(first)
-        let memory = TokenMemory()
+        let memory = TokenCache()
         _ = memory.check(token, with: try Self.keys(first), at: Self.now, by: Self.verifier)
         let refused = memory.check(token, with: try Self.keys(second), at: Self.now, by: Self.verifier)
         #expect(refused == .failure(.key))
@@ -57,7 +57,7 @@ struct TokenMemoryTests {
     func altered() throws {
         let issuer = try TokenIssuer(key: .generateP256())
         let (keys, token) = (try Self.keys(issuer), try Self.token(issuer))
-        let memory = TokenMemory()
+        let memory = TokenCache()
         _ = memory.check(token, with: keys, at: Self.now, by: Self.verifier)
         for place in stride(from: 0, to: token.utf8.count, by: 7) {
             var bytes = Array(token.utf8)
@@ -73,7 +73,7 @@ struct TokenMemoryTests {
     func bounded() throws {
         let issuer = try TokenIssuer(key: .generateP256())
         let keys = try Self.keys(issuer)
-        let memory = TokenMemory(capacity: 3)
+        let memory = TokenCache(capacity: 3)
         for number in 0..<20 {
             for user in ["ada", "user\(number)"] {
                 let token = try Self.token(issuer, user)

@@ -9,15 +9,15 @@ import Synchronization
 ///
 /// An entry covers the whole token, byte for byte, and the key set that checked it. A new key set clears the cache. The
 /// expiry is checked at each call.
-package final class TokenMemory: Sendable {
+package final class TokenCache: Sendable {
     private struct State {
         var keys: TokenKeySet.Mark?
         /// Recently accepted users, by the hash of the token.
-        var recent: [Digest: SignedIn] = [:]
+        var recent: [Digest: AuthenticatedUser] = [:]
         /// The previous generation.
         ///
         /// An entry that is used again moves to the recent one.
-        var older: [Digest: SignedIn] = [:]
+        var older: [Digest: AuthenticatedUser] = [:]
     }
 
     private let capacity: Int
@@ -38,7 +38,7 @@ package final class TokenMemory: Sendable {
         with keys: TokenKeySet,
         at now: Timestamp,
         by verifier: TokenVerifier
-    ) -> Result<SignedIn, TokenFault> {
+    ) -> Result<AuthenticatedUser, TokenError> {
         let hash = SHA256.digest(of: Array(token.utf8))
         if let known = find(hash, of: keys.mark) {
             return now < known.until ? .success(known) : .failure(.expired)
@@ -48,7 +48,7 @@ package final class TokenMemory: Sendable {
         return found
     }
 
-    private func find(_ hash: Digest, of keys: TokenKeySet.Mark) -> SignedIn? {
+    private func find(_ hash: Digest, of keys: TokenKeySet.Mark) -> AuthenticatedUser? {
         state.withLock { state in
             guard state.keys === keys else { return nil }
             if let known = state.recent[hash] { return known }
@@ -58,14 +58,14 @@ package final class TokenMemory: Sendable {
         }
     }
 
-    private func keep(_ signedIn: SignedIn, _ hash: Digest, of keys: TokenKeySet.Mark) {
+    private func keep(_ signedIn: AuthenticatedUser, _ hash: Digest, of keys: TokenKeySet.Mark) {
         state.withLock { state in
             if state.keys !== keys { state = State(keys: keys) }
             add(signedIn, hash, to: &state)
         }
     }
 
-    private func add(_ signedIn: SignedIn, _ hash: Digest, to state: inout State) {
+    private func add(_ signedIn: AuthenticatedUser, _ hash: Digest, to state: inout State) {
         if state.recent.count >= capacity {
             state.older = state.recent
             state.recent = [:]

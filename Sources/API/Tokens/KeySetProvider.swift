@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// It is read again within seconds of a change, and immediately on SIGHUP. An invalid file leaves the previous keys
 /// active, so that a typo does not sign out all users.
-package final class TokenKeySource: Service {
+package final class KeySetProvider: Service {
     package let name = "token keys"
     private let file: String
     private let logger: Logger

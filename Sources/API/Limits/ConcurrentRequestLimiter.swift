@@ -4,7 +4,7 @@ import Synchronization
 /// Limits the concurrent calls of each user.
 ///
 /// A user's changes run in turn (`ChangeTurns`), so many concurrent calls would only fill the queue.
-final class CallsUnderWay: Sendable {
+final class ConcurrentRequestLimiter: Sendable {
     private let most: Int
     private let counts = Mutex<[UserKey: Int]>([:])
 
@@ -22,7 +22,7 @@ final class CallsUnderWay: Sendable {
             return true
         }
         guard mayRun else {
-            throw CallFault(429, "too-many-requests", "too many concurrent requests for this user")
+            throw APIError(429, "too-many-requests", "too many concurrent requests for this user")
                 .with("Retry-After", "1")
         }
         defer {

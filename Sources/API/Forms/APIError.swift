@@ -3,7 +3,7 @@ package import HTTPServer
 import Postgres
 
 /// The reason why a call fails, in the form that its caller receives.
-package struct CallFault: Error, Sendable {
+package struct APIError: Error, Sendable {
     let status: Int
     /// In kebab case.
     ///
@@ -27,17 +27,17 @@ package struct CallFault: Error, Sendable {
         return response
     }
 
-    func with(_ name: String, _ value: String) -> CallFault {
+    func with(_ name: String, _ value: String) -> APIError {
         var fault = self
         fault.headers.append((name, value))
         return fault
     }
 }
 
-extension CallFault {
+extension APIError {
     /// Makes a fault of an invalid or missing value.
-    static func field(_ field: String, _ message: String) -> CallFault {
-        CallFault(422, "invalid-field", message, field: field)
+    static func field(_ field: String, _ message: String) -> APIError {
+        APIError(422, "invalid-field", message, field: field)
     }
 
     /// Creates a fault from a rejection by the rules.
@@ -64,18 +64,18 @@ extension CallFault {
     }
 
     /// Makes a fault for a caller that has to wait.
-    static func tooMany(_ wait: Duration) -> CallFault {
+    static func tooMany(_ wait: Duration) -> APIError {
         let seconds = max(1, (wait.microseconds + 999_999) / 1_000_000)
-        return CallFault(429, "too-many-requests", "too many calls; wait a little").with("Retry-After", "\(seconds)")
+        return APIError(429, "too-many-requests", "too many calls; wait a little").with("Retry-After", "\(seconds)")
     }
 
     /// The token is valid, but its user was erased after it was issued.
-    static let erased = CallFault(401, "erased", "the user was erased after the token was issued")
+    static let erased = APIError(401, "erased", "the user was erased after the token was issued")
         .with("WWW-Authenticate", "Bearer")
 
     /// The fault for an invalid token.
     ///
     /// It does not tell the cause.
-    static let unauthorized = CallFault(401, "unauthorized", "a valid bearer token is needed")
+    static let unauthorized = APIError(401, "unauthorized", "a valid bearer token is needed")
         .with("WWW-Authenticate", "Bearer")
 }

@@ -4,7 +4,7 @@ import HTTPServer
 import Store
 
 /// Answers `PATCH /api/notifications`.
-enum MarkingRoute {
+enum NotificationUpdateRoute {
     /// The states that a user can set, by their names on the wire.
     enum State: String, CaseIterable {
         case seen, read, unread, archived, unarchived, snoozed
@@ -21,9 +21,9 @@ enum MarkingRoute {
             if ids.isEmpty { try await call.desk.admit(call.reader) }
             updated = ids.isEmpty ? 0 : try await call.desk.mark(ids, as: mark, of: call.reader)
         } else {
-            guard state != .snoozed else { throw CallFault.field("all", "only named notifications can be snoozed") }
+            guard state != .snoozed else { throw APIError.field("all", "only named notifications can be snoozed") }
             if let wait = call.tools.wholeInboxes.wait(for: call.reader, at: call.tools.time.steady()) {
-                throw CallFault.tooMany(wait)
+                throw APIError.tooMany(wait)
             }
             updated = try await call.desk.markAll(as: mark, of: call.reader)
         }
@@ -31,7 +31,7 @@ enum MarkingRoute {
         return .object(["updated": .number(updated)])
     }
 
-    private static func state(_ body: JSONObject) throws(CallFault) -> State {
+    private static func state(_ body: JSONObject) throws(APIError) -> State {
         guard let value = body["state"] else { return .read }
         guard let state = value.string.flatMap(State.init(rawValue:)) else {
             throw .field("state", "expected \(JSONScope.oneOf(State.self))")
@@ -40,7 +40,7 @@ enum MarkingRoute {
     }
 
     /// Returns the ids, or `nil` for all notifications.
-    private static func ids(_ body: JSONObject) throws(CallFault) -> [NotificationID]? {
+    private static func ids(_ body: JSONObject) throws(APIError) -> [NotificationID]? {
         switch (body["notificationIds"], body["all"]) {
         case (nil, .bool(true)?): return nil
         case (.array(let values)?, nil):
@@ -63,7 +63,7 @@ enum MarkingRoute {
     private static func mark(_ state: State, _ body: JSONObject, _ call: Call) async throws -> InboxAction {
         guard state == .snoozed else {
             if let stray = ["until", "localTime"].first(where: { body[$0] != nil }) {
-                throw CallFault.field(stray, "only valid with state snoozed")
+                throw APIError.field(stray, "only valid with state snoozed")
             }
             switch state {
             case .seen: return .seen
@@ -82,19 +82,19 @@ enum MarkingRoute {
         case (let value?, nil):
             guard let until = value.string.flatMap(Timestamp.init(validating:)), until > call.now, until <= latest
             else {
-                throw CallFault.field("until", "expected a future instant, at most a year ahead: \(Timestamp.rule)")
+                throw APIError.field("until", "expected a future instant, at most a year ahead: \(Timestamp.rule)")
             }
             return until
         case (nil, let value?):
             guard let time = value.string.flatMap(LocalTime.init(validating:)) else {
-                throw CallFault.field("localTime", "expected \(LocalTime.rule)")
+                throw APIError.field("localTime", "expected \(LocalTime.rule)")
             }
             let own = try await call.desk.settings(of: call.reader).timezone
             guard let zone = call.zone(own), let slot = LocalSchedule(at: time, in: zone).next(after: call.now) else {
-                throw CallFault.field("localTime", "no such local time in the future")
+                throw APIError.field("localTime", "no such local time in the future")
             }
             return slot.instant
-        default: throw CallFault.field("until", "expected either until or localTime")
+        default: throw APIError.field("until", "expected either until or localTime")
         }
     }
 
@@ -110,7 +110,7 @@ extension Call {
     }
 
     /// Rejects an unknown zone.
-    func expectZone(_ name: TimeZoneName?) throws(CallFault) {
+    func expectZone(_ name: TimeZoneName?) throws(APIError) {
         guard let name, tools.zones[name] == nil else { return }
         throw .field("timezone", "expected a name of the tz database, such as Europe/Oslo")
     }

@@ -5,7 +5,7 @@ import Synchronization
 /// The database row by which workers detect that this process has open streams.
 ///
 /// It exists while there are streams, and for a short time afterwards.
-final class LivePresence: Sendable {
+final class ListenerRegistration: Sendable {
     private struct State {
         /// When the row was last renewed, or `nil` if it does not exist.
         var saidAt: ContinuousClock.Instant?
@@ -17,10 +17,10 @@ final class LivePresence: Sendable {
 
     private let book: ListenerStore
     private let process: Int64
-    private let pace: LivePace
+    private let pace: StreamIntervals
     private let state = Mutex(State())
 
-    init(book: ListenerStore, process: Int64, pace: LivePace) {
+    init(book: ListenerStore, process: Int64, pace: StreamIntervals) {
         self.book = book
         self.process = process
         self.pace = pace

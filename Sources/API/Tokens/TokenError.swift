@@ -3,7 +3,7 @@
 /// The raw values are labels of a metric and are never sent to clients.
 ///
 /// A client only learns that its token is invalid, and nothing that would help to forge one.
-package enum TokenFault: String, CaseIterable, Error, Hashable, Sendable {
+package enum TokenError: String, CaseIterable, Error, Hashable, Sendable {
     /// No `Authorization: Bearer`, or more than one.
     case missing
     /// Longer than any token that Bellhop accepts.

@@ -6,10 +6,10 @@ import Workbench
 @testable import API
 
 @Suite("Concurrent calls")
-struct CallsUnderWayTests {
+struct ConcurrentRequestLimiterTests {
     @Test("a user has a limited number of concurrent calls, and a finished call makes room for another")
     func underWay() async throws {
-        let calls = CallsUnderWay(most: 2)
+        let calls = ConcurrentRequestLimiter(most: 2)
         let ada = try recipient("ada")
         let bob = try recipient("bob")
         try await calls.run(ada) {

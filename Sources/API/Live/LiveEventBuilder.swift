@@ -3,7 +3,7 @@ import BellhopRules
 import Store
 
 /// Converts the changes of an inbox into events.
-struct LiveNews {
+struct LiveEventBuilder {
     let after: InboxSnapshot
     /// The content of notifications that have arrived.
     let items: [NotificationID: InboxItem]

@@ -7,12 +7,12 @@ import Workbench
 @testable import API
 
 @Suite("Presence of stream listeners", .inTurn, .enabled(if: Servers.databaseURL != nil), .timeLimit(.ofTest))
-struct LivePresenceTests {
+struct ListenerRegistrationTests {
     @Test("after a lapse of the presence every stream is checked again, as at the start")
     func lapse() async throws {
         try await Bench.withSchema { bench in
             let book = ListenerStore(pool: bench.owner, namespace: bench.namespace)
-            let presence = LivePresence(book: book, process: 7, pace: LivePace())
+            let presence = ListenerRegistration(book: book, process: 7, pace: StreamIntervals())
             let start = ContinuousClock.now
             for second in stride(from: 0, through: 20, by: 10) {
                 try await presence.keep(isNeeded: true, at: { start + .seconds(second) })
@@ -30,7 +30,7 @@ struct LivePresenceTests {
     func slowDatabase() async throws {
         try await Bench.withSchema { bench in
             let book = ListenerStore(pool: bench.owner, namespace: bench.namespace)
-            let presence = LivePresence(book: book, process: 7, pace: LivePace())
+            let presence = ListenerRegistration(book: book, process: 7, pace: StreamIntervals())
             let start = ContinuousClock.now
             var seconds = 0
             try await presence.keep(isNeeded: true) {

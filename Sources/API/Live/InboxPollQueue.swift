@@ -5,7 +5,7 @@ import Store
 /// Users with a reported change come before routine reads.
 ///
 /// A user has at most one valid place. A user who moves to a higher rank leaves an invalid place behind.
-struct LookQueue {
+struct InboxPollQueue {
     /// The urgency of a read.
     enum Rank: Int, Comparable {
         /// For routine reads, when no other user waits.

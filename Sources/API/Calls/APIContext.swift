@@ -6,7 +6,7 @@ package import Store
 package import Tracing
 
 /// The dependencies of the routes.
-package struct Tools: Sendable {
+package struct APIContext: Sendable {
     let desk: UserStore
     let catalogs: CatalogSource
     let zones: ZoneLibrary
