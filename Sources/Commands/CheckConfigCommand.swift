@@ -118,7 +118,7 @@ private struct Files {
     let tokenKeys: TokenKeySet?
     /// The destination of spans.
     let traces: String?
-    let operators: OperatorList?
+    let operators: OperatorFile?
 
     /// Reads all files.
     ///
@@ -133,7 +133,7 @@ private struct Files {
         providers = attempt { try setup.configuration.providers.map { try ProviderConfiguration.read(file: $0) } }
         tokenKeys = attempt { try setup.configuration.jwtKeys.map { try TokenKeySet.read(file: $0).get() } }
         traces = attempt { try TracingSettings.read(setup.environment)?.place }
-        operators = attempt { try setup.configuration.operators.map { try OperatorList.read(file: $0).get() } }
+        operators = attempt { try setup.configuration.operators.map { try OperatorFile.read(file: $0).get() } }
         guard failures.isEmpty else { throw FileFaults(failures: failures) }
     }
 

@@ -47,7 +47,7 @@ enum KeysCommand: Command {
         let name = try call.words.required("name", Operator.nameRule) { Operator.isName($0) ? $0 : nil }
         let asked = try call.words.optional("role", "viewer or operator", OperatorRole.init(rawValue:))
         let path = try call.words.required("set", "the path of a file") { $0.isEmpty ? nil : $0 }
-        let known = FileManager.default.fileExists(atPath: path) ? try OperatorList.read(file: path).get() : .init([])
+        let known = FileManager.default.fileExists(atPath: path) ? try OperatorFile.read(file: path).get() : .init([])
         // A new token does not change the operator's role unless a role is given.
         let role = asked ?? known.operators.first { $0.name == name }?.role ?? .operator
         let (person, token) = try Operator.enlisted(as: name, role)

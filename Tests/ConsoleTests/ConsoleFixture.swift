@@ -17,7 +17,7 @@ import Workbench
 struct ConsoleFixture: Sendable {
     let bench: Bench
     let console: OperatorConsole
-    let board: StatusBoard
+    let board: StatusCache
     let desk: CommandDesk
     let time: SteadyHand
     let metrics: MetricsRegistry
@@ -69,7 +69,7 @@ struct ConsoleFixture: Sendable {
         _ origin: WebOrigin?
     ) throws -> ConsoleFixture {
         let file = folder.appendingPathComponent("operators.json")
-        var (list, tokens) = (OperatorList([]), [OperatorRole: String]())
+        var (list, tokens) = (OperatorFile([]), [OperatorRole: String]())
         for (name, role) in [("ada", OperatorRole.operator), ("bo", .viewer)] {
             let (person, token) = try Operator.enlisted(as: name, role)
             (list, tokens[role]) = (list.having(person), token)
@@ -78,11 +78,11 @@ struct ConsoleFixture: Sendable {
         let (time, metrics, logger) = (
             SteadyHand(), MetricsRegistry(), Logger(label: "test", level: .error, sink: CapturedLog())
         )
-        let board = StatusBoard(desk.answer, time: time)
+        let board = StatusCache(desk.answer, time: time)
         var surroundings = OperatorConsole.Surroundings(
             desk: desk.answer,
             board: board,
-            operators: try OperatorSource(file: file.path, time: time, logger: logger),
+            operators: try OperatorDirectory(file: file.path, time: time, logger: logger),
             time: time,
             log: (logger, metrics)
         )

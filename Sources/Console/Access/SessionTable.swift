@@ -59,7 +59,7 @@ final class SessionTable: Sendable {
     }
 
     /// Returns the session of a cookie, if its operator may still sign in, with the same role and token.
-    func find(_ cookie: String, among list: OperatorList) -> Session? {
+    func find(_ cookie: String, among list: OperatorFile) -> Session? {
         let (now, key) = (time.steady(), Self.key(cookie))
         return sessions.withLock { sessions in
             guard var session = sessions[key] else { return nil }

@@ -9,8 +9,8 @@ package struct OperatorConsole: Sendable {
     package struct Surroundings: Sendable {
         /// The program's own commands.
         package let desk: Desk
-        package let board: StatusBoard
-        package let operators: OperatorSource
+        package let board: StatusCache
+        package let operators: OperatorDirectory
         package let time: any TimeSource
         package var origin: WebOrigin?
         /// Proxies whose statement about a caller's address is trusted.
@@ -20,8 +20,8 @@ package struct OperatorConsole: Sendable {
 
         package init(
             desk: @escaping Desk,
-            board: StatusBoard,
-            operators: OperatorSource,
+            board: StatusCache,
+            operators: OperatorDirectory,
             time: any TimeSource,
             log: (logger: Logger, metrics: MetricsRegistry)
         ) {
@@ -35,8 +35,8 @@ package struct OperatorConsole: Sendable {
     }
 
     private let here: Surroundings
-    private let door: ConsoleDoor
-    private let desk: DeskCounter
+    private let door: OperatorAuthenticator
+    private let desk: CommandConcurrencyLimiter
     private let metrics: ConsoleMetrics
     private let proxyWatch: ProxyWatch
     private var router = Router()
@@ -44,8 +44,8 @@ package struct OperatorConsole: Sendable {
     package init(_ surroundings: Surroundings) {
         here = surroundings
         let sessions = SessionTable(time: surroundings.time)
-        door = ConsoleDoor(surroundings, sessions: sessions)
-        desk = DeskCounter(surroundings.desk)
+        door = OperatorAuthenticator(surroundings, sessions: sessions)
+        desk = CommandConcurrencyLimiter(surroundings.desk)
         metrics = ConsoleMetrics(surroundings.metrics) { sessions.count }
         proxyWatch = ProxyWatch(
             surroundings.proxies,
@@ -56,7 +56,7 @@ package struct OperatorConsole: Sendable {
     }
 
     /// The number of database connections: one per concurrent question, and one for the status board.
-    package static let connections = DeskCounter.usualPlaces + 1
+    package static let connections = CommandConcurrencyLimiter.usualPlaces + 1
 
     /// Room for an event of the maximum size in JSON's escapes, and for a few operators.
     package static let limits: HTTPLimits = {
@@ -91,8 +91,8 @@ package struct OperatorConsole: Sendable {
         ConsolePages.all.map { ("GET", $0.path, .everybody) } + [
             ("POST", "/api/sign-in", .everybody), ("POST", "/api/sign-out", .signedIn),
             ("GET", "/api/session", .signedIn), ("GET", "/api/status", .signedIn), ("GET", "/api/figures", .signedIn),
-        ] + DeskForm.readings.map { ("GET", "/api/\($0.name)", $0.isPersonal ? .operators : .signedIn) }
-        + DeskForm.acts.map { ("POST", "/api/acts/\($0.name)", .operators) }
+        ] + CommandForm.readings.map { ("GET", "/api/\($0.name)", $0.isPersonal ? .operators : .signedIn) }
+        + CommandForm.acts.map { ("POST", "/api/acts/\($0.name)", .operators) }
 
     /// The callers that a route admits.
     package enum Admission: Sendable {
@@ -109,16 +109,16 @@ package struct OperatorConsole: Sendable {
         addDoor(&router)
         addBoard(&router)
         let (door, desk) = (door, desk)
-        for form in DeskForm.readings {
+        for form in CommandForm.readings {
             add("GET", "/api/\(form.name)", &router) { request in
                 let session = try door.admit(request, asOperator: form.isPersonal)
-                return try await DeskCalls.read(form, request, session, desk)
+                return try await CommandRoutes.read(form, request, session, desk)
             }
         }
-        for form in DeskForm.acts {
+        for form in CommandForm.acts {
             add("POST", "/api/acts/\(form.name)", body: actBody("/api/acts/\(form.name)"), &router) { request in
                 let session = try door.admitAct(request)
-                return try await DeskCalls.act(form, try Self.body(of: request), session, desk)
+                return try await CommandRoutes.act(form, try Self.body(of: request), session, desk)
             }
         }
         self.router = router
@@ -130,7 +130,7 @@ package struct OperatorConsole: Sendable {
     private func actBody(_ path: String) -> RouteBody {
         let (door, metrics) = (door, metrics)
         return RouteBody(atMost: Self.limits.bodyBytes) { request in
-            do throws(ConsoleFault) {
+            do throws(ConsoleError) {
                 _ = try door.admitAct(request)
                 return nil
             } catch {
@@ -145,14 +145,14 @@ package struct OperatorConsole: Sendable {
         // The body contains only a token.
         add("POST", "/api/sign-in", body: RouteBody(atMost: 1_024), &router) { try door.signIn($0, metrics.attempt) }
         add("POST", "/api/sign-out", &router) { try door.signOut($0) }
-        add("GET", "/api/session", &router) { ConsoleDoor.telling(try door.admit($0)) }
+        add("GET", "/api/session", &router) { OperatorAuthenticator.telling(try door.admit($0)) }
     }
 
     private func addBoard(_ router: inout Router) {
         let (door, board) = (door, here.board)
         add("GET", "/api/status", &router) { request in
             _ = try door.admit(request)
-            return try DeskCalls.response(to: await board.current())
+            return try CommandRoutes.response(to: await board.current())
         }
         add("GET", "/api/figures", &router) { request in
             _ = try door.admit(request)
@@ -174,7 +174,7 @@ package struct OperatorConsole: Sendable {
             do {
                 response = try await answer(request)
             } catch {
-                response = (error as? ConsoleFault ?? .bug).response
+                response = (error as? ConsoleError ?? .bug).response
             }
             metrics.count(path, request.method, response.status)
             return response
@@ -182,14 +182,14 @@ package struct OperatorConsole: Sendable {
     }
 
     /// Returns the JSON object in the body of a call.
-    static func body(of request: HTTPRequest) throws(ConsoleFault) -> JSONObject {
+    static func body(of request: HTTPRequest) throws(ConsoleError) -> JSONObject {
         let type = request.headers["Content-Type"].map { $0.prefix { $0 != ";" } } ?? ""
         guard type.lowercased().filter({ $0 != " " }) == "application/json" else {
-            throw ConsoleFault(status: 415, code: "unsupported-media-type", message: "expected application/json")
+            throw ConsoleError(status: 415, code: "unsupported-media-type", message: "expected application/json")
         }
         let parsed = JSONParser(limits: .init(bytes: limits.bodyBytes, depth: 16)).parse(request.body)
         guard case .success(let value) = parsed, let object = value.object else {
-            throw ConsoleFault(status: 400, code: "malformed-json", message: "expected a JSON object")
+            throw ConsoleError(status: 400, code: "malformed-json", message: "expected a JSON object")
         }
         return object
     }

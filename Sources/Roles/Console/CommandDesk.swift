@@ -17,9 +17,9 @@ struct CommandDesk: Sendable {
     /// Runs a command as the program does.
     let run: @Sendable (_ words: [String], _ shell: Shell) async -> ExitCode
 
-    func answer(_ question: DeskQuestion) async -> DeskAnswer {
+    func answer(_ question: CommandRequest) async -> CommandResult {
         let (printed, complained) = (KeptWords(atMost: 32 << 20), KeptWords(atMost: 1 << 20))
-        let refused = Mutex<DeskAnswer.Consent?>(nil)
+        let refused = Mutex<CommandResult.Consent?>(nil)
         var shell = Shell(environment: environment, output: printed.output, complaints: complained.output)
         shell.readInput = { question.input }
         shell.lent = lent
@@ -27,11 +27,11 @@ struct CommandDesk: Sendable {
         shell.consent = { [agreedAsOf = shell.agreedAsOf] count, asOf, deed in
             // With `agreedAsOf`, new items are excluded, but some of the items that the operator saw may be gone.
             if let agreed = question.agreed, agreedAsOf == nil ? count == agreed : count <= agreed { return true }
-            refused.withLock { $0 = DeskAnswer.Consent(count: count, deed: deed, asOf: asOf?.description) }
+            refused.withLock { $0 = CommandResult.Consent(count: count, deed: deed, asOf: asOf?.description) }
             return false
         }
         let code = await run(question.words, shell)
-        return DeskAnswer(
+        return CommandResult(
             code,
             output: printed.text,
             complaint: complained.text,

@@ -24,7 +24,7 @@ package enum ConsoleCommand: Command {
             patience: .seconds(120)
         )
         guard let file = setup.configuration.operators else { throw Setup.missing(.operators) }
-        let operators = try OperatorSource(file: file, time: process.time, logger: process.logger)
+        let operators = try OperatorDirectory(file: file, time: process.time, logger: process.logger)
         // The schema is not checked, because a console that does not start without the database could not report that
         // the database is unavailable.
         let lent = LentConnections(configuration: setup.configuration, pool: process.pool)
@@ -39,12 +39,12 @@ package enum ConsoleCommand: Command {
 
     private static func serve(
         _ process: RoleProcess,
-        _ operators: OperatorSource,
+        _ operators: OperatorDirectory,
         _ desk: CommandDesk,
         untilInputEnds: Bool
     ) async -> ExitCode {
         let configuration = process.setup.configuration
-        let board = StatusBoard(desk.answer, time: process.time)
+        let board = StatusCache(desk.answer, time: process.time)
         var surroundings = OperatorConsole.Surroundings(
             desk: desk.answer,
             board: board,

@@ -9,7 +9,7 @@ import Testing
 @testable import Console
 
 @Suite("The file of operators")
-struct OperatorListTests {
+struct OperatorFileTests {
     @Test("bellhop keys operator adds an operator to the file and prints the only copy of the token")
     func written() async throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent(Servers.uniqueName("operators")).path
@@ -29,7 +29,7 @@ struct OperatorListTests {
         let second = await make("--name", "bo", "--role", "viewer")
         let again = await make("--name", "ada")
         #expect([first.code, second.code, again.code] == [.done, .done, .done])
-        let list = try OperatorList.read(file: file).get()
+        let list = try OperatorFile.read(file: file).get()
         let names = list.operators.map(\.name)
         #expect(names == ["bo", "ada"])
         #expect(list.owner(of: first.token) == nil, "a new token takes the place of the old one")
@@ -49,7 +49,7 @@ struct OperatorListTests {
               {"name": "b c", "role": "admin", "tokenHash": 1, "token": "x"}
             ]}
             """
-        guard case .failure(let faults) = OperatorList.read(Array(text.utf8), file: "o.json") else {
+        guard case .failure(let faults) = OperatorFile.read(Array(text.utf8), file: "o.json") else {
             Issue.record("it was accepted")
             return
         }

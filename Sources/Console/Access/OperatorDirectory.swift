@@ -6,9 +6,9 @@ import Synchronization
 ///
 /// The file is checked again at a use, at most every five seconds. An invalid file leaves the previous operators
 /// active, so that a typo does not lock out all operators.
-package final class OperatorSource: Sendable {
+package final class OperatorDirectory: Sendable {
     private struct State {
-        var list: OperatorList
+        var list: OperatorFile
         var content: [UInt8]?
         var lookedAt: ContinuousClock.Instant
     }
@@ -26,18 +26,18 @@ package final class OperatorSource: Sendable {
         self.time = time
         self.logger = logger.labelled("operators")
         let content = Self.content(of: file)
-        let list = content.map { OperatorList.read($0, file: file) } ?? OperatorList.read(file: file)
+        let list = content.map { OperatorFile.read($0, file: file) } ?? OperatorFile.read(file: file)
         state = Mutex(State(list: try list.get(), content: content, lookedAt: time.steady()))
     }
 
-    package var current: OperatorList {
-        let (list, outcome) = state.withLock { state -> (OperatorList, Result<OperatorList, DocumentFaults>?) in
+    package var current: OperatorFile {
+        let (list, outcome) = state.withLock { state -> (OperatorFile, Result<OperatorFile, DocumentFaults>?) in
             guard time.steady() - state.lookedAt >= Self.interval else { return (state.list, nil) }
             state.lookedAt = time.steady()
             let content = Self.content(of: file)
             guard content != state.content else { return (state.list, nil) }
             state.content = content
-            let read = content.map { OperatorList.read($0, file: file) } ?? OperatorList.read(file: file)
+            let read = content.map { OperatorFile.read($0, file: file) } ?? OperatorFile.read(file: file)
             if case .success(let list) = read { state.list = list }
             return (state.list, read)
         }
@@ -54,6 +54,6 @@ package final class OperatorSource: Sendable {
     private static let interval = Duration.seconds(5)
 
     private static func content(of file: String) -> [UInt8]? {
-        try? SmallFile.read(file, atMost: OperatorList.longestFile).get()
+        try? SmallFile.read(file, atMost: OperatorFile.longestFile).get()
     }
 }

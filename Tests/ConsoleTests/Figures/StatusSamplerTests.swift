@@ -4,7 +4,7 @@ import Testing
 @testable import Console
 
 @Suite("Figures for charts")
-struct FigureReaderTests {
+struct StatusSamplerTests {
     /// The status report of a turn.
     ///
     /// Turns are ten seconds apart.
@@ -28,7 +28,7 @@ struct FigureReaderTests {
 
     @Test("a rate covers all workers between two reports, and a worker that restarted does not reduce it")
     func rates() throws {
-        var reader = FigureReader()
+        var reader = StatusSampler()
         let first = reader.read(try Self.status(1, recorded: [100, 50]))
         #expect(first?.values["recorded"] == nil, "one report has no rate")
         #expect(first?.values["urgent"] == 4 && first?.values["owed"] == 7 && first?.values["deadLetters"] == 3)
@@ -44,21 +44,21 @@ struct FigureReaderTests {
     @Test("a quantile lies inside its bucket, and is nil without any value")
     func quantiles() throws {
         var buckets = Array(repeating: 0, count: 15)
-        #expect(FigureReader.quantile(0.5, buckets) == nil)
+        #expect(StatusSampler.quantile(0.5, buckets) == nil)
         for place in 3..<15 { buckets[place] = 100 }
-        #expect(FigureReader.quantile(0.5, buckets) == 7.5)
-        #expect(FigureReader.quantile(1, buckets) == 10)
+        #expect(StatusSampler.quantile(0.5, buckets) == 7.5)
+        #expect(StatusSampler.quantile(1, buckets) == 10)
         let endless = Array(repeating: 0, count: 14) + [5]
-        #expect(FigureReader.quantile(0.95, endless) == 30_000, "as much as is known")
+        #expect(StatusSampler.quantile(0.95, endless) == 30_000, "as much as is known")
     }
 
     @Test("an invalid status yields no point, and a point has no value for missing data")
     func unseen() throws {
-        var reader = FigureReader()
+        var reader = StatusSampler()
         #expect(reader.read([:]) == nil)
         let point = reader.read(["at": "2026-11-22T20:00:00.000Z", "processes": .null, "deadLetters": .null])
         #expect(point?.values.isEmpty == true)
-        let nulls = FigurePoint.names.map { _ in "null" }.joined(separator: ",")
+        let nulls = StatusSample.names.map { _ in "null" }.joined(separator: ",")
         let row = "[1795377600000,\(nulls)]"
         #expect(point?.json == row)
     }

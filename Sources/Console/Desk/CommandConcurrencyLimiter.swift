@@ -5,7 +5,7 @@ import Synchronization
 /// There is no queue.
 ///
 /// Some places are reserved for acts, so that readers cannot prevent an operator from placing a hold.
-struct DeskCounter: Sendable {
+struct CommandConcurrencyLimiter: Sendable {
     private final class Places: Sendable {
         let taken = Mutex(0)
     }
@@ -21,7 +21,7 @@ struct DeskCounter: Sendable {
         self.most = most
     }
 
-    func ask(_ question: DeskQuestion, isAct: Bool = false) async throws(ConsoleFault) -> DeskAnswer {
+    func ask(_ question: CommandRequest, isAct: Bool = false) async throws(ConsoleError) -> CommandResult {
         let hasRoom = places.taken.withLock { taken in
             guard taken < (isAct ? most : most - Self.keptForActs) else { return false }
             taken += 1

@@ -1,7 +1,7 @@
 /// A command that a page may call: the options and operands that it may set, and the fixed ones.
 ///
 /// No other part of a command line can be set from a page: no settings, no files and no other operator's name.
-struct DeskForm: Sendable {
+struct CommandForm: Sendable {
     /// The number of operands that a page may set.
     enum Operands: Sendable {
         case none, atMostOne, one, many
@@ -40,7 +40,7 @@ struct DeskForm: Sendable {
     static let longestList = 1_000
 }
 
-extension DeskForm {
+extension CommandForm {
     private static let filter: Set<String> = [
         "app", "type", "reason", "stage", "provider", "fingerprint", "user", "event", "text", "since", "until", "limit",
     ]
@@ -50,22 +50,22 @@ extension DeskForm {
     ///
     /// Viewers may call all of them except those with personal data.
     static let readings = [
-        DeskForm(name: "groups", command: ["dead-letters", "groups"], options: filter.union(["state"])),
-        DeskForm(name: "letters", command: ["dead-letters", "list"], options: filter.union(["state", "sort"])),
-        DeskForm(name: "letter", command: ["dead-letters", "show"], operands: .one),
-        DeskForm(
+        CommandForm(name: "groups", command: ["dead-letters", "groups"], options: filter.union(["state"])),
+        CommandForm(name: "letters", command: ["dead-letters", "list"], options: filter.union(["state", "sort"])),
+        CommandForm(name: "letter", command: ["dead-letters", "show"], operands: .one),
+        CommandForm(
             name: "forecast",
             command: ["dead-letters", "replay"],
             operands: .many,
             options: filter.union(["cap"]),
             fixed: ["--dry-run"]
         ),
-        DeskForm(name: "replays", command: ["dead-letters", "replays"], operands: .atMostOne),
-        DeskForm(name: "audit", command: ["dead-letters", "audit"], options: ["limit"]),
-        DeskForm(name: "fanouts", command: ["fanouts", "list"], options: fanoutFilter.union(["state", "limit"])),
-        DeskForm(name: "fanout", command: ["fanouts", "show"], operands: .one),
-        DeskForm(name: "holds", command: ["hold", "list"], options: ["app"]),
-        DeskForm(
+        CommandForm(name: "replays", command: ["dead-letters", "replays"], operands: .atMostOne),
+        CommandForm(name: "audit", command: ["dead-letters", "audit"], options: ["limit"]),
+        CommandForm(name: "fanouts", command: ["fanouts", "list"], options: fanoutFilter.union(["state", "limit"])),
+        CommandForm(name: "fanout", command: ["fanouts", "show"], operands: .one),
+        CommandForm(name: "holds", command: ["hold", "list"], options: ["app"]),
+        CommandForm(
             name: "explain",
             command: ["explain"],
             operands: .atMostOne,
@@ -79,7 +79,7 @@ extension DeskForm {
 
     private static let letterActs =
         ["discard", "restore", "note"].map { verb in
-            DeskForm(
+            CommandForm(
                 name: verb,
                 command: ["dead-letters", verb],
                 operands: .many,
@@ -89,21 +89,21 @@ extension DeskForm {
                 asksForConsent: true
             )
         } + [
-            DeskForm(
+            CommandForm(
                 name: "undo",
                 command: ["dead-letters", "undo"],
                 operands: .one,
                 isAct: true,
                 asksForConsent: true
             ),
-            DeskForm(
+            CommandForm(
                 name: "reveal",
                 command: ["dead-letters", "show"],
                 operands: .one,
                 fixed: ["--reveal"],
                 isAct: true
             ),
-            DeskForm(
+            CommandForm(
                 name: "edit",
                 command: ["dead-letters", "edit"],
                 operands: .atMostOne,
@@ -113,7 +113,7 @@ extension DeskForm {
                 isAct: true,
                 asksForConsent: true
             ),
-            DeskForm(
+            CommandForm(
                 name: "rewrite",
                 command: ["dead-letters", "edit"],
                 operands: .one,
@@ -126,7 +126,7 @@ extension DeskForm {
 
     private static let replayActs =
         [
-            DeskForm(
+            CommandForm(
                 name: "replay",
                 command: ["dead-letters", "replay"],
                 operands: .many,
@@ -138,11 +138,11 @@ extension DeskForm {
             )
         ]
         + ["pause", "resume", "cancel"].map { verb in
-            DeskForm(name: "replay-\(verb)", command: ["dead-letters", verb], operands: .one, isAct: true)
+            CommandForm(name: "replay-\(verb)", command: ["dead-letters", verb], operands: .one, isAct: true)
         }
 
     private static let fanoutActs = ["pause", "resume", "cancel"].map { verb in
-        DeskForm(
+        CommandForm(
             name: "fanout-\(verb)",
             command: ["fanouts", verb],
             operands: .many,
@@ -153,9 +153,9 @@ extension DeskForm {
     }
 
     private static let holdActs = [
-        DeskForm(name: "hold-add", command: ["hold", "add"], options: ["app", "type", "provider"], isAct: true),
-        DeskForm(name: "hold-release", command: ["hold", "release"], operands: .one, isAct: true),
-        DeskForm(
+        CommandForm(name: "hold-add", command: ["hold", "add"], options: ["app", "type", "provider"], isAct: true),
+        CommandForm(name: "hold-release", command: ["hold", "release"], operands: .one, isAct: true),
+        CommandForm(
             name: "hold-discard",
             command: ["hold", "discard"],
             operands: .one,

@@ -4,8 +4,8 @@ import HTTPServer
 import ServiceRuntime
 
 /// Signs operators in and out, and finds the session of each call.
-struct ConsoleDoor: Sendable {
-    let operators: OperatorSource
+struct OperatorAuthenticator: Sendable {
+    let operators: OperatorDirectory
     let sessions: SessionTable
     let cookie: ConsoleCookie
     /// The origin under which browsers reach the console, or `nil` if it is the address on which it listens.
@@ -33,7 +33,7 @@ struct ConsoleDoor: Sendable {
     /// Returns the session of a call that reads.
     ///
     /// Throws if the role is not sufficient.
-    func admit(_ request: HTTPRequest, asOperator: Bool = false) throws(ConsoleFault) -> Session {
+    func admit(_ request: HTTPRequest, asOperator: Bool = false) throws(ConsoleError) -> Session {
         guard let session = session(of: request) else { throw .signedOut }
         guard !asOperator || session.person.role == .operator else { throw .viewer }
         return session
@@ -42,7 +42,7 @@ struct ConsoleDoor: Sendable {
     /// Returns the session of a call that changes something.
     ///
     /// The call must come from the console's own page.
-    func admitAct(_ request: HTTPRequest, asOperator: Bool = true) throws(ConsoleFault) -> Session {
+    func admitAct(_ request: HTTPRequest, asOperator: Bool = true) throws(ConsoleError) -> Session {
         try expectOwnPage(request)
         let session = try admit(request)
         let proof = request.headers["X-Bellhop-Proof"] ?? ""
@@ -53,7 +53,7 @@ struct ConsoleDoor: Sendable {
 
     // MARK: - Sign-in and sign-out
 
-    func signIn(_ request: HTTPRequest, _ count: (String) -> Void) throws(ConsoleFault) -> HTTPResponse {
+    func signIn(_ request: HTTPRequest, _ count: (String) -> Void) throws(ConsoleError) -> HTTPResponse {
         try expectOwnPage(request)
         let (peer, now) = (request.caller(behind: proxies), time.steady())
         let token = try OperatorConsole.body(of: request)["token"]?.string ?? ""
@@ -61,7 +61,7 @@ struct ConsoleDoor: Sendable {
             // A valid token is always accepted, so that failed attempts of others cannot lock out an operator.
             guard attempts.mayTry(peer, at: now) else {
                 count("limited")
-                var fault = ConsoleFault.tooManyAttempts
+                var fault = ConsoleError.tooManyAttempts
                 fault.headers.append(("Retry-After", "60"))
                 throw fault
             }
@@ -79,7 +79,7 @@ struct ConsoleDoor: Sendable {
         return response
     }
 
-    func signOut(_ request: HTTPRequest) throws(ConsoleFault) -> HTTPResponse {
+    func signOut(_ request: HTTPRequest) throws(ConsoleError) -> HTTPResponse {
         _ = try admitAct(request, asOperator: false)
         cookie.value(in: request).map(sessions.end)
         return HTTPResponse(status: 204, headers: ["Set-Cookie": cookie.removal])
@@ -101,7 +101,7 @@ struct ConsoleDoor: Sendable {
     /// Rejects a call from another page, whatever cookies the browser sends.
     ///
     /// Browsers state the origin of a call in headers.
-    private func expectOwnPage(_ request: HTTPRequest) throws(ConsoleFault) {
+    private func expectOwnPage(_ request: HTTPRequest) throws(ConsoleError) {
         if let site = request.headers["Sec-Fetch-Site"], site != "same-origin" { throw .strangePage }
         if let said = request.headers["Origin"], !isOwn(said, request) { throw .strangePage }
     }

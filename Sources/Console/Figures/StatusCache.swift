@@ -4,15 +4,15 @@ package import ServiceRuntime
 /// The status for all operators at the console.
 ///
 /// It is queried once for all of them, and stored as figures for the charts.
-package actor StatusBoard: Service {
+package actor StatusCache: Service {
     package nonisolated let name = "figures"
     private let desk: Desk
     private let time: any TimeSource
     private let interval: Duration
-    private var reader = FigureReader()
-    private var points: [FigurePoint] = []
-    private var latest: (answer: DeskAnswer, at: ContinuousClock.Instant)?
-    private var underWay: Task<DeskAnswer, Never>?
+    private var reader = StatusSampler()
+    private var points: [StatusSample] = []
+    private var latest: (answer: CommandResult, at: ContinuousClock.Instant)?
+    private var underWay: Task<CommandResult, Never>?
 
     package init(_ desk: @escaping Desk, time: any TimeSource, every interval: Duration = .seconds(10)) {
         self.desk = desk
@@ -29,7 +29,7 @@ package actor StatusBoard: Service {
     }
 
     /// Returns the status, at most two seconds old.
-    func current() async -> DeskAnswer {
+    func current() async -> CommandResult {
         if let latest, time.steady() - latest.at < Self.freshness { return latest.answer }
         if let underWay { return await underWay.value }
         let task = Task { [desk] in await desk(Self.question) }
@@ -52,12 +52,12 @@ package actor StatusBoard: Service {
 
     /// Returns all points, the oldest first, with the names of their columns.
     func figures() -> [UInt8] {
-        let names = FigurePoint.names.map(\.asJSONString).joined(separator: ",")
+        let names = StatusSample.names.map(\.asJSONString).joined(separator: ",")
         let rows = points.map(\.json).joined(separator: ",")
         return Array("{\"names\":[\(names)],\"seconds\":\(interval.components.seconds),\"points\":[\(rows)]}".utf8)
     }
 
-    private static let question = DeskQuestion(["status", "--json"])
+    private static let question = CommandRequest(["status", "--json"])
     private static let freshness = Duration.seconds(2)
     private static let limits = JSONParser.Limits(bytes: 8 << 20, depth: 32)
     /// Points of three hours.

@@ -3,15 +3,15 @@ import HTTPServer
 import ServiceRuntime
 
 /// Converts calls into questions to the commands, and their answers into responses.
-enum DeskCalls {
+enum CommandRoutes {
     static func read(
-        _ form: DeskForm,
+        _ form: CommandForm,
         _ request: HTTPRequest,
         _ session: Session,
-        _ desk: DeskCounter
-    ) async throws(ConsoleFault) -> HTTPResponse {
-        let filled = try FilledForm(form, query: request.target.query.map { ($0.name, $0.value) })
-        return try response(to: try await desk.ask(DeskQuestion(filled.words(by: session.person.name, json: true))))
+        _ desk: CommandConcurrencyLimiter
+    ) async throws(ConsoleError) -> HTTPResponse {
+        let filled = try CommandFormInput(form, query: request.target.query.map { ($0.name, $0.value) })
+        return try response(to: try await desk.ask(CommandRequest(filled.words(by: session.person.name, json: true))))
     }
 
     /// Performs an act in two steps.
@@ -19,29 +19,29 @@ enum DeskCalls {
     /// The first call returns the question and changes nothing. The second call contains the confirmed count and its
     /// time. If the confirmation no longer fits the present count, the question is returned again.
     static func act(
-        _ form: DeskForm,
+        _ form: CommandForm,
         _ body: JSONObject,
         _ session: Session,
-        _ desk: DeskCounter
-    ) async throws(ConsoleFault) -> HTTPResponse {
-        let filled = try FilledForm(form, body: body)
+        _ desk: CommandConcurrencyLimiter
+    ) async throws(ConsoleError) -> HTTPResponse {
+        let filled = try CommandFormInput(form, body: body)
         let words = filled.words(by: session.person.name, json: !filled.isPreview)
         let input = Array(filled.text.utf8)
-        let question = DeskQuestion(words, input: input, agreed: filled.agreed, asOf: filled.agreedAsOf)
+        let question = CommandRequest(words, input: input, agreed: filled.agreed, asOf: filled.agreedAsOf)
         let answer = try await desk.ask(question, isAct: true)
         if let consent = answer.consent { return asking(consent, filled.isPreview ? answer.output : "") }
-        if let fault = ConsoleFault(answer) { throw fault }
+        if let fault = ConsoleError(answer) { throw fault }
         return filled.isPreview ? nothing(answer.output) : done(answer)
     }
 
     /// Returns a command's JSON output as the answer, unchanged.
-    static func response(to answer: DeskAnswer) throws(ConsoleFault) -> HTTPResponse {
-        if let fault = ConsoleFault(answer) { throw fault }
+    static func response(to answer: CommandResult) throws(ConsoleError) -> HTTPResponse {
+        if let fault = ConsoleError(answer) { throw fault }
         return .json(Array((answer.output.isEmpty ? "null" : answer.output).utf8))
     }
 
     /// Returns the question: the number of items, and the command's output before it.
-    private static func asking(_ consent: DeskAnswer.Consent, _ output: String) -> HTTPResponse {
+    private static func asking(_ consent: CommandResult.Consent, _ output: String) -> HTTPResponse {
         let question: JSONValue = [
             "count": .number(JSONNumber(Int64(consent.count))), "deed": .string(consent.deed), "lines": lines(output),
             "asOf": consent.asOf.map(JSONValue.string) ?? .null,
@@ -53,7 +53,7 @@ enum DeskCalls {
         .json(JSONWriter.canonicalBytes(of: ["nothing": lines(output)]))
     }
 
-    private static func done(_ answer: DeskAnswer) -> HTTPResponse {
+    private static func done(_ answer: CommandResult) -> HTTPResponse {
         let json = answer.output.isEmpty ? "null" : answer.output
         return .json(Array("{\"code\":\(answer.exitCode.rawValue),\"done\":\(json)}".utf8))
     }

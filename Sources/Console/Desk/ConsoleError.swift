@@ -2,7 +2,7 @@ import HTTPServer
 import ServiceRuntime
 
 /// The reason why a request fails, in the form that a page receives.
-struct ConsoleFault: Error, Sendable {
+struct ConsoleError: Error, Sendable {
     let status: Int
     /// In kebab case.
     let code: String
@@ -16,14 +16,14 @@ struct ConsoleFault: Error, Sendable {
         return response
     }
 
-    static func field(_ field: String, _ message: String) -> ConsoleFault {
-        ConsoleFault(status: 422, code: "invalid-field", message: message, field: field)
+    static func field(_ field: String, _ message: String) -> ConsoleError {
+        ConsoleError(status: 422, code: "invalid-field", message: message, field: field)
     }
 
     /// Converts a command's failure.
     ///
     /// It is `nil` if the command has answered: a paused replay ends with 75, for example, and is still an answer.
-    init?(_ answer: DeskAnswer) {
+    init?(_ answer: CommandResult) {
         guard answer.output.isEmpty || !answer.complaint.isEmpty else { return nil }
         let words = answer.complaint.split(separator: "\n").last.map(String.init) ?? ""
         let lead = "bellhop: "
@@ -46,23 +46,23 @@ struct ConsoleFault: Error, Sendable {
         self.field = field
     }
 
-    static let signedOut = ConsoleFault(status: 401, code: "signed-out", message: "sign in first")
-    static let viewer = ConsoleFault(
+    static let signedOut = ConsoleError(status: 401, code: "signed-out", message: "sign in first")
+    static let viewer = ConsoleError(
         status: 403,
         code: "viewer",
         message: "a viewer may look and not act; ask for the role operator"
     )
-    static let strangePage = ConsoleFault(
+    static let strangePage = ConsoleError(
         status: 403,
         code: "not-this-page",
         message: "the request did not come from the console's page; reload it"
     )
-    static let busy = ConsoleFault(status: 503, code: "busy", message: "too many concurrent requests; retry")
-    static let tooManyAttempts = ConsoleFault(
+    static let busy = ConsoleError(status: 503, code: "busy", message: "too many concurrent requests; retry")
+    static let tooManyAttempts = ConsoleError(
         status: 429,
         code: "too-many-attempts",
         message: "too many attempts to sign in; wait a minute"
     )
-    static let bug = ConsoleFault(status: 500, code: "internal", message: "the console failed")
-    static let wrongToken = ConsoleFault(status: 401, code: "wrong-token", message: "unknown token")
+    static let bug = ConsoleError(status: 500, code: "internal", message: "the console failed")
+    static let wrongToken = ConsoleError(status: 401, code: "wrong-token", message: "unknown token")
 }

@@ -3,7 +3,7 @@ import Cryptography
 import ServiceRuntime
 
 /// All operators who may sign in, from the file of `BELLHOP_OPERATORS`.
-package struct OperatorList: Sendable, Equatable {
+package struct OperatorFile: Sendable, Equatable {
     package let operators: [Operator]
 
     package init(_ operators: [Operator]) {
@@ -21,8 +21,8 @@ package struct OperatorList: Sendable, Equatable {
     }
 
     /// Returns the list with an operator added, in place of an earlier one with the same name.
-    package func having(_ person: Operator) -> OperatorList {
-        OperatorList(operators.filter { $0.name != person.name } + [person])
+    package func having(_ person: Operator) -> OperatorFile {
+        OperatorFile(operators.filter { $0.name != person.name } + [person])
     }
 
     /// The file's text.
@@ -36,7 +36,7 @@ package struct OperatorList: Sendable, Equatable {
     }
 
     /// Parses the text of such a file, or returns all its faults.
-    package static func read(_ bytes: [UInt8], file: String) -> Result<OperatorList, DocumentFaults> {
+    package static func read(_ bytes: [UInt8], file: String) -> Result<OperatorFile, DocumentFaults> {
         let reading = DocumentReading(bytes, file: file, limits: .init(bytes: longestFile, depth: 8))
         let scopes = reading.scope()?.knowing(["operators"]).scopes(
             "operators",
@@ -54,13 +54,13 @@ package struct OperatorList: Sendable, Equatable {
         if (scopes ?? []).count > most {
             reading.report(JSONPointer.root.key("operators"), "expected at most \(most) operators")
         }
-        return reading.result(OperatorList(operators))
+        return reading.result(OperatorFile(operators))
     }
 
     /// Reads the file.
     ///
     /// An unreadable file is a fault as well.
-    package static func read(file: String) -> Result<OperatorList, DocumentFaults> {
+    package static func read(file: String) -> Result<OperatorFile, DocumentFaults> {
         switch SmallFile.read(file, atMost: longestFile) {
         case .success(let bytes): read(bytes, file: file)
         case .failure(let problem):

@@ -1,8 +1,8 @@
 import BellhopJSON
 
 /// A form with a page's values, ready to be converted into command-line arguments.
-struct FilledForm: Sendable {
-    let form: DeskForm
+struct CommandFormInput: Sendable {
+    let form: CommandForm
     private let operands: [String]
     private let values: [(name: String, value: String)]
     private let switches: [String]
@@ -32,7 +32,7 @@ struct FilledForm: Sendable {
     /// Creates a form from the query of a read.
     ///
     /// `item` is an operand, everything else is an option.
-    init(_ form: DeskForm, query: [(name: String, value: String)]) throws(ConsoleFault) {
+    init(_ form: CommandForm, query: [(name: String, value: String)]) throws(ConsoleError) {
         var operands: [String] = []
         var values: [(name: String, value: String)] = []
         for (name, value) in query {
@@ -42,7 +42,7 @@ struct FilledForm: Sendable {
     }
 
     /// Creates a form from the body of an act.
-    init(_ form: DeskForm, body: JSONObject) throws(ConsoleFault) {
+    init(_ form: CommandForm, body: JSONObject) throws(ConsoleError) {
         let known = ["items", "options", "because", "agreed", "asOf", "text"]
         if let stranger = body.members.first(where: { !known.contains($0.key) }) {
             throw .field(stranger.key, "there is no such member")
@@ -71,11 +71,11 @@ struct FilledForm: Sendable {
     }
 
     private init(
-        _ form: DeskForm,
+        _ form: CommandForm,
         _ operands: [String],
         _ values: [(name: String, value: String)],
         _ switches: [String]
-    ) throws(ConsoleFault) {
+    ) throws(ConsoleError) {
         guard form.operands.range.contains(operands.count) else {
             throw .field(
                 "items",
@@ -88,8 +88,8 @@ struct FilledForm: Sendable {
         for (name, value) in values {
             guard form.options.contains(name) else { throw .field(name, "there is no such option here") }
             guard Self.isSound(value) else { throw .field(name, "expected a text of at most 8,192 bytes") }
-            if name == "limit", Int(value).map({ $0 > DeskForm.longestList }) ?? true {
-                throw .field(name, "expected a number up to \(DeskForm.longestList)")
+            if name == "limit", Int(value).map({ $0 > CommandForm.longestList }) ?? true {
+                throw .field(name, "expected a number up to \(CommandForm.longestList)")
             }
         }
         if let stranger = switches.first(where: { !form.switches.contains($0) }) {
@@ -106,7 +106,7 @@ struct FilledForm: Sendable {
     /// Empty and false values are left out.
     private static func options(
         _ json: JSONValue?
-    ) throws(ConsoleFault) -> (values: [(name: String, value: String)], switches: [String]) {
+    ) throws(ConsoleError) -> (values: [(name: String, value: String)], switches: [String]) {
         var values: [(name: String, value: String)] = []
         var switches: [String] = []
         guard let options = (json ?? .object(JSONObject())).object else {
@@ -129,7 +129,7 @@ struct FilledForm: Sendable {
         return (values, switches)
     }
 
-    private static func text(_ body: JSONObject, _ name: String, atMost limit: Int) throws(ConsoleFault) -> String {
+    private static func text(_ body: JSONObject, _ name: String, atMost limit: Int) throws(ConsoleError) -> String {
         guard let value = body[name], value != .null else { return "" }
         guard let text = value.string, text.utf8.count <= limit, !text.unicodeScalars.contains("\u{0}") else {
             throw .field(name, "expected a text of at most \(limit) bytes without NUL")
@@ -138,6 +138,6 @@ struct FilledForm: Sendable {
     }
 
     private static func isSound(_ text: String) -> Bool {
-        !text.isEmpty && text.utf8.count <= DeskForm.longestValue && !text.unicodeScalars.contains("\u{0}")
+        !text.isEmpty && text.utf8.count <= CommandForm.longestValue && !text.unicodeScalars.contains("\u{0}")
     }
 }

@@ -1,7 +1,7 @@
 package import ServiceRuntime
 
 /// The console's call of a command, in the form of command-line arguments.
-package struct DeskQuestion: Sendable, Equatable {
+package struct CommandRequest: Sendable, Equatable {
     /// The command's name and all further words.
     package let words: [String]
     /// The command's stdin.
@@ -20,7 +20,7 @@ package struct DeskQuestion: Sendable, Equatable {
 }
 
 /// The result of a command.
-package struct DeskAnswer: Sendable, Equatable {
+package struct CommandResult: Sendable, Equatable {
     /// The confirmation that an act requires before it changes anything.
     package struct Consent: Sendable, Equatable {
         package let count: Int
@@ -55,4 +55,4 @@ package struct DeskAnswer: Sendable, Equatable {
 }
 
 /// Answers questions: the program's own commands, with the console's connection to the database.
-package typealias Desk = @Sendable (DeskQuestion) async -> DeskAnswer
+package typealias Desk = @Sendable (CommandRequest) async -> CommandResult

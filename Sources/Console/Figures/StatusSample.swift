@@ -5,7 +5,7 @@ import ServiceRuntime
 /// The figures of a status at one moment.
 ///
 /// Unavailable ones are absent.
-struct FigurePoint: Sendable, Equatable {
+struct StatusSample: Sendable, Equatable {
     /// The names of the figures, in the order of the JSON.
     static let names = [
         "recorded", "delivered", "failed", "retrying", "deadLettered", "storedMedian", "storedSlow", "pushedMedian",
@@ -34,7 +34,7 @@ struct FigurePoint: Sendable, Equatable {
 /// Converts consecutive statuses into points.
 ///
 /// It keeps the previous status, since a rate needs two.
-struct FigureReader: Sendable {
+struct StatusSampler: Sendable {
     /// The last report of a process.
     private struct Heard {
         let at: Int64
@@ -47,14 +47,14 @@ struct FigureReader: Sendable {
 
     init() {}
 
-    mutating func read(_ status: JSONValue) -> FigurePoint? {
+    mutating func read(_ status: JSONValue) -> StatusSample? {
         guard let at = Self.moment(status["at"]) else { return nil }
         hear(status["processes"]?.array ?? [])
         var values: [String: Double] = [:]
         addRates(&values)
         addQueues(status, &values)
         addTables(status, at, &values)
-        return FigurePoint(at: at, values: values)
+        return StatusSample(at: at, values: values)
     }
 
     // MARK: - Reports of processes
@@ -138,7 +138,7 @@ struct FigureReader: Sendable {
     private func addQueues(_ status: JSONValue, _ values: inout [String: Double]) {
         for queue in status["lanes"]?.array ?? [] {
             guard let lane = queue["lane"]?.string, let ready = queue["ready"]?.number?.double else { continue }
-            if FigurePoint.names.contains(lane) { values[lane] = ready }
+            if StatusSample.names.contains(lane) { values[lane] = ready }
         }
         let workers = status["processes"]?.array?.filter { one in
             one["role"]?.string == "worker" && one["drainingSince"]?.string == nil
