@@ -96,17 +96,17 @@ struct APIRun: Sendable {
         _ server: APIServer,
         _ requests: APIRequests,
         _ faults: inout [String]
-    ) async throws -> StreamCrowd.Outcome? {
+    ) async throws -> StreamLoad.Outcome? {
         guard streams > 0 else { return nil }
         say("opening \(streams) streams")
-        let crowd = try await StreamCrowd(server: server, count: streams).open(requests)
+        let crowd = try await StreamLoad(server: server, count: streams).open(requests)
         if crowd.open < streams { faults.append("only \(crowd.open) of \(streams) streams were open") }
         return crowd
     }
 
     private func report(
         _ results: [APIResult],
-        _ crowd: StreamCrowd.Outcome?,
+        _ crowd: StreamLoad.Outcome?,
         _ machine: MachineDescription,
         _ faults: [String]
     ) -> BenchReport {

@@ -24,7 +24,7 @@ struct PushStub: Sendable {
     ///
     /// Our own stub records the arrival of pushes that contain the word.
     static func start(_ testbed: Testbed, at place: Place?, noting word: String? = nil) async throws -> PushStub {
-        let tokens = try await Stand(
+        let tokens = try await SandboxProcess(
             testbed,
             name: "tokens",
             words: ["--service-account-out", testbed.folder + "/account.json"]
@@ -36,7 +36,7 @@ struct PushStub: Sendable {
             named = place
         } else {
             let noting = word.map { ["--note", $0] } ?? []
-            let stand = try await Stand(testbed, name: "stub", words: ["--unchecked"] + noting)
+            let stand = try await SandboxProcess(testbed, name: "stub", words: ["--unchecked"] + noting)
             stub = PushStub(process: stand.process, control: stand.control, localPort: nil)
             named = Place(url: stand.providers, authorityFile: stand.authorityFile)
         }
@@ -76,7 +76,7 @@ struct PushStub: Sendable {
 
     private static let longestAnswer = 64 << 20
 
-    private static func writeProviders(_ folder: String, _ stub: Place, _ tokens: Stand) throws {
+    private static func writeProviders(_ folder: String, _ stub: Place, _ tokens: SandboxProcess) throws {
         // One file contains both authorities, since the two certificates may have different ones.
         let authorities = try [stub.authorityFile, tokens.authorityFile].map {
             try String(contentsOfFile: $0, encoding: .utf8)
@@ -110,7 +110,7 @@ struct PushStub: Sendable {
 }
 
 /// One sandbox process that is listening.
-private struct Stand {
+private struct SandboxProcess {
     let process: BenchChild
     let providers: String
     let control: String

@@ -11,7 +11,7 @@ import Store
 
 /// A namespace for one measurement: schema, topology, files, and the processes that use it.
 final class Testbed: Sendable {
-    let setup: Setup
+    let setup: CommandContext
     let publisher: Publisher
     let ledger: BenchmarkBook
     let fanouts: BenchmarkFanoutBook
@@ -50,7 +50,7 @@ final class Testbed: Sendable {
         folder = NSTemporaryDirectory() + "bellhop-" + name
         environment = Self.environment(call, name: name, folder: folder)
         let configuration = try Self.configuration(environment)
-        setup = Setup(configuration: configuration)
+        setup = CommandContext(configuration: configuration)
         catalogs = try setup.catalogs()
         owner = try setup.pool(as: nil, name: "bench", size: 1, patience: .seconds(600))
         ledger = BenchmarkBook(pool: owner)

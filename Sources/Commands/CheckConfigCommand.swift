@@ -41,13 +41,13 @@ enum CheckConfigCommand: Command {
     /// Returns the configuration and its faults.
     ///
     /// With faults, the configuration contains the valid settings, so that their files are checked as well.
-    private static func look(_ call: Call) throws -> (Setup, ConfigurationFaults?) {
+    private static func look(_ call: Call) throws -> (CommandContext, ConfigurationFaults?) {
         let environment = call.shell.environment
         switch BellhopConfiguration.read(flags: call.words.settings, environment: environment) {
-        case .success(let configuration): return (Setup(configuration: configuration, environment: environment), nil)
+        case .success(let configuration): return (CommandContext(configuration: configuration, environment: environment), nil)
         case .failure(let faults):
             guard let rest = faults.rest else { throw faults }
-            return (Setup(configuration: rest, environment: environment), faults)
+            return (CommandContext(configuration: rest, environment: environment), faults)
         }
     }
 
@@ -123,7 +123,7 @@ private struct Files {
     /// Reads all files.
     ///
     /// Throws all faults together, beginning with those of the settings.
-    init(_ setup: Setup, beside faults: ConfigurationFaults?) throws {
+    init(_ setup: CommandContext, beside faults: ConfigurationFaults?) throws {
         var failures: [any Error] = faults.map { [$0] } ?? []
         func attempt<Value>(_ read: () throws -> Value?) -> Value? {
             do { return try read() } catch { failures.append(error) }

@@ -45,7 +45,7 @@ struct EventFile: Sendable {
     }
 
     /// Reads a file, or stdin for `-`.
-    static func read(_ path: String, _ shell: Shell) throws(CommandFailure) -> [UInt8] {
+    static func read(_ path: String, _ shell: CommandEnvironment) throws(CommandFailure) -> [UInt8] {
         let isInput = path == "-"
         let bytes =
             isInput ? shell.readInput() : (try? Data(contentsOf: URL(fileURLWithPath: path))).map { [UInt8]($0) }

@@ -50,7 +50,7 @@ enum MigrateCommand: Command {
     private static func migrate(
         _ migrator: Migrator,
         _ partitions: Int?,
-        _ shell: Shell
+        _ shell: CommandEnvironment
     ) async throws -> ExitCode {
         switch try await migrator.migrate(partitions: partitions) {
         case .applied(let names) where names.isEmpty: shell.print(try await migrator.check().words)
@@ -75,7 +75,7 @@ enum MigrateCommand: Command {
         CommandFailure(code, attempted: "migrating the schema", cameBack: cameBack, whatToDo: whatToDo)
     }
 
-    private static func check(_ migrator: Migrator, _ shell: Shell) async throws -> ExitCode {
+    private static func check(_ migrator: Migrator, _ shell: CommandEnvironment) async throws -> ExitCode {
         let status = try await migrator.check()
         shell.print(status.words)
         try await sayWhoMayRun(migrator, shell)
@@ -84,7 +84,7 @@ enum MigrateCommand: Command {
     }
 
     /// Prints the lock table size that the partitions require of the server, whether or not the server has it already.
-    private static func sayWhatLocksNeed(_ migrator: Migrator, _ shell: Shell) async throws {
+    private static func sayWhatLocksNeed(_ migrator: Migrator, _ shell: CommandEnvironment) async throws {
         let locks = try await migrator.lockTable()
         guard locks.partitions > 0 else { return }
         let needed = LockTable.needed(for: locks.partitions)
@@ -97,7 +97,7 @@ enum MigrateCommand: Command {
 
     /// Prints the information that an upgrade needs: the programs that may run together on the present schema, and on
     /// the schema after the pending migrations.
-    private static func sayWhoMayRun(_ migrator: Migrator, _ shell: Shell) async throws {
+    private static func sayWhoMayRun(_ migrator: Migrator, _ shell: CommandEnvironment) async throws {
         let own = Migration.all.schemaNumber
         if let version = try await migrator.version() {
             shell.print("the schema is \(version.number), and programs for schema \(version.admitted) may run on it")

@@ -36,7 +36,7 @@ enum TopologyCommand: Command {
         }
     }
 
-    private static func apply(_ applier: TopologyApplier, _ shell: Shell) async throws -> ExitCode {
+    private static func apply(_ applier: TopologyApplier, _ shell: CommandEnvironment) async throws -> ExitCode {
         let report = try await applier.apply()
         shell.print(
             """
@@ -52,7 +52,7 @@ enum TopologyCommand: Command {
         return .done
     }
 
-    private static func check(_ applier: TopologyApplier, _ shell: Shell) async throws -> ExitCode {
+    private static func check(_ applier: TopologyApplier, _ shell: CommandEnvironment) async throws -> ExitCode {
         let differences = try await applier.differences(comparingArguments: true)
         guard !differences.isEmpty else {
             shell.print("the broker agrees with the catalogues")

@@ -45,7 +45,7 @@ enum ValidateCommand: Command {
         else { return nil }
         switch value {
         case .string, .number:
-            return DeskText.cut(String(decoding: JSONWriter.canonicalBytes(of: value), as: UTF8.self), to: 60)
+            return HumanText.cut(String(decoding: JSONWriter.canonicalBytes(of: value), as: UTF8.self), to: 60)
         default: return nil
         }
     }

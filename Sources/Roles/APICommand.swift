@@ -107,7 +107,7 @@ extension RoleProcess {
         _ keys: KeySetProvider,
         _ herald: InboxChangeNotifier
     ) throws -> LiveHub {
-        guard let url = setup.configuration.listenURL else { throw Setup.missing(.listenURL) }
+        guard let url = setup.configuration.listenURL else { throw CommandContext.missing(.listenURL) }
         var listener = ListenerOptions(url: try DatabaseURL(url.revealed), channels: [])
         listener.applicationName = "bellhop api, listening"
         listener.setUp = setup.configuration.namespace.setUp(as: .api)
@@ -125,7 +125,7 @@ extension RoleProcess {
     }
 }
 
-extension Setup {
+extension CommandContext {
     /// Makes the token key set, which follows changes of its file.
     fileprivate func tokenKeys(
         signals: AsyncStream<ProcessSignal>,

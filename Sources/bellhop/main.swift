@@ -8,6 +8,6 @@ import ServiceRuntime
 
 StandardDescriptor.holdAll()
 OpenSSL.lastUntilTheEnd()
-let tool = Tool.bellhop(with: [SandboxCommand.self, BenchCommand.self])
+let tool = CommandLineTool.bellhop(with: [SandboxCommand.self, BenchCommand.self])
 let ending = await tool.run(Array(CommandLine.arguments.dropFirst()))
 exit(ending.rawValue)

@@ -51,7 +51,7 @@ struct ComposeTests {
         let inline = compose.matches(of: /command: \["([a-z]+)"\]/).map { String($0.output.1) }
         let listed = compose.matches(of: /command:\n +- ([a-z]+)\n/).map { String($0.output.1) }
         let chained = compose.matches(of: /bellhop ([a-z-]+)(?= &&|"| apply)/).map { String($0.output.1) }
-        let known = Set(Tool.whole.commands.map { $0.name })
+        let known = Set(CommandLineTool.whole.commands.map { $0.name })
         let named = Set(inline + listed + chained)
         #expect(
             named.isSuperset(of: ["worker", "scheduler", "sandbox", "migrate", "topology"])

@@ -10,9 +10,9 @@ import Workbench
 @testable import CLI
 @testable import Commands
 
-extension Tool {
+extension CommandLineTool {
     /// The program with all its commands, as `main` composes it.
-    static let whole = Tool.bellhop(with: [SandboxCommand.self, BenchCommand.self])
+    static let whole = CommandLineTool.bellhop(with: [SandboxCommand.self, BenchCommand.self])
 }
 
 /// A command line in the test process, with a separate environment, and its result.
@@ -34,7 +34,7 @@ struct Prompt: Sendable {
 
     func run(_ words: [String]) async -> Answer {
         let (printed, complained) = (CapturedOutput(), CapturedOutput())
-        let shell = Shell(
+        let shell = CommandEnvironment(
             environment: environment,
             output: printed.output,
             complaints: complained.output,
@@ -42,7 +42,7 @@ struct Prompt: Sendable {
             terminal: terminal,
             user: "tester"
         )
-        let code = await Tool.whole.run(words, shell)
+        let code = await CommandLineTool.whole.run(words, shell)
         return Answer(code: code, output: printed.text, complaints: complained.text)
     }
 

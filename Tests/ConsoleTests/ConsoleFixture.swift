@@ -18,7 +18,7 @@ struct ConsoleFixture: Sendable {
     let bench: Bench
     let console: OperatorConsole
     let board: StatusCache
-    let desk: CommandDesk
+    let desk: InProcessCommandRunner
     let time: SteadyHand
     let metrics: MetricsRegistry
     /// The file that lists the operators.
@@ -49,11 +49,11 @@ struct ConsoleFixture: Sendable {
         defer { try? FileManager.default.removeItem(at: folder) }
         let environment = settings(bench).merging(environment) { _, given in given }
         let configuration = try BellhopConfiguration.read(flags: [:], environment: environment, required: []).get()
-        let pool = try Setup(configuration: configuration).pool(as: .admin, name: "console", size: 6)
-        let desk = CommandDesk(
+        let pool = try CommandContext(configuration: configuration).pool(as: .admin, name: "console", size: 6)
+        let desk = InProcessCommandRunner(
             environment: environment,
             lent: LentConnections(configuration: configuration, pool: pool),
-            run: { words, shell in await Tool.bellhop(with: []).run(words, shell) }
+            run: { words, shell in await CommandLineTool.bellhop(with: []).run(words, shell) }
         )
         let console = try made(bench, desk, folder, origin)
         let result: Result<Void, any Error>
@@ -64,7 +64,7 @@ struct ConsoleFixture: Sendable {
 
     private static func made(
         _ bench: Bench,
-        _ desk: CommandDesk,
+        _ desk: InProcessCommandRunner,
         _ folder: URL,
         _ origin: WebOrigin?
     ) throws -> ConsoleFixture {

@@ -4,17 +4,17 @@ package import Settings
 /// One call of a command: its words, and the process around it.
 package struct Call: Sendable {
     package let words: Words
-    package let shell: Shell
+    package let shell: CommandEnvironment
     /// All commands of the program, for commands that describe the others.
     package var commands: [any Command.Type]
     /// Runs another command in another shell, for a command that replaces a person at a terminal.
-    package var run: @Sendable (_ words: [String], _ shell: Shell) async -> ExitCode
+    package var run: @Sendable (_ words: [String], _ shell: CommandEnvironment) async -> ExitCode
 
     package init(
         words: Words,
-        shell: Shell,
+        shell: CommandEnvironment,
         commands: [any Command.Type] = [],
-        run: @escaping @Sendable (_ words: [String], _ shell: Shell) async -> ExitCode = { _, _ in .bug }
+        run: @escaping @Sendable (_ words: [String], _ shell: CommandEnvironment) async -> ExitCode = { _, _ in .bug }
     ) {
         self.words = words
         self.shell = shell

@@ -54,7 +54,7 @@ package struct TextTable {
         return all.map { cells in
             var line = ""
             for column in shown {
-                let cell = DeskText.cut(cells[column], to: widths[column])
+                let cell = HumanText.cut(cells[column], to: widths[column])
                 let padding = String(repeating: " ", count: widths[column] - cell.count)
                 line += column == shown.first ? "" : String(repeating: " ", count: Self.gap)
                 line += texts.contains(column) ? cell + padding : padding + cell

@@ -48,7 +48,7 @@ enum ExplainCommand: Command {
     private static func look(
         _ subject: NotificationHistory.Subject,
         _ recipient: UserKey,
-        _ setup: Setup
+        _ setup: CommandContext
     ) async throws -> (NotificationHistory, [OperatorHold], [OpenBreaker]) {
         try await setup.withPool(as: .admin, name: name, patience: .seconds(10)) { pool in
             let story = try await NotificationHistoryStore(pool: pool).story(of: subject, for: recipient)

@@ -3,7 +3,7 @@ import BellhopRules
 extension ExplainedDecision {
     /// Returns the decision as text: the answer first, then every evaluated rule.
     func text(_ rendered: (words: RenderedContent, language: LanguageTag?)) -> String {
-        var text = AnswerText()
+        var text = WrappedText()
         text.add("", "\(event.type) of \(event.app), priority \(type.priority.rawValue), event \(event.id)")
         writeTime(into: &text)
         if !hadCanonicalPreferences {
@@ -20,7 +20,7 @@ extension ExplainedDecision {
         return text.text
     }
 
-    private func writeTime(into text: inout AnswerText) {
+    private func writeTime(into text: inout WrappedText) {
         if facts.now > asked {
             text.add("", "kept until its deliverAt, \(clock.both(facts.now)), and decided then")
         } else {
@@ -37,7 +37,7 @@ extension ExplainedDecision {
         if let expiresAt = facts.expiresAt { text.add("", "not pushed from \(clock.both(expiresAt)) on") }
     }
 
-    private func write(_ rendered: (words: RenderedContent, language: LanguageTag?), into text: inout AnswerText) {
+    private func write(_ rendered: (words: RenderedContent, language: LanguageTag?), into text: inout WrappedText) {
         let (words, language) = rendered
         text.add("language", width: 9, language.map { "\($0)" } ?? "the producer's texts")
         text.add("title", width: 9, words.title)
@@ -49,7 +49,7 @@ extension ExplainedDecision {
         if words.reroutedFrom != nil { text.add("", width: 9, "the event's route leads elsewhere by now") }
     }
 
-    private func writeDevices(into text: inout AnswerText) {
+    private func writeDevices(into text: inout WrappedText) {
         let devices = facts.recipient.devices
         if let outcome = decision.push {
             let scope = devices.count > 1 ? "all \(devices.count) devices: " : ""

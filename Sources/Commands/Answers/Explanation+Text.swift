@@ -4,7 +4,7 @@ import Store
 extension Explanation {
     /// The explanation as text: the answer, the events in order, the settings, and the rules' present decision.
     var text: String {
-        var text = AnswerText()
+        var text = WrappedText()
         guard !story.isUnknown else { return answer.joined() }
         writeSubject(into: &text)
         text.section("The answer")
@@ -16,7 +16,7 @@ extension Explanation {
         return text.text
     }
 
-    private func writeSubject(into text: inout AnswerText) {
+    private func writeSubject(into text: inout WrappedText) {
         let recipient = story.key.recipient
         if let content = story.record?.notification.content {
             text.add("", "\(story.key.notification), \(content.type), priority \(content.priority.rawValue)")
@@ -30,7 +30,7 @@ extension Explanation {
         text.add("", "now \(now.toTheSecond) UTC\(local)" + (clock.zone.map { ", \($0.name)" } ?? ""))
     }
 
-    private func writeTimeline(into text: inout AnswerText) {
+    private func writeTimeline(into text: inout WrappedText) {
         text.section("History, in UTC (and by the user's clock)")
         var isPast = true
         for moment in timeline {
@@ -43,7 +43,7 @@ extension Explanation {
         }
     }
 
-    private func writeSettings(into text: inout AnswerText) {
+    private func writeSettings(into text: inout WrappedText) {
         let settings = story.settings
         let recipient = settings.recipient
         text.section("The user's settings now")
@@ -63,7 +63,7 @@ extension Explanation {
         if story.devices.isEmpty { add("devices", "none") }
     }
 
-    private func writeFollow(_ following: NotificationHistory.Following, into text: inout AnswerText) {
+    private func writeFollow(_ following: NotificationHistory.Following, into text: inout WrappedText) {
         text.section("How the user follows \(following.topic) now")
         guard let follow = following.follow else { return text.item("no follow is stored") }
         if let removedAt = follow.removedAt { return text.item("no longer, since \(instant(removedAt))") }
@@ -100,7 +100,7 @@ extension Explanation {
         return "\(name), ended \(instant(revokedAt))\(reason)"
     }
 
-    private func writeToday(into text: inout AnswerText) {
+    private func writeToday(into text: inout WrappedText) {
         switch today {
         case .notAsked(let why): text.section("The rules are not asked: \(why)")
         case .decided(let decision, let steps):

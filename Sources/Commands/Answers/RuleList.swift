@@ -8,7 +8,7 @@ struct RuleList {
     /// Returns a device's display name, by subscription.
     let name: (String) -> String
 
-    func write(into text: inout AnswerText) {
+    func write(into text: inout WrappedText) {
         var device: String?
         for step in steps {
             if let next = step.device, next != device { text.item("for \(name(next))") }

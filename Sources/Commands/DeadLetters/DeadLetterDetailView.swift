@@ -36,7 +36,7 @@ struct DeadLetterDetailView: Sendable {
     // MARK: - For people
 
     var lines: [String] {
-        var text = AnswerText()
+        var text = WrappedText()
         text.add("", item.deadID)
         for (label, words) in facts { text.add(label, width: Self.label, words) }
         // A settled item needs no action.
@@ -73,7 +73,7 @@ struct DeadLetterDetailView: Sendable {
     }
 
     private func moment(_ moment: Timestamp) -> String {
-        "\(DeskText.instant(moment)) (\(DeskText.ago(moment, now)))"
+        "\(HumanText.instant(moment)) (\(HumanText.ago(moment, now)))"
     }
 
     private func eventLines(_ event: Event) -> [String] {
@@ -95,20 +95,20 @@ struct DeadLetterDetailView: Sendable {
     private var messageLines: [String] {
         let origin = detail.origin
         let exchange = origin.exchange.isEmpty ? "no exchange" : origin.exchange
-        let cut = DeskText.cut(origin.routingKey, to: 100)
+        let cut = HumanText.cut(origin.routingKey, to: 100)
         let key = cut.isEmpty ? "without a key" : "with the key \(cut)"
         var lines = ["The message, published to \(exchange) \(key)"]
-        lines.append("  properties " + Self.oneLine(DeskText.document(origin.properties)))
+        lines.append("  properties " + Self.oneLine(HumanText.document(origin.properties)))
         lines.append("  headers " + Self.oneLine(headers))
         if let cut = origin.cutBody {
             lines.append("  its body was cut: \(origin.body.count.of("byte")) are left of \(cut.bytes.grouped)")
             lines.append("  the whole had the SHA-256 \(cut.sha256)")
         }
-        guard let body = DeskText.document(origin.body) else {
+        guard let body = HumanText.document(origin.body) else {
             lines.append(
                 "  \(origin.body.count.of("byte")) that are not JSON" + (isRevealed ? ":" : "; --reveal shows them")
             )
-            return isRevealed ? lines + [DeskText.cut(String(decoding: origin.body, as: UTF8.self), to: 10_000)] : lines
+            return isRevealed ? lines + [HumanText.cut(String(decoding: origin.body, as: UTF8.self), to: 10_000)] : lines
         }
         return lines + PrettyJSON.lines(isRevealed ? body : MaskedJSON.body(body), indentation: "  ").indented
     }
@@ -127,15 +127,15 @@ struct DeadLetterDetailView: Sendable {
     }
 
     private var headers: JSONValue? {
-        DeskText.document(detail.origin.headers).map { isRevealed ? $0 : MaskedJSON.headers($0) }
+        HumanText.document(detail.origin.headers).map { isRevealed ? $0 : MaskedJSON.headers($0) }
     }
 
     private static func oneLine(_ value: JSONValue?) -> String {
-        value.map { DeskText.cut(String(decoding: JSONWriter.canonicalBytes(of: $0), as: UTF8.self), to: 2_000) } ?? "-"
+        value.map { HumanText.cut(String(decoding: JSONWriter.canonicalBytes(of: $0), as: UTF8.self), to: 2_000) } ?? "-"
     }
 
     private var historyLines: [String] {
-        var text = AnswerText()
+        var text = WrappedText()
         text.add("", "What happened")
         var events = [(item.lastFailedAt, "died: \(item.cause.reason): \(item.cause.error)")]
         if detail.isFiled { events.append((item.filedAt, "filed")) }
@@ -145,7 +145,7 @@ struct DeadLetterDetailView: Sendable {
         }
         // Entries with the same time keep the order of this list.
         let order = events.enumerated().sorted { ($0.element.0, $0.offset) < ($1.element.0, $1.offset) }
-        for (_, (moment, words)) in order { text.add("  \(DeskText.instant(moment))  ", words) }
+        for (_, (moment, words)) in order { text.add("  \(HumanText.instant(moment))  ", words) }
         return text.lines
     }
 
@@ -177,10 +177,10 @@ struct DeadLetterDetailView: Sendable {
     }
 
     private var originJSON: JSONText {
-        let body = DeskText.document(detail.origin.body).map { isRevealed ? $0 : MaskedJSON.body($0) }
+        let body = HumanText.document(detail.origin.body).map { isRevealed ? $0 : MaskedJSON.body($0) }
         return .object([
             ("exchange", .text(detail.origin.exchange)), ("routingKey", .text(detail.origin.routingKey)),
-            ("properties", DeskText.document(detail.origin.properties).map { JSONText($0) } ?? .null),
+            ("properties", HumanText.document(detail.origin.properties).map { JSONText($0) } ?? .null),
             ("headers", headers.map { JSONText($0) } ?? .null), ("bytes", .number(detail.origin.body.count)),
             ("bodyCut", .flag(detail.origin.cutBody != nil)),
             ("body", body.map { JSONText($0) } ?? .null),

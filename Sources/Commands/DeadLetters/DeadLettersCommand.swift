@@ -9,11 +9,11 @@ enum DeadLettersCommand: Command {
     static let name = "dead-letters"
     static let alias: String? = "dlq"
     static let summary = "Lists, replays, edits and discards dead letters (alias: dlq)."
-    static let synopsis = DeskVerb.allCases.map { "dead-letters \($0.usage)" }
-    static let options = DeskOptions.all
+    static let synopsis = DeadLetterVerb.allCases.map { "dead-letters \($0.usage)" }
+    static let options = DeadLetterOptions.all
 
     static func help(for words: [String]) -> String {
-        words.lazy.compactMap(DeskVerb.init(rawValue:)).first?.help ?? help
+        words.lazy.compactMap(DeadLetterVerb.init(rawValue:)).first?.help ?? help
     }
 
     static func run(_ call: Call) async throws -> ExitCode {
@@ -23,12 +23,12 @@ enum DeadLettersCommand: Command {
         words.command = "\(name) \(verb.rawValue)"
         let call = Call(words: words, shell: call.shell, commands: call.commands)
         let required: Set<Setting> = words.has("from-queue") ? [.amqpURL] : [.databaseURL]
-        let request = DeskRequest(call: call, verb: verb, setup: try call.setup(requiring: required))
+        let request = DeadLetterRequest(call: call, verb: verb, setup: try call.setup(requiring: required))
         if words.has("from-queue") {
             return try await reaching(
                 for: "\(verb.rawValue) of the letters in the broker's queue",
                 whatToDo: "bring the broker back; stored dead letters are shown without --from-queue"
-            ) { try await QueueSession(request).run() }
+            ) { try await DeadLetterQueueSession(request).run() }
         }
         return try await reaching(
             for: "\(verb.rawValue) of dead letters",
@@ -38,9 +38,9 @@ enum DeadLettersCommand: Command {
         ) { try await attend(to: request) }
     }
 
-    private static func attend(to request: DeskRequest) async throws -> ExitCode {
+    private static func attend(to request: DeadLetterRequest) async throws -> ExitCode {
         let verb = request.verb
-        return try await DeskSession.with(request) { session in
+        return try await DeadLetterSession.with(request) { session in
             switch verb {
             case .groups: try await session.groups()
             case .list: try await session.list()
@@ -58,13 +58,13 @@ enum DeadLettersCommand: Command {
         }
     }
 
-    private static func verb(_ words: Words) throws(CommandFailure) -> DeskVerb {
+    private static func verb(_ words: Words) throws(CommandFailure) -> DeadLetterVerb {
         guard let name = words.operands.first else {
-            let verbs = DeskVerb.allCases.map(\.rawValue).joined(separator: ", ")
+            let verbs = DeadLetterVerb.allCases.map(\.rawValue).joined(separator: ", ")
             throw words.misuse("expected one of \(verbs)")
         }
-        guard let verb = DeskVerb(rawValue: name) else {
-            throw words.misuse("it cannot \(name)" + NearestName.hint(name, among: DeskVerb.allCases.map(\.rawValue)))
+        guard let verb = DeadLetterVerb(rawValue: name) else {
+            throw words.misuse("it cannot \(name)" + NearestName.hint(name, among: DeadLetterVerb.allCases.map(\.rawValue)))
         }
         // An option that the verb would ignore is an error, since it may be a costly mistake.
         if let stray = words.given.subtracting(verb.options(words)).min() {

@@ -54,7 +54,7 @@ struct ReplayView: Sendable {
         if replay.finishedAt == nil, replay.state == .cancelled { state += ", what has gone out comes to its end" }
         var lines = [
             "Replay \(replay.id) of \(replay.items.of("item")) by \(replay.operator), begun "
-                + "\(DeskText.instant(replay.startedAt)): \(state)"
+                + "\(HumanText.instant(replay.startedAt)): \(state)"
         ]
         var table = TextTable(["outcome", "items"])
         if progress.waiting > 0 { table.add(["  waiting", progress.waiting.grouped]) }
@@ -69,15 +69,15 @@ struct ReplayView: Sendable {
             let end = replay.finishedAt ?? now
             let span = Duration.microseconds(max(0, end.microseconds - replay.startedAt.microseconds))
             lines.append("Over \(span.roughly):")
-            lines.append("  settled  \(DeskText.sparkline(course.settled))")
-            lines.append("  failed   \(DeskText.sparkline(course.failed))")
+            lines.append("  settled  \(HumanText.sparkline(course.settled))")
+            lines.append("  failed   \(HumanText.sparkline(course.failed))")
         }
         if replay.finishedAt == nil, let begin = replay.pace.notBefore, begin > now {
-            lines.append("It sends from \(DeskText.instant(begin)) on.")
+            lines.append("It sends from \(HumanText.instant(begin)) on.")
         }
         if !failures.isEmpty { lines.append("Most recent failures; details: bellhop dead-letters show ITEM") }
         for failure in failures {
-            lines.append("  \(failure.deadID)  \(failure.reason): \(DeskText.cut(failure.error, to: 200))")
+            lines.append("  \(failure.deadID)  \(failure.reason): \(HumanText.cut(failure.error, to: 200))")
         }
         if replay.state == .paused {
             lines.append("bellhop dead-letters resume \(replay.id) continues it, cancel \(replay.id) reopens the rest.")

@@ -10,7 +10,7 @@ import Store
 struct FanoutSession: Sendable {
     let call: Call
     let verb: FanoutVerb
-    let setup: Setup
+    let setup: CommandContext
     let pool: PostgresPool
 
     private var words: Words { call.words }
@@ -28,7 +28,7 @@ struct FanoutSession: Sendable {
         call.answer(
             .object([("count", .number(count)), ("fanouts", .list(views.map { .object($0.members) }))]),
             lines: found.isEmpty
-                ? ["No fan-outs match."] : FanoutView.table(views) + DeskText.rest(found.count, of: count, "fan-out")
+                ? ["No fan-outs match."] : FanoutView.table(views) + HumanText.rest(found.count, of: count, "fan-out")
         )
         return found.isEmpty ? .answerIsNo : .done
     }
@@ -47,7 +47,7 @@ struct FanoutSession: Sendable {
             throw failure(.badInput, "apps \(found[0].record.app) and \(found[1].record.app) have one", "add --app")
         }
         let detail = try await desk.detail(of: progress.record.number)
-        let surroundings = FanoutSurroundings(
+        let surroundings = FanoutObstacles(
             status: progress.record.finishedAt == nil ? try await StoreStatus(of: pool) : nil,
             holds: try await holds(on: progress.record),
             consumers: progress.isWaiting(detail) ? await consumers(progress.record.priority.lane) : nil

@@ -19,7 +19,7 @@ struct FanoutView: Sendable {
         obstacles = nil
     }
 
-    init(_ progress: FanoutProgress, detail: FanoutDetail, surroundings: FanoutSurroundings) {
+    init(_ progress: FanoutProgress, detail: FanoutDetail, surroundings: FanoutObstacles) {
         self.progress = progress
         self.detail = detail
         obstacles = progress.obstacles(detail, surroundings)
@@ -41,9 +41,9 @@ struct FanoutView: Sendable {
 
     private var cells: [String] {
         [
-            String(record.number), state, DeskText.cut(record.app, to: 16), DeskText.cut(record.type, to: 24),
-            DeskText.cut(audience, to: 28), share, rate ?? "-", timeLeft ?? "-",
-            DeskText.ago(record.startedAt, asOf),
+            String(record.number), state, HumanText.cut(record.app, to: 16), HumanText.cut(record.type, to: 24),
+            HumanText.cut(audience, to: 28), share, rate ?? "-", timeLeft ?? "-",
+            HumanText.ago(record.startedAt, asOf),
         ]
     }
 
@@ -55,7 +55,7 @@ struct FanoutView: Sendable {
 
     /// All details, as lines.
     var lines: [String] {
-        var text = AnswerText()
+        var text = WrappedText()
         text.add("", "Fan-out \(record.number): event \(record.event) of \(record.app)")
         for (label, words) in facts { text.add(label, width: Self.label, words) }
         for obstacle in obstacles ?? [] { text.add("waits", width: Self.label, obstacle) }
@@ -67,7 +67,7 @@ struct FanoutView: Sendable {
         if !detail.acts.isEmpty {
             text.section("What operators did")
             for act in detail.acts {
-                text.item("\(DeskText.instant(act.at)) \(act.operator): \(words(act)), \(act.because)")
+                text.item("\(HumanText.instant(act.at)) \(act.operator): \(words(act)), \(act.because)")
             }
         }
         return text.lines
@@ -117,11 +117,11 @@ struct FanoutView: Sendable {
         progress.secondsLeft.map { Duration.seconds(Int64(min($0, 1e12))).roughly }
     }
 
-    private func moment(_ moment: Timestamp) -> String { "\(DeskText.instant(moment)) (\(DeskText.ago(moment, asOf)))" }
+    private func moment(_ moment: Timestamp) -> String { "\(HumanText.instant(moment)) (\(HumanText.ago(moment, asOf)))" }
 
     private func words(_ page: FanoutDetail.Page) -> String {
-        if let takenAt = page.takenAt { return "taken \(DeskText.ago(takenAt, asOf))" }
-        return page.handedOverAt.map { "handed over \(DeskText.ago($0, asOf))" } ?? "not handed over"
+        if let takenAt = page.takenAt { return "taken \(HumanText.ago(takenAt, asOf))" }
+        return page.handedOverAt.map { "handed over \(HumanText.ago($0, asOf))" } ?? "not handed over"
     }
 
     private func words(_ act: FanoutDetail.Done) -> String {

@@ -10,7 +10,7 @@ import Store
 struct HoldSession: Sendable {
     let call: Call
     let verb: HoldVerb
-    let setup: Setup
+    let setup: CommandContext
     let pool: PostgresPool
 
     private var words: Words { call.words }
@@ -48,7 +48,7 @@ struct HoldSession: Sendable {
             )
             return .done
         case .isHeld(let hold):
-            let since = DeskText.ago(hold.placedAt, SystemTime().timestamp)
+            let since = HumanText.ago(hold.placedAt, SystemTime().timestamp)
             try await tell(
                 hold,
                 added: false,

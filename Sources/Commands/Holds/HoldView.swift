@@ -72,8 +72,8 @@ struct HoldView: Sendable {
                 let hold = view.hold
                 return [
                     String(hold.number), hold.scope.app.text, hold.scope.type?.text ?? "all",
-                    hold.scope.provider ?? "all", DeskText.ago(hold.placedAt, view.asOf),
-                    DeskText.cut(hold.operator, to: 16), view.count, DeskText.cut(hold.because, to: 60),
+                    hold.scope.provider ?? "all", HumanText.ago(hold.placedAt, view.asOf),
+                    HumanText.cut(hold.operator, to: 16), view.count, HumanText.cut(hold.because, to: 60),
                 ]
             }
         )

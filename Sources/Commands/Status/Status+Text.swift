@@ -117,7 +117,7 @@ extension Status {
             + fanouts.latest.map { progress in
                 let name = "\(progress.record.number) \(progress.record.app) \(progress.record.type)"
                 let state = progress.record.state == .paused ? "paused, " : ""
-                return "  " + DeskText.cut(name, to: Self.firstColumn - 2).filled(to: Self.firstColumn - 2) + state
+                return "  " + HumanText.cut(name, to: Self.firstColumn - 2).filled(to: Self.firstColumn - 2) + state
                     + FanoutView(progress).line
             }
     }

@@ -39,7 +39,7 @@ enum StatusCommand: Command {
 ///
 /// A failure of one does not hide the other's values.
 private struct Look: Sendable {
-    let setup: Setup
+    let setup: CommandContext
     let broker: BrokerAddress
     let pool: PostgresPool
     /// `nil` if none are configured.

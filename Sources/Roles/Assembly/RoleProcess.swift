@@ -13,7 +13,7 @@ import Tracing
 /// The parts that every long-running role has: a log, metrics, a connection pool, an endpoint for probes, and an
 /// orderly end.
 struct RoleProcess: Sendable {
-    let setup: Setup
+    let setup: CommandContext
     private let role: String
     let logger: Logger
     let metrics: MetricsRegistry
@@ -37,7 +37,7 @@ struct RoleProcess: Sendable {
     /// `size` limits the connections to the database. `number` is the process's number among several, and every log
     /// line contains it.
     init(
-        _ setup: Setup,
+        _ setup: CommandContext,
         role: String,
         rights: DatabaseRole = .worker,
         connections size: Int,
@@ -55,13 +55,13 @@ struct RoleProcess: Sendable {
             name: role,
             size: size,
             patience: patience,
-            observer: DatabaseWatch(logger.labelled("database"), time: SystemTime(), metrics: metrics).see
+            observer: DatabaseHealth(logger.labelled("database"), time: SystemTime(), metrics: metrics).see
         )
         clocks = ClockWatch(pool: pool, time: time, logger: logger, metrics: metrics)
         var identity = Heartbeat.Identity(
             id: String(UInt64.random(in: .min ... .max), radix: 36),
             role: role,
-            version: Release.version,
+            version: BuildInfo.version,
             host: ProcessInfo.processInfo.hostName,
             process: Int(ProcessInfo.processInfo.processIdentifier)
         )
@@ -122,7 +122,7 @@ struct RoleProcess: Sendable {
             .gauge,
             help: "Build and catalogue version; always 1.",
             labels: ["version", "catalogs"]
-        ) { [([Release.version, source.current.fingerprint], 1)] }
+        ) { [([BuildInfo.version, source.current.fingerprint], 1)] }
         return CatalogReload(
             source: source,
             read: { [setup] in try setup.catalogs() },
@@ -136,7 +136,7 @@ struct RoleProcess: Sendable {
 
     /// Makes the heartbeat that tells schedulers that this process is alive and may hold claims.
     func claimantHeartbeat() async throws -> ClaimantHeartbeat {
-        guard let url = setup.configuration.listenURL else { throw Setup.missing(.listenURL) }
+        guard let url = setup.configuration.listenURL else { throw CommandContext.missing(.listenURL) }
         var session = ListenerOptions(url: try DatabaseURL(url.revealed), channels: [])
         session.applicationName = "bellhop \(role), claiming"
         session.setUp = setup.configuration.namespace.setUp(as: .worker)

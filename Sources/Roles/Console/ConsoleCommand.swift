@@ -23,12 +23,12 @@ package enum ConsoleCommand: Command {
             connections: OperatorConsole.connections,
             patience: .seconds(120)
         )
-        guard let file = setup.configuration.operators else { throw Setup.missing(.operators) }
+        guard let file = setup.configuration.operators else { throw CommandContext.missing(.operators) }
         let operators = try OperatorDirectory(file: file, time: process.time, logger: process.logger)
         // The schema is not checked, because a console that does not start without the database could not report that
         // the database is unavailable.
         let lent = LentConnections(configuration: setup.configuration, pool: process.pool)
-        let desk = CommandDesk(environment: call.shell.environment, lent: lent, run: call.run)
+        let desk = InProcessCommandRunner(environment: call.shell.environment, lent: lent, run: call.run)
         return await serve(
             process,
             operators,
@@ -40,7 +40,7 @@ package enum ConsoleCommand: Command {
     private static func serve(
         _ process: RoleProcess,
         _ operators: OperatorDirectory,
-        _ desk: CommandDesk,
+        _ desk: InProcessCommandRunner,
         untilInputEnds: Bool
     ) async -> ExitCode {
         let configuration = process.setup.configuration

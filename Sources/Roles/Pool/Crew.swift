@@ -12,7 +12,7 @@ package struct Crew {
     private let logger: Logger
     private let lifeline: ParentExitMonitor
     private let path = ChildProgram.own()
-    private var seats: [RoleSeat] = []
+    private var seats: [SupervisedProcess] = []
 
     package init(_ call: Call, logger: Logger) throws(CommandFailure) {
         self.call = call
@@ -51,20 +51,20 @@ package struct Crew {
         _ arguments: [String],
         _ settings: [String: String],
         _ place: [String: String] = [:]
-    ) -> RoleSeat {
+    ) -> SupervisedProcess {
         let handed = Self.handed(settings, call.shell.environment)
         let program = ChildProgram(
             path: path,
             arguments: [role.name, "--\(Option.untilStdinEnds.name)"] + arguments + handed.flags,
             environment: handed.environment.merging(place) { $1 }
         )
-        return RoleSeat(kind, number: number, program: program, lifeline: lifeline, logger: logger)
+        return SupervisedProcess(kind, number: number, program: program, lifeline: lifeline, logger: logger)
     }
 
     /// Runs until a signal, or until a process ends with an error that no restart can correct.
     package func run(drainTimeout: Duration) async -> ExitCode {
         let group = ServiceGroup(
-            seats + [HangupRelay(seats, logger: logger)],
+            seats + [SIGHUPForwarder(seats, logger: logger)],
             drainTimeout: drainTimeout + Self.margin,
             logger: logger,
             surroundings: ServiceGroup.Surroundings(endProcess: { [seats] code in

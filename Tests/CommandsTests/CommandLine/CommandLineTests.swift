@@ -15,7 +15,7 @@ struct CommandLineTests {
     func overview(words: [String]) async {
         let answer = await Prompt().run(words)
         #expect(answer.code == .done)
-        for command in Tool.whole.commands {
+        for command in CommandLineTool.whole.commands {
             #expect(answer.output.contains("  \(command.name) "))
             #expect(answer.output.contains(command.summary))
         }
@@ -23,7 +23,7 @@ struct CommandLineTests {
 
     @Test("every command's help names it and all its options")
     func help() async {
-        for command in Tool.whole.commands {
+        for command in CommandLineTool.whole.commands {
             let answer = await Prompt().run(command.name, "--help")
             #expect(answer.code == .done)
             #expect(answer.output.contains("bellhop \(command.name)"))
@@ -35,7 +35,7 @@ struct CommandLineTests {
     func widths() async {
         let overview = await Prompt().run("help").output
         #expect(overview.split(separator: "\n").allSatisfy { $0.count <= 120 })
-        for command in Tool.whole.commands {
+        for command in CommandLineTool.whole.commands {
             let help = await Prompt().run(command.name, "--help").output
             for line in help.split(separator: "\n") {
                 #expect(line.count <= 100, "\(line)")
@@ -61,7 +61,7 @@ struct CommandLineTests {
     func version() async {
         let answer = await Prompt().run("version")
         let (schema, form) = (Migration.all.schemaNumber, MessageVersion.newest)
-        let words = "bellhop \(Release.version) (schema \(schema), messages \(form))"
+        let words = "bellhop \(BuildInfo.version) (schema \(schema), messages \(form))"
         #expect(answer.output == words)
     }
 

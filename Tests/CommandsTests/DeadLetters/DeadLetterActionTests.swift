@@ -119,8 +119,8 @@ struct DeadLetterActionTests {
         try await DeskPrompt.with(letters) { prompt, _ in
             for (width, count) in [(80, 5), (160, 3)] {
                 let screen = CapturedOutput()
-                let shell = Shell(environment: prompt.environment, output: screen.screen(width: width))
-                _ = await Tool.whole.run(["dead-letters", "list"], shell)
+                let shell = CommandEnvironment(environment: prompt.environment, output: screen.screen(width: width))
+                _ = await CommandLineTool.whole.run(["dead-letters", "list"], shell)
                 let lines = screen.text.split(separator: "\n")
                 #expect(lines.count == count, "\(screen.text)")
                 let whole = lines.filter { $0.contains(error) }
@@ -140,16 +140,16 @@ struct DeadLetterActionTests {
         }
     }
 
-    @Test("each verb has separate help with an example that it accepts", arguments: DeskVerb.allCases)
-    func help(verb: DeskVerb) async throws {
+    @Test("each verb has separate help with an example that it accepts", arguments: DeadLetterVerb.allCases)
+    func help(verb: DeadLetterVerb) async throws {
         let answer = await Prompt().run("dead-letters", verb.rawValue, "--help")
         #expect(answer.code == .done)
         #expect(answer.output.contains("bellhop dead-letters \(verb.example)"))
-        let others = DeskVerb.allCases.filter { $0 != verb }.map { "dead-letters \($0.usage)" }
+        let others = DeadLetterVerb.allCases.filter { $0 != verb }.map { "dead-letters \($0.usage)" }
         #expect(!others.contains { answer.output.contains($0) })
         #expect(answer.output.split(separator: "\n").allSatisfy { $0.count <= 100 })
         let words = verb.example.split(separator: " ").map(String.init)
-        let parsed = try Words(words, options: DeskOptions.all, of: "dead-letters")
+        let parsed = try Words(words, options: DeadLetterOptions.all, of: "dead-letters")
         #expect(parsed.given.isSubset(of: verb.options(parsed)))
     }
 

@@ -14,12 +14,12 @@ struct StillReplayTests {
         try await Workplace.withPrompt(on: bench) { prompt, _ in
             var environment = prompt.environment
             environment["BELLHOP_AMQP_URL"] = broker
-            let shell = Shell(environment: environment)
+            let shell = CommandEnvironment(environment: environment)
             let words = try Words(["replay"], options: DeadLettersCommand.options, of: DeadLettersCommand.name)
             let call = Call(words: words, shell: shell)
-            let request = DeskRequest(call: call, verb: .replay, setup: try call.setup())
+            let request = DeadLetterRequest(call: call, verb: .replay, setup: try call.setup())
             let said = CapturedOutput()
-            _ = try await DeskSession.with(request) { session in
+            _ = try await DeadLetterSession.with(request) { session in
                 said.output.print(await session.whyNobodyCarries())
                 return .done
             }

@@ -10,11 +10,11 @@ struct HelpGoldenTests {
     @Test("the overview and the help of each command and each verb are as stored")
     func help() async throws {
         try await Self.check([], as: "overview")
-        for command in Tool.whole.commands {
+        for command in CommandLineTool.whole.commands {
             try await Self.check([command.name], as: command.name)
         }
         let verbs = [
-            ("dead-letters", DeskVerb.allCases.map(\.rawValue)), ("fanouts", FanoutVerb.allCases.map(\.rawValue)),
+            ("dead-letters", DeadLetterVerb.allCases.map(\.rawValue)), ("fanouts", FanoutVerb.allCases.map(\.rawValue)),
             ("hold", HoldVerb.allCases.map(\.rawValue)),
         ]
         for (command, verbs) in verbs {

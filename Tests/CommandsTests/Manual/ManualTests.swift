@@ -16,7 +16,7 @@ struct ManualTests {
 
     @Test("every command has a page with its summary, its synopsis and all its options")
     func pages() async {
-        for command in Tool.whole.commands {
+        for command in CommandLineTool.whole.commands {
             let answer = await Prompt().run("manual", command.name)
             let page = plain(answer.output)
             #expect(answer.code == .done)
@@ -33,7 +33,7 @@ struct ManualTests {
     @Test("the page of bellhop names every command, setting and exit code")
     func overview() async {
         let page = plain(await Prompt().run("manual").output)
-        for command in Tool.whole.commands { #expect(page.contains("bellhop-\(command.name)(1)")) }
+        for command in CommandLineTool.whole.commands { #expect(page.contains("bellhop-\(command.name)(1)")) }
         for setting in Setting.all { #expect(page.contains("\\fB\(setting.environmentName)\\fR")) }
         for code in ExitCode.allCases { #expect(page.contains("\\fB\(code.rawValue)\\fR\n\(code.meaning)")) }
     }
@@ -41,7 +41,7 @@ struct ManualTests {
     @Test("no line of a page begins with an unintended roff request")
     func orders() async {
         let known: Set<Substring> = [".TH", ".SH", ".TP", ".PP", ".B", ".BR", ".I"]
-        for name in Tool.whole.commands.map({ $0.name }) {
+        for name in CommandLineTool.whole.commands.map({ $0.name }) {
             let page = await Prompt().run("manual", name).output
             let orders = page.split(separator: "\n").filter { $0.hasPrefix(".") || $0.hasPrefix("'") }
             let words = Set(orders.compactMap { $0.split(separator: " ").first })
@@ -52,7 +52,7 @@ struct ManualTests {
     @Test("the list of pages matches the list of commands, and an unknown page is rejected with the nearest")
     func names() async {
         let listed = await Prompt().run("manual", "--list").output.split(separator: "\n").map { String($0) }
-        let expected = Tool.whole.commands.map { $0.name }
+        let expected = CommandLineTool.whole.commands.map { $0.name }
         #expect(listed == expected)
         let answer = await Prompt().run("manual", "schedular")
         #expect(answer.code == .usage)
@@ -99,7 +99,7 @@ struct ManualTests {
     @Test("zsh and fish complete every command and option", arguments: ["zsh", "fish"])
     func others(shell: String) async {
         let script = await Prompt().run("completions", shell).output
-        for command in Tool.whole.commands {
+        for command in CommandLineTool.whole.commands {
             #expect(script.contains(shell == "zsh" ? "'\(command.name):" : "-a \(command.name) "))
             for option in command.options {
                 #expect(script.contains(shell == "zsh" ? "*--\(option.name)[" : "-l \(option.name) "))

@@ -87,7 +87,7 @@ struct PackagingTests {
     func names(folder: String, kinds: Set<String>) throws {
         let files = try files(folder, kinds)
         #expect(files.count > 3)
-        let commands = Set(Tool.whole.commands.map { $0.name })
+        let commands = Set(CommandLineTool.whole.commands.map { $0.name })
         for file in files {
             let settings = Set(file.text.matches(of: /BELLHOP_[A-Z0-9_]+/).map { String($0.output) })
             #expect(settings.subtracting(Self.known).sorted() == [], "\(file.name)")
@@ -101,7 +101,7 @@ struct PackagingTests {
     /// The roles with a package.
     ///
     /// A pool and `up` run roles on one host, and the sandbox is not delivered.
-    private static let roles = Tool.whole.commands.filter { $0.isRole }.map { $0.name }
+    private static let roles = CommandLineTool.whole.commands.filter { $0.isRole }.map { $0.name }
         .filter { ![PoolCommand.name, UpCommand.name, SandboxCommand.name].contains($0) }
 
     @Test(

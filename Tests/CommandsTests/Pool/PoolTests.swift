@@ -218,12 +218,12 @@ struct PoolTests {
 }
 
 @Suite("Records of a seat")
-struct SeatRecordTests {
+struct RestartHistoryTests {
     @Test("only a worker that has started its work makes a retry of a wrong configuration worthwhile")
     func soundness() {
         let wrong = ChildExit.exited(ExitCode.configuration.rawValue)
         let unavailable = ChildExit.exited(ExitCode.unavailable.rawValue)
-        var record = SeatRecord()
+        var record = RestartHistory()
         #expect(!record.hasRun(wrong, for: .seconds(1)))
         record.note(unavailable, for: .seconds(1))
         #expect(!record.hasRun(wrong, for: .seconds(1)), "without its servers it did not begin")
@@ -236,11 +236,11 @@ struct SeatRecordTests {
 }
 
 @Suite("Pauses between restarts")
-struct RestartPausesTests {
+struct RestartBackoffTests {
     @Test("pauses grow to 30 seconds and start again after a worker that ran for a minute")
     func growth() {
         var chance = SeededChance(1)
-        var pauses = RestartPauses()
+        var pauses = RestartBackoff()
         for ceiling in [0.5, 1, 2, 4, 8, 16, 30, 30] {
             let pause = pauses.next(afterRunning: .seconds(1), using: &chance).secondsAsDouble
             #expect(pause >= ceiling / 2 && pause <= ceiling)

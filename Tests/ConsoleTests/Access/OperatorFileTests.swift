@@ -20,8 +20,8 @@ struct OperatorFileTests {
                 printed.withLock { $0 += piece }
                 return 0
             }
-            let shell = Shell(environment: [:], output: output, complaints: output)
-            let code = await Tool.bellhop(with: []).run(["keys", "operator", "--set", file] + words, shell)
+            let shell = CommandEnvironment(environment: [:], output: output, complaints: output)
+            let code = await CommandLineTool.bellhop(with: []).run(["keys", "operator", "--set", file] + words, shell)
             let text = String(decoding: printed.withLock { $0 }, as: UTF8.self)
             return (code, text.firstMatch(of: /bhop_[A-Za-z0-9_-]{43}/).map { String($0.0) } ?? "")
         }

@@ -1,0 +1,110 @@
+import BellhopRules
+import CLI
+import ServiceRuntime
+import Store
+
+/// The options of the dead-letter commands.
+enum DeadLetterOptions {
+    private static let filterOptions = [
+        Option.taking("app", "A", "of this app"),
+        Option.taking("type", "T", "of this event type"),
+        Option.taking("reason", "R", "with this reason, such as attempts-exhausted"),
+        Option.taking(
+            "stage",
+            "S",
+            "given up at this stage: intake, record, feed, resume, dispatch, receipt, broker, desk"
+        ),
+        Option.taking("provider", "P", "refused by this provider, such as fcm"),
+        Option.taking("fingerprint", "F", "of this group (fingerprint or unique prefix)"),
+        Option.taking("user", "U", "about this user"),
+        Option.taking("event", "ID", "of this event"),
+        Option.taking("text", "WORDS", "text in error, event id or routing key (case-insensitive)"),
+        Option.taking("since", "WHEN", "failed last at this instant or later; 2h means two hours ago"),
+        Option.taking("until", "WHEN", "failed last before this instant"),
+        Option.taking("state", "S", "open (unless given), replaying, resolved, discarded, or all"),
+        Option.taking("limit", "N", "only the N most recent failures"),
+    ]
+
+    static let filters = Set(filterOptions.map(\.name))
+
+    static let all =
+        filterOptions + [
+            .switch("all", "all that an act can be about, where there is no filter"),
+            .taking("sort", "ORDER", "list: newest (unless given), oldest or deaths first"),
+            .watch,
+            .taking("at", "WHEN", "replay: begin at this instant, or after a span such as 2h"),
+            .switch("dry-run", "dry run: predict the outcome of each item"),
+            .taking("rate", "N/s", "send at most N items per second"),
+            .switch("ramp", "replay 1 item, then 2, 5, 10, …, each time after all before have an outcome"),
+            .taking("pause-at", "PERCENT", "pause when so many of the latest hundred outcomes failed (20)"),
+            .taking("cap", "N", "skip items replayed N times or more (5)"),
+            .switch("detach", "return as soon as the replay has started"),
+            .taking(
+                "set",
+                "PLACE=VALUE",
+                "edit: put a value at a place of the body, /id=evt-1; may be given again",
+                isRepeatable: true
+            ),
+            .taking("file", "FILE", "edit: take the whole body from a file, - for stdin"),
+            .taking("routing-key", "KEY", "edit: send the copy under this routing key"),
+            .taking("output", "FILE", "export: write to a new file; to stdout unless given"),
+            .switch(
+                "from-queue",
+                "groups, list, show, replay, export: work on the broker's queue alone, without the database"
+            ),
+            .switch("yes", "skip the confirmation prompt"),
+            .taking("by", "NAME", "operator name for the audit (default: system user)"),
+            .taking("because", "TEXT", "reason for the audit; prompted for on a terminal"),
+            .switch("reveal", "include personal data; recorded in the audit"),
+            .json,
+        ]
+}
+
+extension DeadLetterFilter {
+    /// Creates the filter of a command line.
+    ///
+    /// A span such as `2h` counts back from `now`.
+    init(_ words: Words, now: Timestamp) throws(CommandFailure) {
+        self.init()
+        app = words.value("app")
+        type = words.value("type")
+        reason = words.value("reason")
+        stage = words.value("stage")
+        provider = words.value("provider")
+        fingerprint = words.value("fingerprint")
+        user = words.value("user")
+        event = words.value("event")
+        text = words.value("text")
+        since = try words.moment("since", now)
+        until = try words.moment("until", now)
+        limit = try words.number("limit", in: 1...10_000_000)
+        let state = try words.optional("state", "open, replaying, resolved, discarded or all") { name in
+            name == "all" ? Set(DeadLetterState.allCases) : DeadLetterState(rawValue: name).map { [$0] }
+        }
+        states = state ?? states
+    }
+}
+
+extension Words {
+    /// Returns an instant, or the end of a span that begins now.
+    ///
+    /// Returns `nil` if the option is absent.
+    func time(ahead option: String, _ now: Timestamp) throws(CommandFailure) -> Timestamp? {
+        try optional(option, "a future instant such as 2026-02-15T03:00:00Z, or a span such as 2h") { text in
+            let span = Duration(text: text).map {
+                Timestamp(clamping: now.microseconds + min($0.microseconds, 1 << 50))
+            }
+            return (Timestamp(validating: text) ?? span).flatMap { $0 > now ? $0 : nil }
+        }
+    }
+
+    /// Returns an instant, or the beginning of a span that ends now.
+    fileprivate func moment(_ option: String, _ now: Timestamp) throws(CommandFailure) -> Timestamp? {
+        try optional(option, "an instant such as 2026-02-15T13:45:00Z, or a span before now such as 2h") { text in
+            if let instant = Timestamp(validating: text) { return instant }
+            return Duration(text: text).map {
+                Timestamp(clamping: now.microseconds - min($0.microseconds, now.microseconds))
+            }
+        }
+    }
+}

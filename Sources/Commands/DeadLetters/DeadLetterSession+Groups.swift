@@ -1,0 +1,78 @@
+import BellhopRules
+import CLI
+import ServiceRuntime
+import Store
+
+extension DeadLetterSession {
+    /// Performs `groups`: it lists the groups of dead letters, the largest first.
+    func groups() async throws -> ExitCode {
+        try expectNoItems()
+        let filter = try await filter()
+        let emphasis = DeadLetterGroups.emphasis
+        if words.has("watch") {
+            try await request.call.watch({ try await desk.groups(filter).lines(fitting: width) }, emphasis: emphasis)
+        }
+        let found = try await desk.groups(filter)
+        answer(found.json, lines: found.lines(fitting: width), emphasis: emphasis)
+        return found.items == 0 ? .answerIsNo : .done
+    }
+}
+
+extension DeadLetterGroups {
+    static func emphasis(_ index: Int, _ line: String) -> LineStyle {
+        index == 2 ? .heading : line.hasPrefix("    ") ? .faint : .plain
+    }
+
+    /// Returns each group as a line of a table, with its latest error below.
+    func lines(fitting width: Int?) -> [String] {
+        guard items > 0 else { return ["No items match."] }
+        var table = TextTable(
+            ["group", "items", "users", "first", "last", "last 24 hours", "reason"],
+            texts: [3, 4, 5, 6],
+            optional: [5, 3]
+        )
+        for group in groups {
+            table.add([
+                group.fingerprint, group.items.grouped, group.users.grouped, HumanText.ago(group.firstSeen, asOf),
+                HumanText.ago(group.lastSeen, asOf), HumanText.sparkline(group.lastDay), group.cause.reason,
+            ])
+        }
+        var lines = ["\(items.of("item")) in \(count.of("group")), \(HumanText.instant(asOf))", ""]
+        for (line, group) in zip(table.lines(fitting: width), [nil] + groups.map(Optional.some)) {
+            lines.append(line)
+            if let group { lines.append("    " + HumanText.cut(group.latestWords, to: (width ?? 96) - 4)) }
+        }
+        if groups.count < count {
+            lines.append("The \(groups.count) largest groups of \(count.grouped); a filter shows others.")
+        }
+        return lines
+    }
+}
+
+extension DeadLetterGroup {
+    /// The stage at which the latest item was given up, and its error.
+    fileprivate var latestWords: String {
+        let place = [cause.provider, cause.app, cause.eventType].compactMap { $0 }.joined(separator: " ")
+        return "\(cause.stage.rawValue)\(place.isEmpty ? "" : " " + place): \(cause.error)"
+    }
+
+    fileprivate var json: JSONText {
+        .object([
+            ("fingerprint", .text(fingerprint)), ("items", .number(items)), ("users", .number(users)),
+            ("firstSeenAt", .text(firstSeen.description)), ("lastSeenAt", .text(lastSeen.description)),
+            ("stage", .text(cause.stage.rawValue)), ("reason", .text(cause.reason)),
+            ("provider", .optional(cause.provider)), ("app", .optional(cause.app)),
+            ("eventType", .optional(cause.eventType)), ("latestError", .text(cause.error)),
+            ("lastDay", .list(lastDay.map(JSONText.number))),
+        ])
+    }
+}
+
+extension DeadLetterGroups {
+    var json: JSONText {
+        .object([
+            ("asOf", .text(asOf.description)), ("items", .number(items)), ("groupCount", .number(count)),
+            ("groups", .list(groups.map(\.json))),
+        ])
+    }
+}

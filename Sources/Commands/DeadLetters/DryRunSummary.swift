@@ -1,0 +1,77 @@
+import CLI
+import Pipeline
+import ServiceRuntime
+
+/// The result of a dry run.
+///
+/// Every item is counted, and the first ones are listed.
+struct DryRunSummary {
+    /// Predictions that are counted together.
+    private struct Foreseen: Hashable {
+        let kind: String
+        let detail: String?
+
+        init(_ prediction: ReplayPrediction) {
+            kind = prediction.kind.rawValue
+            // The instants until which deliveries would wait differ from user to user.
+            let isInstant = prediction.kind == .quietUntil
+            detail = isInstant ? prediction.detail?.split(separator: " ").first.map(String.init) : prediction.detail
+        }
+
+        init(kind: String) {
+            self.kind = kind
+            detail = "others"
+        }
+
+        var words: String { [kind, detail].compactMap { $0 }.joined(separator: ", ") }
+    }
+
+    /// The maximum number of listed items.
+    ///
+    /// An operator can narrow the filter to see others.
+    static let mostNamed = 1_000
+    /// The maximum number of details that are counted separately.
+    private static let mostDetails = 200
+
+    private var counts: [Foreseen: Int] = [:]
+    /// The first items, each with its predicted outcome.
+    private(set) var named: [JSONText] = []
+    private(set) var unnamed = 0
+
+    mutating func add(_ prediction: ReplayPrediction, of deadID: String) {
+        var foreseen = Foreseen(prediction)
+        if counts[foreseen] == nil, counts.count >= Self.mostDetails { foreseen = Foreseen(kind: foreseen.kind) }
+        counts[foreseen, default: 0] += 1
+        guard named.count < Self.mostNamed else {
+            unnamed += 1
+            return
+        }
+        named.append(
+            .object([
+                ("id", .text(deadID)), ("prediction", .text(prediction.kind.rawValue)),
+                ("detail", .optional(prediction.detail)),
+            ])
+        )
+    }
+
+    private var sorted: [(key: Foreseen, value: Int)] {
+        counts.sorted { ($1.value, $0.key.words) < ($0.value, $1.key.words) }
+    }
+
+    var json: JSONText {
+        .list(
+            sorted.map { entry in
+                .object([
+                    ("prediction", .text(entry.key.kind)), ("detail", .optional(entry.key.detail)),
+                    ("count", .number(entry.value)),
+                ])
+            }
+        )
+    }
+
+    /// The lines for people.
+    var lines: [String] {
+        let rows = sorted.map { ["  \($0.key.words)", $0.value.grouped] }
+        return Array(TextTable(["prediction", "items"], rows: rows).lines().dropFirst())
+    }
+}

@@ -1,0 +1,15 @@
+package import CLI
+import ServiceRuntime
+package import Settings
+
+extension Call {
+    /// Returns the command's setup, made from its flags and the environment.
+    ///
+    /// Faults end the command with exit code 78.
+    package func setup(requiring required: Set<Setting> = []) throws -> CommandContext {
+        if let lent = shell.lent as? LentConnections {
+            return try CommandContext(configuration: lent.configuration, deskPool: lent.pool).having(required)
+        }
+        return CommandContext(configuration: try configuration(requiring: required), environment: shell.environment)
+    }
+}

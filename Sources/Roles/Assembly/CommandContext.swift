@@ -1,0 +1,175 @@
+package import AMQP
+package import BellhopRules
+import Foundation
+package import Pipeline
+package import Postgres
+package import ServiceRuntime
+package import Settings
+package import Store
+
+/// The base of commands, made from a validated configuration.
+///
+/// Its faults name the setting.
+package struct CommandContext: Sendable {
+    package let configuration: BellhopConfiguration
+    /// The environment, including variables that are not settings of Bellhop.
+    package var environment: [String: String] = [:]
+    /// A pool with the operators' rights, for commands that run inside a process that has one.
+    ///
+    /// The commands must not close it.
+    package var deskPool: PostgresPool?
+
+    package init(
+        configuration: BellhopConfiguration,
+        environment: [String: String] = [:],
+        deskPool: PostgresPool? = nil
+    ) {
+        self.configuration = configuration
+        self.environment = environment
+        self.deskPool = deskPool
+    }
+
+    /// Returns itself if these settings are present, and throws otherwise.
+    package func having(_ required: Set<Setting>) throws(CommandFailure) -> CommandContext {
+        if required.contains(.databaseURL), configuration.databaseURL == nil { throw Self.missing(.databaseURL) }
+        if required.contains(.amqpURL), configuration.amqpURL == nil { throw Self.missing(.amqpURL) }
+        return self
+    }
+
+    /// Makes a pool with the rights of a role.
+    ///
+    /// `nil` keeps the log-in's own rights, those of the schema's owner.
+    ///
+    /// A pool with the operators' rights serves a person at a terminal, so it fails immediately if the server rejects
+    /// the connection, and within seconds if the server does not answer.
+    package func pool(
+        as rights: DatabaseRole?,
+        name: String,
+        size: Int,
+        patience: Duration = .seconds(30),
+        observer: @escaping @Sendable (PoolEvent) -> Void = { _ in }
+    ) throws -> PostgresPool {
+        var options = try poolOptions(as: rights, name: name, size: size)
+        options.statementTimeout = patience
+        options.observer = observer
+        return PostgresPool(options)
+    }
+
+    /// Runs a body with a pool and closes the pool afterwards.
+    package func withPool<Value: Sendable>(
+        as rights: DatabaseRole?,
+        name: String,
+        size: Int = 1,
+        patience: Duration = .seconds(30),
+        _ body: (PostgresPool) async throws -> Value
+    ) async throws -> Value {
+        if rights == .admin, let deskPool { return try await body(deskPool.with(statementTimeout: patience)) }
+        let pool = try pool(as: rights, name: name, size: size, patience: patience)
+        let result: Result<Value, any Error>
+        do { result = .success(try await body(pool)) } catch { result = .failure(error) }
+        await pool.close()
+        return try result.get()
+    }
+
+    /// Runs a body with a pool that has the operators' rights.
+    ///
+    /// If the database is unavailable, the failure names the attempted command.
+    package func withDesk<Value: Sendable>(
+        _ attempted: String,
+        _ body: (PostgresPool) async throws -> Value
+    ) async throws -> Value {
+        try await reaching(
+            for: "bellhop \(attempted)",
+            whatToDo: "bring the database back (docs/runbooks/database.md), and look again"
+        ) { try await withPool(as: .admin, name: attempted, patience: .seconds(120), body) }
+    }
+
+    /// Returns the options that such a pool starts with.
+    package func poolOptions(as rights: DatabaseRole?, name: String, size: Int) throws -> PoolOptions {
+        guard let url = configuration.databaseURL else { throw Self.missing(.databaseURL) }
+        var options = PoolOptions(url: try DatabaseURL(url.revealed))
+        options.size = 1...size
+        options.applicationName = "bellhop \(name)"
+        options.setUp = rights.map(configuration.namespace.setUp) ?? ["SET search_path TO \(configuration.namespace)"]
+        options.waitsForServer = rights != .admin
+        options.silence = rights == .admin ? .seconds(2) : nil
+        return options
+    }
+
+    @inline(never)
+    package func broker() throws -> BrokerAddress {
+        guard let url = configuration.amqpURL else { throw Self.missing(.amqpURL) }
+        return try BrokerAddress(validating: url.revealed)
+    }
+
+    package var names: TopologyNames { TopologyNames(configuration.namespace) }
+
+    package func plan(_ catalogs: CatalogSet) -> TopologyPlan {
+        TopologyPlan(names: names, catalogs: catalogs, tiers: configuration.retryDelays.map(RetryTier.init))
+    }
+
+    package var policy: DeliveryPolicy {
+        DeliveryPolicy(
+            ladder: RetryLadder(
+                tiers: configuration.retryDelays.map(RetryTier.init),
+                limit: configuration.retryLimit
+            ),
+            lease: configuration.lease
+        )
+    }
+
+    /// Reads every `*.json5` of the folder.
+    ///
+    /// All faults of all files end the command together.
+    package func catalogs() throws -> CatalogSet {
+        guard let folder = configuration.catalogs else { throw Self.missing(.catalogs) }
+        guard let content = try? FileManager.default.contentsOfDirectory(atPath: folder) else {
+            throw Self.noCatalogs(in: folder, "the folder cannot be read")
+        }
+        let names = content.filter { $0.hasSuffix(".json5") }.sorted()
+        guard !names.isEmpty else { throw Self.noCatalogs(in: folder, "there is no *.json5 file") }
+        var files: [(name: String, bytes: [UInt8])] = []
+        var faults: [String] = []
+        for name in names {
+            let path = URL(fileURLWithPath: folder).appendingPathComponent(name)
+            if let content = try? Data(contentsOf: path) {
+                files.append((name, [UInt8](content)))
+            } else {
+                faults.append("\(name): cannot be read; make it a file that can be read, or take it away")
+            }
+        }
+        switch CatalogSet.load(files: files, hasZone: hasZone) {
+        case .success(let catalogs) where faults.isEmpty: return catalogs
+        case .success: break
+        case .failure(let found): faults += found.faults.map(\.description)
+        }
+        throw CatalogFailure(folder: folder, faults: faults)
+    }
+
+    /// Whether this machine has a zone.
+    ///
+    /// Without a tz database, a machine cannot distinguish a typo from a zone. Workers do not start there, but commands
+    /// that only publish may run.
+    private var hasZone: (TimeZoneName) -> Bool {
+        let zones = ZoneLibrary(environment: ProcessInfo.processInfo.environment)
+        return { zones.isThere ? zones[$0] != nil : true }
+    }
+
+    private static func noCatalogs(in folder: String, _ cameBack: String) -> CommandFailure {
+        CommandFailure(
+            .configuration,
+            attempted: "reading the catalogues in \(folder)",
+            cameBack: cameBack,
+            whatToDo: "point \(Setting.catalogs.environmentName) at a folder of catalogues, such as deploy/catalogs"
+        )
+    }
+
+    package static func missing(_ setting: Setting) -> CommandFailure {
+        CommandFailure(
+            .configuration,
+            attempted: "reading the configuration",
+            cameBack: "\(setting.environmentName) is not set",
+            whatToDo: "set it, or give --\(setting.flagName)"
+        )
+    }
+}
