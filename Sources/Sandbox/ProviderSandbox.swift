@@ -40,7 +40,7 @@ package final class ProviderSandbox: Sendable {
     private let control: HTTPServer
     private let log: ReceivedLog
     private let faults: FaultList
-    private let arrivals: NotedArrivals?
+    private let arrivals: ArrivalLog?
     let browsers: BrowserSubscriptions
     private let isCAFileTemporary: Bool
 
@@ -54,7 +54,7 @@ package final class ProviderSandbox: Sendable {
             production: try ListeningSocket.listen(on: options.apnsListen),
             development: try ListeningSocket.listen(on: options.apnsSandboxListen)
         )
-        let blueprint = try SandboxBlueprint(options, port: socket.address.port)
+        let blueprint = try SandboxPlan(options, port: socket.address.port)
         let control = try startControl(options, blueprint)
         var servers: [HTTP2Server] = []
         do {
@@ -81,7 +81,7 @@ package final class ProviderSandbox: Sendable {
 
     private init(
         _ options: SandboxOptions,
-        _ blueprint: SandboxBlueprint,
+        _ blueprint: SandboxPlan,
         _ running: (providers: [HTTP2Server], mail: MailServer, control: HTTPServer)
     ) throws(SandboxError) {
         (servers, mail, control) = running
@@ -126,9 +126,9 @@ package final class ProviderSandbox: Sendable {
 
     private static func startMail(
         _ options: SandboxOptions,
-        _ blueprint: SandboxBlueprint
+        _ blueprint: SandboxPlan
     ) throws(SandboxError) -> MailServer {
-        let office = MailOffice(
+        let office = MailServerState(
             credentials: options.mailCredentials,
             tls: try blueprint.identity.serverContext(.anything),
             faults: blueprint.faults,
@@ -138,7 +138,7 @@ package final class ProviderSandbox: Sendable {
         return try MailServer.start(try .listen(on: options.smtp), try .listen(on: options.smtps), office)
     }
 
-    private static func startControl(_ options: SandboxOptions, _ blueprint: SandboxBlueprint) throws -> HTTPServer {
+    private static func startControl(_ options: SandboxOptions, _ blueprint: SandboxPlan) throws -> HTTPServer {
         let api = ControlAPI(
             log: blueprint.log,
             faults: blueprint.faults,

@@ -9,7 +9,7 @@ protocol ProviderStandIn: Sendable {
     func serves(path: String) -> Bool
 
     /// Judges a request without side effects, because a fault may still replace the answer.
-    func judge(_ request: HTTP2Request, now: Instant) -> Judgement
+    func judge(_ request: HTTP2Request, now: Instant) -> ProviderDecision
 
     /// Returns the answer that a fault requests, in the form of the real service.
     func answer(to fault: SandboxFault.Answer) -> ProviderAnswer
@@ -25,7 +25,7 @@ struct ProviderAnswer: Sendable {
 }
 
 /// A provider's judgement of a request.
-struct Judgement: Sendable {
+struct ProviderDecision: Sendable {
     /// The error of the request; `nil` also if the request is valid and the device is not.
     var refused: String?
     /// The device that the request names.
@@ -55,7 +55,7 @@ struct Judgement: Sendable {
     }
 
     /// The judgements to record: one for each part, or this one if there are no parts.
-    var recorded: [Judgement] {
+    var recorded: [ProviderDecision] {
         parts.isEmpty
             ? [self]
             : parts.map { part in
@@ -68,8 +68,8 @@ struct Judgement: Sendable {
             }
     }
 
-    static func refuse(_ why: String, _ answer: ProviderAnswer) -> Judgement {
-        var judgement = Judgement { answer }
+    static func refuse(_ why: String, _ answer: ProviderAnswer) -> ProviderDecision {
+        var judgement = ProviderDecision { answer }
         judgement.refused = why
         return judgement
     }

@@ -36,7 +36,7 @@ struct SandboxCore: HTTP2Handler {
     /// Returns the action for a request and the answer that is sent completely; `nil` if none is.
     private func outcome(
         _ provider: any ProviderStandIn,
-        _ judgement: Judgement,
+        _ judgement: ProviderDecision,
         _ effect: SandboxFault.Effect
     ) -> (HTTP2Reaction.Action, ProviderAnswer?) {
         switch effect {
@@ -50,7 +50,7 @@ struct SandboxCore: HTTP2Handler {
         }
     }
 
-    private func whole(_ answer: ProviderAnswer, _ judgement: Judgement) -> (HTTP2Reaction.Action, ProviderAnswer?) {
+    private func whole(_ answer: ProviderAnswer, _ judgement: ProviderDecision) -> (HTTP2Reaction.Action, ProviderAnswer?) {
         var http = answer.http
         http.provesClient = judgement.provesClient
         return (.answer(http), answer)
@@ -62,7 +62,7 @@ struct SandboxCore: HTTP2Handler {
 
     private func stray(_ request: HTTP2Request, _ now: Instant) -> HTTP2Reaction {
         let page = HTTP2Answer.html(404, "Not Found")
-        let judgement = Judgement.refuse("no provider has this path", ProviderAnswer(http: page, reason: nil))
+        let judgement = ProviderDecision.refuse("no provider has this path", ProviderAnswer(http: page, reason: nil))
         log.append(
             ReceivedLog.Entry(
                 at: now,

@@ -104,6 +104,6 @@ package struct SandboxOptions: Sendable {
 
     /// The same host as a name, which browsers' endpoints require.
     var namedHost: String {
-        CertificateOrder.Name(announcedHost) == .host(announcedHost) ? announcedHost : "localhost"
+        CertificateRequest.Name(announcedHost) == .host(announcedHost) ? announcedHost : "localhost"
     }
 }

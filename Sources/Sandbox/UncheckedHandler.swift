@@ -8,9 +8,9 @@ import Synchronization
 final class UncheckedHandler: HTTP2Handler {
     private let answered = Atomic<Int>(0)
     /// `nil` if nothing is read.
-    let noted: NotedArrivals?
+    let noted: ArrivalLog?
 
-    init(noting noted: NotedArrivals? = nil) {
+    init(noting noted: ArrivalLog? = nil) {
         self.noted = noted
     }
 

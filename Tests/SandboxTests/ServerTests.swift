@@ -234,8 +234,8 @@ struct ServerTests {
         weak var loop: ServerLoop?
         do {
             let authority = try CertificateAuthority(now: SystemTime().now())
-            let order = CertificateOrder(
-                names: CertificateOrder.usualNames,
+            let order = CertificateRequest(
+                names: CertificateRequest.usualNames,
                 validity: SystemTime().now() - .seconds(60)..<SystemTime().now() + .seconds(60)
             )
             let tls = try authority.issue(order).serverContext()

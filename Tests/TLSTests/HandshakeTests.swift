@@ -8,12 +8,12 @@ struct HandshakeTests {
     @Test(
         "a handshake succeeds on both sides if the certificate is for the host",
         arguments: [
-            ("localhost", CertificateOrder.Name.host("localhost")), ("LOCALHOST", .host("localhost")),
+            ("localhost", CertificateRequest.Name.host("localhost")), ("LOCALHOST", .host("localhost")),
             ("push.example.com", .host("*.example.com")), ("127.0.0.1", .address("127.0.0.1")),
             ("::1", .address("::1")),
         ]
     )
-    func success(host: String, name: CertificateOrder.Name) throws {
+    func success(host: String, name: CertificateRequest.Name) throws {
         let authority = try TestAuthority()
         let ends = try Ends(authority.client(), authority.server(name), host: host)
         let outcome = ends.shakeHands()
@@ -26,14 +26,14 @@ struct HandshakeTests {
     @Test(
         "a handshake fails if the certificate is for another host",
         arguments: [
-            ("other", CertificateOrder.Name.host("localhost")), ("localhost", .address("127.0.0.1")),
+            ("other", CertificateRequest.Name.host("localhost")), ("localhost", .address("127.0.0.1")),
             ("127.0.0.1", .host("localhost")), ("127.0.0.1", .host("127.0.0.1")),
             ("a.b.example.com", .host("*.example.com")), ("push.example.com", .host("pu*.example.com")),
             // The subject of every certificate is "Bellhop sandbox". It does not count as a host name.
             ("Bellhop sandbox", .host("localhost")),
         ]
     )
-    func wrongHost(host: String, name: CertificateOrder.Name) throws {
+    func wrongHost(host: String, name: CertificateRequest.Name) throws {
         let authority = try TestAuthority()
         let ends = try Ends(authority.client(), authority.server(name), host: host)
         let outcome = ends.shakeHands()

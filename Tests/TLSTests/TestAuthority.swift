@@ -25,13 +25,13 @@ final class TestAuthority {
     /// A server whose certificate is for `name`.
     ///
     /// It is valid from two days ago until `days` from now.
-    func server(_ name: CertificateOrder.Name = .host("localhost"), days: Int64 = 1) throws -> TLSServerContext {
+    func server(_ name: CertificateRequest.Name = .host("localhost"), days: Int64 = 1) throws -> TLSServerContext {
         try identity(name, days: days).serverContext()
     }
 
-    func identity(_ name: CertificateOrder.Name = .host("localhost"), days: Int64 = 1) throws -> TLSIdentity {
+    func identity(_ name: CertificateRequest.Name = .host("localhost"), days: Int64 = 1) throws -> TLSIdentity {
         let validity = now - .seconds(2 * 86_400)..<now + .seconds(days * 86_400)
-        return try authority.issue(CertificateOrder(names: [name], validity: validity))
+        return try authority.issue(CertificateRequest(names: [name], validity: validity))
     }
 
     /// A client that trusts this authority.

@@ -25,7 +25,7 @@ final class APNsStandIn: ProviderStandIn {
     /// Always true, because a host of APNs serves nothing else.
     func serves(path: String) -> Bool { true }
 
-    func judge(_ request: HTTP2Request, now: Instant) -> Judgement {
+    func judge(_ request: HTTP2Request, now: Instant) -> ProviderDecision {
         let token = Self.token(in: request.path)
         var judgement = judge(request, token, now)
         judgement.token = token
@@ -38,7 +38,7 @@ final class APNsStandIn: ProviderStandIn {
         return refusal.answer(id: UUID().uuidString.lowercased()).with(retryAfter: fault.retryAfter)
     }
 
-    private func judge(_ request: HTTP2Request, _ token: String?, _ now: Instant) -> Judgement {
+    private func judge(_ request: HTTP2Request, _ token: String?, _ now: Instant) -> ProviderDecision {
         let id = request.headers["apns-id"] ?? UUID().uuidString.lowercased()
         guard request.method == "POST" else {
             return .refuse(APNsRefusal(405, "MethodNotAllowed", "there is only POST"), id: id)
@@ -53,7 +53,7 @@ final class APNsStandIn: ProviderStandIn {
     }
 
     /// Judges the rest of the request after its sender has been authenticated.
-    private func judgeKnown(_ request: HTTP2Request, _ token: String, id: String, _ now: Instant) -> Judgement {
+    private func judgeKnown(_ request: HTTP2Request, _ token: String, id: String, _ now: Instant) -> ProviderDecision {
         let headers = APNsHeaderRules(headers: request.headers, topics: topics)
         if let refusal = headers.refusal() { return .refuse(refusal, id: id) }
         let type = request.headers["apns-push-type"]
@@ -61,9 +61,9 @@ final class APNsStandIn: ProviderStandIn {
         guard !token.isEmpty else {
             return .refuse(APNsRefusal(400, "MissingDeviceToken", "the path has no token"), id: id)
         }
-        if let refusal = verdict(on: token.lowercased(), now) { return Judgement { refusal.answer(id: id) } }
+        if let refusal = verdict(on: token.lowercased(), now) { return ProviderDecision { refusal.answer(id: id) } }
         let environment = environment
-        return Judgement { Self.taken(id: id, environment) }
+        return ProviderDecision { Self.taken(id: id, environment) }
     }
 
     private static func taken(id: String, _ environment: APNsEnvironment) -> ProviderAnswer {
@@ -98,8 +98,8 @@ final class APNsStandIn: ProviderStandIn {
     }
 }
 
-extension Judgement {
-    fileprivate static func refuse(_ refusal: APNsRefusal, id: String) -> Judgement {
+extension ProviderDecision {
+    fileprivate static func refuse(_ refusal: APNsRefusal, id: String) -> ProviderDecision {
         .refuse("\(refusal.reason ?? "\(refusal.status)"): \(refusal.why)", refusal.answer(id: id))
     }
 }

@@ -12,7 +12,7 @@ struct CertificateAuthority: Sendable {
     /// Creates an authority that is valid for a year, starting a day ago because clocks differ.
     init(now: Instant) throws(SandboxError) {
         key = try GeneratedKey.generateP256()
-        let blank = try Blank(
+        let blank = try UnsignedCertificate(
             key: key,
             name: "Bellhop sandbox authority",
             validity: now - .seconds(86_400)..<now + .seconds(365 * 86_400)
@@ -25,9 +25,9 @@ struct CertificateAuthority: Sendable {
     }
 
     /// Issues a server's certificate with a new key.
-    func issue(_ order: CertificateOrder) throws(SandboxError) -> TLSIdentity {
+    func issue(_ order: CertificateRequest) throws(SandboxError) -> TLSIdentity {
         let serverKey = try GeneratedKey.generateP256()
-        let blank = try Blank(key: serverKey, name: "Bellhop sandbox", validity: order.validity)
+        let blank = try UnsignedCertificate(key: serverKey, name: "Bellhop sandbox", validity: order.validity)
         let issuer = certificate.handle
         try blank.name(issuer: issuer)
         try blank.extend(NID_basic_constraints, "critical,CA:FALSE", issuer: issuer)
@@ -42,7 +42,7 @@ struct CertificateAuthority: Sendable {
 }
 
 /// A certificate that is not signed yet.
-private final class Blank {
+private final class UnsignedCertificate {
     private(set) var handle: OpaquePointer?
 
     init(key: GeneratedKey, name: String, validity: Range<Instant>) throws(SandboxError) {

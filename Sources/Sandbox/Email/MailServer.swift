@@ -22,14 +22,14 @@ final class MailServer: Sendable {
     let address: ListenAddress
     /// The address for TLS from the start, with the real port.
     let secureAddress: ListenAddress
-    private let office: MailOffice
+    private let office: MailServerState
     private let poller: Poller
     private let state = Mutex(State())
 
     /// The maximum number of clients; further clients are rejected.
     private static let mostClients = 256
 
-    static func start(_ plain: ListeningSocket, _ secure: ListeningSocket, _ office: MailOffice) throws(SandboxError)
+    static func start(_ plain: ListeningSocket, _ secure: ListeningSocket, _ office: MailServerState) throws(SandboxError)
         -> MailServer
     {
         let server = try MailServer(plain, secure, office)
@@ -37,7 +37,7 @@ final class MailServer: Sendable {
         return server
     }
 
-    private init(_ plain: ListeningSocket, _ secure: ListeningSocket, _ office: MailOffice) throws(SandboxError) {
+    private init(_ plain: ListeningSocket, _ secure: ListeningSocket, _ office: MailServerState) throws(SandboxError) {
         ProcessSignal.ignoreBrokenPipes()
         address = plain.address
         secureAddress = secure.address
@@ -90,8 +90,8 @@ final class MailServer: Sendable {
             return
         }
         NativeThread.start(named: "smtp-client") {
-            let link = MailLink(socket: socket)
-            MailDialogue(office: self.office, link: link, connection: number).run(isSecureFromTheStart: isSecure)
+            let link = MailConnection(socket: socket)
+            SMTPSession(office: self.office, link: link, connection: number).run(isSecureFromTheStart: isSecure)
             self.state.withLock { $0.sockets[number] = nil }
             close(socket)
         }

@@ -22,7 +22,7 @@ struct ExpoError: Error {
         return ProviderAnswer(http: .json(status, body), reason: code)
     }
 
-    var judgement: Judgement { .refuse(message, answer) }
+    var judgement: ProviderDecision { .refuse(message, answer) }
 
     static func invalid(_ message: String) -> ExpoError { ExpoError(400, "VALIDATION_ERROR", message) }
 

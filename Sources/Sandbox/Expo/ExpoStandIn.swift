@@ -33,7 +33,7 @@ final class ExpoStandIn: ProviderStandIn {
 
     func answer(to fault: SandboxFault.Answer) -> ProviderAnswer { ExpoError.answer(to: fault) }
 
-    func judge(_ request: HTTP2Request, now: Instant) -> Judgement {
+    func judge(_ request: HTTP2Request, now: Instant) -> ProviderDecision {
         let method = request.path.dropFirst(Self.root.count)
         guard request.method == "POST", method == "send" || method == "getReceipts" else {
             let page = ProviderAnswer(http: .html(404, "Not Found"), reason: nil)
@@ -81,13 +81,13 @@ final class ExpoStandIn: ProviderStandIn {
         return .json(200, packed, [.init(name: "content-encoding", value: "gzip")])
     }
 
-    private func judgeMessages(_ body: JSONValue, _ now: Instant, _ isPacked: Bool) -> Judgement {
+    private func judgeMessages(_ body: JSONValue, _ now: Instant, _ isPacked: Bool) -> ProviderDecision {
         switch ExpoBatch.read(body) {
         case .failure(let error): return error.judgement
         case .success(let batch):
-            var judgement = Judgement { [self] in answer(batch, now, isPacked) }
+            var judgement = ProviderDecision { [self] in answer(batch, now, isPacked) }
             judgement.parts = batch.messages.map { message in
-                Judgement.Part(
+                ProviderDecision.Part(
                     refused: Self.objection(to: message),
                     token: message.token,
                     tag: message.tag,
@@ -157,14 +157,14 @@ final class ExpoStandIn: ProviderStandIn {
         ]
     }
 
-    private func judgeTickets(_ body: JSONValue, _ now: Instant, _ isPacked: Bool) -> Judgement {
+    private func judgeTickets(_ body: JSONValue, _ now: Instant, _ isPacked: Bool) -> ProviderDecision {
         let elements = body["ids"]?.array ?? []
         let tickets = elements.compactMap(\.string)
         guard !elements.isEmpty, tickets.count == elements.count else {
             return ExpoError.invalid("\"ids\" must be an array of strings").judgement
         }
         guard tickets.count <= Self.mostReceipts else { return ExpoError.tooManyReceipts.judgement }
-        return Judgement { [receipts] in
+        return ProviderDecision { [receipts] in
             let found = JSONObject(receipts.receipts(of: tickets, now: now))
             return ProviderAnswer(http: Self.answer(["data": .object(found)], isPacked: isPacked), reason: nil)
         }

@@ -17,7 +17,7 @@ final class FCMStandIn: ProviderStandIn {
 
     func serves(path: String) -> Bool { path.hasPrefix("/v1/projects/") }
 
-    func judge(_ request: HTTP2Request, now: Instant) -> Judgement {
+    func judge(_ request: HTTP2Request, now: Instant) -> ProviderDecision {
         guard let projectID = Self.projectID(request) else {
             let page = ProviderAnswer(http: .html(404, "Not Found"), reason: nil)
             return .refuse("there is only POST /v1/projects/{project}/messages:send", page)
@@ -57,7 +57,7 @@ final class FCMStandIn: ProviderStandIn {
         }
     }
 
-    private func judge(_ body: FCMBody, _ projectID: String, _ now: Instant) -> Judgement {
+    private func judge(_ body: FCMBody, _ projectID: String, _ now: Instant) -> ProviderDecision {
         let violations = FCMMessageRules.violations(in: body.message)
         if !violations.isEmpty {
             let error = FCMError.invalid(violations)
@@ -68,9 +68,9 @@ final class FCMStandIn: ProviderStandIn {
             return .refuse(FCMError.tooBig.message, FCMError.tooBig.answer)
         }
         let token = body.message["token"]?.string ?? ""
-        if let error = Self.verdict(on: token) { return Judgement { error.answer } }
+        if let error = Self.verdict(on: token) { return ProviderDecision { error.answer } }
         let isRehearsal = body.isRehearsal
-        return Judgement { [self] in
+        return ProviderDecision { [self] in
             let id = isRehearsal ? "fake_message_id" : nextMessageID(now)
             let answer: JSONValue = ["name": .string("projects/\(projectID)/messages/\(id)")]
             return ProviderAnswer(http: .json(200, JSONWriter.canonicalBytes(of: answer)), reason: nil)

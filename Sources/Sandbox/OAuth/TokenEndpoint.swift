@@ -14,7 +14,7 @@ struct TokenEndpoint: ProviderStandIn {
 
     func serves(path: String) -> Bool { path == Self.path }
 
-    func judge(_ request: HTTP2Request, now: Instant) -> Judgement {
+    func judge(_ request: HTTP2Request, now: Instant) -> ProviderDecision {
         do {
             let assertion = try assertion(in: request)
             var judgement = judge(assertion, now: now)
@@ -25,7 +25,7 @@ struct TokenEndpoint: ProviderStandIn {
             return judgement
         } catch {
             // An unreadable assertion may still contain a valid signature, so it is not kept.
-            var judgement = Judgement.refuse(error.description, error.answer)
+            var judgement = ProviderDecision.refuse(error.description, error.answer)
             judgement.content = .json(.null)
             return judgement
         }
@@ -64,7 +64,7 @@ struct TokenEndpoint: ProviderStandIn {
         return assertion
     }
 
-    private func judge(_ assertion: Assertion, now: Instant) -> Judgement {
+    private func judge(_ assertion: Assertion, now: Instant) -> ProviderDecision {
         guard let account = accounts.first(where: { $0.email == assertion.claims["iss"]?.string }) else {
             let refusal = TokenRefusal.invalidGrant("Invalid grant: account not found")
             return .refuse(refusal.description, refusal.answer)
@@ -72,7 +72,7 @@ struct TokenEndpoint: ProviderStandIn {
         if let refusal = assertion.fault(for: account, audiences: audiences, now: now) {
             return .refuse(refusal.description, refusal.answer)
         }
-        return Judgement { [tokens] in Self.grant(tokens, to: account, now: now) }
+        return ProviderDecision { [tokens] in Self.grant(tokens, to: account, now: now) }
     }
 
     private static func grant(_ tokens: AccessTokens, to account: ServiceAccount, now: Instant) -> ProviderAnswer {

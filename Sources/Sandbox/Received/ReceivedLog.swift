@@ -14,7 +14,7 @@ final class ReceivedLog: Sendable {
         let at: Instant
         let provider: ProviderName?
         let request: HTTP2Request
-        let judgement: Judgement
+        let judgement: ProviderDecision
         let answer: ReceivedRequest.Answer?
     }
 

@@ -14,9 +14,9 @@ struct WebPushStandIn: ProviderStandIn {
 
     func serves(path: String) -> Bool { path.hasPrefix(BrowserSubscriptions.path) }
 
-    func judge(_ request: HTTP2Request, now: Instant) -> Judgement {
+    func judge(_ request: HTTP2Request, now: Instant) -> ProviderDecision {
         let id = String(request.path.dropFirst(BrowserSubscriptions.path.count))
-        var judgement: Judgement
+        var judgement: ProviderDecision
         do throws(WebPushError) {
             judgement = try judge(request, id, now: now)
         } catch {
@@ -33,7 +33,7 @@ struct WebPushStandIn: ProviderStandIn {
         WebPushError.answer(to: fault)
     }
 
-    private func judge(_ request: HTTP2Request, _ id: String, now: Instant) throws(WebPushError) -> Judgement {
+    private func judge(_ request: HTTP2Request, _ id: String, now: Instant) throws(WebPushError) -> ProviderDecision {
         guard request.method == "POST" else { throw WebPushError(405, 999, "Use POST.") }
         try Self.checkHeaders(request)
         let signIn = try VAPIDSignIn(request.headers["authorization"])
@@ -41,8 +41,8 @@ struct WebPushStandIn: ProviderStandIn {
         guard request.body.count <= 4096 else { throw .tooLarge }
         let subscription: BrowserSubscription
         switch subscriptions.standing(of: id) {
-        case .unknown: return Judgement { WebPushError.unknown.answer }
-        case .ended: return Judgement { WebPushError.gone.answer }
+        case .unknown: return ProviderDecision { WebPushError.unknown.answer }
+        case .ended: return ProviderDecision { WebPushError.gone.answer }
         case .living(let living): subscription = living
         }
         if let key = subscription.applicationServerKey, key != signIn.key { throw .otherKey }
@@ -53,7 +53,7 @@ struct WebPushStandIn: ProviderStandIn {
         }
         let payload = (try? JSONParser().parse(opened.payload).get()) ?? .null
         guard payload.object != nil else { throw .crypto("the service worker expects a JSON object") }
-        var judgement = Judgement { [base = subscriptions.base] in
+        var judgement = ProviderDecision { [base = subscriptions.base] in
             let place = HTTP2Answer.Field(name: "location", value: "\(base)message/\(id)")
             let life = HTTP2Answer.Field(name: "ttl", value: request.headers["ttl"] ?? "0")
             return ProviderAnswer(http: HTTP2Answer(status: 201, fields: [place, life]), reason: nil)

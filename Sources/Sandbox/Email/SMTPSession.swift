@@ -3,14 +3,14 @@ import Foundation
 /// One client's dialogue (RFC 5321).
 ///
 /// It is strict about order, lengths and line ends, applies faults, and records its events.
-final class MailDialogue {
+final class SMTPSession {
     enum Next {
         case goOn
         case end
     }
 
-    let office: MailOffice
-    let link: MailLink
+    let office: MailServerState
+    let link: MailConnection
     private let connection: UInt64
     var hasGreeted = false
     var isSignedIn = false
@@ -18,7 +18,7 @@ final class MailDialogue {
 
     private static let longestCommand = 512
 
-    init(office: MailOffice, link: MailLink, connection: UInt64) {
+    init(office: MailServerState, link: MailConnection, connection: UInt64) {
         self.office = office
         self.link = link
         self.connection = connection
@@ -34,7 +34,7 @@ final class MailDialogue {
         link.sayGoodbye()
     }
 
-    private func react(to line: MailLink.Line) -> Next {
+    private func react(to line: MailConnection.Line) -> Next {
         guard case .text(let bytes) = line else {
             let problem = line == .tooLong ? "a command is too long" : "a line ends with a bare CR or LF"
             return refuse(MailReply(500, "5.5.2 \(problem)"), at: phase, because: problem)

@@ -1,5 +1,5 @@
 // The dialogue of one mail: its sender, its recipients and its content.
-extension MailDialogue {
+extension SMTPSession {
     /// The longest line with its line end, as in RFC 5321 §4.5.3.1.6.
     private static let longestLine = 1_000
 
@@ -39,7 +39,7 @@ extension MailDialogue {
         }
         guard envelope.recipients.count < 100 else { return tell(MailReply(452, "4.5.3 Too many recipients")) }
         envelope.recipients.append(address)
-        let next = say(MailOffice.verdict(onRecipient: address) ?? MailReply(250, "2.1.5 Recipient ok"), at: .rcpt)
+        let next = say(MailServerState.verdict(onRecipient: address) ?? MailReply(250, "2.1.5 Recipient ok"), at: .rcpt)
         if lastCode != 250 { envelope.recipients.removeLast() }
         return next
     }

@@ -27,7 +27,7 @@ private enum Dialogue {
     .enabled(if: PythonScript.isThere, "python3 is not installed: nobody can speak wrongly with the server"),
     .timeLimit(.ofTest)
 )
-struct MailDialogueTests {
+struct SMTPSessionTests {
     private static let inTLS = [["say", "EHLO t"], ["starttls"], ["say", "EHLO t"]]
     private static let signedIn = inTLS + [["login", "bellhop", "sandbox-password"]]
     private static let named = signedIn + [["say", "MAIL FROM:<a@b>"], ["say", "RCPT TO:<c@d>"]]

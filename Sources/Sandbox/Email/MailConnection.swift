@@ -5,7 +5,7 @@ import TLS
 /// One client's connection, read line by line on a dedicated thread.
 ///
 /// It is encrypted from the start or from STARTTLS on.
-final class MailLink {
+final class MailConnection {
     enum Line: Equatable {
         /// A line without its line end.
         case text([UInt8])

@@ -1,7 +1,7 @@
 import Foundation
 
 // The dialogue before the first mail: greeting, encryption and authentication.
-extension MailDialogue {
+extension SMTPSession {
     func greet(_ name: String, isExtended: Bool) -> Next {
         guard !name.isEmpty, !name.contains(" ") else {
             return refuse(.badSyntax, at: .ehlo, because: "EHLO needs the client's name")

@@ -7,7 +7,7 @@ import Synchronization
 /// A benchmark publishes with a unique word and finds its requests here.
 ///
 /// A mark is the text between the word and the next quotation mark. The first four million marks are kept.
-final class NotedArrivals: Sendable {
+final class ArrivalLog: Sendable {
     private let word: [UInt8]
     private let time: any TimeSource
     private let arrivals = Mutex<[(mark: String, at: Instant)]>([])

@@ -1,7 +1,7 @@
 import ServiceRuntime
 
 /// All parts of a sandbox before any of them runs.
-struct SandboxBlueprint: Sendable {
+struct SandboxPlan: Sendable {
     /// `https://host:port`, as used by clients.
     let origin: String
     let identity: TLSIdentity
@@ -22,7 +22,7 @@ struct SandboxBlueprint: Sendable {
         let origin = "https://\(ListenAddress(host: options.announcedHost, port: port))"
         let now = options.time.now()
         let authority = try CertificateAuthority(now: now)
-        let order = CertificateOrder(for: options, now: now)
+        let order = CertificateRequest(for: options, now: now)
         let serviceAccount = try ServiceAccount(projectID: options.project)
         self.origin = origin
         identity = try authority.issue(order)
@@ -43,7 +43,7 @@ struct SandboxBlueprint: Sendable {
         )
         switch options.checking {
         case .none:
-            let noted = options.notedWord.map { NotedArrivals(word: $0, time: options.time) }
+            let noted = options.notedWord.map { ArrivalLog(word: $0, time: options.time) }
             handler = UncheckedHandler(noting: noted)
         case .strict:
             let tokens = AccessTokens(lifetime: options.tokenLifetime)
@@ -65,7 +65,7 @@ struct SandboxBlueprint: Sendable {
     }
 }
 
-extension CertificateOrder {
+extension CertificateRequest {
     /// Orders the certificate of a sandbox: one that its clients expect, or one that they must reject.
     init(for options: SandboxOptions, now: Instant) {
         let name = Name(options.announcedHost)

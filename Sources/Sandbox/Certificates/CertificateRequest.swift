@@ -3,7 +3,7 @@ import ServiceRuntime
 /// The contents of a server's certificate.
 ///
 /// A wrong certificate (for another host, or expired) is ordered in the same way as a correct one.
-struct CertificateOrder: Sendable {
+struct CertificateRequest: Sendable {
     enum Name: Sendable, Hashable {
         case host(String)
         /// An address in its usual text form.

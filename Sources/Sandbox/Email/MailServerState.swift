@@ -3,7 +3,7 @@ import ServiceRuntime
 import TLS
 
 /// The dependencies that all dialogues of the sandbox's mail server share.
-struct MailOffice: Sendable {
+struct MailServerState: Sendable {
     /// The only account that may send.
     let credentials: MailCredentials
     let tls: TLSServerContext
@@ -28,7 +28,7 @@ struct MailOffice: Sendable {
         var headers = HeaderBlock()
         headers.append(name: ":method", value: "MAIL")
         headers.append(name: ":path", value: "/\(event.phase.rawValue)")
-        var judgement = Judgement { ProviderAnswer(http: HTTP2Answer(status: 250), reason: nil) }
+        var judgement = ProviderDecision { ProviderAnswer(http: HTTP2Answer(status: 250), reason: nil) }
         judgement.refused = event.violation
         judgement.token = event.envelope.recipients.first
         judgement.tag = event.mail?.header("message-id")
