@@ -44,7 +44,8 @@ enum CheckConfigCommand: Command {
     private static func look(_ call: Call) throws -> (CommandContext, ConfigurationFaults?) {
         let environment = call.shell.environment
         switch BellhopConfiguration.read(flags: call.words.settings, environment: environment) {
-        case .success(let configuration): return (CommandContext(configuration: configuration, environment: environment), nil)
+        case .success(let configuration):
+            return (CommandContext(configuration: configuration, environment: environment), nil)
         case .failure(let faults):
             guard let rest = faults.rest else { throw faults }
             return (CommandContext(configuration: rest, environment: environment), faults)

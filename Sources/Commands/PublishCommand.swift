@@ -33,7 +33,8 @@ enum PublishCommand: Command {
     /// Checks that the broker accepts the log-in and has the exchange, since a publisher would retry until its timeout.
     ///
     /// If the broker is unavailable, it may return within that time, so the function only reports the wait.
-    private static func meet(_ options: PublisherOptions, _ exchange: String, _ shell: CommandEnvironment) async throws {
+    private static func meet(_ options: PublisherOptions, _ exchange: String, _ shell: CommandEnvironment) async throws
+    {
         let isThere: Bool
         do {
             isThere = try await BrokerSession.with(options.broker, name: options.name) { session in

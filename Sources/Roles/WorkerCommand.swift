@@ -47,7 +47,12 @@ package enum WorkerCommand: Command {
         let senders = try process.pushSenders()
         let source = CatalogSource(catalogs)
         let store = PostgresStore(pool: process.pool, lease: process.setup.policy.lease)
-        let breakers = CircuitBreakers(store: store, time: process.time, logger: process.logger, metrics: process.metrics)
+        let breakers = CircuitBreakers(
+            store: store,
+            time: process.time,
+            logger: process.logger,
+            metrics: process.metrics
+        )
         // The holds must be loaded before anything is sent.
         try await breakers.brakes.load()
         let tools = WorkerContext(

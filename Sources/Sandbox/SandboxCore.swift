@@ -50,7 +50,9 @@ struct SandboxCore: HTTP2Handler {
         }
     }
 
-    private func whole(_ answer: ProviderAnswer, _ judgement: ProviderDecision) -> (HTTP2Reaction.Action, ProviderAnswer?) {
+    private func whole(_ answer: ProviderAnswer, _ judgement: ProviderDecision) -> (
+        HTTP2Reaction.Action, ProviderAnswer?
+    ) {
         var http = answer.http
         http.provesClient = judgement.provesClient
         return (.answer(http), answer)

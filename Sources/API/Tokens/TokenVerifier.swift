@@ -35,7 +35,9 @@ package struct TokenVerifier: Sendable {
     private static let forbidden = ["jwk", "jku", "x5u", "x5c", "crit"]
 
     /// Returns the user of a token, or the reason why the token is rejected.
-    package func check(_ token: String, with keys: TokenKeySet, at now: Timestamp) -> Result<AuthenticatedUser, TokenError> {
+    package func check(_ token: String, with keys: TokenKeySet, at now: Timestamp) -> Result<
+        AuthenticatedUser, TokenError
+    > {
         do throws(TokenError) {
             return .success(try accept(token, keys, now))
         } catch {
@@ -43,7 +45,8 @@ package struct TokenVerifier: Sendable {
         }
     }
 
-    private func accept(_ token: String, _ keys: TokenKeySet, _ now: Timestamp) throws(TokenError) -> AuthenticatedUser {
+    private func accept(_ token: String, _ keys: TokenKeySet, _ now: Timestamp) throws(TokenError) -> AuthenticatedUser
+    {
         guard token.utf8.count <= Self.longest else { throw .tooLong }
         let parts = token.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard parts.count == 3, let header = Self.object(Base64URL.decode(String(Substring(parts[0])))) else {

@@ -108,7 +108,8 @@ struct DeadLetterDetailView: Sendable {
             lines.append(
                 "  \(origin.body.count.of("byte")) that are not JSON" + (isRevealed ? ":" : "; --reveal shows them")
             )
-            return isRevealed ? lines + [HumanText.cut(String(decoding: origin.body, as: UTF8.self), to: 10_000)] : lines
+            return isRevealed
+                ? lines + [HumanText.cut(String(decoding: origin.body, as: UTF8.self), to: 10_000)] : lines
         }
         return lines + PrettyJSON.lines(isRevealed ? body : MaskedJSON.body(body), indentation: "  ").indented
     }
@@ -131,7 +132,8 @@ struct DeadLetterDetailView: Sendable {
     }
 
     private static func oneLine(_ value: JSONValue?) -> String {
-        value.map { HumanText.cut(String(decoding: JSONWriter.canonicalBytes(of: $0), as: UTF8.self), to: 2_000) } ?? "-"
+        value.map { HumanText.cut(String(decoding: JSONWriter.canonicalBytes(of: $0), as: UTF8.self), to: 2_000) }
+            ?? "-"
     }
 
     private var historyLines: [String] {

@@ -51,7 +51,10 @@ extension DeadLetterSession {
     private func event(of detail: DeadLetterDetail) async throws -> DeadLetterDetailView.Event? {
         guard let delivery = detail.summary.delivery else { return nil }
         let key = delivery.notification
-        let story = try await NotificationHistoryStore(pool: pool).story(of: .notification(key.notification), for: key.recipient)
+        let story = try await NotificationHistoryStore(pool: pool).story(
+            of: .notification(key.notification),
+            for: key.recipient
+        )
         return DeadLetterDetailView.Event(
             notification: story.record?.notification,
             line: story.lines.first { $0.channel == delivery.channel.rawValue && $0.target == delivery.target }

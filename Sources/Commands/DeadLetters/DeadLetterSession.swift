@@ -34,7 +34,9 @@ struct DeadLetterSession: Sendable {
         let name = DeadLettersCommand.name
         return try await request.setup.withPool(as: .admin, name: name, size: 2, patience: .seconds(120)) { pool in
             let desk = DeadLetterAdmin(pool: pool)
-            return try await body(DeadLetterSession(request: request, pool: pool, desk: desk, now: SystemTime().timestamp))
+            return try await body(
+                DeadLetterSession(request: request, pool: pool, desk: desk, now: SystemTime().timestamp)
+            )
         }
     }
 

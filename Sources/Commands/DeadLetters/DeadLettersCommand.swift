@@ -64,7 +64,9 @@ enum DeadLettersCommand: Command {
             throw words.misuse("expected one of \(verbs)")
         }
         guard let verb = DeadLetterVerb(rawValue: name) else {
-            throw words.misuse("it cannot \(name)" + NearestName.hint(name, among: DeadLetterVerb.allCases.map(\.rawValue)))
+            throw words.misuse(
+                "it cannot \(name)" + NearestName.hint(name, among: DeadLetterVerb.allCases.map(\.rawValue))
+            )
         }
         // An option that the verb would ignore is an error, since it may be a costly mistake.
         if let stray = words.given.subtracting(verb.options(words)).min() {

@@ -117,7 +117,9 @@ struct FanoutView: Sendable {
         progress.secondsLeft.map { Duration.seconds(Int64(min($0, 1e12))).roughly }
     }
 
-    private func moment(_ moment: Timestamp) -> String { "\(HumanText.instant(moment)) (\(HumanText.ago(moment, asOf)))" }
+    private func moment(_ moment: Timestamp) -> String {
+        "\(HumanText.instant(moment)) (\(HumanText.ago(moment, asOf)))"
+    }
 
     private func words(_ page: FanoutDetail.Page) -> String {
         if let takenAt = page.takenAt { return "taken \(HumanText.ago(takenAt, asOf))" }

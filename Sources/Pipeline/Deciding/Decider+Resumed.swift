@@ -98,7 +98,9 @@ extension Decider {
 }
 
 extension Decider.Returned {
-    fileprivate func shipment(_ content: NotificationContent, _ type: CatalogType, _ payload: Payload) -> OutgoingDelivery {
+    fileprivate func shipment(_ content: NotificationContent, _ type: CatalogType, _ payload: Payload)
+        -> OutgoingDelivery
+    {
         OutgoingDelivery(
             index: index,
             key: claimed.key,

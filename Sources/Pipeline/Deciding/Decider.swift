@@ -140,7 +140,14 @@ struct Decider: Sendable {
                 payload = .mail(mail)
             }
             shipments.append(
-                OutgoingDelivery(index: entry.index, key: line, content: content, type: type, payload: payload, lease: lease)
+                OutgoingDelivery(
+                    index: entry.index,
+                    key: line,
+                    content: content,
+                    type: type,
+                    payload: payload,
+                    lease: lease
+                )
             )
         }
     }

@@ -23,7 +23,8 @@ package struct ReminderDuty: Service {
     private let rung: LabelledMetric<Counter>
     private let dropped: LabelledMetric<Counter>
 
-    package init(tools: SchedulerContext, catalogs: CatalogSource, zones: ZoneLibrary, interval: Duration = .seconds(1)) {
+    package init(tools: SchedulerContext, catalogs: CatalogSource, zones: ZoneLibrary, interval: Duration = .seconds(1))
+    {
         self.tools = tools
         self.catalogs = catalogs
         self.zones = zones

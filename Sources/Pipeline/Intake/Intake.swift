@@ -36,7 +36,11 @@ package struct Intake: Sendable {
         self.tools = tools
         self.context = context
         recorder = Recorder(store: tools.store, context: context)
-        feedsAndPlans = FeedAndPlanRecorder(store: tools.store, metrics: context.metrics.records, herald: context.herald)
+        feedsAndPlans = FeedAndPlanRecorder(
+            store: tools.store,
+            metrics: context.metrics.records,
+            herald: context.herald
+        )
         resumption = ResumeStage(
             store: tools.store,
             ladder: tools.policy.ladder,

@@ -38,7 +38,8 @@ struct Dispatcher: Sendable {
     ///
     /// Parts that wait for their provider delay neither other providers' parts nor parts that their own provider
     /// could not start.
-    func send(_ shipments: [OutgoingDelivery], lane: Lane, on page: SpanContext? = nil, _ ended: @escaping Ended) async {
+    func send(_ shipments: [OutgoingDelivery], lane: Lane, on page: SpanContext? = nil, _ ended: @escaping Ended) async
+    {
         let sentAt = context.time.timestamp
         await withDiscardingTaskGroup { tasks in
             for (key, shipments) in Dictionary(grouping: shipments, by: \.outlet) {
@@ -201,7 +202,9 @@ struct Dispatcher: Sendable {
         probing breaker: BreakerKey? = nil
     ) async {
         let now = context.time.steady()
-        let hasLapsed = { (shipment: OutgoingDelivery) in shipment.lease?.hasLasted(policy.beginsWithin, at: now) ?? false }
+        let hasLapsed = { (shipment: OutgoingDelivery) in
+            shipment.lease?.hasLasted(policy.beginsWithin, at: now) ?? false
+        }
         let lapsed = shipments.filter(hasLapsed)
         let (timely, braked) = braked(lapsed.isEmpty ? shipments : shipments.filter { !hasLapsed($0) }, turn)
         let begun = context.tracer?.time.now()
@@ -235,7 +238,9 @@ struct Dispatcher: Sendable {
 
 extension Dispatcher {
     /// Returns the shipments that no operator holds now, and the dispositions of the others.
-    private func braked(_ shipments: [OutgoingDelivery], _ turn: OutletTurn) -> (free: [OutgoingDelivery], held: [Disposition]) {
+    private func braked(_ shipments: [OutgoingDelivery], _ turn: OutletTurn) -> (
+        free: [OutgoingDelivery], held: [Disposition]
+    ) {
         guard !breakers.brakes.isClear(turn.key.app) else { return (shipments, []) }
         var (free, held): ([OutgoingDelivery], [Disposition]) = ([], [])
         for shipment in shipments {

@@ -30,7 +30,9 @@ extension CommandContext {
     /// Reports, once and before any process starts, a fault that affects all processes and that no restart can correct.
     ///
     /// An unavailable server is not such a fault: the processes wait for it.
-    package func expectNothingHopeless(_ catalogs: CatalogSet, as name: String, _ shell: CommandEnvironment) async throws {
+    package func expectNothingHopeless(_ catalogs: CatalogSet, as name: String, _ shell: CommandEnvironment)
+        async throws
+    {
         var options = try poolOptions(as: .worker, name: name, size: 1)
         options.waitsForServer = false
         let pool = PostgresPool(options)

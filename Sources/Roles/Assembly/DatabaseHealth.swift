@@ -60,7 +60,8 @@ final class DatabaseHealth: Sendable {
         if !wasAway { logger.warning("database unavailable", ["error": .error(error)]) }
     }
 
-    private func say(_ words: (what: String, advice: String), of trouble: DatabaseFailureReason, _ error: PostgresError) {
+    private func say(_ words: (what: String, advice: String), of trouble: DatabaseFailureReason, _ error: PostgresError)
+    {
         let now = time.now()
         let isNew = state.withLock { state in
             if let said = state.said[trouble], now - said < Self.pause { return false }

@@ -29,7 +29,8 @@ final class MailServer: Sendable {
     /// The maximum number of clients; further clients are rejected.
     private static let mostClients = 256
 
-    static func start(_ plain: ListeningSocket, _ secure: ListeningSocket, _ office: MailServerState) throws(SandboxError)
+    static func start(_ plain: ListeningSocket, _ secure: ListeningSocket, _ office: MailServerState)
+        throws(SandboxError)
         -> MailServer
     {
         let server = try MailServer(plain, secure, office)

@@ -65,7 +65,11 @@ extension NotificationHistory.Plan {
         if let state = try rows.optionalText(row, 11).flatMap(FanoutState.init(rawValue:)),
             let startedAt = try rows.timestamp(row, 12)
         {
-            fanout = NotificationHistory.Fanout(state: state, startedAt: startedAt, endedAt: try rows.timestamp(row, 13))
+            fanout = NotificationHistory.Fanout(
+                state: state,
+                startedAt: startedAt,
+                endedAt: try rows.timestamp(row, 13)
+            )
         } else {
             fanout = nil
         }

@@ -18,7 +18,11 @@ package struct NotificationHistoryStore: Sendable {
         for recipient: UserKey
     ) async throws(PostgresError) -> NotificationHistory {
         let known = try await RecipientStore(pool: pool).recipients(of: [recipient])
-        let page = NotificationHistoryReader(recipient: recipient, subject: subject, person: known[recipient] ?? Recipient())
+        let page = NotificationHistoryReader(
+            recipient: recipient,
+            subject: subject,
+            person: known[recipient] ?? Recipient()
+        )
         return try await pool.transaction { (connection) throws(PostgresError) in
             try connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
             return try page.read(connection)
@@ -46,7 +50,10 @@ private struct NotificationHistoryReader: Sendable {
     func read(_ connection: PostgresConnection) throws(PostgresError) -> NotificationHistory {
         let record = try record(connection)
         let event = event(record)
-        let lines = try connection.run(NotificationHistoryStatements.lines, parameters() + [.integer(key.notification.number)])
+        let lines = try connection.run(
+            NotificationHistoryStatements.lines,
+            parameters() + [.integer(key.notification.number)]
+        )
         let devices = try connection.run(NotificationHistoryStatements.devices, parameters())
         let times = try connection.run(NotificationHistoryStatements.times, parameters())
         let grave = try connection.run(
@@ -99,7 +106,10 @@ private struct NotificationHistoryReader: Sendable {
     private func record(_ connection: PostgresConnection) throws(PostgresError) -> NotificationHistory.Record? {
         let rows = try connection.run(InboxStatements.load, NotificationKey.parameters([key]))
         guard !rows.isEmpty, let stored = try StoredNotification(rows, 0) else { return nil }
-        let fate = try connection.run(NotificationHistoryStatements.fate, parameters() + [.integer(key.notification.number)])
+        let fate = try connection.run(
+            NotificationHistoryStatements.fate,
+            parameters() + [.integer(key.notification.number)]
+        )
         var successor: NotificationHistory.Successor?
         if let id = try fate.optionalText(0, 1), let createdAt = try fate.timestamp(0, 2) {
             successor = NotificationHistory.Successor(id: id, createdAt: createdAt)

@@ -156,7 +156,10 @@ struct DeadLetterActionTests {
     @Test("a replay can start at a given time and sends nothing before")
     func later() async throws {
         try await DeadLetterFixture.with { prompt, rig in
-            try await DeadLetterFixture.file([("good", #"{"id":"g1","to":{"user":"u1"},"title":"t","body":"b"}"#)], on: rig)
+            try await DeadLetterFixture.file(
+                [("good", #"{"id":"g1","to":{"user":"u1"},"title":"t","body":"b"}"#)],
+                on: rig
+            )
             let begun = await prompt.run(["dead-letters", "replay", "good", "--at", "8h"] + Self.why)
             #expect(begun.code == .done, "\(begun.complaints)")
             #expect(begun.output.contains("It sends from 20"), "\(begun.output)")

@@ -126,7 +126,12 @@ struct ReplayCommandTests {
     func editTooOld() async throws {
         try await DeadLetterFixture.with { prompt, rig in
             let body = #"{"to":{"user":"u1"},"title":"t","body":"b"}"#
-            try await DeadLetterFixture.file([("old", body)], on: rig, reason: "missing-id", failedAt: Letters.ago(40 * 86_400))
+            try await DeadLetterFixture.file(
+                [("old", body)],
+                on: rig,
+                reason: "missing-id",
+                failedAt: Letters.ago(40 * 86_400)
+            )
             let words = ["dead-letters", "edit", "old", "--set", "/id=e1", "--yes", "--because", "x"]
             let answer = await prompt.run(words)
             #expect(answer.code == .answerIsNo)

@@ -23,7 +23,7 @@ struct PrintingTests {
         // output.
         let bare = try Regex(#"(^|[^.\w])(print|debugPrint|dump)\(|Swift\.print|forEach\(print\)"#)
         for file in files where !Self.owners.contains(file) {
-            let isSession = file.contains("DeadLetters/DeskSession")
+            let isSession = file.contains("DeadLetters/DeadLetterSession")
             let lines = try String(contentsOfFile: folder.appendingPathComponent(file).path, encoding: .utf8)
                 .split(separator: "\n", omittingEmptySubsequences: false)
             for (number, line) in lines.enumerated() where !line.contains("///") && !line.contains("func print(") {

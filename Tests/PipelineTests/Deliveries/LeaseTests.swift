@@ -83,7 +83,11 @@ struct LeaseTests {
             let ladder = RetryLadder(tiers: Bench.tiers, limit: 3)
             let dispatcher = Dispatcher(
                 senders: senders,
-                breakers: CircuitBreakers(store: store, logger: PipelineContext.test.logger, metrics: MetricsRegistry()),
+                breakers: CircuitBreakers(
+                    store: store,
+                    logger: PipelineContext.test.logger,
+                    metrics: MetricsRegistry()
+                ),
                 budgets: RateBudget(store: store, context: .test),
                 backlogs: Backlogs(),
                 policy: DeliveryPolicy(ladder: ladder, lease: span * 2),

@@ -35,8 +35,10 @@ struct DueDeliveryDutyTests {
                 """,
                 []
             )
-            try await RunningDuty.with({ DueDeliveryDuty(tools: $0, rhythm: .init(interval: .milliseconds(100))) }, on: bench)
-            {
+            try await RunningDuty.with(
+                { DueDeliveryDuty(tools: $0, rhythm: .init(interval: .milliseconds(100))) },
+                on: bench
+            ) {
                 let handed = "SELECT count(*) FROM deliveries WHERE urgency = 2 AND state = 'pending'"
                 try await eventually("the first digests are handed over") { try await bench.count(handed) > 0 }
                 _ = try await bench.owner.run(

@@ -127,7 +127,10 @@ struct WrongClockTests {
             var walk = StaleDeviceWalk(pool: wrong, search: .init(days: 90))
             while try await walk.step() {}
             #expect(walk.total == 0)
-            let letters = DeadLetterRetentionStore(pool: wrong, retention: try #require(DeadLetterRetention("30d,unexported")))
+            let letters = DeadLetterRetentionStore(
+                pool: wrong,
+                retention: try #require(DeadLetterRetention("30d,unexported"))
+            )
             let gone = try await letters.deleteBatch()
             #expect(gone == 0)
             try await letters.forgetReplays()

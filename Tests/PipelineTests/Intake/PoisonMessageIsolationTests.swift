@@ -13,7 +13,9 @@ struct PoisonMessageIsolationTests {
     @Test("suspects come last, in groups that get smaller with each delivery, until each is alone")
     func suspects() {
         #expect(PoisonMessageIsolation.of([8, 0, 20, 9, 8]) == [[1], [0, 4], [3], [2]])
-        let sizes = (8...20).map { count in PoisonMessageIsolation.of(Array(repeating: count, count: 256)).map(\.count).max() }
+        let sizes = (8...20).map { count in
+            PoisonMessageIsolation.of(Array(repeating: count, count: 256)).map(\.count).max()
+        }
         #expect(sizes == [64, 32, 16, 8, 4, 2] + Array(repeating: 1, count: 7))
     }
 

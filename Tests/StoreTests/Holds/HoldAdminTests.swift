@@ -50,7 +50,10 @@ struct HoldAdminTests {
             let desk = HoldAdmin(pool: bench.owner)
             let first = try await desk.place(try Self.scope("system"), by: Self.ada)
             guard case .placed(let hold) = first else { throw BenchError("not placed: \(first)") }
-            let again = try await desk.place(try Self.scope("system"), by: ActingOperator(name: "bo", because: "me too"))
+            let again = try await desk.place(
+                try Self.scope("system"),
+                by: ActingOperator(name: "bo", because: "me too")
+            )
             #expect(again == .isHeld(hold))
             _ = try await bench.owner.run(
                 """

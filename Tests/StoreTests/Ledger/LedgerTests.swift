@@ -226,8 +226,14 @@ struct LedgerTests {
                 from: 0,
                 pages: 8
             )
-            let found = try await ForgottenClaimStore(pool: bench.pool, olderThan: .seconds(360)).look(from: 0, pages: 8)
-            let again = try await ForgottenClaimStore(pool: bench.pool, olderThan: .seconds(360)).look(from: 0, pages: 8)
+            let found = try await ForgottenClaimStore(pool: bench.pool, olderThan: .seconds(360)).look(
+                from: 0,
+                pages: 8
+            )
+            let again = try await ForgottenClaimStore(pool: bench.pool, olderThan: .seconds(360)).look(
+                from: 0,
+                pages: 8
+            )
             #expect([patient.found, found.found, again.found] == [0, 1, 0])
             #expect(found.next == nil)
             let after = try await due.take(.low, atMost: 10)

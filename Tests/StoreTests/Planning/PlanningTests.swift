@@ -44,7 +44,10 @@ struct PlanningTests {
                 #expect(written.count > 60)
                 for statement in written {
                     let isRun = run.contains { statement.matches($0) }
-                    #expect(isRun, "StatementTour does not run this one of \(statement.file): \(statement.fragments)")
+                    #expect(
+                        isRun,
+                        "StatementCoverage does not run this one of \(statement.file): \(statement.fragments)"
+                    )
                 }
             }
         }

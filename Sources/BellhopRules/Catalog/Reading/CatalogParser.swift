@@ -56,7 +56,8 @@ struct CatalogParser {
         guard let scope = root.scope("aliases") else { return [:] }
         var aliases: [String: String] = [:]
         for member in scope.object.members {
-            guard PlaceholderNames.isName(member.key), let name = member.value.string, PlaceholderNames.isName(name) else {
+            guard PlaceholderNames.isName(member.key), let name = member.value.string, PlaceholderNames.isName(name)
+            else {
                 scope.report(member.key, expected: "names of letters, digits, _ and - on both sides")
                 continue
             }

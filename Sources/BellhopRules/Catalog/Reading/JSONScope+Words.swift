@@ -76,7 +76,8 @@ extension JSONScope {
     }
 
     /// Reads a template, or reports the fault in it.
-    func template(_ key: String, _ gaps: PlaceholderNames, _ language: LanguageTag, required: Bool = false) -> Template? {
+    func template(_ key: String, _ gaps: PlaceholderNames, _ language: LanguageTag, required: Bool = false) -> Template?
+    {
         let text = value(key, "a non-empty string without U+0000", required: required) { value in
             value.string.flatMap { $0.isEmpty || $0.utf8.contains(0) ? nil : $0 }
         }

@@ -26,7 +26,8 @@ extension TemplateParser {
     }
 
     /// Reads `18}`, `18, 6}` or `token.decimals, 6}`.
-    private mutating func units(_ source: ValueSource, _ style: NumberStyle) throws(TemplateFault) -> Template.UnitsPlaceholder
+    private mutating func units(_ source: ValueSource, _ style: NumberStyle) throws(TemplateFault)
+        -> Template.UnitsPlaceholder
     {
         let expected =
             "units needs how far the point moves (0 to 255, or a value's name), then perhaps how many digits to show"
