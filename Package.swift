@@ -87,13 +87,13 @@ let package = Package(
                 "HTTPServer", "Store", "Push", "Postgres", "Tracing", "Cryptography", "Settings", "BellhopJSON",
                 "BellhopRules", "ServiceRuntime",
             ],
-            resources: [.embedInCode("Pages/assets")],
+            resources: [.embedInCode("WebAssets/assets")],
             swiftSettings: settings
         ),
         .target(
             name: "Console",
             dependencies: ["HTTPServer", "Cryptography", "Settings", "BellhopJSON", "BellhopRules", "ServiceRuntime"],
-            resources: [.embedInCode("Pages/assets")],
+            resources: [.embedInCode("WebAssets/assets")],
             swiftSettings: settings
         ),
         library("CLI", ["Cryptography", "Settings", "BellhopJSON", "BellhopRules", "ServiceRuntime"]),

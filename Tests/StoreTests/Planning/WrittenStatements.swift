@@ -21,10 +21,10 @@ enum WrittenStatements {
 
     /// Files and folders whose statements are excluded.
     ///
-    /// Only operators' commands, benchmarks, migrations and the API run them, with separate plans. `Live` notifies open
-    /// pages: its one table has a row per process that serves such pages.
+    /// Only operators' commands, migrations and the API run them, with separate plans. `Live` notifies open pages:
+    /// its one table has a row per process that serves such pages.
     private static let forOperators: Set<String> = [
-        "Readers", "Live", "Schema", "Status", "Stories", "Topology", "ReplayAdmin+Ledger.swift",
+        "Users", "Live", "Schema", "Status", "Explain", "Topology", "ReplayAdmin+Ledger.swift",
         "ReplayAdmin.swift", "ReplayTimeline.swift",
         "DeadLetterAdmin.swift", "DeadLetterAdmin+Acts.swift", "DeadLetterAdmin+Editing.swift",
         "DeadLetterAdmin+Import.swift",
