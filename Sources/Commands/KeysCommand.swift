@@ -121,7 +121,7 @@ enum KeysCommand: Command {
         _ bytes: [UInt8],
         to path: String,
         mode: UInt32 = 0o600,
-        over predecessor: OutputFile.Predecessor = .kept
+        over predecessor: OutputFile.ExistingFilePolicy = .kept
     ) throws(CommandFailure) {
         do throws(OutputFile.Failure) {
             try OutputFile.write(bytes, to: path, mode: mode, predecessor: predecessor)

@@ -20,25 +20,25 @@ package struct PushMetrics: Sendable {
     }
 
     /// Returns the metrics of one sender, with its series looked up once.
-    package func forSender(_ provider: PushProvider, app: AppID) -> ForSender {
+    package func forSender(_ provider: PushProvider, app: AppID) -> SenderMetrics {
         forSender(called: provider.rawValue, app: app)
     }
 
     /// Returns the metrics of an app's mails, which have no push provider.
-    package func forEmail(app: AppID) -> ForSender {
+    package func forEmail(app: AppID) -> SenderMetrics {
         forSender(called: "email", app: app)
     }
 
-    private func forSender(called name: String, app: AppID) -> ForSender {
+    private func forSender(called name: String, app: AppID) -> SenderMetrics {
         let counters = Verdict.Kind.allCases.map { total.with(name, app.text, $0.rawValue) }
-        return ForSender(
+        return SenderMetrics(
             counters: Dictionary(uniqueKeysWithValues: zip(Verdict.Kind.allCases, counters)),
             seconds: seconds.with(name, app.text)
         )
     }
 
     /// The metrics of one app at one provider.
-    package struct ForSender: Sendable {
+    package struct SenderMetrics: Sendable {
         let counters: [Verdict.Kind: Counter]
         let seconds: Histogram
 
@@ -52,7 +52,7 @@ package struct PushMetrics: Sendable {
     }
 }
 
-extension PushMetrics.ForSender? {
+extension PushMetrics.SenderMetrics? {
     /// Returns the verdicts on a batch, and counts and times them if there are metrics.
     ///
     /// An empty batch causes no request and is not counted.

@@ -125,7 +125,7 @@ package enum WorkerCommand: Command {
         _ intake: Intake,
         _ publisher: MeteredPublisher
     ) throws -> [LaneWorker] {
-        let cage = Canary.Cage(
+        let cage = Canary.Shared(
             process: process.identity.id,
             book: HeartbeatStore(pool: process.pool),
             // Readiness reports a canary that finds no queue. It does not count as a lost message.
@@ -143,7 +143,7 @@ package enum WorkerCommand: Command {
     private static func replayWorker(
         _ process: RoleProcess,
         _ intake: Intake,
-        _ cage: Canary.Cage
+        _ cage: Canary.Shared
     ) throws -> LaneWorker {
         let canary = Canary(for: "replay", of: cage)
         let configuration = process.setup.configuration
@@ -166,7 +166,7 @@ package enum WorkerCommand: Command {
         for lane: Lane,
         _ process: RoleProcess,
         _ intake: Intake,
-        _ cage: Canary.Cage
+        _ cage: Canary.Shared
     ) throws -> LaneWorker {
         let configuration = process.setup.configuration
         let canary = Canary(for: lane.rawValue, of: cage)

@@ -12,7 +12,7 @@ struct AckTracker {
     }
 
     /// One frame to send: `verdict` on `number`, or on all open deliveries up to it.
-    struct Order: Equatable {
+    struct AckFrame: Equatable {
         var verdict: Verdict
         var number: UInt64
         var multiple: Bool
@@ -56,7 +56,7 @@ struct AckTracker {
     }
 
     /// Returns the frames for settlements up to the frontier, which advances as far as possible.
-    mutating func takeRuns() -> [Order] {
+    mutating func takeRuns() -> [AckFrame] {
         guard !settledSinceLastOrders.isEmpty else { return [] }
         let runs = advanceFrontier()
         settledSinceLastOrders.removeAll { $0 < frontier }
@@ -64,20 +64,20 @@ struct AckTracker {
     }
 
     /// Returns the frames for settlements beyond the frontier, to be sent after those of `takeRuns`.
-    mutating func takeSingles() -> [Order] {
-        var orders: [Order] = []
+    mutating func takeSingles() -> [AckFrame] {
+        var orders: [AckFrame] = []
         for number in settledSinceLastOrders {
             guard let index = index(of: number), case .settled(let verdict) = states[index] else { continue }
             states[index] = .told
-            orders.append(Order(verdict: verdict, number: number, multiple: false))
+            orders.append(AckFrame(verdict: verdict, number: number, multiple: false))
         }
         settledSinceLastOrders.removeAll(keepingCapacity: true)
         return orders
     }
 
     /// Advances past all settled deliveries at the front, and returns one order for each run of equal verdicts.
-    private mutating func advanceFrontier() -> [Order] {
-        var runs: [Order] = []
+    private mutating func advanceFrontier() -> [AckFrame] {
+        var runs: [AckFrame] = []
         var passed = 0
         walking: while passed < states.count {
             switch states[passed] {
@@ -88,7 +88,7 @@ struct AckTracker {
                     runs[last].number = frontier
                     runs[last].multiple = true
                 } else {
-                    runs.append(Order(verdict: verdict, number: frontier, multiple: false))
+                    runs.append(AckFrame(verdict: verdict, number: frontier, multiple: false))
                 }
             }
             passed += 1

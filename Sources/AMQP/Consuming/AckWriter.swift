@@ -69,7 +69,7 @@ struct AckWriter {
         }
     }
 
-    private mutating func send(_ orders: [AckTracker.Order], on connection: Connection) throws(AMQPError) {
+    private mutating func send(_ orders: [AckTracker.AckFrame], on connection: Connection) throws(AMQPError) {
         guard !orders.isEmpty else { return }
         let now = ContinuousClock.now
         recentFrames = latestFrame.duration(to: now) < Self.settlingTime ? recentFrames + orders.count : orders.count

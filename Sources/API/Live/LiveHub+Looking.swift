@@ -138,11 +138,11 @@ extension LiveHub {
     /// The state before a read.
     private struct Asking {
         let before: InboxSnapshot?
-        let joins: [UInt64: LiveStreams.Join]
+        let joins: [UInt64: LiveStreams.NewSubscriber]
         /// Whether some stream's client has the previous state.
         let isFollowed: Bool
 
-        init?(_ watch: LiveStreams.Watch?) {
+        init?(_ watch: LiveStreams.WatchedUser?) {
             guard let watch else { return nil }
             before = watch.glimpse
             joins = watch.streams.reduce(into: [:]) { joins, stream in joins[stream.number] = stream.joinsFrom }

@@ -108,7 +108,7 @@ package final class LiveHub: Service {
             of: [UInt8].self,
             bufferingPolicy: .bufferingOldest(Self.mostPieces)
         )
-        let join = cursor.map(LiveStreams.Join.withCursor) ?? .withNothing
+        let join = cursor.map(LiveStreams.NewSubscriber.withCursor) ?? .withNothing
         var chance = here.chance
         out.yield(LiveEvent.opening(chance: .random(in: 0..<1, using: &chance)))
         let added = streams.withLock {

@@ -43,12 +43,12 @@ struct LiveStreams {
         /// When the stream ends because its key set is no longer active.
         var outlivesKeysUntil: ContinuousClock.Instant?
         /// The client's starting point, or `nil` after the client has received its first events.
-        var joinsFrom: Join?
+        var joinsFrom: NewSubscriber?
         var saidAt: ContinuousClock.Instant
     }
 
     /// The state of a client that has received no event yet.
-    enum Join: Hashable {
+    enum NewSubscriber: Hashable {
         case withCursor(InboxCursor)
         case withNothing
 
@@ -56,7 +56,7 @@ struct LiveStreams {
     }
 
     /// A user with open streams.
-    struct Watch {
+    struct WatchedUser {
         var streams: [Stream] = []
         /// The state known to all streams that have received their first events.
         var glimpse: InboxSnapshot?
@@ -69,7 +69,7 @@ struct LiveStreams {
         var hasFailed = false
     }
 
-    private(set) var watches: [UserKey: Watch] = [:]
+    private(set) var watches: [UserKey: WatchedUser] = [:]
     private var readers: [UserHash: Set<UserKey>] = [:]
     private var queue = InboxPollQueue()
     private(set) var count = 0
@@ -93,7 +93,7 @@ struct LiveStreams {
     mutating func add(
         _ out: AsyncStream<[UInt8]>.Continuation,
         of reader: UserKey,
-        _ join: Join,
+        _ join: NewSubscriber,
         _ hold: StreamLifetime,
         _ limits: LiveLimits,
         at now: ContinuousClock.Instant
@@ -104,7 +104,7 @@ struct LiveStreams {
         latest += 1
         count += 1
         let stream = Stream(number: latest, reader: reader, out: out, hold: hold, joinsFrom: join, saidAt: now)
-        let fresh = Watch(lookedAt: now, patience: .random(in: 0.75...1.25, using: &chance))
+        let fresh = WatchedUser(lookedAt: now, patience: .random(in: 0.75...1.25, using: &chance))
         watches[reader, default: fresh].streams.append(stream)
         readers[UserHash(reader), default: []].insert(reader)
         queue.add(reader, .soon)
@@ -128,7 +128,7 @@ struct LiveStreams {
     // MARK: - Queue of users to read
 
     /// Queues those of the users who have streams.
-    mutating func enqueue(_ readers: some Sequence<UserKey>, _ rank: InboxPollQueue.Rank) {
+    mutating func enqueue(_ readers: some Sequence<UserKey>, _ rank: InboxPollQueue.PollPriority) {
         for reader in readers where watches[reader] != nil { queue.add(reader, rank) }
     }
 

@@ -39,7 +39,7 @@ package struct APIContext: Sendable {
         }
 
         /// Creates the parts from the providers' file.
-        package init(_ parts: [AppID: ProviderConfiguration.ClientPart]) {
+        package init(_ parts: [AppID: ProviderConfiguration.ClientConfiguration]) {
             webPushKeys = parts.compactMapValues(\.webPushKey)
             unsubscribe = parts.compactMapValues(\.unsubscribe)
             endpointHosts = parts.compactMapValues(\.endpointHosts)

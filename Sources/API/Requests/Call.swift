@@ -71,9 +71,9 @@ struct Call: Sendable {
 
     /// Writes the user's update.
     ///
-    /// Throws `unmet` if the condition is not met.
-    func say(_ update: FeedUpdate, where condition: Precondition, else unmet: APIError) async throws {
-        guard try await isHeard(update, where: condition) else { throw unmet }
+    /// Throws `preconditionFailed` if the condition is not met.
+    func say(_ update: FeedUpdate, where condition: Precondition, else preconditionFailed: APIError) async throws {
+        guard try await isHeard(update, where: condition) else { throw preconditionFailed }
     }
 
     /// Writes the user's update.
@@ -83,7 +83,7 @@ struct Call: Sendable {
     func isHeard(_ update: FeedUpdate, where condition: Precondition? = nil) async throws -> Bool {
         switch try await desk.say(update, as: reader, at: now, where: condition) {
         case .heard: return true
-        case .unmet: return false
+        case .preconditionFailed: return false
         case .erased:
             throw APIError(409, "erased", "the user was erased with a later timestamp; check the source's clock")
         }

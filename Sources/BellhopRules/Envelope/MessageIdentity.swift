@@ -4,7 +4,7 @@
 /// name another app in the body.
 struct MessageIdentity {
     /// The source of a claim.
-    private enum Witness: String {
+    private enum Source: String {
         case body = "the body"
         case cloudEvent = "the CloudEvents attributes"
         case property = "the message's property"
@@ -97,7 +97,7 @@ struct MessageIdentity {
         return nil
     }
 
-    private typealias Claim = (witness: Witness, text: String)
+    private typealias Claim = (witness: Source, text: String)
 
     private func bodyClaim(_ field: EventField) throws(FieldFault) -> Claim? {
         guard let value = message.fields[field.rawValue], value != .null else { return nil }
@@ -112,7 +112,7 @@ struct MessageIdentity {
     /// An empty property is ignored, because some clients set all properties.
     private func agree(
         _ claim: inout Claim?,
-        _ witness: Witness,
+        _ witness: Source,
         _ text: (some StringProtocol)?,
         on field: EventField
     ) throws(FieldFault) {

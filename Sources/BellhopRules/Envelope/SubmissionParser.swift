@@ -44,7 +44,7 @@ public struct SubmissionParser: Sendable {
         if let type = EventType(validating: typeName), let policy = catalog[type] {
             let id = try claims.eventID(otherwise: catalog.namesByContent ? contentID(message, type) : nil)
             let time = message.cloudEvent?.time ?? envelope.timestamp.flatMap(Timestamp.init(seconds:))
-            let circumstances = Event.Circumstances(
+            let circumstances = Event.Defaults(
                 time: time,
                 trace: claims.traceParent,
                 audience: policy.audience,
@@ -84,9 +84,9 @@ public struct SubmissionParser: Sendable {
 }
 
 extension Catalog {
-    fileprivate func reading(of topic: Topic, for type: CatalogType) -> Event.TopicReading {
+    fileprivate func reading(of topic: Topic, for type: CatalogType) -> Event.ParsedTopic {
         let topic = topics.canonical(topic)
-        return Event.TopicReading(
+        return Event.ParsedTopic(
             topic: topic,
             venueID: topics.venueID(of: topic),
             collapseKey: type.burst == nil ? nil : Self.collapseKey(of: type.type, topic)

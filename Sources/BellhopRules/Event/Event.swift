@@ -27,18 +27,18 @@ public final class Event: Sendable {
     typealias Names = (app: AppID, type: EventType, id: EventID)
 
     /// The values that replace missing fields of a body.
-    struct Circumstances {
+    struct Defaults {
         /// The sending time.
         let time: Timestamp?
         let trace: TraceParent?
         /// The default audience.
         let audience: Audience?
         /// Returns the information in the name of a topic.
-        let read: (Topic) -> TopicReading
+        let read: (Topic) -> ParsedTopic
     }
 
     /// A topic in its canonical spelling, with the values that it supplies for missing fields of an event.
-    struct TopicReading {
+    struct ParsedTopic {
         let topic: Topic
         let venueID: String?
         /// The key by which the notifications of a burst replace one another.
@@ -46,7 +46,7 @@ public final class Event: Sendable {
     }
 
     /// Parses the fields of a body.
-    init(_ reader: FieldReader, _ names: Names, _ circumstances: Circumstances) throws(FieldFault) {
+    init(_ reader: FieldReader, _ names: Names, _ circumstances: Defaults) throws(FieldFault) {
         (app, type, id) = names
         var audience = try Audience(reader, otherwise: circumstances.audience)
         var content = try EventContent(reader)

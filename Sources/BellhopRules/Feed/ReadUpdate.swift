@@ -1,7 +1,7 @@
 /// The content of `notification.read`: a user has read notifications in an app whose inbox is outside Bellhop.
 public struct ReadUpdate: Hashable, Sendable {
     /// The notifications that were read.
-    public enum Which: Hashable, Sendable {
+    public enum Selection: Hashable, Sendable {
         /// The named notifications.
         case named([NotificationID])
         /// All notifications up to an instant; up to the time of the message if there is none.
@@ -11,7 +11,7 @@ public struct ReadUpdate: Hashable, Sendable {
     /// The user.
     public let user: UserID
     /// The notifications that were read.
-    public let which: Which
+    public let which: Selection
 
     /// The maximum number of ids, which equals that of a request to the inbox API.
     static let mostIDs = 100

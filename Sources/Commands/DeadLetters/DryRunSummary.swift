@@ -7,7 +7,7 @@ import ServiceRuntime
 /// Every item is counted, and the first ones are listed.
 struct DryRunSummary {
     /// Predictions that are counted together.
-    private struct Foreseen: Hashable {
+    private struct Group: Hashable {
         let kind: String
         let detail: String?
 
@@ -33,14 +33,14 @@ struct DryRunSummary {
     /// The maximum number of details that are counted separately.
     private static let mostDetails = 200
 
-    private var counts: [Foreseen: Int] = [:]
+    private var counts: [Group: Int] = [:]
     /// The first items, each with its predicted outcome.
     private(set) var named: [JSONText] = []
     private(set) var unnamed = 0
 
     mutating func add(_ prediction: ReplayPrediction, of deadID: String) {
-        var foreseen = Foreseen(prediction)
-        if counts[foreseen] == nil, counts.count >= Self.mostDetails { foreseen = Foreseen(kind: foreseen.kind) }
+        var foreseen = Group(prediction)
+        if counts[foreseen] == nil, counts.count >= Self.mostDetails { foreseen = Group(kind: foreseen.kind) }
         counts[foreseen, default: 0] += 1
         guard named.count < Self.mostNamed else {
             unnamed += 1
@@ -54,7 +54,7 @@ struct DryRunSummary {
         )
     }
 
-    private var sorted: [(key: Foreseen, value: Int)] {
+    private var sorted: [(key: Group, value: Int)] {
         counts.sorted { ($1.value, $0.key.words) < ($0.value, $1.key.words) }
     }
 

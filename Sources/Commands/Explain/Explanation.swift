@@ -8,7 +8,7 @@ struct Explanation {
     let story: NotificationHistory
     let now: Timestamp
     let clock: UserClock
-    let today: Today
+    let today: CurrentDecision
     /// The operators' holds on the app.
     let holds: [OperatorHold]
     /// Open breakers: the app's providers that reject our credentials or settings.
@@ -22,7 +22,7 @@ struct Explanation {
     let isStranger: Bool
 
     /// The decision that the rules would make now.
-    enum Today {
+    enum CurrentDecision {
         case decided(Decision, steps: [RuleStep])
         case notAsked(because: String)
     }

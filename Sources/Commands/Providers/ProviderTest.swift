@@ -6,12 +6,12 @@ import ServiceRuntime
 
 /// The message that a check sends.
 struct ProviderTest: Sendable {
-    private enum Cargo {
+    private enum Payload {
         case push(PushMessage)
         case mail(EmailMessage)
     }
 
-    private let cargo: Cargo
+    private let cargo: Payload
 
     /// Creates the message from the command line.
     ///

@@ -79,7 +79,7 @@ extension Status {
         }
     }
 
-    private static func reached<Value>(_ sight: Sight<Value>) -> JSONText {
+    private static func reached<Value>(_ sight: Observed<Value>) -> JSONText {
         .object([("reached", .flag(sight.obstacle == nil)), ("error", .optional(sight.obstacle))])
     }
 

@@ -6,7 +6,7 @@ import Store
 /// The state of one installation at one moment, if it could be read.
 struct Status: Sendable {
     /// A part of the installation that was read or could not be read.
-    enum Sight<Value: Sendable>: Sendable {
+    enum Observed<Value: Sendable>: Sendable {
         case seen(Value)
         /// With the reason why it could not be read.
         case unseen(because: String)
@@ -31,8 +31,8 @@ struct Status: Sendable {
 
     let namespace: Namespace
     let time: Instant
-    let broker: Sight<[QueueStatus]>
-    let database: Sight<Database>
+    let broker: Observed<[QueueStatus]>
+    let database: Observed<Database>
     /// The differences between topology and catalogues, or `nil` if they could not be determined.
     let topologyDifferences: [String]?
     /// The fingerprint of this shell's catalogues, or `nil` if it has none.

@@ -81,7 +81,7 @@ private struct Look: Sendable {
 
     private static func sight<Value>(
         _ look: @Sendable () async throws -> Value
-    ) async -> Status.Sight<Value> {
+    ) async -> Status.Observed<Value> {
         do {
             return .seen(try await look())
         } catch {
@@ -100,8 +100,8 @@ private struct Look: Sendable {
     private static func sight<Value: Sendable>(
         within limit: Duration,
         _ look: @escaping @Sendable () async throws -> Value
-    ) async -> Status.Sight<Value> {
-        let (sights, found) = AsyncStream<Status.Sight<Value>>.makeStream()
+    ) async -> Status.Observed<Value> {
+        let (sights, found) = AsyncStream<Status.Observed<Value>>.makeStream()
         Task { _ = found.yield(await sight(look)) }
         let timer = Task {
             guard (try? await Task.sleep(for: limit)) != nil else { return }
@@ -147,9 +147,9 @@ private struct Look: Sendable {
     }
 
     private static func completed(
-        _ sight: Status.Sight<[QueueStatus]>,
+        _ sight: Status.Observed<[QueueStatus]>,
         with told: [String: ManagementAPI.Queue]
-    ) -> Status.Sight<[QueueStatus]> {
+    ) -> Status.Observed<[QueueStatus]> {
         guard case .seen(var queues) = sight else { return sight }
         for index in queues.indices {
             guard let more = told[queues[index].name] else { continue }

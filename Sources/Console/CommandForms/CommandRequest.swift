@@ -22,7 +22,7 @@ package struct CommandRequest: Sendable, Equatable {
 /// The result of a command.
 package struct CommandResult: Sendable, Equatable {
     /// The confirmation that an act requires before it changes anything.
-    package struct Consent: Sendable, Equatable {
+    package struct Confirmation: Sendable, Equatable {
         package let count: Int
         /// Follows "This", such as `discards 12 items of 9 users`.
         package let deed: String
@@ -44,9 +44,9 @@ package struct CommandResult: Sendable, Equatable {
     /// The output on stderr.
     package let complaint: String
     /// The missing confirmation, because of which nothing was done.
-    package let consent: Consent?
+    package let consent: Confirmation?
 
-    package init(_ exitCode: ExitCode, output: String, complaint: String = "", consent: Consent? = nil) {
+    package init(_ exitCode: ExitCode, output: String, complaint: String = "", consent: Confirmation? = nil) {
         self.exitCode = exitCode
         self.output = output
         self.complaint = complaint

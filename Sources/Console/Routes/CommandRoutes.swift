@@ -41,7 +41,7 @@ enum CommandRoutes {
     }
 
     /// Returns the question: the number of items, and the command's output before it.
-    private static func asking(_ consent: CommandResult.Consent, _ output: String) -> HTTPResponse {
+    private static func asking(_ consent: CommandResult.Confirmation, _ output: String) -> HTTPResponse {
         let question: JSONValue = [
             "count": .number(JSONNumber(Int64(consent.count))), "deed": .string(consent.deed), "lines": lines(output),
             "asOf": consent.asOf.map(JSONValue.string) ?? .null,

@@ -136,7 +136,7 @@ package struct BacklogPuller: Service {
     /// Sends a single delivery as the probe.
     ///
     /// A delivery that is no longer to be sent tests nothing, so another one follows.
-    private func probe(_ breaker: BreakerKey, by first: Scout, _ shift: PulledDeliverySender.Shift) async -> Bool {
+    private func probe(_ breaker: BreakerKey, by first: ProbeSlot, _ shift: PulledDeliverySender.Shift) async -> Bool {
         var scout = first
         for _ in 0..<Self.scouts {
             guard case .ready(let ready)? = await haul(scout.place, in: scout.places, asScout: true, shift) else {
@@ -152,14 +152,14 @@ package struct BacklogPuller: Service {
     }
 
     /// A position in the backlog for a single delivery of any urgency, and a place in the window for it.
-    private struct Scout {
+    private struct ProbeSlot {
         let place: BacklogPlace
         let places: PulledPlaces
     }
 
-    private func scout(of key: BacklogKey) async -> Scout? {
+    private func scout(of key: BacklogKey) async -> ProbeSlot? {
         guard let place = backlogs.scout(of: key, among: priorities, using: context.chance) else { return nil }
-        return await places(at: place, atMost: 1).map { Scout(place: place, places: $0) }
+        return await places(at: place, atMost: 1).map { ProbeSlot(place: place, places: $0) }
     }
 
     private func places(at place: BacklogPlace, atMost count: Int) async -> PulledPlaces? {
@@ -167,7 +167,7 @@ package struct BacklogPuller: Service {
     }
 
     /// The result of a pull.
-    private enum Haul {
+    private enum PullOutcome {
         case ready(PulledDeliverySender.Ready)
         /// Nothing waits there, or a drain came before the look-up.
         case nothing
@@ -182,7 +182,7 @@ package struct BacklogPuller: Service {
         in places: PulledPlaces,
         asScout: Bool = false,
         _ shift: PulledDeliverySender.Shift
-    ) async -> Haul? {
+    ) async -> PullOutcome? {
         await turns.enter()
         defer { turns.leave() }
         await shift.room()
@@ -195,7 +195,7 @@ package struct BacklogPuller: Service {
         }
         let claimed = await claim(BacklogPlace(place.key, priority), in: places, asScout: asScout, shift.drain)
         if case .load(let load) = claimed, !load.lines.isEmpty {
-            return await carrier.prepare(load, shift).map(Haul.ready) ?? .nothing
+            return await carrier.prepare(load, shift).map(PullOutcome.ready) ?? .nothing
         }
         carrier.dispatcher.give(back: places)
         return switch claimed {
@@ -229,7 +229,7 @@ package struct BacklogPuller: Service {
                 try await store.head(glance.look, atMost: places.count, of: users)
             } count: {
                 $0.lines?.count
-            } _: { (users, limit) throws(PostgresError) -> BacklogStore.Pulled in
+            } _: { (users, limit) throws(PostgresError) -> BacklogStore.PullResult in
                 let start = context.time.steady()
                 do throws(PostgresError) {
                     let look = glance.look.reaching(users)

@@ -99,7 +99,7 @@ struct PulledDeliverySender: Sendable {
     /// Sends a load and returns when all of it is settled.
     func send(_ ready: Ready, probing breaker: BreakerKey? = nil) async {
         let batch = ready.batch
-        let ended: Dispatcher.Ended = { await settler.settle($0, batch) }
+        let ended: Dispatcher.CompletionHandler = { await settler.settle($0, batch) }
         async let strayed: Void = ready.strays.isEmpty ? () : dispatcher.send(ready.strays, lane: batch.lane, ended)
         async let sent: Void = dispatcher.send(ready.own, in: ready.places, probing: breaker, ended)
         await settler.settle(ready.withheld, batch)

@@ -25,7 +25,7 @@ struct Batch: Sendable {
         /// Acknowledges completed messages.
         let acknowledge: @Sendable ([DeliveryTag]) -> Void
         /// Receives the messages that a batch has given up before a drain.
-        var giveBack: @Sendable ([OpenMessages.GivenUp]) -> Void = { _ in }
+        var giveBack: @Sendable ([OpenMessages.Abandoned]) -> Void = { _ in }
     }
 
     init(_ messages: [IncomingMessage], _ shift: Shift, _ context: PipelineContext) {

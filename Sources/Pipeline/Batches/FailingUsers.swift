@@ -191,11 +191,11 @@ extension FailingUsers.Taken {
     }
 }
 
-extension DueItems {
+extension DuePollResult {
     /// Creates the result of a poll from its parts.
     ///
     /// Suspects are searched for separately, so the result for all others tells what remains.
-    init(_ taken: FailingUsers.Taken<DueItems<Item>>) {
+    init(_ taken: FailingUsers.Taken<DuePollResult<Item>>) {
         self.init(joining: taken.values, left: taken.main.map(\.left) ?? DuePoll.whole)
     }
 }

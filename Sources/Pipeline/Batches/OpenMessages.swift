@@ -30,7 +30,7 @@ final class OpenMessages: Sendable {
     }
 
     /// A message that its batch has not finished.
-    struct GivenUp: Sendable {
+    struct Abandoned: Sendable {
         let tag: DeliveryTag
         /// The message; `nil` if it is no longer in memory.
         let message: IncomingMessage?
@@ -40,14 +40,14 @@ final class OpenMessages: Sendable {
 
     private let tags: [DeliveryTag]
     private let acknowledge: @Sendable ([DeliveryTag]) -> Void
-    private let giveBack: @Sendable ([GivenUp]) -> Void
+    private let giveBack: @Sendable ([Abandoned]) -> Void
     private let state: Mutex<State>
 
     init(
         _ tags: [DeliveryTag],
         of messages: [IncomingMessage] = [],
         acknowledge: @escaping @Sendable ([DeliveryTag]) -> Void,
-        giveBack: @escaping @Sendable ([GivenUp]) -> Void = { _ in }
+        giveBack: @escaping @Sendable ([Abandoned]) -> Void = { _ in }
     ) {
         self.tags = tags
         self.acknowledge = acknowledge
@@ -90,7 +90,7 @@ final class OpenMessages: Sendable {
         }
         for continuation in woken { continuation.resume() }
         let givenUp = fresh.filter { tags.indices.contains($0.0) }
-        if !givenUp.isEmpty { giveBack(givenUp.map { GivenUp(tag: tags[$0], message: $1, why: why) }) }
+        if !givenUp.isEmpty { giveBack(givenUp.map { Abandoned(tag: tags[$0], message: $1, why: why) }) }
     }
 
     /// Keeps the message at a position after the batch is stored; `nil` releases it.

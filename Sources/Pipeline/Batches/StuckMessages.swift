@@ -59,7 +59,7 @@ final class StuckMessages: Sendable {
     var count: Int { state.withLock(\.entries.count) }
 
     /// Accepts the messages that a batch has given up.
-    func add(_ givenUp: [OpenMessages.GivenUp]) {
+    func add(_ givenUp: [OpenMessages.Abandoned]) {
         for one in givenUp {
             context.metrics.setAside.count(lane)
             guard let message = one.message else {

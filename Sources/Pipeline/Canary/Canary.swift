@@ -25,7 +25,7 @@ package final class Canary: Sendable {
     private let flight = Mutex(CanaryState())
 
     /// The common data of all canaries of a worker.
-    package struct Cage: Sendable {
+    package struct Shared: Sendable {
         let process: String
         let book: HeartbeatStore
         let publisher: any MessagePublisher
@@ -48,7 +48,7 @@ package final class Canary: Sendable {
         }
     }
 
-    package init(for lane: String, of cage: Cage) {
+    package init(for lane: String, of cage: Shared) {
         self.lane = lane
         key = cage.names.canary(lane, of: cage.process)
         exchange = cage.names.work
@@ -77,7 +77,7 @@ package final class Canary: Sendable {
     }
 
     /// Whether the lane can receive a canary.
-    enum Perch: Sendable {
+    enum Readiness: Sendable {
         case free
         /// The lane does not consume.
         case away
@@ -88,7 +88,7 @@ package final class Canary: Sendable {
     /// Sends canaries until the drain, while the lane can receive them.
     ///
     /// `age` shows their time in flight.
-    func sing(until drain: DrainSignal, to perch: () -> Perch, _ age: Gauge) async {
+    func sing(until drain: DrainSignal, to perch: () -> Readiness, _ age: Gauge) async {
         while !drain.isDraining, !Task.isCancelled {
             let now = time.steady()
             if flight.withLock({ $0.isDue(at: now) }) {

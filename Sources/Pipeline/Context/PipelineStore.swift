@@ -30,13 +30,13 @@ package protocol PipelineStore: Sendable {
     func take(_ page: FanoutPage, as claim: Claim, redelivered: Bool) async throws(PostgresError) -> PageClaimResult
     func putBack(_ page: FanoutPage, takenAs claim: Claim) async throws(PostgresError)
     func untaken(of fanout: Int64) async throws(PostgresError) -> [FanoutPage]
-    func audience(of page: ClaimedPage) async throws(PostgresError) -> [FanoutStore.Listener]
+    func audience(of page: ClaimedPage) async throws(PostgresError) -> [FanoutStore.AudienceMember]
     func finish(_ page: FanoutPage, _ tally: PageCounts) async throws(PostgresError) -> [FanoutPage]
     func pause(_ page: FanoutPage, because trouble: String) async throws(PostgresError)
     func giveBack(_ pages: [FanoutPage]) async throws(PostgresError)
 
     // Open deliveries.
-    func claim(_ keys: [NotificationKey], as claim: Claim) async throws(PostgresError) -> Ledger.Harvest
+    func claim(_ keys: [NotificationKey], as claim: Claim) async throws(PostgresError) -> Ledger.ClaimResult
     func notifications(
         _ keys: [NotificationKey]
     ) async throws(PostgresError) -> [NotificationKey: StoredNotification]
@@ -45,24 +45,24 @@ package protocol PipelineStore: Sendable {
     func leaveToSweeper(_ keys: [NotificationKey]) async throws(PostgresError) -> Set<NotificationKey>
 
     // Deliveries that wait for their outlet.
-    func heads(_ looks: [BacklogStore.Look]) async throws(PostgresError) -> BacklogStore.Heads
+    func heads(_ looks: [BacklogStore.Look]) async throws(PostgresError) -> BacklogStore.OldestEntries
     func pull(
         _ look: BacklogStore.Look,
         atMost count: Int,
         as claim: Claim,
         of users: UserFilter
-    ) async throws(PostgresError) -> BacklogStore.Pulled
+    ) async throws(PostgresError) -> BacklogStore.PullResult
     func scout(
         _ look: BacklogStore.Look,
         as claim: Claim,
         of users: UserFilter
-    ) async throws(PostgresError) -> BacklogStore.Pulled
+    ) async throws(PostgresError) -> BacklogStore.PullResult
     func head(
         _ look: BacklogStore.Look,
         atMost count: Int,
         of users: UserFilter
     ) async throws(PostgresError) -> QueueHead
-    func regain(_ backlog: BacklogKey, as claim: Claim) async throws(PostgresError) -> BacklogStore.Pulled
+    func regain(_ backlog: BacklogKey, as claim: Claim) async throws(PostgresError) -> BacklogStore.PullResult
     func backlogNames() async throws(PostgresError) -> [String]
     func release(_ backlog: String, atMost limit: Int, after age: Duration) async throws(PostgresError) -> Int
 
@@ -73,7 +73,7 @@ package protocol PipelineStore: Sendable {
 
 /// The state of providers that all workers share.
 package protocol OutletStore: Sendable {
-    func draw(_ draw: BudgetStore.Draw) async throws(PostgresError) -> Int
+    func draw(_ draw: BudgetStore.BudgetRequest) async throws(PostgresError) -> Int
 
     /// The time from a breaker's opening to its first probe.
     var firstPause: Duration { get }
@@ -81,7 +81,7 @@ package protocol OutletStore: Sendable {
     func open(_ key: BreakerKey, reason: String) async throws(PostgresError)
     func reopen(_ key: BreakerKey, reason: String, isTelling: Bool) async throws(PostgresError)
     func close(_ key: BreakerKey) async throws(PostgresError) -> Bool
-    func knock(_ key: BreakerKey) async throws(PostgresError) -> BreakerStore.Knock
+    func knock(_ key: BreakerKey) async throws(PostgresError) -> BreakerStore.ProbeClaim
     func giveBackProbe(of key: BreakerKey) async throws(PostgresError)
 
     func platformsReached(of app: AppID, by provider: String) async throws(PostgresError) -> Set<DevicePlatform>

@@ -111,7 +111,7 @@ package struct PostgresStore: PipelineStore, OutletStore {
         try await fanouts.untaken(of: fanout)
     }
 
-    package func audience(of page: ClaimedPage) async throws(PostgresError) -> [FanoutStore.Listener] {
+    package func audience(of page: ClaimedPage) async throws(PostgresError) -> [FanoutStore.AudienceMember] {
         try await fanouts.audience(of: page)
     }
 
@@ -138,7 +138,7 @@ package struct PostgresStore: PipelineStore, OutletStore {
     package func claim(
         _ keys: [NotificationKey],
         as claim: Claim
-    ) async throws(PostgresError) -> Ledger.Harvest {
+    ) async throws(PostgresError) -> Ledger.ClaimResult {
         try await ledger.claim(keys, as: claim)
     }
 
@@ -163,7 +163,7 @@ package struct PostgresStore: PipelineStore, OutletStore {
         try await ledger.leaveToSweeper(keys)
     }
 
-    package func heads(_ looks: [BacklogStore.Look]) async throws(PostgresError) -> BacklogStore.Heads {
+    package func heads(_ looks: [BacklogStore.Look]) async throws(PostgresError) -> BacklogStore.OldestEntries {
         try await backlogs.heads(looks)
     }
 
@@ -172,7 +172,7 @@ package struct PostgresStore: PipelineStore, OutletStore {
         atMost count: Int,
         as claim: Claim,
         of users: UserFilter
-    ) async throws(PostgresError) -> BacklogStore.Pulled {
+    ) async throws(PostgresError) -> BacklogStore.PullResult {
         try await backlogs.pull(look, atMost: count, as: claim, of: users)
     }
 
@@ -180,7 +180,7 @@ package struct PostgresStore: PipelineStore, OutletStore {
         _ look: BacklogStore.Look,
         as claim: Claim,
         of users: UserFilter
-    ) async throws(PostgresError) -> BacklogStore.Pulled {
+    ) async throws(PostgresError) -> BacklogStore.PullResult {
         try await backlogs.scout(look, as: claim, of: users)
     }
 
@@ -195,7 +195,7 @@ package struct PostgresStore: PipelineStore, OutletStore {
     package func regain(
         _ backlog: BacklogKey,
         as claim: Claim
-    ) async throws(PostgresError) -> BacklogStore.Pulled {
+    ) async throws(PostgresError) -> BacklogStore.PullResult {
         try await backlogs.regain(backlog, as: claim)
     }
 
@@ -221,7 +221,7 @@ package struct PostgresStore: PipelineStore, OutletStore {
 
     // MARK: - Providers
 
-    package func draw(_ draw: BudgetStore.Draw) async throws(PostgresError) -> Int {
+    package func draw(_ draw: BudgetStore.BudgetRequest) async throws(PostgresError) -> Int {
         try await budgets.draw(draw)
     }
 
@@ -247,7 +247,7 @@ package struct PostgresStore: PipelineStore, OutletStore {
         try await breakers.giveBackProbe(of: key)
     }
 
-    package func knock(_ key: BreakerKey) async throws(PostgresError) -> BreakerStore.Knock {
+    package func knock(_ key: BreakerKey) async throws(PostgresError) -> BreakerStore.ProbeClaim {
         try await breakers.knock(key)
     }
 

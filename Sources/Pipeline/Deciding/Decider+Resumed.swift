@@ -14,7 +14,7 @@ extension Decider {
     }
 
     /// A resumed delivery, with the data for its decision.
-    struct Returned {
+    struct ResumedDelivery {
         let claimed: ClaimedDelivery
         /// The notification; `nil` if its user was erased meanwhile.
         let stored: StoredNotification?
@@ -29,7 +29,7 @@ extension Decider {
     /// The time within which a new catalogue must reach all workers.
     static let patienceWithCatalogs = Duration.seconds(900)
 
-    func resume(_ returned: Returned) -> Resumed {
+    func resume(_ returned: ResumedDelivery) -> Resumed {
         let key = returned.claimed.key.notification
         guard let stored = returned.stored else { return returned.suppressed(.recipientErased) }
         guard let catalog = catalogs[key.recipient.app], let type = catalog[stored.content.type] else {
@@ -52,7 +52,7 @@ extension Decider {
     }
 
     private func mail(
-        _ returned: Returned,
+        _ returned: ResumedDelivery,
         _ content: NotificationContent,
         _ outcome: Outcome,
         _ catalog: Catalog,
@@ -74,7 +74,7 @@ extension Decider {
     }
 
     private func push(
-        _ returned: Returned,
+        _ returned: ResumedDelivery,
         _ stored: StoredNotification,
         _ decision: Decision,
         _ type: CatalogType
@@ -97,7 +97,7 @@ extension Decider {
     }
 }
 
-extension Decider.Returned {
+extension Decider.ResumedDelivery {
     fileprivate func shipment(_ content: NotificationContent, _ type: CatalogType, _ payload: Payload)
         -> OutgoingDelivery
     {

@@ -79,7 +79,7 @@ struct Decider: Sendable {
     }
 
     /// The reason why a notification is not stored.
-    private struct Nowhere: Error {
+    private struct NotRecorded: Error {
         let reason: SuppressionReason
     }
 
@@ -87,7 +87,7 @@ struct Decider: Sendable {
         _ record: InboxRecord,
         for recipient: Recipient,
         _ recent: inout RecentPushes
-    ) -> Result<Decided, Nowhere> {
+    ) -> Result<Decided, NotRecorded> {
         var record = record
         var routes: [Route] = []
         let content = record.words.content
@@ -100,7 +100,7 @@ struct Decider: Sendable {
         facts.history.recent = recent.facts(of: record, catalogs)
         let decision = Decision(facts)
         recent.note(decision, of: record, catalogs, at: now)
-        if let reason = decision.absence { return .failure(Nowhere(reason: reason)) }
+        if let reason = decision.absence { return .failure(NotRecorded(reason: reason)) }
         if let outcome = decision.push {
             record.deliveries.append(line(outcome, to: NewDelivery.nobody))
         }

@@ -101,7 +101,7 @@ extension OutgoingDelivery {
     /// They wait together, each at its own turn.
     func put(into backlog: BacklogKey, from lane: Lane, because hindrance: SendObstacle) -> [Disposition] {
         let entry = BacklogEntry(BacklogPlace(backlog, priority(in: lane) ?? .low), queuedAt: queuedAt)
-        let lines = [Companion(index: index, key: key, type: ownType)] + companions
+        let lines = [BundledDelivery(index: index, key: key, type: ownType)] + companions
         return lines.map { line in
             var settlement = Settlement(line.key, .deferred, reason: hindrance.rawValue, burnsAttempt: false)
             settlement.backlog = entry
@@ -111,7 +111,7 @@ extension OutgoingDelivery {
 
     fileprivate var attempt: Attempt { Attempt(index: index, key: key, attempts: attempts, limit: retryLimit) }
 
-    fileprivate func attempt(of companion: Companion) -> Attempt {
+    fileprivate func attempt(of companion: BundledDelivery) -> Attempt {
         Attempt(index: companion.index, key: companion.key, attempts: attempts, limit: retryLimit)
     }
 }

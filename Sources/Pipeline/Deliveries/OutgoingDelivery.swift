@@ -48,7 +48,7 @@ final class OutgoingDelivery: Sendable {
     let retryLimit: Int?
     let payload: Payload
     /// Claimed deliveries that are sent in the same push and share its outcome.
-    let companions: [Companion]
+    let companions: [BundledDelivery]
     /// The lease within which it may be sent; `nil` for a shipment without a row in the ledger.
     let lease: Lease?
     /// Its priority in a backlog; `nil` for a shipment without a row in the ledger.
@@ -59,7 +59,7 @@ final class OutgoingDelivery: Sendable {
     private let content: NotificationContent?
 
     /// A delivery that is sent with another, and the position of its message in the batch.
-    struct Companion: Sendable {
+    struct BundledDelivery: Sendable {
         let index: Int
         let key: DeliveryKey
         /// Its event's type, which may differ from the type of the push.
@@ -125,7 +125,7 @@ final class OutgoingDelivery: Sendable {
         priority = newest.priority
         queuedAt = ([newest] + others).compactMap(\.queuedAt).min()
         content = newest.content
-        companions = others.map { Companion(index: $0.index, key: $0.key, type: $0.ownType) }
+        companions = others.map { BundledDelivery(index: $0.index, key: $0.key, type: $0.ownType) }
     }
 
     /// Returns the message positions of all deliveries, one per delivery.

@@ -62,15 +62,15 @@ package struct BadgeDuty: Service {
         return entries.count < BadgeMessage.limit ? .later : .atOnce
     }
 
-    private func take(within span: Duration) async throws(PostgresError) -> DueItems<BadgeStore.Entry> {
+    private func take(within span: Duration) async throws(PostgresError) -> DuePollResult<BadgeStore.Entry> {
         let taken = try await failing.take(atMost: BadgeMessage.limit) { (users) throws(PostgresError) in
             try await book.head(atMost: BadgeMessage.limit, calm: calm, within: span, of: users)
         } count: {
             $0.count
-        } _: { (users, limit) throws(PostgresError) -> DueItems<BadgeStore.Entry> in
+        } _: { (users, limit) throws(PostgresError) -> DuePollResult<BadgeStore.Entry> in
             try await book.take(atMost: limit, calm: calm, within: users.span(span), of: users)
         }
-        return DueItems(taken)
+        return DuePollResult(taken)
     }
 
     private func message(_ recipients: [UserKey]) -> OutgoingMessage {

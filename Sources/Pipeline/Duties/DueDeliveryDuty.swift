@@ -150,16 +150,16 @@ package struct DueDeliveryDuty: Service {
         within span: Duration,
         _ memory: inout Memory,
         _ findings: ClaimantWatch.Findings
-    ) async throws(PostgresError) -> DueItems<DueGroup> {
+    ) async throws(PostgresError) -> DuePollResult<DueGroup> {
         let limit = min(rate, Self.batch)
-        guard let failing = failing[priority] else { return DueItems(joining: [], left: nil) }
+        guard let failing = failing[priority] else { return DuePollResult(joining: [], left: nil) }
         let taken = try await failing.take(atMost: limit) { (users) throws(PostgresError) in
             try await due.head(priority, atMost: limit, within: span, claimedBy: findings.dead, of: users)
         } count: { groups in
             groups.reduce(0) { $0 + $1.notifications.count }
         } isRest: {
             $0.left == nil
-        } _: { (users, limit) throws(PostgresError) -> DueItems<DueGroup> in
+        } _: { (users, limit) throws(PostgresError) -> DuePollResult<DueGroup> in
             let begin = time.steady()
             do throws(PostgresError) {
                 return try await due.take(
@@ -177,7 +177,7 @@ package struct DueDeliveryDuty: Service {
                 throw error
             }
         }
-        return DueItems(taken)
+        return DuePollResult(taken)
     }
 
     /// Publishes deliveries from releases whose answer was lost.

@@ -97,7 +97,7 @@ package final class HeartbeatDuty: FinalizingService {
     /// Waits until the next heartbeat is due.
     ///
     /// An operator who has sent a SIGHUP will check the result soon.
-    private func rest(having told: News, until drain: DrainSignal) async {
+    private func rest(having told: HeartbeatChange, until drain: DrainSignal) async {
         var rested = Duration.zero
         while rested < interval, news == told {
             guard !drain.isDraining, !Task.isCancelled else { return }
@@ -108,12 +108,12 @@ package final class HeartbeatDuty: FinalizingService {
     }
 
     /// The fields whose changes are reported immediately.
-    private struct News: Equatable {
+    private struct HeartbeatChange: Equatable {
         let catalogs: String
         let refusal: String?
     }
 
-    private var news: News { News(catalogs: source.current.fingerprint, refusal: source.refusal) }
+    private var news: HeartbeatChange { HeartbeatChange(catalogs: source.current.fingerprint, refusal: source.refusal) }
 
     private func say(isDraining: Bool = false) async {
         var report = Heartbeat(identity, catalogs: source.current.fingerprint)

@@ -52,13 +52,13 @@ struct PollWindow: Sendable {
 
     /// Polls once; `take` receives the maximum time since the due time.
     mutating func look<Item>(
-        _ take: (Duration) async throws(PostgresError) -> DueItems<Item>
-    ) async throws(PostgresError) -> DueItems<Item> {
+        _ take: (Duration) async throws(PostgresError) -> DuePollResult<Item>
+    ) async throws(PostgresError) -> DuePollResult<Item> {
         let begin = clock()
         let isWhole = begin >= wholeAt
         // A poll that takes too long for the database does not start again immediately.
         if isWhole { wholeAt = begin + period }
-        let found: DueItems<Item>
+        let found: DuePollResult<Item>
         do {
             found = try await take(isWhole ? DuePoll.whole : min(begin - mark + Self.slack, DuePoll.whole))
         } catch {

@@ -45,15 +45,15 @@ package struct ReceiptDuty: Service {
         return keys.count >= Self.batch ? .atOnce : .later
     }
 
-    private func take(within span: Duration) async throws(PostgresError) -> DueItems<DeliveryKey> {
+    private func take(within span: Duration) async throws(PostgresError) -> DuePollResult<DeliveryKey> {
         let taken = try await failing.take(atMost: Self.batch) { (users) throws(PostgresError) in
             try await book.head(atMost: Self.batch, within: span, of: users)
         } count: {
             $0.count
-        } _: { (users, limit) throws(PostgresError) -> DueItems<DeliveryKey> in
+        } _: { (users, limit) throws(PostgresError) -> DuePollResult<DeliveryKey> in
             try await book.take(atMost: limit, within: users.span(span), of: users)
         }
-        return DueItems(taken)
+        return DuePollResult(taken)
     }
 
     private func message(_ receipts: ReceiptMessage) -> OutgoingMessage {

@@ -50,19 +50,19 @@ package struct StaleDeviceDuty: Service {
     }
 
     package func run(until drain: DrainSignal) async throws {
-        var night = Night()
+        var night = NightlyRun()
         await loop.run(until: drain) { try await look(&night) }
     }
 
     /// The progress of a night's walk.
-    private struct Night {
+    private struct NightlyRun {
         var begunAt: Instant?
         /// The current walk: the first one counts, the second one ends the counted devices.
         var walk: StaleDeviceWalk?
         var isRehearsal = true
     }
 
-    private func look(_ night: inout Night) async throws(PostgresError) -> DutyLoop.Next {
+    private func look(_ night: inout NightlyRun) async throws(PostgresError) -> DutyLoop.Next {
         if night.walk == nil {
             let now = tools.time.now()
             guard localHour(now) == stale.hour, isAnother(now, than: night.begunAt) else { return .later }
@@ -87,7 +87,7 @@ package struct StaleDeviceDuty: Service {
         return .later
     }
 
-    private func walk(_ night: Night) -> StaleDeviceWalk {
+    private func walk(_ night: NightlyRun) -> StaleDeviceWalk {
         var search = StaleDeviceWalk.Search(days: stale.days)
         search.isRehearsal = night.isRehearsal
         return StaleDeviceWalk(pool: tools.pool, search: search, time: tools.time)

@@ -244,7 +244,7 @@ extension Intake {
 
     private static func records(
         _ words: NotificationText,
-        for audience: [FanoutStore.Listener],
+        for audience: [FanoutStore.AudienceMember],
         at index: Int
     ) -> [Entry<InboxRecord>] {
         audience.enumerated().map { position, listener in

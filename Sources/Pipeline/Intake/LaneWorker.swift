@@ -166,7 +166,7 @@ package struct LaneWorker: Service {
             until: drain,
             to: {
                 guard consumer.isConsuming else { return .away }
-                return consumer.ownQueueRefusal.map(Canary.Perch.refused) ?? .free
+                return consumer.ownQueueRefusal.map(Canary.Readiness.refused) ?? .free
             },
             intake.context.metrics.canaries.with(canary.lane)
         )

@@ -131,7 +131,7 @@ struct ResumeStage: Sendable {
         var digests = DigestBuilder()
         for claimed in claimed where found.stuck[claimed.key.notification] == nil {
             let key = claimed.key.notification
-            let returned = Decider.Returned(
+            let returned = Decider.ResumedDelivery(
                 claimed: claimed,
                 stored: found.notifications[key],
                 recipient: found.recipients[key.recipient] ?? Recipient(),
@@ -175,7 +175,7 @@ struct ResumeStage: Sendable {
         _ keys: [NotificationKey],
         under lease: Lease,
         _ batch: Batch
-    ) async -> (harvest: Ledger.Harvest, stuck: [(item: NotificationKey, why: String)])? {
+    ) async -> (harvest: Ledger.ClaimResult, stuck: [(item: NotificationKey, why: String)])? {
         let answers = await batch.persistence.ask(keys) { [store, time] keys throws(PostgresError) in
             let start = time.steady()
             let harvest = try await store.claim(keys, as: batch.claim)
@@ -183,7 +183,7 @@ struct ResumeStage: Sendable {
             return harvest
         }
         guard let answers else { return nil }
-        return (answers.values.reduce(into: Ledger.Harvest()) { $0 += $1 }, answers.unanswered)
+        return (answers.values.reduce(into: Ledger.ClaimResult()) { $0 += $1 }, answers.unanswered)
     }
 
     /// Looks up the notifications and users of claimed deliveries; `nil` if a drain came first.
@@ -239,7 +239,7 @@ struct ResumeStage: Sendable {
     /// delivery, because the settling worker may have died before it published the resume. Each message leaves at most
     /// one other, so they do not multiply, and they end with the delivery.
     private func later(
-        _ harvest: Ledger.Harvest,
+        _ harvest: Ledger.ClaimResult,
         inherited: Set<NotificationKey>
     ) -> [ResumeSender.Way: [NotificationKey]] {
         var waits = harvest.leased

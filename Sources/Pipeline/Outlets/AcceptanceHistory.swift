@@ -13,7 +13,7 @@ struct AcceptanceHistory: Equatable {
     /// without environments.
     ///
     /// The credentials are right there, so answers to unreached devices concern only these devices.
-    var takenLately: Set<PushEnvironment?> = []
+    var recentlyAccepted: Set<PushEnvironment?> = []
 
     /// For Expo, which has separate credentials per platform: the platforms for which it accepted a message recently.
     var platformsTakenLately: Set<DevicePlatform> = []
@@ -21,5 +21,5 @@ struct AcceptanceHistory: Equatable {
     static let everybody = AcceptanceHistory()
 
     /// Whether only reached devices count.
-    var areChosen: Bool { !platforms.isEmpty }
+    var hasReachedDevices: Bool { !platforms.isEmpty }
 }

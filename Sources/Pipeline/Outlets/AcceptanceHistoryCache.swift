@@ -47,7 +47,7 @@ struct AcceptanceHistoryCache {
     func takers(_ outlet: OutletKey, at now: ContinuousClock.Instant) -> AcceptanceHistory {
         let lately = taken.filter { $0.key.outlet == outlet && now - $0.value < Self.memory }.keys
         return AcceptanceHistory(
-            takenLately: Set(lately.filter { $0.platform == nil }.map(\.environment)),
+            recentlyAccepted: Set(lately.filter { $0.platform == nil }.map(\.environment)),
             platformsTakenLately: Set(lately.compactMap(\.platform))
         )
     }

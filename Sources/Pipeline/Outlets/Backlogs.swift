@@ -91,7 +91,7 @@ final class Backlogs: Sendable {
     // MARK: - Polling and pulling
 
     /// A poll that is about to run, with the state that guards against outdated results.
-    struct Glance: Sendable {
+    struct Poll: Sendable {
         let look: BacklogStore.Look
         fileprivate let writes: Int
         /// The mark at that time.
@@ -101,12 +101,12 @@ final class Backlogs: Sendable {
     }
 
     /// Prepares a poll of a place, either from the mark of the last poll or from the beginning.
-    func glance(at place: BacklogPlace, isWhole: Bool = false) -> Glance {
+    func glance(at place: BacklogPlace, isWhole: Bool = false) -> Poll {
         state.withLock { state in
             state.floors[place] = nil
             let mark = state.marks[place]
             let since = isWhole ? nil : mark.map { Timestamp(clamping: $0.microseconds - Self.slack.microseconds) }
-            return Glance(
+            return Poll(
                 look: BacklogStore.Look(place, since: since),
                 writes: state.writes[place, default: 0],
                 mark: mark
@@ -117,7 +117,7 @@ final class Backlogs: Sendable {
     /// Stores the result of a poll: the turn of the first waiting delivery, or `nil` if none waits.
     ///
     /// `now` is the database's clock.
-    func saw(_ oldest: Timestamp?, by glance: Glance, now: Timestamp) {
+    func saw(_ oldest: Timestamp?, by glance: Poll, now: Timestamp) {
         let place = glance.look.place
         state.withLock { state in
             state.clock = (now, time.steady())
@@ -131,7 +131,7 @@ final class Backlogs: Sendable {
     }
 
     /// Stores the result of a pull: the turns of the pulled deliveries, or an empty array.
-    func pulled(_ turns: [Timestamp], by glance: Glance) {
+    func pulled(_ turns: [Timestamp], by glance: Poll) {
         let place = glance.look.place
         state.withLock { state in
             if !turns.isEmpty { state.pulls[place.key, default: 0] += turns.count }

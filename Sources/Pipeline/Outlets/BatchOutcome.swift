@@ -31,7 +31,9 @@ struct BatchOutcome {
         witnesses: AcceptanceHistory = .everybody
     ) {
         let panel = BatchVerdictRules(shipments: shipments, witnesses: witnesses, alarm: alarm)
-        self.verdicts = panel.blamingUs(panel.sparingTheOthers(panel.forgivingStrangers(verdicts)))
+        self.verdicts = panel.escalatingMassFailures(
+            panel.confiningSingleRecipients(panel.confiningUnreachedDevices(verdicts))
+        )
         self.shipments = shipments
         self.outlet = outlet
     }
@@ -39,7 +41,7 @@ struct BatchOutcome {
     /// Whether a breaker would open because of unreached devices.
     ///
     /// Then the result depends on the devices that count.
-    var restsOnStrangers: Bool {
+    var dependsOnUnreachedDevices: Bool {
         zip(shipments, verdicts).contains { breaker($1, $0) != nil && !$0.wasReached }
     }
 

@@ -16,7 +16,7 @@ struct BatchVerdictRules {
     ///
     /// Each of APNs' environments is evaluated separately, because answers about development builds are not evidence
     /// about the others.
-    func blamingUs(_ verdicts: [Verdict]) -> [Verdict] {
+    func escalatingMassFailures(_ verdicts: [Verdict]) -> [Verdict] {
         guard verdicts.contains(where: { $0.inMasses != nil }) else { return verdicts }
         var judged = verdicts
         for (environment, places) in Dictionary(grouping: verdicts.indices, by: { shipments[$0].environment }) {
@@ -43,12 +43,12 @@ struct BatchVerdictRules {
         guard let reason = meaning.reason else { return nil }
         if let alarm, reason.rawValue == alarm { return meaning }
         let people = suspects.map { shipments[$0].person }
-        guard witnesses.areChosen else { return MassFailure.isLikely(people, of: answers) ? meaning : nil }
+        guard witnesses.hasReachedDevices else { return MassFailure.isLikely(people, of: answers) ? meaning : nil }
         let reached = suspects.filter { shipments[$0].wasReached }
         let others = answers - (suspects.count - reached.count)
         if MassFailure.isLikely(reached.map { shipments[$0].person }, of: others) { return meaning }
         // It is unknown whether the credentials are right. Each device is tried again separately and blocks no other.
-        let isDoubtful = !witnesses.takenLately.contains(environment)
+        let isDoubtful = !witnesses.recentlyAccepted.contains(environment)
         guard isDoubtful, MassFailure.isLikely(people, of: answers) else { return nil }
         return .configError(reason, scope: .device)
     }
@@ -58,8 +58,8 @@ struct BatchVerdictRules {
     ///
     /// Examples are APNs' other environment and another platform. This applies while the app has reached devices of the
     /// kind.
-    func forgivingStrangers(_ verdicts: [Verdict]) -> [Verdict] {
-        guard witnesses.areChosen else { return verdicts }
+    func confiningUnreachedDevices(_ verdicts: [Verdict]) -> [Verdict] {
+        guard witnesses.hasReachedDevices else { return verdicts }
         return zip(shipments, verdicts).map { shipment, verdict in
             guard !shipment.wasReached, let reason = verdict.refusal, isOfItsOwnMaking(verdict, shipment) else {
                 return verdict
@@ -73,8 +73,8 @@ struct BatchVerdictRules {
     /// receive the same answer.
     ///
     /// If others were accepted recently, our credentials and settings are right.
-    func sparingTheOthers(_ verdicts: [Verdict]) -> [Verdict] {
-        guard !witnesses.takenLately.isEmpty, verdicts.contains(where: { $0.ofOneRecipient != nil }) else {
+    func confiningSingleRecipients(_ verdicts: [Verdict]) -> [Verdict] {
+        guard !witnesses.recentlyAccepted.isEmpty, verdicts.contains(where: { $0.ofOneRecipient != nil }) else {
             return verdicts
         }
         var spared = verdicts

@@ -80,7 +80,7 @@ package final class CircuitBreakers: Sendable {
     }
 
     /// The permission for messages to pass.
-    enum Passage: Sendable, Equatable {
+    enum Admission: Sendable, Equatable {
         case free
         /// One message may pass, as a probe.
         case probe(BreakerKey)
@@ -118,7 +118,7 @@ package final class CircuitBreakers: Sendable {
     /// Decides whether the next deliveries of a backlog may pass, for one platform if only that is blocked.
     ///
     /// Of all workers that reach a breaker with a due probe, one may send it.
-    func passage(_ outlet: OutletKey, platform: DevicePlatform?) async -> Passage {
+    func passage(_ outlet: OutletKey, platform: DevicePlatform?) async -> Admission {
         guard let hold = hold(outlet, platform: platform) else { return .free }
         // This comes before any claim, so that a probe is not granted for one breaker while another blocks it.
         guard hold.mayBeOver else { return .held(hold) }
@@ -157,7 +157,7 @@ package final class CircuitBreakers: Sendable {
         let alarm = probe.flatMap { probe in state.withLock { $0.open[probe]?.reason } }
         var judgement = BatchOutcome(verdicts, of: shipments, outlet, despite: alarm)
         note(judgement, outlet)
-        if judgement.restsOnStrangers, alarm == nil {
+        if judgement.dependsOnUnreachedDevices, alarm == nil {
             let witnesses = await witnesses(outlet)
             judgement = BatchOutcome(verdicts, of: shipments, outlet, witnesses: witnesses)
         }
@@ -218,7 +218,7 @@ package final class CircuitBreakers: Sendable {
         switch watch(judgement, outlet) {
         case .quiet: return false
         case .alarm: break
-        case .strangersOnly: guard await !witnesses(outlet).areChosen else { return false }
+        case .strangersOnly: guard await !witnesses(outlet).hasReachedDevices else { return false }
         }
         state.withLock { state in
             state.deaths[outlet]?.reset()
@@ -227,7 +227,7 @@ package final class CircuitBreakers: Sendable {
         return true
     }
 
-    private enum Watched {
+    private enum RevocationCheck {
         case quiet
         case alarm
         /// An alarm only if unreached devices count.
@@ -240,7 +240,7 @@ package final class CircuitBreakers: Sendable {
     ///
     /// Browsers are excluded: anybody can register large numbers of dead endpoints, and must not be able to block other
     /// users.
-    private func watch(_ judgement: BatchOutcome, _ outlet: OutletKey) -> Watched {
+    private func watch(_ judgement: BatchOutcome, _ outlet: OutletKey) -> RevocationCheck {
         guard outlet.provider != PushProvider.webpush.rawValue else { return .quiet }
         let deaths = judgement.deaths
         let ofReached = judgement.deathsOfReached
@@ -352,7 +352,7 @@ package final class CircuitBreakers: Sendable {
         }
     }
 
-    private func knock(_ key: BreakerKey) async -> BreakerStore.Knock {
+    private func knock(_ key: BreakerKey) async -> BreakerStore.ProbeClaim {
         do throws(PostgresError) {
             return try await store.knock(key)
         } catch {

@@ -6,12 +6,12 @@ import Store
 /// devices loses them, and blocks no other user.
 enum MassFailure {
     /// The minimum number of users; fewer are not evidence about the others, whatever their share.
-    static let fewestPeople = 5
+    static let minimumUsers = 5
 
     /// Whether more than half of the answers are errors, and they affect at least five users.
     ///
     /// `blamed` contains one user per such answer.
     static func isLikely(_ blamed: [UserKey], of answers: Int) -> Bool {
-        blamed.count * 2 > answers && Set(blamed).count >= fewestPeople
+        blamed.count * 2 > answers && Set(blamed).count >= minimumUsers
     }
 }

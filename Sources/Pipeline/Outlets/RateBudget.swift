@@ -13,7 +13,7 @@ import Synchronization
 ///
 /// Thread safety: the shares are behind a lock, which is never held across a suspension.
 final class RateBudget: Sendable {
-    private struct Drawer: Hashable {
+    private struct LocalShare: Hashable {
         let name: String
         let isUrgent: Bool
     }
@@ -23,7 +23,7 @@ final class RateBudget: Sendable {
         let until: ContinuousClock.Instant
     }
 
-    private let shares = Mutex<[Drawer: Share]>([:])
+    private let shares = Mutex<[LocalShare: Share]>([:])
     private let store: any OutletStore
     private let context: PipelineContext
 
@@ -41,7 +41,7 @@ final class RateBudget: Sendable {
         for lane: Lane,
         until deadline: ContinuousClock.Instant
     ) async -> Int {
-        let drawer = Drawer(name: budget.name, isUrgent: lane == .urgent)
+        let drawer = LocalShare(name: budget.name, isUrgent: lane == .urgent)
         while !Task.isCancelled {
             let held = takeHeld(upTo: wanted, from: drawer)
             guard held < wanted else { return held }
@@ -56,7 +56,7 @@ final class RateBudget: Sendable {
     /// Returns a part that was taken and not used.
     func giveBack(_ count: Int, of budget: PushBudget, for lane: Lane) {
         guard count > 0 else { return }
-        let drawer = Drawer(name: budget.name, isUrgent: lane == .urgent)
+        let drawer = LocalShare(name: budget.name, isUrgent: lane == .urgent)
         let now = context.time.steady()
         shares.withLock { shares in
             let until = shares[drawer]?.until ?? now + Self.life
@@ -64,7 +64,7 @@ final class RateBudget: Sendable {
         }
     }
 
-    private func takeHeld(upTo wanted: Int, from drawer: Drawer) -> Int {
+    private func takeHeld(upTo wanted: Int, from drawer: LocalShare) -> Int {
         let now = context.time.steady()
         return shares.withLock { shares in
             guard let share = shares[drawer], share.until > now else {
@@ -78,12 +78,12 @@ final class RateBudget: Sendable {
     }
 
     /// Draws the needed amount and some more, which is kept.
-    private func draw(_ needed: Int, of budget: PushBudget, _ drawer: Drawer) async -> Int {
+    private func draw(_ needed: Int, of budget: PushBudget, _ drawer: LocalShare) async -> Int {
         let ahead = Int(budget.perSecond / 4)
         let granted: Int
         do throws(PostgresError) {
             granted = try await store.draw(
-                BudgetStore.Draw(
+                BudgetStore.BudgetRequest(
                     name: budget.name,
                     capacity: budget.pushes,
                     refillPerSecond: budget.perSecond,

@@ -16,7 +16,7 @@ struct Dispatcher: Sendable {
     let context: PipelineContext
 
     /// Receives the dispositions of each part as soon as it ends, concurrently for several parts.
-    typealias Ended = @Sendable ([Disposition]) async -> Void
+    typealias CompletionHandler = @Sendable ([Disposition]) async -> Void
 
     /// The time within which an outlet must start a shipment.
     ///
@@ -31,15 +31,19 @@ struct Dispatcher: Sendable {
         let sentAt: Timestamp
         /// The fan-out page to which they belong, if it is traced.
         var page: SpanContext?
-        let ended: Ended
+        let ended: CompletionHandler
     }
 
     /// Sends shipments, and returns after the last part has ended.
     ///
     /// Parts that wait for their provider delay neither other providers' parts nor parts that their own provider
     /// could not start.
-    func send(_ shipments: [OutgoingDelivery], lane: Lane, on page: SpanContext? = nil, _ ended: @escaping Ended) async
-    {
+    func send(
+        _ shipments: [OutgoingDelivery],
+        lane: Lane,
+        on page: SpanContext? = nil,
+        _ ended: @escaping CompletionHandler
+    ) async {
         let sentAt = context.time.timestamp
         await withDiscardingTaskGroup { tasks in
             for (key, shipments) in Dictionary(grouping: shipments, by: \.outlet) {
@@ -71,7 +75,7 @@ struct Dispatcher: Sendable {
         _ shipments: [OutgoingDelivery],
         in places: PulledPlaces,
         probing probe: BreakerKey? = nil,
-        _ ended: @escaping Ended
+        _ ended: @escaping CompletionHandler
     ) async {
         guard let outlet = senders.outlet(places.key) else {
             return await ended(Self.held(shipments, BacklogKey(places.key), places.lane, .windowFull))

@@ -140,7 +140,7 @@ extension PoolState {
         return true
     }
 
-    struct Succession {
+    struct Replacement {
         /// Whether the slot opens a new connection in place of the lost one; otherwise it ends.
         let reconnects: Bool
         /// A free slot that takes over the request.
@@ -150,7 +150,7 @@ extension PoolState {
     /// Records that a slot lost its connection.
     ///
     /// A request that it had not begun goes to another slot, before all waiting requests.
-    mutating func lost(_ slot: Int, unserved: Waiting? = nil) -> Succession {
+    mutating func lost(_ slot: Int, unserved: Waiting? = nil) -> Replacement {
         phases[slot] = nil
         idle.removeAll { $0 == slot }
         var successor: Int?
@@ -162,7 +162,7 @@ extension PoolState {
         let isWanted = waiting.count > opening || phases.count < size.lowerBound
         let reconnects = !isClosed && isWanted
         if reconnects { phases[slot] = .connecting }
-        return Succession(reconnects: reconnects, successor: successor)
+        return Replacement(reconnects: reconnects, successor: successor)
     }
 
     /// Takes an idle slot out of use to check its connection; returns `false` if it was just given work.

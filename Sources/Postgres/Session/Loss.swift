@@ -18,7 +18,7 @@ struct Loss: Error {
     }
 
     /// The possible effect of an operation whose answer was lost.
-    enum Stake {
+    enum PossibleEffect {
         /// No lasting effect: a read, or a statement inside a transaction that can no longer commit.
         case nothing
         /// A statement that is a separate transaction.
@@ -30,7 +30,7 @@ struct Loss: Error {
         case commit
     }
 
-    func error(_ attempt: Attempt, _ stake: Stake) -> PostgresError {
+    func error(_ attempt: Attempt, _ stake: PossibleEffect) -> PostgresError {
         let isUnknown =
             switch stake {
             case .nothing: false

@@ -195,7 +195,7 @@ extension PostgresConnection {
     }
 
     /// Returns the possible effect of these statements if their answer is lost.
-    private func stake(_ statements: [Statement]) -> Loss.Stake {
+    private func stake(_ statements: [Statement]) -> Loss.PossibleEffect {
         if statements.contains(where: \.commits) { return .commit }
         guard session.transactionStatus == .none else { return .nothing }
         return statements.allSatisfy { $0.effect == .reads } ? .nothing : .autocommit

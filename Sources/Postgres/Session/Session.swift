@@ -100,7 +100,7 @@ extension Session {
     /// After a loss, the session is unusable.
     func exchange<Reply>(
         _ attempt: Attempt,
-        _ stake: Loss.Stake,
+        _ stake: Loss.PossibleEffect,
         _ patience: Patience,
         _ talk: (inout Patience) throws(Loss) -> Reply
     ) throws(PostgresError) -> (reply: Reply, patience: Patience) {

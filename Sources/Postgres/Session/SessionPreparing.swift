@@ -58,7 +58,7 @@ extension Session {
 
     /// Runs one statement without parameters by the simple protocol.
     @discardableResult
-    func command(_ text: String, _ stake: Loss.Stake, _ patience: Patience) throws(PostgresError) -> Rows {
+    func command(_ text: String, _ stake: Loss.PossibleEffect, _ patience: Patience) throws(PostgresError) -> Rows {
         let attempt = Attempt.command(text)
         let (answer, patience) = try exchange(attempt, stake, patience) { (patience) throws(Loss) in
             guard send(text) else { throw complaint() }

@@ -27,7 +27,7 @@ package struct APNsSender: PushSender {
     let tokens: ProviderTokens
     let production: Service
     let sandbox: Service
-    var metrics: PushMetrics.ForSender?
+    var metrics: PushMetrics.SenderMetrics?
     package var window = Int.max
 
     private static let timeouts = TransferTimeouts(total: .seconds(20), connect: .seconds(10))

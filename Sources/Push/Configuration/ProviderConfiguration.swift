@@ -32,7 +32,7 @@ package struct ProviderConfiguration: Sendable {
 
 extension ProviderConfiguration {
     /// The information about an app's providers that clients receive.
-    package struct ClientPart: Sendable {
+    package struct ClientConfiguration: Sendable {
         /// The public half of the key by which browsers recognise the sender.
         package let webPushKey: String?
         /// The allowed hosts of the endpoints of the app's browsers; `nil` for an app without Web Push.
@@ -43,7 +43,7 @@ extension ProviderConfiguration {
     /// Reads only the parts of the file that clients receive.
     ///
     /// Of the keys for sending, it reads only those whose public half clients need.
-    package static func readForClients(file: String) throws(DocumentFaults) -> [AppID: ClientPart] {
+    package static func readForClients(file: String) throws(DocumentFaults) -> [AppID: ClientConfiguration] {
         let reading = DocumentReading(try bytes(of: file), file: file, limits: .init(bytes: longestFile, depth: 16))
         let parts = reading.scope(expected: "an object with a member for each app").map(
             ProviderReader(file: file).clientParts

@@ -36,11 +36,11 @@ final class ProviderReader {
     /// Reads the information for the clients of each app.
     ///
     /// No other member is read, and no file that such a member names.
-    func clientParts(_ scope: JSONScope) -> [AppID: ProviderConfiguration.ClientPart] {
-        var parts: [AppID: ProviderConfiguration.ClientPart] = [:]
+    func clientParts(_ scope: JSONScope) -> [AppID: ProviderConfiguration.ClientConfiguration] {
+        var parts: [AppID: ProviderConfiguration.ClientConfiguration] = [:]
         for member in scope.object.members {
             guard let app = AppID(validating: member.key), let providers = scope.scope(member.key) else { continue }
-            parts[app] = ProviderConfiguration.ClientPart(
+            parts[app] = ProviderConfiguration.ClientConfiguration(
                 webPushKey: providers.scope("webpush").flatMap(vapidKeys)?.usual.publicKey,
                 endpointHosts: providers.scope("webpush").map(endpointHosts),
                 unsubscribe: providers.scope("email")?.scope("unsubscribe", required: true).flatMap(unsubscribeLink)

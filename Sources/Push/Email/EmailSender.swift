@@ -6,7 +6,7 @@ package struct EmailSender: Sendable {
     let letterhead: EmailBranding
     let transport: any MailTransport
     var time: any TimeSource = SystemTime()
-    var metrics: PushMetrics.ForSender?
+    var metrics: PushMetrics.SenderMetrics?
     /// The maximum number of messages in flight; further messages of a batch wait inside the sender.
     package var window = Int.max
 

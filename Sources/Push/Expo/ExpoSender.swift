@@ -12,7 +12,7 @@ package struct ExpoSender: PushSender {
     let service: ExpoService
     var time: any TimeSource = SystemTime()
     let logger: Logger
-    var metrics: PushMetrics.ForSender?
+    var metrics: PushMetrics.SenderMetrics?
     package var window = Int.max
     package var budget: PushBudget?
 

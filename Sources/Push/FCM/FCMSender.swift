@@ -15,7 +15,7 @@ package struct FCMSender: PushSender {
     let tokens: AccessTokenSource
     let transport: any HTTPTransport
     var time: any TimeSource = SystemTime()
-    var metrics: PushMetrics.ForSender?
+    var metrics: PushMetrics.SenderMetrics?
     package var window = Int.max
     package var budget: PushBudget?
 

@@ -8,12 +8,12 @@ import Synchronization
 /// cannot cause a storm of requests. At most one request is in flight, and after a failure all callers get the same
 /// refusal until the next request is due.
 package final class AccessTokenSource: Sendable {
-    private typealias Flight = Task<Result<AccessToken, TokenRefusal>, Never>
+    private typealias Fetch = Task<Result<AccessToken, TokenRefusal>, Never>
 
     private struct Current {
         var state = AccessTokenState()
         /// The refresh in flight.
-        var flight: Flight?
+        var flight: Fetch?
         var generator: any RandomNumberGenerator & Sendable
     }
 
@@ -50,16 +50,16 @@ package final class AccessTokenSource: Sendable {
         await perform { $0.wantAnother(than: stale, now: $1) }
     }
 
-    private enum Move {
+    private enum NextStep {
         case answer(Result<AccessToken, StandingRefusal>)
-        case wait(Flight)
+        case wait(Fetch)
     }
 
     private func perform(
         _ decide: (inout AccessTokenState, Instant) -> AccessTokenState.Step
     ) async -> Result<AccessToken, StandingRefusal> {
         let now = time.now()
-        let move = current.withLock { current -> Move in
+        let move = current.withLock { current -> NextStep in
             switch decide(&current.state, now) {
             case .use(let token): return .answer(.success(token))
             case .useAndRefresh(let token):
@@ -71,7 +71,7 @@ package final class AccessTokenSource: Sendable {
                 return .wait(flight)
             case .join:
                 // The task and its entry in the state change under one lock, so the task always exists here.
-                return current.flight.map(Move.wait)
+                return current.flight.map(NextStep.wait)
                     ?? .answer(.failure(StandingRefusal(refusal: .neverAsked, wait: .zero)))
             case .refuse(let refusal, let wait): return .answer(.failure(StandingRefusal(refusal: refusal, wait: wait)))
             }

@@ -15,7 +15,7 @@ package enum WebPushContent {
     private static let recordSize: UInt32 = 4096
 
     /// The random values of one message.
-    package struct Freshness: Sendable {
+    package struct EphemeralKeys: Sendable {
         package let key: PrivateKey
         package let salt: [UInt8]
 
@@ -24,8 +24,8 @@ package enum WebPushContent {
             self.salt = salt
         }
 
-        package static func draw() throws(CryptographyError) -> Freshness {
-            Freshness(key: try PrivateKey.generateP256(), salt: try SecureRandom.bytes(16))
+        package static func draw() throws(CryptographyError) -> EphemeralKeys {
+            EphemeralKeys(key: try PrivateKey.generateP256(), salt: try SecureRandom.bytes(16))
         }
     }
 
@@ -37,7 +37,7 @@ package enum WebPushContent {
         _ payload: [UInt8],
         paddedTo length: Int,
         for keys: WebPushKeys,
-        with freshness: Freshness
+        with freshness: EphemeralKeys
     ) throws(CryptographyError) -> [UInt8] {
         let ours = try freshness.key.p256Point()
         let theirs = try PublicKey(p256Point: keys.publicKey)

@@ -87,7 +87,7 @@ struct WebPushRequestBuilder: Sendable {
 
     private static func encrypted(_ payload: [UInt8], for keys: WebPushKeys) throws(Refusal) -> [UInt8] {
         // An internal failure must not look like a fault of the browser's key.
-        guard let freshness = try? WebPushContent.Freshness.draw() else { throw Refusal(unencrypted) }
+        guard let freshness = try? WebPushContent.EphemeralKeys.draw() else { throw Refusal(unencrypted) }
         do throws(CryptographyError) {
             return try WebPushContent.body(
                 payload,

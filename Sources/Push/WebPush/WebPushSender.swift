@@ -13,7 +13,7 @@ package struct WebPushSender: PushSender {
     /// The transport, which rejects addresses that are not public, because hosts are untrusted input.
     let transport: any HTTPTransport
     var time: any TimeSource = SystemTime()
-    var metrics: PushMetrics.ForSender?
+    var metrics: PushMetrics.SenderMetrics?
     package var window = Int.max
 
     package func send(_ batch: [PushMessage]) async -> [Verdict] {

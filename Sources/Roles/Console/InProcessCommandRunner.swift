@@ -18,8 +18,8 @@ struct InProcessCommandRunner: Sendable {
     let run: @Sendable (_ words: [String], _ shell: CommandEnvironment) async -> ExitCode
 
     func answer(_ question: CommandRequest) async -> CommandResult {
-        let (printed, complained) = (KeptWords(atMost: 32 << 20), KeptWords(atMost: 1 << 20))
-        let refused = Mutex<CommandResult.Consent?>(nil)
+        let (printed, complained) = (CapturedOutput(atMost: 32 << 20), CapturedOutput(atMost: 1 << 20))
+        let refused = Mutex<CommandResult.Confirmation?>(nil)
         var shell = CommandEnvironment(environment: environment, output: printed.output, complaints: complained.output)
         shell.readInput = { question.input }
         shell.lent = lent
@@ -27,7 +27,7 @@ struct InProcessCommandRunner: Sendable {
         shell.consent = { [agreedAsOf = shell.agreedAsOf] count, asOf, deed in
             // With `agreedAsOf`, new items are excluded, but some of the items that the operator saw may be gone.
             if let agreed = question.agreed, agreedAsOf == nil ? count == agreed : count <= agreed { return true }
-            refused.withLock { $0 = CommandResult.Consent(count: count, deed: deed, asOf: asOf?.description) }
+            refused.withLock { $0 = CommandResult.Confirmation(count: count, deed: deed, asOf: asOf?.description) }
             return false
         }
         let code = await run(question.words, shell)
@@ -43,7 +43,7 @@ struct InProcessCommandRunner: Sendable {
 /// Collects a command's output up to a limit.
 ///
 /// Beyond the limit the command gets a write error.
-private final class KeptWords: Sendable {
+private final class CapturedOutput: Sendable {
     private let bytes = Mutex<[UInt8]>([])
     private let limit: Int
 

@@ -96,12 +96,12 @@ final class SupervisedProcess: Service {
         pause.withLock { $0 = nil }
     }
 
-    private enum Course {
+    private enum Run {
         case notStarted(String)
         case ended(ChildExit)
     }
 
-    private func runOnce(_ drain: DrainSignal) async throws -> Course {
+    private func runOnce(_ drain: DrainSignal) async throws -> Run {
         let child: ChildProcess
         do throws(CommandFailure) {
             child = try ChildProcess(program, lifeline: lifeline)

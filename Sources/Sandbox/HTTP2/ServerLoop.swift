@@ -9,7 +9,7 @@ import TLS
 /// Thread safety: everything except `grace`, `completion` and `open` belongs to the thread that calls `run`. Other
 /// threads only leave a request and wake the loop.
 final class ServerLoop: @unchecked Sendable {
-    private enum Later {
+    private enum ScheduledAction {
         case action(HTTP2Reaction.Action, connection: UInt64, stream: Int32)
         case drip(every: Duration, connection: UInt64, stream: Int32)
         /// Cuts off a connection that is still in its handshake.
@@ -32,7 +32,7 @@ final class ServerLoop: @unchecked Sendable {
     private let open = Atomic<Int>(0)
     private var connections: [UInt64: ServerConnection] = [:]
     private var unfinished: [UInt64] = []
-    private var timers = TimerQueue<Later>()
+    private var timers = TimerQueue<ScheduledAction>()
     private var accepted: UInt64 = 0
     private var isAccepting = true
     private var isStopping = false
@@ -124,7 +124,7 @@ final class ServerLoop: @unchecked Sendable {
         acceptAgain()
     }
 
-    private func carryOut(_ later: Later) {
+    private func carryOut(_ later: ScheduledAction) {
         switch later {
         case .action(let action, let key, let stream):
             connections[key]?.carryOut(action, stream: stream)

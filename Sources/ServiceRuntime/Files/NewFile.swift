@@ -49,7 +49,7 @@ package final class NewFile: Sendable {
     /// Gives the file its name.
     ///
     /// An existing file of that name is replaced or kept, as `predecessor` specifies.
-    package func rename(to name: String, predecessor: OutputFile.Predecessor) throws(OutputFile.Failure) {
+    package func rename(to name: String, predecessor: OutputFile.ExistingFilePolicy) throws(OutputFile.Failure) {
         if predecessor == .kept {
             // Unlike a rename, a link never replaces another file.
             if link(path, name) == 0 { return remove() }

@@ -3,7 +3,7 @@ import Glibc
 /// A file that is written in one operation: afterwards it is complete and on the disk, or absent.
 package enum OutputFile {
     /// The treatment of an existing file of the same name.
-    package enum Predecessor: Sendable {
+    package enum ExistingFilePolicy: Sendable {
         /// The existing file is replaced when the new one is complete, so that no program reads half of it.
         case replaced
         /// The existing file is kept and nothing is written; this includes a link of that name with any target.
@@ -28,7 +28,7 @@ package enum OutputFile {
         _ bytes: [UInt8],
         to path: String,
         mode: UInt32,
-        predecessor: Predecessor
+        predecessor: ExistingFilePolicy
     ) throws(Failure) {
         let file = predecessor == .replaced ? try NewFile(beside: path) : try NewFile(path: path)
         do throws(Failure) {

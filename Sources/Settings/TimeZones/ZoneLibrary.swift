@@ -10,9 +10,9 @@ import Synchronization
 package final class ZoneLibrary: Sendable {
     /// The folder of the database.
     package let folder: String
-    private let shelf = Mutex(Shelf())
+    private let shelf = Mutex(Cache())
 
-    private struct Shelf {
+    private struct Cache {
         var zones: [TimeZoneName: Zone?] = [:]
         var links: ZoneLinks?
     }

@@ -36,7 +36,7 @@ package struct BacklogStore: Sendable {
     }
 
     /// The first delivery of each requested place, in the order of the request.
-    package struct Heads: Sendable {
+    package struct OldestEntries: Sendable {
         /// The turn of the first waiting delivery; `nil` if none waits.
         package let oldest: [Timestamp?]
         /// The database clock.
@@ -49,8 +49,8 @@ package struct BacklogStore: Sendable {
     }
 
     /// Returns the first waiting delivery of each place, in one statement.
-    package func heads(_ looks: [Look]) async throws(PostgresError) -> Heads {
-        guard !looks.isEmpty else { return Heads(oldest: [], now: Timestamp(clamping: 0)) }
+    package func heads(_ looks: [Look]) async throws(PostgresError) -> OldestEntries {
+        guard !looks.isEmpty else { return OldestEntries(oldest: [], now: Timestamp(clamping: 0)) }
         let rows = try await pool.run(
             Self.heads,
             [
@@ -63,11 +63,11 @@ package struct BacklogStore: Sendable {
             guard let place = try rows.place(row, 0, in: looks.indices) else { continue }
             oldest[place] = try rows.timestamp(row, 1)
         }
-        return Heads(oldest: oldest, now: try rows.moment(0, 2))
+        return OldestEntries(oldest: oldest, now: try rows.moment(0, 2))
     }
 
     /// The result of a pull.
-    package enum Pulled: Sendable {
+    package enum PullResult: Sendable {
         /// The claimed deliveries, the longest waiting first; empty if no available delivery waits.
         case lines([ClaimedDelivery])
         /// Another process is pulling from this backlog.
@@ -87,7 +87,7 @@ package struct BacklogStore: Sendable {
         atMost count: Int,
         as claim: Claim,
         of users: UserFilter = .everyone
-    ) async throws(PostgresError) -> Pulled {
+    ) async throws(PostgresError) -> PullResult {
         try await self.claim(Self.pull, look, count, claim, users)
     }
 
@@ -116,7 +116,7 @@ package struct BacklogStore: Sendable {
         _ look: Look,
         as claim: Claim,
         of users: UserFilter = .everyone
-    ) async throws(PostgresError) -> Pulled {
+    ) async throws(PostgresError) -> PullResult {
         try await self.claim(Self.scout, look, Self.candidates, claim, users)
     }
 
@@ -125,7 +125,7 @@ package struct BacklogStore: Sendable {
     /// Their turns are lost, too.
     ///
     /// The result is `isBusy` while that statement may still be running.
-    package func regain(_ backlog: BacklogKey, as claim: Claim) async throws(PostgresError) -> Pulled {
+    package func regain(_ backlog: BacklogKey, as claim: Claim) async throws(PostgresError) -> PullResult {
         let rows = try await pool.run(
             Self.regain,
             [.text(backlog.text), .integer(claim.number), .integer(lease.milliseconds)]
@@ -139,7 +139,7 @@ package struct BacklogStore: Sendable {
         _ count: Int,
         _ claim: Claim,
         _ users: UserFilter
-    ) async throws(PostgresError) -> Pulled {
+    ) async throws(PostgresError) -> PullResult {
         let rows = try await pool.run(
             statement,
             [
@@ -151,7 +151,7 @@ package struct BacklogStore: Sendable {
         return try Self.pulled(rows)
     }
 
-    private static func pulled(_ rows: Rows) throws(PostgresError) -> Pulled {
+    private static func pulled(_ rows: Rows) throws(PostgresError) -> PullResult {
         guard !rows.isEmpty, try rows.boolean(0, 0) else { return .isBusy }
         return .lines(
             try rows.compactMap { (rows, row) throws(PostgresError) in try ClaimedDelivery(pulled: rows, row) }

@@ -28,14 +28,14 @@ package struct BadgeStore: Sendable {
         calm: Duration,
         within span: Duration = DuePoll.whole,
         of users: UserFilter = .everyone
-    ) async throws(PostgresError) -> DueItems<Entry> {
+    ) async throws(PostgresError) -> DuePollResult<Entry> {
         let rows = try await pool.run(Self.take, Self.parameters(limit, calm, span, users))
         let entries = try rows.compactMap { (rows, row) throws(PostgresError) -> Entry? in
             guard let key = try rows.recipientKey(row) else { return nil }
             return Entry(recipient: key, requestedAt: try rows.instant(row, 2))
         }
-        let found = try DueItems(entries, from: rows, age: 3, limit: limit)
-        return DueItems(entries, left: found.left ?? calm)
+        let found = try DuePollResult(entries, from: rows, age: 3, limit: limit)
+        return DuePollResult(entries, left: found.left ?? calm)
     }
 
     /// Returns the users whom `take` would take, without taking them.
@@ -56,7 +56,7 @@ package struct BadgeStore: Sendable {
     /// Deletes the entries after their updates were published.
     ///
     /// An entry that has changed again meanwhile stays.
-    package func finish(_ entries: DueItems<Entry>) async throws(PostgresError) {
+    package func finish(_ entries: DuePollResult<Entry>) async throws(PostgresError) {
         guard !entries.isEmpty else { return }
         _ = try await pool.run(
             Self.finish,
@@ -65,7 +65,7 @@ package struct BadgeStore: Sendable {
     }
 
     /// Makes the entries available again immediately, because the broker has not confirmed their message.
-    package func giveBack(_ entries: DueItems<Entry>) async throws(PostgresError) {
+    package func giveBack(_ entries: DuePollResult<Entry>) async throws(PostgresError) {
         guard !entries.isEmpty else { return }
         _ = try await pool.run(Self.giveBack, UserKey.parameters(entries.map(\.recipient)))
     }

@@ -197,7 +197,7 @@ package struct EventStore: Sendable {
         within span: Duration = DuePoll.whole,
         closingAfter age: Duration = .seconds(86_400),
         notBeyond latest: Instant = SystemTime().now() + .seconds(60)
-    ) async throws(PostgresError) -> DueItems<DueEvent> {
+    ) async throws(PostgresError) -> DuePollResult<DueEvent> {
         let rows = try await pool.run(
             Self.takeDue,
             [
@@ -214,7 +214,7 @@ package struct EventStore: Sendable {
             let body = Self.compact(Array(try rows.text(row, 3).utf8))
             return DueEvent(app: app, id: id, type: type, body: body, closing: closing)
         }
-        return DueItems(due, left: rows.count < limit ? nil : span)
+        return DuePollResult(due, left: rows.count < limit ? nil : span)
     }
 
     /// After an erasure, the database has written the body with a space after each comma and colon.

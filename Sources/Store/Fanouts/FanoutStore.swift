@@ -23,7 +23,7 @@ package struct FanoutStore: Sendable {
     }
 
     /// A user in the audience of an event.
-    package struct Listener: Sendable {
+    package struct AudienceMember: Sendable {
         package let key: UserKey
         /// The data that the rules require; defaults if nothing is stored for the user.
         package let recipient: Recipient
@@ -140,7 +140,7 @@ package struct FanoutStore: Sendable {
     /// Returns the users on a page who belonged to the audience at the snapshot and still do.
     ///
     /// It includes their stored data and, for a topic, their follows.
-    package func audience(of page: ClaimedPage) async throws(PostgresError) -> [Listener] {
+    package func audience(of page: ClaimedPage) async throws(PostgresError) -> [AudienceMember] {
         let range = page.range
         let bounds: [Parameter] = [.instant(range.snapshot), .text(range.after), .text(range.upto)]
         let rows =
@@ -150,12 +150,12 @@ package struct FanoutStore: Sendable {
                 try await pool.run(FanoutStatements.everyone, [.text(range.app.text)] + bounds)
             }
         var reader = RecipientDecoder()
-        return try rows.compactMap { (rows, row) throws(PostgresError) -> Listener? in
+        return try rows.compactMap { (rows, row) throws(PostgresError) -> AudienceMember? in
             guard let user = UserID(validating: try rows.text(row, 0)) else { return nil }
             var key = UserKey(app: range.app, user: user)
             let recipient = try reader.read(rows, row, from: 1, numbering: &key)
             let follow = range.topic == nil ? nil : try StoredFollow(rows, row, from: 1 + RecipientDecoder.width)
-            return Listener(key: key, recipient: recipient, follow: follow)
+            return AudienceMember(key: key, recipient: recipient, follow: follow)
         }
     }
 

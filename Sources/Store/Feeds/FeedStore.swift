@@ -43,7 +43,7 @@ private struct FeedBatch {
     private var follows: [Word<FollowUpdateRow>] = []
     private var reminders: [Word<ReminderUpdate>] = []
     private var removals: [Word<ReminderID>] = []
-    private var readings: [Word<ReadUpdate.Which>] = []
+    private var readings: [Word<ReadUpdate.Selection>] = []
 
     init(_ entries: [FeedEntry]) {
         for entry in entries {

@@ -53,9 +53,12 @@ package struct DueDeliveryStore: Sendable {
         within span: Duration = DuePoll.whole,
         claimedBy dead: [Int64] = [],
         of users: UserFilter = .everyone
-    ) async throws(PostgresError) -> DueItems<DueGroup> {
+    ) async throws(PostgresError) -> DuePollResult<DueGroup> {
         let rows = try await pool.run(Self.take, parameters(priority, limit, span, dead, users))
-        return DueItems(try Self.groups(rows, priority), left: try rows.optionalInteger(0, 3).map { .milliseconds($0) })
+        return DuePollResult(
+            try Self.groups(rows, priority),
+            left: try rows.optionalInteger(0, 3).map { .milliseconds($0) }
+        )
     }
 
     /// Returns the users whose groups `take` would take, without taking them.

@@ -18,7 +18,7 @@ package struct Ledger: Sendable {
     }
 
     /// The result of a claim.
-    package struct Harvest: Sendable {
+    package struct ClaimResult: Sendable {
         package var claimed: [ClaimedDelivery] = []
         /// Notifications with deliveries that another batch has claimed, with the time until the lease ends.
         package var leased: [NotificationKey: Duration] = [:]
@@ -32,7 +32,7 @@ package struct Ledger: Sendable {
         package init() {}
 
         /// Adds the result of a claim on other notifications.
-        package static func += (harvest: inout Harvest, more: Harvest) {
+        package static func += (harvest: inout ClaimResult, more: ClaimResult) {
             harvest.claimed += more.claimed
             harvest.leased.merge(more.leased, uniquingKeysWith: min)
             harvest.retrying.merge(more.retrying, uniquingKeysWith: min)
@@ -46,8 +46,8 @@ package struct Ledger: Sendable {
     ///
     /// A `deferred` delivery that is not due is not part of the result: the sweeper releases it, or a worker pulls it
     /// from its backlog.
-    package func claim(_ keys: [NotificationKey], as claim: Claim) async throws(PostgresError) -> Harvest {
-        guard !keys.isEmpty else { return Harvest() }
+    package func claim(_ keys: [NotificationKey], as claim: Claim) async throws(PostgresError) -> ClaimResult {
+        guard !keys.isEmpty else { return ClaimResult() }
         let named = NotificationKey.parameters(keys)
         let parameters = named + [.integer(claim.number), .integer(lease.milliseconds)]
         let (rows, unclaimed) = try await pool.withConnection { (connection) throws(PostgresError) in
@@ -56,14 +56,14 @@ package struct Ledger: Sendable {
             guard !isWhole else { return (rows, nil as Rows?) }
             return (rows, try connection.run(LedgerStatements.unclaimed, named + [.integer(claim.number)]))
         }
-        var harvest = Harvest()
-        var seen: Set<LinePlace> = []
+        var harvest = ClaimResult()
+        var seen: Set<LinePosition> = []
         for row in rows.indices {
             guard let place = try rows.place(row, 0, in: keys.indices) else { continue }
             var notification = keys[place]
             notification.recipient.number = try rows.personNumber(row, 1)
             let target = try rows.integer(row, 2)
-            if unclaimed != nil { seen.insert(LinePlace(notification: place, target: target)) }
+            if unclaimed != nil { seen.insert(LinePosition(notification: place, target: target)) }
             if try rows.boolean(row, 5) {
                 let key = DeliveryKey(notification, target: target)
                 harvest.claimed.append(try ClaimedDelivery(key, rows, row))
@@ -74,7 +74,7 @@ package struct Ledger: Sendable {
         guard let unclaimed else { return harvest }
         for row in unclaimed.indices {
             guard let place = try unclaimed.place(row, 0, in: keys.indices) else { continue }
-            let line = LinePlace(notification: place, target: try unclaimed.integer(row, 1))
+            let line = LinePosition(notification: place, target: try unclaimed.integer(row, 1))
             if !seen.contains(line) { harvest.locked.insert(keys[place]) }
         }
         return harvest
@@ -103,7 +103,7 @@ package struct Ledger: Sendable {
     }
 
     /// A delivery, identified by its notification's position in a batch and by its target.
-    private struct LinePlace: Hashable {
+    private struct LinePosition: Hashable {
         let notification: Int
         let target: Int64
     }
@@ -184,7 +184,7 @@ extension Settlement {
     }
 }
 
-extension Ledger.Harvest {
+extension Ledger.ClaimResult {
     /// Adds a delivery that is not available for `wait` milliseconds.
     fileprivate mutating func addWaiting(_ key: NotificationKey, letter: String, wait: Int64) {
         let wait = Duration.milliseconds(max(0, wait))

@@ -40,11 +40,11 @@ package struct ReceiptStore: Sendable {
         atMost limit: Int,
         within span: Duration = DuePoll.whole,
         of users: UserFilter = .everyone
-    ) async throws(PostgresError) -> DueItems<DeliveryKey> {
+    ) async throws(PostgresError) -> DuePollResult<DeliveryKey> {
         let parameters: [Parameter] = [.integer(Int64(limit)), .integer(span.milliseconds)]
         let rows = try await pool.run(Self.take, parameters + users.parameters)
         let keys = try rows.compactMap { (rows, row) throws(PostgresError) in try rows.deliveryKey(row) }
-        return try DueItems(keys, from: rows, age: 5, limit: limit)
+        return try DuePollResult(keys, from: rows, age: 5, limit: limit)
     }
 
     /// Returns the users whose deliveries `take` would take, without taking them.

@@ -32,7 +32,7 @@ package struct BreakerStore: Sendable {
     }
 
     /// The result of a request for a probe that is due.
-    package enum Knock: Sendable, Equatable {
+    package enum ProbeClaim: Sendable, Equatable {
         /// This worker may send the probe.
         case mayProbe
         /// Another worker's probe was accepted meanwhile.
@@ -77,7 +77,7 @@ package struct BreakerStore: Sendable {
     /// Of all workers that request it, one may send it.
     ///
     /// If a probe's outcome is not reported because its worker died, another worker may probe after half a minute.
-    package func knock(_ key: BreakerKey) async throws(PostgresError) -> Knock {
+    package func knock(_ key: BreakerKey) async throws(PostgresError) -> ProbeClaim {
         let rows = try await pool.run(Self.knock, key.parameters)
         guard rows.count == 1 else { return .isClosed }
         guard try !rows.boolean(0, 0) else { return .mayProbe }

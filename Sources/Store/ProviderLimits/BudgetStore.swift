@@ -11,7 +11,7 @@ package struct BudgetStore: Sendable {
     }
 
     /// A request for tokens.
-    package struct Draw: Sendable {
+    package struct BudgetRequest: Sendable {
         package let name: String
         /// The bucket's maximum level.
         package let capacity: Int
@@ -30,7 +30,7 @@ package struct BudgetStore: Sendable {
     }
 
     /// Draws the available tokens, at most as many as wanted, and returns their number.
-    package func draw(_ draw: Draw) async throws(PostgresError) -> Int {
+    package func draw(_ draw: BudgetRequest) async throws(PostgresError) -> Int {
         let parameters: [Parameter] = [
             .text(draw.name), .integer(Int64(draw.capacity)), .double(draw.refillPerSecond),
             .integer(Int64(draw.wanted)), .integer(Int64(draw.reserve)),

@@ -56,13 +56,13 @@ package struct ReminderStore: Sendable {
         atMost limit: Int,
         within span: Duration = DuePoll.whole,
         notBeyond latest: Instant = SystemTime().now() + .seconds(60)
-    ) async throws(PostgresError) -> DueItems<Reminder> {
+    ) async throws(PostgresError) -> DuePollResult<Reminder> {
         let (rows, left) = try await pool.withConnection { (connection) throws(PostgresError) in
             let taken = try connection.run(
                 Self.take,
                 [.integer(Int64(limit)), .integer(span.milliseconds), .instant(latest.microseconds)]
             )
-            let left = try DueItems<Reminder>([], from: taken, age: 4, limit: limit).left
+            let left = try DuePollResult<Reminder>([], from: taken, age: 4, limit: limit).left
             guard !taken.isEmpty else { return (taken, left) }
             var keys: [[String]] = [[], [], []]
             var holds: [Int64?] = []
@@ -74,7 +74,7 @@ package struct ReminderStore: Sendable {
             // zone.
             return (try connection.run(Self.look, keys.map { .textArray($0) } + [.instantArray(holds)]), left)
         }
-        return DueItems(try rows.compactMap(Reminder.init), left: left)
+        return DuePollResult(try rows.compactMap(Reminder.init), left: left)
     }
 
     /// Stores the next check of each reminder, unless the reminder or its time zone has changed since it was locked.

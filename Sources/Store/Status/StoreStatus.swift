@@ -6,7 +6,7 @@ package import Postgres
 /// Each count stops at ``most``, so that the cost is small even in an incident.
 package struct StoreStatus: Sendable {
     /// Open deliveries with a due time, grouped by state and reason.
-    package struct Owed: Sendable, Equatable {
+    package struct DueDeliveries: Sendable, Equatable {
         package let state: String
         /// The reason for the wait; `nil` if none is stored.
         package let reason: String?
@@ -68,7 +68,7 @@ package struct StoreStatus: Sendable {
     package static let most = 100_000
 
     /// The largest groups first, without deliveries that are being sent.
-    package let owed: [Owed]
+    package let owed: [DueDeliveries]
     /// The number of open deliveries that are overdue for so long that apparently no scheduler releases them.
     package let overdue: Int
     /// The backlogs, by name.
@@ -94,7 +94,7 @@ package struct StoreStatus: Sendable {
         let plannedRows = try await pool.run(Self.plannedStatement, [])
         let letterRows = try await pool.run(Self.deadLetterStatement, [])
         owed = try owedRows.map { (rows, row) throws(PostgresError) in
-            Owed(
+            DueDeliveries(
                 state: try rows.text(row, 0),
                 reason: try rows.optionalText(row, 1),
                 count: try rows.number(row, 2),

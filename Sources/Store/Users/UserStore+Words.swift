@@ -111,7 +111,7 @@ package enum Precondition: Hashable, Sendable {
 package enum Hearing: Hashable, Sendable {
     case heard
     /// The condition does not hold, and nothing was written.
-    case unmet
+    case preconditionFailed
     /// The user was erased by a source whose clock is ahead. Until that time nothing can be written for the user.
     case erased
 }
@@ -127,12 +127,12 @@ extension UserStore {
         at now: Timestamp,
         where condition: Precondition? = nil
     ) async throws(PostgresError) -> Hearing {
-        guard update.app == reader.app, update.change.user == reader.user else { return .unmet }
+        guard update.app == reader.app, update.change.user == reader.user else { return .preconditionFailed }
         return try await act(as: reader) { (connection) throws(PostgresError) in
             try FeedLocks([FeedEntry(client: update, saidAt: now, vouchedAt: nil)]).take(on: connection)
             if let question = condition?.question {
                 let answer = try connection.run(question.statement, Self.who(reader) + question.parameters)
-                guard try answer.boolean(0, 0) else { return .unmet }
+                guard try answer.boolean(0, 0) else { return .preconditionFailed }
             }
             let (latest, key) = Self.latest(update.change)
             let person = IdentityHash.recipient(reader.app, reader.user)

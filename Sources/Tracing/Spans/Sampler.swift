@@ -1,20 +1,20 @@
 /// The selection of traces to keep, by OpenTelemetry's sampler names.
 package struct Sampler: Hashable, Sendable {
     /// The rule for traces without an earlier decision.
-    enum Root: Hashable, Sendable {
+    enum RootPolicy: Hashable, Sendable {
         case always
         case never
         /// A fraction of all traces, selected by their ids so that every process decides alike.
         case share(Double)
     }
 
-    let root: Root
+    let root: RootPolicy
     /// Whether the producer's decision is followed, if there is one.
     let followsParent: Bool
 
     package static let usual = Sampler(root: .always, followsParent: true)
 
-    init(root: Root, followsParent: Bool) {
+    init(root: RootPolicy, followsParent: Bool) {
         self.root = root
         self.followsParent = followsParent
     }

@@ -113,7 +113,7 @@ struct AckTrackerTests {
 
     private func expectOrders(
         _ ledger: inout AckTracker,
-        _ orders: [AckTracker.Order],
+        _ orders: [AckTracker.AckFrame],
         at location: SourceLocation = #_sourceLocation
     ) {
         let taken = ledger.takeRuns() + ledger.takeSingles()

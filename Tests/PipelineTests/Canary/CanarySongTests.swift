@@ -15,7 +15,7 @@ struct CanarySongTests {
         // No statement reaches this database: no canary returns here.
         let pool = PostgresPool(PoolOptions(url: try DatabaseURL("postgres://127.0.0.1:1/none")))
         let names = TopologyNames(try #require(Namespace("song")))
-        let cage = Canary.Cage(process: "w", book: HeartbeatStore(pool: pool), publisher: publisher, names: names)
+        let cage = Canary.Shared(process: "w", book: HeartbeatStore(pool: pool), publisher: publisher, names: names)
         return Canary(for: "normal", of: cage)
     }
 

@@ -36,11 +36,11 @@ struct PollWindowTests {
         failing: Bool = false
     ) async -> Int? {
         var reach: Duration?
-        _ = try? await lookBack.look { (span) throws(PostgresError) -> DueItems<Int> in
+        _ = try? await lookBack.look { (span) throws(PostgresError) -> DuePollResult<Int> in
             reach = span
             clock.advance(seconds)
             if failing { throw PostgresError(.connectionLost, "a test") }
-            return DueItems([], left: left.map { .seconds($0) })
+            return DuePollResult([], left: left.map { .seconds($0) })
         }
         return reach == DuePoll.whole ? nil : reach.map { Int($0.components.seconds) - Self.slack }
     }

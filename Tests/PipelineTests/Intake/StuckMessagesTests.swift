@@ -19,10 +19,10 @@ struct StuckMessagesTests {
         return StuckMessages(lane: "normal", names: names, context: .test(time: time, chance: .system), limit: limit)
     }
 
-    private func givenUp(_ count: Int) -> [OpenMessages.GivenUp] {
+    private func givenUp(_ count: Int) -> [OpenMessages.Abandoned] {
         (0..<count).map { _ in
             let message = broker.arriving(Array("{}".utf8), from: "q", by: "x", "k")
-            return OpenMessages.GivenUp(tag: message.tag, message: message, why: "invalid page")
+            return OpenMessages.Abandoned(tag: message.tag, message: message, why: "invalid page")
         }
     }
 
@@ -113,7 +113,7 @@ struct StuckMessagesTests {
     func back() async throws {
         let stuck = try stuck()
         let tag = broker.arriving([], from: "q", by: "x", "k").tag
-        stuck.add([OpenMessages.GivenUp(tag: tag, message: nil, why: nil)])
+        stuck.add([OpenMessages.Abandoned(tag: tag, message: nil, why: nil)])
         let released = Mutex<[DeliveryTag]>([])
         await stuck.run(
             until: DrainSignal(),

@@ -47,7 +47,7 @@ struct BreakerStoreTests {
             let book = BreakerStore(pool: bench.pool, firstPause: .zero)
             let key = try Self.key()
             try await book.open(key, reason: "certificate")
-            let answers = try await withThrowingTaskGroup(of: BreakerStore.Knock.self) { group in
+            let answers = try await withThrowingTaskGroup(of: BreakerStore.ProbeClaim.self) { group in
                 for _ in 0..<12 { group.addTask { try await book.knock(key) } }
                 return try await group.reduce(into: []) { $0.append($1) }
             }

@@ -6,10 +6,10 @@ import BellhopRules
 
 /// Deliveries that wait for their outlet.
 extension MemoryStore {
-    func heads(_ looks: [BacklogStore.Look]) async throws(PostgresError) -> BacklogStore.Heads {
+    func heads(_ looks: [BacklogStore.Look]) async throws(PostgresError) -> BacklogStore.OldestEntries {
         let now = clock
         return try answering { state in
-            BacklogStore.Heads(oldest: looks.map { state.waiting(at: $0).first?.turn }, now: now)
+            BacklogStore.OldestEntries(oldest: looks.map { state.waiting(at: $0).first?.turn }, now: now)
         }
     }
 
@@ -17,7 +17,7 @@ extension MemoryStore {
         _ look: BacklogStore.Look,
         as claim: Claim,
         of users: UserFilter
-    ) async throws(PostgresError) -> BacklogStore.Pulled {
+    ) async throws(PostgresError) -> BacklogStore.PullResult {
         try await pull(look, atMost: 1, as: claim, of: users)
     }
 
@@ -32,7 +32,7 @@ extension MemoryStore {
         atMost count: Int,
         as claim: Claim,
         of users: UserFilter
-    ) async throws(PostgresError) -> BacklogStore.Pulled {
+    ) async throws(PostgresError) -> BacklogStore.PullResult {
         let (now, ends) = (clock, time.steady() + lease)
         return try answering { (state) throws(PostgresError) in
             let chosen = state.waiting(at: look).prefix(count)
@@ -59,7 +59,7 @@ extension MemoryStore {
         }
     }
 
-    func regain(_ backlog: BacklogKey, as claim: Claim) async throws(PostgresError) -> BacklogStore.Pulled {
+    func regain(_ backlog: BacklogKey, as claim: Claim) async throws(PostgresError) -> BacklogStore.PullResult {
         try answering { state in
             .lines(
                 state.lines.filter { $1.claim == claim && $1.state == .sending }.map { key, line in

@@ -210,9 +210,9 @@ final class MemoryStore: PipelineStore, OutletStore {
     }
     func putBack(_ page: FanoutPage, takenAs claim: Claim) async throws(PostgresError) {}
     func untaken(of fanout: Int64) async throws(PostgresError) -> [FanoutPage] { [] }
-    func audience(of page: ClaimedPage) async throws(PostgresError) -> [FanoutStore.Listener] {
+    func audience(of page: ClaimedPage) async throws(PostgresError) -> [FanoutStore.AudienceMember] {
         try answering { state in
-            state.people.map { FanoutStore.Listener(key: $0, recipient: $1, follow: nil) }
+            state.people.map { FanoutStore.AudienceMember(key: $0, recipient: $1, follow: nil) }
         }
     }
     func finish(_ page: FanoutPage, _ tally: PageCounts) async throws(PostgresError) -> [FanoutPage] { [] }
@@ -236,14 +236,14 @@ final class MemoryStore: PipelineStore, OutletStore {
 
     // MARK: - The ledger
 
-    func claim(_ keys: [NotificationKey], as claim: Claim) async throws(PostgresError) -> Ledger.Harvest {
+    func claim(_ keys: [NotificationKey], as claim: Claim) async throws(PostgresError) -> Ledger.ClaimResult {
         let now = time.steady()
         let claimedAt = clock
         let wanted = Set(keys)
         return try answering { (state) throws(PostgresError) in
             try state.read(keys.map(\.recipient.user))
             state.claimSizes.append(keys.count)
-            var harvest = Ledger.Harvest()
+            var harvest = Ledger.ClaimResult()
             for (key, line) in state.lines where wanted.contains(key.notification) {
                 let isOwn = line.claim == claim
                 switch line.state {
@@ -348,7 +348,7 @@ final class MemoryStore: PipelineStore, OutletStore {
 
     func note(_ devices: [ReachedDevice]) async throws(PostgresError) -> Int { 0 }
 
-    func draw(_ draw: BudgetStore.Draw) async throws(PostgresError) -> Int {
+    func draw(_ draw: BudgetStore.BudgetRequest) async throws(PostgresError) -> Int {
         try answering { state in
             let granted = min(state.budget ?? .max, draw.wanted)
             state.budget? -= granted
@@ -362,7 +362,7 @@ final class MemoryStore: PipelineStore, OutletStore {
     func reopen(_ key: BreakerKey, reason: String, isTelling: Bool) async throws(PostgresError) {}
     func close(_ key: BreakerKey) async throws(PostgresError) -> Bool { true }
 
-    func knock(_ key: BreakerKey) async throws(PostgresError) -> BreakerStore.Knock {
+    func knock(_ key: BreakerKey) async throws(PostgresError) -> BreakerStore.ProbeClaim {
         try answering { state in
             state.probes += 1
             return .mayProbe

@@ -25,7 +25,7 @@ final class SpineGround: Sendable {
     private let names: TopologyNames
     private let context: PipelineContext
     private let acknowledged = Mutex<Set<DeliveryTag>>([])
-    private let givenUp = Mutex<[OpenMessages.GivenUp]>([])
+    private let givenUp = Mutex<[OpenMessages.Abandoned]>([])
 
     static let tiers = [10, 60].map { RetryTier(.seconds($0)) }
     static let app = "drop"
@@ -185,7 +185,7 @@ final class SpineGround: Sendable {
     }
 
     /// Returns the messages that batches have given up since the last call.
-    func takeGivenUp() -> [OpenMessages.GivenUp] {
+    func takeGivenUp() -> [OpenMessages.Abandoned] {
         givenUp.withLock { givenUp in
             defer { givenUp = [] }
             return givenUp

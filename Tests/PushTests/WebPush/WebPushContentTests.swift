@@ -10,10 +10,10 @@ struct WebPushContentTests {
         3jl7A_yl95bQpu6cVPTpK4Mqgkf1CXztLVBSt2Ks3oZwbuwXPXLWyouBWLVWGNWQexSgSxsj_Qulcy4a-fN
         """
 
-    private static func freshness() throws -> WebPushContent.Freshness {
+    private static func freshness() throws -> WebPushContent.EphemeralKeys {
         let secret = try #require(Base64URL.decode("yfWPiYE-n46HLnH0KqZOF1fJJU3MYrct3AELtAQ-oRw"))
         let salt = try #require(Base64URL.decode("DGv6ra1nlYgDCS1FRnbzlw"))
-        return WebPushContent.Freshness(key: try PrivateKey(p256Secret: secret), salt: salt)
+        return WebPushContent.EphemeralKeys(key: try PrivateKey(p256Secret: secret), salt: salt)
     }
 
     private static let plaintext = Array("When I grow up, I want to be a watermelon".utf8)

@@ -21,9 +21,9 @@ struct OutputFileTests {
 
     @Test(
         "a file has every byte and exactly its permissions, and no temporary file remains",
-        arguments: [OutputFile.Predecessor.replaced, .kept]
+        arguments: [OutputFile.ExistingFilePolicy.replaced, .kept]
     )
-    func whole(_ predecessor: OutputFile.Predecessor) throws {
+    func whole(_ predecessor: OutputFile.ExistingFilePolicy) throws {
         try withFile { path in
             let bytes = (0..<300_000).map { UInt8(truncatingIfNeeded: $0) }
             try OutputFile.write(bytes, to: path, mode: 0o600, predecessor: predecessor)
@@ -98,7 +98,7 @@ struct OutputFileTests {
     @Test("a failed write leaves no file and gives the reason")
     func unwritable() throws {
         try withFile { path in
-            for predecessor in [OutputFile.Predecessor.replaced, .kept] {
+            for predecessor in [OutputFile.ExistingFilePolicy.replaced, .kept] {
                 #expect(throws: OutputFile.Failure(reason: "No such file or directory")) {
                     try OutputFile.write([1], to: path + "/none/file", mode: 0o600, predecessor: predecessor)
                 }

@@ -54,7 +54,7 @@ struct BacklogStoreTests {
         return try lines(try await BacklogStore(pool: bench.pool, lease: lease).scout(look, as: .fresh))
     }
 
-    private static func lines(_ pulled: BacklogStore.Pulled) throws -> [ClaimedDelivery] {
+    private static func lines(_ pulled: BacklogStore.PullResult) throws -> [ClaimedDelivery] {
         guard case .lines(let lines) = pulled else { throw BenchError("another pulls") }
         return lines
     }

@@ -323,7 +323,7 @@ struct StatementCoverage {
         _ = try await breakers.deathsSince(key)
         _ = try await breakers.close(key)
         _ = try await BudgetStore(pool: pool).draw(
-            BudgetStore.Draw(name: "tour", capacity: 10, refillPerSecond: 1, wanted: 1, reserve: 0)
+            BudgetStore.BudgetRequest(name: "tour", capacity: 10, refillPerSecond: 1, wanted: 1, reserve: 0)
         )
     }
 

@@ -23,12 +23,12 @@ extension JSONScope {
         return LanguageSet(all: words)
     }
 
-    private func plainWords(_ gaps: PlaceholderNames, _ language: LanguageTag) -> LanguageSet.PlainWords? {
+    private func plainWords(_ gaps: PlaceholderNames, _ language: LanguageTag) -> LanguageSet.FallbackText? {
         guard let scope = scope("plain") else { return nil }
         scope.expectKeys(CatalogKeys.plainWords)
         let body = scope.template("body", gaps, language)
         return scope.template("title", gaps, language, required: true).map {
-            LanguageSet.PlainWords(title: $0, body: body)
+            LanguageSet.FallbackText(title: $0, body: body)
         }
     }
 

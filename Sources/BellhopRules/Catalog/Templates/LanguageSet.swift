@@ -6,11 +6,11 @@ struct LanguageSet: Hashable {
         let title: Template
         let body: Template?
         /// The texts that are used if the others lack a value.
-        let plain: PlainWords?
+        let plain: FallbackText?
     }
 
     /// Texts that do not need the optional values.
-    struct PlainWords: Hashable {
+    struct FallbackText: Hashable {
         let title: Template
         let body: Template?
     }

@@ -3,7 +3,7 @@ import Push
 import Testing
 
 @Suite("Providers' settings for clients")
-struct ClientPartTests {
+struct ClientConfigurationTests {
     @Test("the settings for clients are read without credentials for sends, despite faults elsewhere")
     func parts() throws {
         let folder = try TemporaryFolder()

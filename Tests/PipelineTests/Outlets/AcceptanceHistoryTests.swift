@@ -5,7 +5,7 @@ import Testing
 @testable import Pipeline
 
 @Suite("Answers about reached and unreached devices")
-struct WitnessTests {
+struct AcceptanceHistoryTests {
     private static let taken = Verdict.delivered(providerMessageID: nil)
     private static let foreign = Verdict.deviceGone(.senderIDMismatch, at: nil)
     private static let dead = Verdict.deviceGone(.unregistered, at: nil)
@@ -16,7 +16,7 @@ struct WitnessTests {
     func strangers() throws {
         let strangers = Answered.people(20, Self.foreign)
         let (before, _) = try Answered.judged(strangers)
-        #expect(before.restsOnStrangers)
+        #expect(before.dependsOnUnreachedDevices)
         #expect(!before.refusals.isEmpty)
         let (after, _) = try Answered.judged(strangers, witnesses: Self.android)
         #expect(after.refusals.isEmpty)
@@ -25,7 +25,7 @@ struct WitnessTests {
 
     @Test("unreached devices are revoked once the provider has accepted a push recently")
     func provenKeys() throws {
-        let lately = AcceptanceHistory(platforms: [.android], takenLately: [nil])
+        let lately = AcceptanceHistory(platforms: [.android], recentlyAccepted: [nil])
         let (judgement, _) = try Answered.judged(Answered.people(20, Self.foreign), witnesses: lately)
         #expect(judgement.refusals.isEmpty)
         #expect(judgement.verdicts == [Verdict](repeating: Self.foreign, count: 20))
@@ -52,12 +52,12 @@ struct WitnessTests {
         answer.environment = .sandbox
         let apple = AcceptanceHistory(platforms: [.ios])
         let (alone, outlet) = try Answered.judged([answer], through: .apns)
-        #expect(alone.refusals.keys.contains(BreakerKey(outlet)) && alone.restsOnStrangers)
+        #expect(alone.refusals.keys.contains(BreakerKey(outlet)) && alone.dependsOnUnreachedDevices)
         let (known, _) = try Answered.judged([answer], through: .apns, witnesses: apple)
         #expect(known.refusals.isEmpty)
         answer.wasReached = true
         let (real, _) = try Answered.judged([answer], through: .apns, witnesses: apple)
-        #expect(!real.refusals.isEmpty && !real.restsOnStrangers)
+        #expect(!real.refusals.isEmpty && !real.dependsOnUnreachedDevices)
         let platform = Verdict.configError(.thirdPartyAuthError, scope: .platform)
         let phone = Answered(person: "u1", verdict: platform, platform: .ios)
         let (first, _) = try Answered.judged([phone], witnesses: Self.android)
@@ -74,9 +74,9 @@ struct WitnessTests {
         ]
     )
     func ofOneRecipient(_ refusal: Verdict) throws {
-        let lately = AcceptanceHistory(takenLately: [nil], platformsTakenLately: [.android])
+        let lately = AcceptanceHistory(recentlyAccepted: [nil], platformsTakenLately: [.android])
         let (first, _) = try Answered.judged(Answered.people(1, refusal), through: .expo)
-        #expect(!first.refusals.isEmpty && first.restsOnStrangers)
+        #expect(!first.refusals.isEmpty && first.dependsOnUnreachedDevices)
         let (alone, _) = try Answered.judged(Answered.people(4, refusal), through: .expo, witnesses: lately)
         #expect(alone.refusals.isEmpty)
         #expect(alone.rulings == alone.verdicts.map(Optional.some))
@@ -90,10 +90,10 @@ struct WitnessTests {
         let refusal = Verdict.configError(.invalidCredentials, scope: .platform)
         let phones = (0..<5).map { Answered(person: "u\($0)", verdict: refusal, platform: .ios) }
         let others = Answered.people(20, from: 5, Self.taken)
-        let android = AcceptanceHistory(takenLately: [nil], platformsTakenLately: [.android])
+        let android = AcceptanceHistory(recentlyAccepted: [nil], platformsTakenLately: [.android])
         let (unknown, outlet) = try Answered.judged([phones[0]], through: .expo, witnesses: android)
         #expect(unknown.refusals.keys.contains(BreakerKey(outlet, platform: .ios)))
-        let both = AcceptanceHistory(takenLately: [nil], platformsTakenLately: [.android, .ios])
+        let both = AcceptanceHistory(recentlyAccepted: [nil], platformsTakenLately: [.android, .ios])
         let (known, _) = try Answered.judged([phones[0]], through: .expo, witnesses: both)
         #expect(known.refusals.isEmpty)
         let (mixed, _) = try Answered.judged(phones + others, through: .expo, witnesses: both)
@@ -124,8 +124,8 @@ struct WitnessTests {
         #expect(hearsay.witnesses(outlet, at: start) == nil)
         hearsay.take([nil], [], outlet, at: start)
         hearsay.learn([.android], outlet, at: start + .seconds(599))
-        #expect(hearsay.witnesses(outlet, at: start + .seconds(599))?.takenLately == [nil])
-        #expect(hearsay.witnesses(outlet, at: start + .seconds(600))?.takenLately == [])
+        #expect(hearsay.witnesses(outlet, at: start + .seconds(599))?.recentlyAccepted == [nil])
+        #expect(hearsay.witnesses(outlet, at: start + .seconds(600))?.recentlyAccepted == [])
         #expect(hearsay.witnesses(outlet, at: start + .seconds(604)) == nil)
     }
 }

@@ -1,7 +1,7 @@
 import Postgres
 
 /// The result of one poll for due items, the longest due first.
-package struct DueItems<Item: Sendable>: Sendable, RandomAccessCollection {
+package struct DuePollResult<Item: Sendable>: Sendable, RandomAccessCollection {
     private let items: [Item]
     /// The maximum time for which a remaining item has been due; `nil` if no due item remains.
     package let left: Duration?
@@ -23,7 +23,7 @@ package struct DueItems<Item: Sendable>: Sendable, RandomAccessCollection {
     }
 
     /// Creates the result of a poll in several parts.
-    package init(joining parts: [DueItems], left: Duration?) {
+    package init(joining parts: [DuePollResult], left: Duration?) {
         self.init(parts.flatMap(\.items), left: left)
     }
 
