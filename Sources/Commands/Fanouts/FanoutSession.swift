@@ -67,9 +67,10 @@ struct FanoutSession: Sendable {
         guard count > 0 else {
             let states = act.acceptedStates.map(\.rawValue).sorted().joined(separator: " or ")
             filter.states = Set(FanoutState.allCases)
-            // An operator who named a fan-out by its number needs to see its present state.
-            let named = filter.numbers.isEmpty ? [] : try await desk.latest(filter, atMost: Self.shownBefore)
-            let others = named.map { "Fan-out \($0.record.number) is \($0.record.state.rawValue)." }
+            // An operator who named a fan-out by its number or its event needs to see its present state.
+            let isNamed = !filter.numbers.isEmpty || filter.event != nil
+            let named = isNamed ? try await desk.latest(filter, atMost: Self.shownBefore) : []
+            let others = named.map { Self.presentState(of: $0.record) }
             call.answer(Self.result(0), lines: ["No fan-outs match that are \(states)."] + others)
             return .answerIsNo
         }
@@ -94,6 +95,12 @@ struct FanoutSession: Sendable {
                 + (meant.count < count ? ["\(meant.count) of \(count.of("fan-out"))."] : [])
         )
         return .done
+    }
+
+    private static func presentState(of record: FanoutRecord) -> String {
+        let state = "Fan-out \(record.number) is \(record.state.rawValue)"
+        guard record.state == .finished else { return state + "." }
+        return state + ": all its records exist. Only a hold stops its pushes that are not sent yet: bellhop hold add."
     }
 
     private static let shownBefore = 50

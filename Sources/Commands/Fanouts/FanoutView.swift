@@ -81,7 +81,7 @@ struct FanoutView: Sendable {
         var facts = [
             ("state", state), ("type", record.type), ("to", audience),
             ("lane", record.priority.lane.rawValue),
-            ("users", "\(share), \(counts.recorded.of("new notification")), \(due) sent immediately"),
+            ("users", "\(share), \(counts.recorded.of("new notification")), \(due) due immediately"),
             ("pages", "\(counts.pages.grouped) of \(counts.planned.grouped) planned so far"),
         ]
         if let rate { facts.append(("rate", "\(rate) users per second" + (timeLeft.map { ", \($0) left" } ?? ""))) }

@@ -156,8 +156,7 @@ extension Status {
                     + "bellhop dead-letters resume \(replay.id) continues it, cancel \(replay.id) reopens them"
             }
             if open > 0 {
-                let letters = Self.counted(open, "open dead letter", "waits", "wait")
-                problems.append("\(letters) to handle: bellhop dead-letters groups")
+                problems.append("\(open.of("open dead letter")), grouped by cause: bellhop dead-letters groups")
             }
         }
         if let managementObstacle { problems.append(managementObstacle) }

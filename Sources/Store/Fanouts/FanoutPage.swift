@@ -54,7 +54,7 @@ package struct ClaimedPage: Sendable {
 package struct PageCounts: Sendable {
     package var users = 0
     package var recorded = 0
-    /// The number of deliveries that were sent immediately.
+    /// The number of deliveries that were due immediately.
     package var sent = 0
 
     package init() {}

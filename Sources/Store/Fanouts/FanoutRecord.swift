@@ -28,7 +28,7 @@ package struct FanoutRecord: Sendable {
         package let pages: Int
         /// The number of pages planned so far.
         package let planned: Int
-        /// The users on finished pages, their new notifications, and the deliveries that were sent immediately.
+        /// The users on finished pages, their new notifications, and the deliveries that were due immediately.
         package let users: Int
         package let recorded: Int
         package let sent: Int

@@ -155,6 +155,23 @@ struct FanoutsCommandTests {
         }
     }
 
+    @Test("an action on a finished fan-out, named by its number or its event, names the remedy for its unsent pushes")
+    func finished() async throws {
+        try await Self.with { prompt, bench in
+            let number = try await bench.addFanout("e1", state: .finished, users: 3)
+            for selection in [["\(number)"], ["--event", "e1"]] {
+                let answer = await prompt.run(["fanouts", "pause"] + selection + Self.agreed)
+                #expect(answer.code == .answerIsNo)
+                let words = """
+                    No fan-outs match that are running.
+                    Fan-out \(number) is finished: all its records exist. Only a hold stops its pushes that are not sent \
+                    yet: bellhop hold add.
+                    """
+                #expect(answer.output == words)
+            }
+        }
+    }
+
     @Test("unknown verbs, numbers and options are usage errors")
     func misuse() async throws {
         try await Self.with { prompt, _ in

@@ -55,7 +55,7 @@ function fanoutDetail(one) {
     el("div", { class: "acts" }, fanoutControls(one, false)),
     el("div", { class: "two" },
       card("Facts", null, facts([["To", one.everyone ? "everyone" : one.topic], ["Lane", one.lane], ["New notifications", grouped(one.recorded)],
-        ["Deliveries sent immediately", grouped(one.sent)], ["Pages", `${grouped(one.pages)} of ${grouped(one.pagesPlanned)} planned so far`],
+        ["Deliveries due immediately", grouped(one.sent)], ["Pages", `${grouped(one.pages)} of ${grouped(one.pagesPlanned)} planned so far`],
         ["Begun", ago(one.startedAt)], ["Last page", one.workedAt && ago(one.workedAt)], ["Paused", one.pausedAt && ago(one.pausedAt)], ["Ended", one.finishedAt && ago(one.finishedAt)]])),
       one.openPages.length === 0 ? null : card("Pages under way", null, table(["page", "handed over", "taken"], one.openPages.map((page) =>
         [grouped(page.page), ago(page.handedOverAt), ago(page.takenAt)]), { label: "pages" }))),
