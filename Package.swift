@@ -77,7 +77,7 @@ let package = Package(
         library(
             "Pipeline",
             [
-                "AMQP", "Postgres", "Store", "Push", "Tracing", "Cryptography", "Settings", "BellhopRules",
+                "AMQP", "Store", "Push", "Tracing", "Cryptography", "Settings", "BellhopRules",
                 "ServiceRuntime",
             ]
         ),

@@ -173,10 +173,10 @@ package struct InboxAPI: Sendable {
             response = try await answer()
         } catch let fault as APIError {
             response = fault.response
-        } catch let error as PostgresError where error.sqlState == .erasedReader {
+        } catch let error as StoreError where error.isErasedUser {
             metrics.refused(.erased)
             response = APIError.erased.response
-        } catch let error as PostgresError {
+        } catch let error as StoreError {
             let fault = APIError(error)
             logger.log(
                 fault.status == 503 ? .warning : .error,

@@ -124,7 +124,7 @@ final class Testbed: Sendable {
         if !keeping {
             try? await removeTopology()
             let namespace = setup.configuration.namespace
-            try? await owner.withConnection { (connection) throws(PostgresError) in
+            try? await owner.withConnection { (connection) throws(StoreError) in
                 try connection.execute("SET client_min_messages TO warning; DROP SCHEMA IF EXISTS \(namespace) CASCADE")
             }
             try? FileManager.default.removeItem(atPath: folder)

@@ -46,7 +46,7 @@ package enum WorkerCommand: Command {
         let publisher = try process.startPublisher()
         let senders = try process.pushSenders()
         let source = CatalogSource(catalogs)
-        let store = PostgresStore(pool: process.pool, lease: process.setup.policy.lease)
+        let store = WorkerStore(pool: process.pool, lease: process.setup.policy.lease)
         let breakers = CircuitBreakers(
             store: store,
             time: process.time,

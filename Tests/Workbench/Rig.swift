@@ -73,7 +73,7 @@ package struct Rig: Sendable {
         let publisher = Publisher(PublisherOptions(broker: try bench.broker, name: "test, publishing"))
         publisher.start()
         let rig = Rig(bench: bench, publisher: publisher, outfit: outfit)
-        let store = PostgresStore(
+        let store = WorkerStore(
             pool: bench.pool,
             lease: lease,
             firstPause: .milliseconds(500),
@@ -120,7 +120,7 @@ package struct Rig: Sendable {
         )
     }
 
-    private func tools(_ store: PostgresStore, _ breakers: CircuitBreakers) -> WorkerContext {
+    private func tools(_ store: WorkerStore, _ breakers: CircuitBreakers) -> WorkerContext {
         WorkerContext(
             store: store,
             publisher: publisher,

@@ -29,7 +29,7 @@ final class ListenerRegistration: Sendable {
     /// Writes or renews the row when that is due, or removes it.
     ///
     /// The settling time starts after the database has confirmed the row, since workers can see it only then.
-    func keep(isNeeded: Bool, at clock: () -> ContinuousClock.Instant) async throws(PostgresError) {
+    func keep(isNeeded: Bool, at clock: () -> ContinuousClock.Instant) async throws(StoreError) {
         let now = clock()
         let (isDue, isOver) = state.withLock { state -> (Bool, Bool) in
             if isNeeded { state.neededAt = now }
@@ -53,7 +53,7 @@ final class ListenerRegistration: Sendable {
         state.withLock { state in state.since.map { now - $0 <= pace.settling } ?? (state.neededAt != nil) }
     }
 
-    func leave() async throws(PostgresError) {
+    func leave() async throws(StoreError) {
         let wasSaid = state.withLock { state in
             defer { state = State() }
             return state.saidAt != nil

@@ -166,7 +166,7 @@ extension LiveHub {
         }
     }
 
-    private func look(_ reader: UserKey, _ asking: Asking) async throws(PostgresError) {
+    private func look(_ reader: UserKey, _ asking: Asking) async throws(StoreError) {
         let glimpse = try await here.desk.glimpse(of: reader)
         let before = asking.isFollowed ? asking.before : nil
         let difference = before.map { InboxDifference(from: $0, to: glimpse) }

@@ -1,6 +1,7 @@
 import BellhopRules
 package import HTTPServer
 import Postgres
+import Store
 
 /// The reason why a call fails, in the form that its caller receives.
 package struct APIError: Error, Sendable {
@@ -53,7 +54,7 @@ extension APIError {
     }
 
     /// Creates a fault without the database's message, which only the log contains.
-    init(_ error: PostgresError) {
+    init(_ error: StoreError) {
         let isTransient = error.isTransient || error.code == .cannotConnect || error.code == .cancelled
         self.init(
             isTransient ? 503 : 500,

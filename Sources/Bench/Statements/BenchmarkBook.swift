@@ -55,7 +55,7 @@ struct BenchmarkBook: Sendable {
         let pages: Int64
     }
 
-    func mark() async throws(PostgresError) -> Mark {
+    func mark() async throws(StoreError) -> Mark {
         let rows = try await pool.run(
             Statement(
                 """
@@ -75,7 +75,7 @@ struct BenchmarkBook: Sendable {
     /// Returns the footprint.
     ///
     /// Page accesses by workers are included after one second.
-    func footprint() async throws(PostgresError) -> Footprint {
+    func footprint() async throws(StoreError) -> Footprint {
         let rows = try await pool.run(
             Statement(
                 """
@@ -97,7 +97,7 @@ struct BenchmarkBook: Sendable {
 
     /// Writes earlier notifications of all users in turn, each delivered long ago: some dozens of megabytes per
     /// statement.
-    func store(_ range: Range<Int>) async throws(PostgresError) {
+    func store(_ range: Range<Int>) async throws(StoreError) {
         _ = try await pool.run(
             Self.store,
             [.integer(Int64(range.lowerBound)), .integer(Int64(range.upperBound - 1))]
@@ -106,17 +106,17 @@ struct BenchmarkBook: Sendable {
 
     /// Returns the id of this connection's server process, so that a local one can be distinguished from the processes
     /// under test.
-    func serverProcess() async throws(PostgresError) -> Int {
+    func serverProcess() async throws(StoreError) -> Int {
         Int(clamping: try await number("SELECT pg_backend_pid()::bigint"))
     }
 
-    func serverVersion() async throws(PostgresError) -> String {
+    func serverVersion() async throws(StoreError) -> String {
         try await pool.run(Statement("SELECT current_setting('server_version')", effect: .reads), []).text(0, 0)
     }
 
     /// Returns whether the server's settings make a run meaningful: a server that does not flush does not guarantee
     /// durability.
-    func isDurable() async throws(PostgresError) -> Bool {
+    func isDurable() async throws(StoreError) -> Bool {
         try await number(
             """
             SELECT (current_setting('fsync') = 'on' AND current_setting('synchronous_commit') <> 'off')::integer::bigint
@@ -125,8 +125,8 @@ struct BenchmarkBook: Sendable {
     }
 
     /// Updates the statistics, as in a system that has run for a while.
-    func analyze() async throws(PostgresError) {
-        try await pool.withConnection { (connection) throws(PostgresError) in
+    func analyze() async throws(StoreError) {
+        try await pool.withConnection { (connection) throws(StoreError) in
             try connection.execute("VACUUM ANALYZE people")
             try connection.execute("VACUUM ANALYZE inbox")
             try connection.execute("VACUUM ANALYZE ledger")
@@ -134,37 +134,37 @@ struct BenchmarkBook: Sendable {
     }
 
     /// Fixes the server's statistics of `tombstones` at their current values, an empty table.
-    func stopCountingTombstones() async throws(PostgresError) {
-        try await pool.withConnection { (connection) throws(PostgresError) in
+    func stopCountingTombstones() async throws(StoreError) {
+        try await pool.withConnection { (connection) throws(StoreError) in
             try connection.execute("ALTER TABLE tombstones SET (autovacuum_enabled = off); ANALYZE tombstones")
         }
     }
 
-    func tombstones() async throws(PostgresError) -> Int {
+    func tombstones() async throws(StoreError) -> Int {
         Int(clamping: try await number("SELECT count(*) FROM tombstones"))
     }
 
-    func notifications(since mark: Mark = .beginning) async throws(PostgresError) -> Int {
+    func notifications(since mark: Mark = .beginning) async throws(StoreError) -> Int {
         let sql = "SELECT count(*) FROM inbox WHERE ctid >= $1::text::tid AND created_at >= $2"
         return Int(clamping: try await number(sql, mark.place(\.inboxPages)))
     }
 
-    func distinctEvents(since mark: Mark) async throws(PostgresError) -> Int {
+    func distinctEvents(since mark: Mark) async throws(StoreError) -> Int {
         let sql = "SELECT count(DISTINCT (event_id, person)) FROM inbox WHERE created_at >= $1"
         return Int(clamping: try await number(sql, [.instant(mark.instant)]))
     }
 
-    func deadLetters() async throws(PostgresError) -> Int {
+    func deadLetters() async throws(StoreError) -> Int {
         Int(clamping: try await number("SELECT count(*) FROM dead_letters"))
     }
 
     /// Returns whether no delivery is in flight or open.
-    func isSettled(since mark: Mark = .beginning) async throws(PostgresError) -> Bool {
+    func isSettled(since mark: Mark = .beginning) async throws(StoreError) -> Bool {
         try await owed(since: mark) == 0
     }
 
     /// Returns the number of deliveries that are in flight or open.
-    func owed(since mark: Mark = .beginning) async throws(PostgresError) -> Int {
+    func owed(since mark: Mark = .beginning) async throws(StoreError) -> Int {
         let owed = try await number(
             """
             SELECT count(*) FROM ledger
@@ -179,14 +179,14 @@ struct BenchmarkBook: Sendable {
     /// Returns whether the row is committed.
     ///
     /// The query uses the primary key, so that its cost is small.
-    func isRecorded(_ key: NotificationKey) async throws(PostgresError) -> Bool {
+    func isRecorded(_ key: NotificationKey) async throws(StoreError) -> Bool {
         let parameters: [Parameter] = [
             .text(key.recipient.app.text), .text(key.recipient.user.text), .integer(key.notification.number),
         ]
         return try await pool.run(Self.lookUp, parameters).count > 0
     }
 
-    func endings(since mark: Mark) async throws(PostgresError) -> [Ending: Int] {
+    func endings(since mark: Mark) async throws(StoreError) -> [Ending: Int] {
         let rows = try await pool.run(
             Statement(
                 """
@@ -211,7 +211,7 @@ struct BenchmarkBook: Sendable {
     }
 
     /// Returns the span of the rows recorded since `start`, in microseconds since 1970; `nil` if there are none.
-    func span(since start: Int64 = 0) async throws(PostgresError) -> Span? {
+    func span(since start: Int64 = 0) async throws(StoreError) -> Span? {
         let rows = try await pool.run(
             Statement(
                 """
@@ -226,7 +226,7 @@ struct BenchmarkBook: Sendable {
         return Span(firstRecorded: first, lastSettled: last)
     }
 
-    private func number(_ sql: String, _ parameters: [Parameter] = []) async throws(PostgresError) -> Int64 {
+    private func number(_ sql: String, _ parameters: [Parameter] = []) async throws(StoreError) -> Int64 {
         try await pool.run(Statement(sql, effect: .reads), parameters).integer(0, 0)
     }
 

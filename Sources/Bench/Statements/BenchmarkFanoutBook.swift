@@ -1,5 +1,6 @@
 import BellhopRules
 import Postgres
+import Store
 
 /// The queries of the fan-out benchmark, and its baseline.
 struct BenchmarkFanoutBook: Sendable {
@@ -11,9 +12,9 @@ struct BenchmarkFanoutBook: Sendable {
     }
 
     /// Makes all users of the app follow a topic, updates the statistics and flushes the tables to disk.
-    func follow(_ topic: String, app: AppID) async throws(PostgresError) {
+    func follow(_ topic: String, app: AppID) async throws(StoreError) {
         _ = try await pool.run(Self.follow, [.text(app.text), .text(topic)])
-        try await pool.withConnection { (connection) throws(PostgresError) in
+        try await pool.withConnection { (connection) throws(StoreError) in
             try connection.execute("VACUUM ANALYZE follows")
             try connection.execute("VACUUM ANALYZE recipients")
             if try connection.run(Self.mayCheckpoint).boolean(0, 0) { try connection.execute("CHECKPOINT") }
@@ -37,7 +38,7 @@ struct BenchmarkFanoutBook: Sendable {
     }
 
     /// Returns the progress by primary key; `nil` if the fan-out has not been opened.
-    func standing(of event: String, app: AppID) async throws(PostgresError) -> Standing? {
+    func standing(of event: String, app: AppID) async throws(StoreError) -> Standing? {
         let rows = try await pool.run(Self.standing, [.text(app.text), .text(event)])
         guard !rows.isEmpty else { return nil }
         return Standing(
@@ -55,7 +56,7 @@ struct BenchmarkFanoutBook: Sendable {
         _ event: String,
         to topic: String,
         app: AppID
-    ) async throws(PostgresError) -> (lost: Int, strangers: Int) {
+    ) async throws(StoreError) -> (lost: Int, strangers: Int) {
         let rows = try await pool.run(Self.differences, [.text(app.text), .text(topic), .text(event)])
         return (try rows.number(0, 0), try rows.number(0, 1))
     }
@@ -63,8 +64,8 @@ struct BenchmarkFanoutBook: Sendable {
     /// Copies the rows of inbox and ledger into equal tables with the same indexes, in one transaction.
     ///
     /// Returns the duration, which is the server's time for the rows alone.
-    func insertPlainly() async throws(PostgresError) -> Duration {
-        try await pool.withConnection { (connection) throws(PostgresError) in
+    func insertPlainly() async throws(StoreError) -> Duration {
+        try await pool.withConnection { (connection) throws(StoreError) in
             try connection.execute(
                 """
                 CREATE TABLE plain_inbox (LIKE inbox INCLUDING ALL);

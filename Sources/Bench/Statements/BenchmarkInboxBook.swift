@@ -1,5 +1,6 @@
 import BellhopRules
 import Postgres
+import Store
 
 /// Fills the inboxes of a benchmark's users and counts the results.
 struct BenchmarkInboxBook: Sendable {
@@ -13,21 +14,21 @@ struct BenchmarkInboxBook: Sendable {
     /// Writes `count` notifications for each user, with the ids 1, 2, and so on.
     ///
     /// A tenth has high priority and half are read, like an inbox that is opened from time to time.
-    func fill(each count: Int) async throws(PostgresError) {
+    func fill(each count: Int) async throws(StoreError) {
         _ = try await pool.run(Self.insert, [.integer(Int64(count))])
-        try await pool.withConnection { (connection) throws(PostgresError) in
+        try await pool.withConnection { (connection) throws(StoreError) in
             try connection.execute("VACUUM ANALYZE inbox")
         }
     }
 
     /// Marks everything as unread again, without badge updates for any device.
-    func forgetReading() async throws(PostgresError) {
+    func forgetReading() async throws(StoreError) {
         _ = try await pool.run(Self.forget)
         _ = try await pool.run(Statement("DELETE FROM badge_updates"))
     }
 
     /// Returns the number of read notifications in a range of ids, over all users.
-    func read(from first: Int, through last: Int) async throws(PostgresError) -> Int {
+    func read(from first: Int, through last: Int) async throws(StoreError) -> Int {
         try await pool.run(Self.count, [.integer(Int64(first)), .integer(Int64(last))]).number(0, 0)
     }
 

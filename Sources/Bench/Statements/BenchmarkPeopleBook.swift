@@ -1,5 +1,6 @@
 import BellhopRules
 import Postgres
+import Store
 
 /// A generated user of a benchmark.
 struct BenchmarkPerson: Sendable, Hashable {
@@ -33,7 +34,7 @@ struct BenchmarkPeopleBook: Sendable {
         self.pool = pool
     }
 
-    func insert(_ people: [BenchmarkPerson], app: AppID) async throws(PostgresError) {
+    func insert(_ people: [BenchmarkPerson], app: AppID) async throws(StoreError) {
         let users = people.map(\.user)
         let owners = people.flatMap { person in person.tokens.map { _ in person.user } }
         _ = try await pool.run(

@@ -1,5 +1,4 @@
 import BellhopRules
-import Postgres
 import ServiceRuntime
 import Store
 
@@ -7,7 +6,7 @@ import Store
 ///
 /// It also releases deliveries that wait for an outlet that is no longer configured, so that they are decided again.
 struct BacklogPoller {
-    private let store: any PipelineStore
+    private let store: any WorkerDatabase
     private let backlogs: Backlogs
     private let brakes: ActiveHolds
     private let metrics: BacklogMetrics
@@ -29,7 +28,7 @@ struct BacklogPoller {
 
     /// Creates a watch whose first poll is from the beginning.
     init(
-        store: any PipelineStore,
+        store: any WorkerDatabase,
         backlogs: Backlogs,
         brakes: ActiveHolds,
         metrics: BacklogMetrics,
@@ -54,7 +53,7 @@ struct BacklogPoller {
         let isWhole = begin >= nextWholeLook
         // After a failure, the next poll is a short one.
         if isWhole { nextWholeLook = begin + Self.wholePeriod }
-        do throws(PostgresError) {
+        do throws(StoreError) {
             try await look(at: try await keys(outlets, isWhole: isWhole, at: begin), isWhole: isWhole)
             // A full poll takes at most a twentieth of the time, however many dead rows are at the head of the index.
             let took = context.time.steady() - begin
@@ -68,7 +67,7 @@ struct BacklogPoller {
         }
     }
 
-    private func look(at keys: [BacklogKey], isWhole: Bool) async throws(PostgresError) {
+    private func look(at keys: [BacklogKey], isWhole: Bool) async throws(StoreError) {
         let places = keys.flatMap { key in Priority.allCases.map { BacklogPlace(key, $0) } }
         let glances = places.map { backlogs.glance(at: $0, isWhole: isWhole) }
         let heads = try await store.heads(glances.map(\.look))
@@ -88,7 +87,7 @@ struct BacklogPoller {
         _ outlets: [OutletKey],
         isWhole: Bool,
         at now: ContinuousClock.Instant
-    ) async throws(PostgresError) -> [BacklogKey] {
+    ) async throws(StoreError) -> [BacklogKey] {
         let whole = outlets.map { BacklogKey($0) }
         let known = backlogs.known.filter { key in !key.isWhole && outlets.contains(OutletKey(key)) }
         guard isWhole else { return whole + known }
@@ -105,18 +104,18 @@ struct BacklogPoller {
     private mutating func formerlyHeld(
         _ outlets: [OutletKey],
         at now: ContinuousClock.Instant
-    ) async throws(PostgresError) -> [BacklogKey] {
+    ) async throws(StoreError) -> [BacklogKey] {
         guard now >= nextTypeSearch else { return [] }
         nextTypeSearch = now + Self.searchPeriod
         let names = try await store.backlogNames()
         return names.compactMap { BacklogKey($0) }.filter { $0.type != nil && outlets.contains(OutletKey($0)) }
     }
 
-    private func releaseUnserved(_ outlets: [OutletKey]) async throws(PostgresError) {
+    private func releaseUnserved(_ outlets: [OutletKey]) async throws(StoreError) {
         for name in try await store.backlogNames() {
             if let key = BacklogKey(name), outlets.contains(OutletKey(key)) { continue }
             let count: Int
-            do throws(PostgresError) {
+            do throws(StoreError) {
                 count = try await store.release(name, atMost: Self.releasedAtOnce, after: Self.grace)
             } catch {
                 // A row on which the server fails stops the release of its backlog only.

@@ -1,5 +1,4 @@
 import BellhopRules
-import Postgres
 import Push
 package import ServiceRuntime
 import Store
@@ -13,7 +12,7 @@ import Store
 /// poll once per second.
 package struct BacklogPuller: Service {
     package let name = "backlogs"
-    let store: any PipelineStore
+    let store: any WorkerDatabase
     let backlogs: Backlogs
     let breakers: CircuitBreakers
     let carrier: PulledDeliverySender
@@ -224,14 +223,14 @@ package struct BacklogPuller: Service {
         var load = PulledBatch(place: place, lines: [], claim: claim, lease: lease, places: places)
         // The answer of any part may be lost.
         var isLost = false
-        do throws(PostgresError) {
-            let taken = try await failing[place].take(atMost: places.count) { (users) throws(PostgresError) in
+        do throws(StoreError) {
+            let taken = try await failing[place].take(atMost: places.count) { (users) throws(StoreError) in
                 try await store.head(glance.look, atMost: places.count, of: users)
             } count: {
                 $0.lines?.count
-            } _: { (users, limit) throws(PostgresError) -> BacklogStore.PullResult in
+            } _: { (users, limit) throws(StoreError) -> BacklogStore.PullResult in
                 let start = context.time.steady()
-                do throws(PostgresError) {
+                do throws(StoreError) {
                     let look = glance.look.reaching(users)
                     let pulled =
                         asScout
@@ -278,7 +277,7 @@ package struct BacklogPuller: Service {
         var (looks, failures) = (0, 0)
         while failures < 3, !load.lease.hasLasted(Self.longestSearch, at: context.time.steady()) {
             guard await pauses.pause() else { return nil }
-            do throws(PostgresError) {
+            do throws(StoreError) {
                 guard case .lines(let lines) = try await store.regain(load.place.key, as: load.claim) else { continue }
                 looks += 1
                 if lines.count > load.lines.count || looks == 2 { return lines }

@@ -1,6 +1,5 @@
 import AMQP
 import BellhopRules
-import Postgres
 import ServiceRuntime
 import Store
 
@@ -83,7 +82,7 @@ extension Batch {
     /// Writes entries and groups them by result.
     func store<Work: Sendable, Outcome: Sendable>(
         _ entries: [Entry<Work>],
-        _ write: @Sendable ([Work]) async throws(PostgresError) -> [Outcome]
+        _ write: @Sendable ([Work]) async throws(StoreError) -> [Outcome]
     ) async -> Stored<Work, Outcome> {
         var stored = Stored<Work, Outcome>()
         let results = await persistence.write(entries.map(\.work), write)
@@ -109,7 +108,7 @@ extension Batch {
     func lookUp<Item: Sendable, Value: Sendable>(
         _ items: [Item],
         for positions: ([Item]) -> [Int],
-        _ work: @Sendable ([Item]) async throws(PostgresError) -> Value
+        _ work: @Sendable ([Item]) async throws(StoreError) -> Value
     ) async -> (values: [Value], unanswered: [Item])? {
         guard let answers = await persistence.ask(items, work) else {
             messages.giveUp(positions(items))

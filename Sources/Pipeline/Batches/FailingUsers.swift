@@ -1,5 +1,4 @@
 import BellhopRules
-import Postgres
 import ServiceRuntime
 import Store
 import Synchronization
@@ -73,24 +72,24 @@ final class FailingUsers: Sendable {
     /// - Throws: The server's error, if nothing was taken because of it.
     func take<Value: Sendable>(
         atMost limit: Int,
-        head: (UserFilter) async throws(PostgresError) -> QueueHead,
+        head: (UserFilter) async throws(StoreError) -> QueueHead,
         count: (Value) -> Int?,
         isRest: ((Value) -> Bool)? = nil,
-        _ take: (UserFilter, Int) async throws(PostgresError) -> Value
-    ) async throws(PostgresError) -> Taken<Value> {
+        _ take: (UserFilter, Int) async throws(StoreError) -> Value
+    ) async throws(StoreError) -> Taken<Value> {
         var (taken, left) = (Taken<Value>(), limit)
         var failure = await tryAgain(&taken, &left, count, isRest, take)
         // A lost connection concerns the next statement, too.
         if let failure, !failure.mayPassForOthers { return try taken.unless(failure) }
         guard left > 0 else { return taken }
         let others = UserFilter.all(except: suspects.withLock { $0.flatMap(\.users) })
-        do throws(PostgresError) {
+        do throws(StoreError) {
             taken.main = try await take(others, left)
             return taken
         } catch {
             guard error.mayPassForOthers else { return try taken.unless(error) }
             failure = error
-            do throws(PostgresError) {
+            do throws(StoreError) {
                 guard suspect(try await head(others)) else { return try taken.unless(error) }
             } catch {
                 return try taken.unless(error)
@@ -110,13 +109,13 @@ final class FailingUsers: Sendable {
         _ left: inout Int,
         _ count: (Value) -> Int?,
         _ isRest: ((Value) -> Bool)?,
-        _ take: (UserFilter, Int) async throws(PostgresError) -> Value
-    ) async -> PostgresError? {
+        _ take: (UserFilter, Int) async throws(StoreError) -> Value
+    ) async -> StoreError? {
         let end = time.steady() + Self.patience
-        var (failure, failuresInVain): (PostgresError?, Int) = (nil, 0)
+        var (failure, failuresInVain): (StoreError?, Int) = (nil, 0)
         while left > 0, failuresInVain <= Self.mostFailuresInVain, time.steady() < end, let part = next() {
             let begin = time.steady()
-            do throws(PostgresError) {
+            do throws(StoreError) {
                 let value = try await take(.only(part.users, until: part.until), left)
                 guard let count = count(value) else {
                     put(back: [part])
@@ -166,7 +165,7 @@ final class FailingUsers: Sendable {
         }
     }
 
-    private func report(_ user: Int64, _ error: PostgresError) {
+    private func report(_ user: Int64, _ error: StoreError) {
         setAside.count(label)
         logger.warning(
             "the database fails on one user's rows, leaving them out for growing pauses",
@@ -185,7 +184,7 @@ final class FailingUsers: Sendable {
 
 extension FailingUsers.Taken {
     /// Returns the results so far, or throws the error if there are none.
-    fileprivate func unless(_ error: PostgresError) throws(PostgresError) -> Self {
+    fileprivate func unless(_ error: StoreError) throws(StoreError) -> Self {
         guard ofSuspects.isEmpty else { return self }
         throw error
     }

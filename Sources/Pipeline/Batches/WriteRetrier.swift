@@ -1,5 +1,5 @@
-import Postgres
 import ServiceRuntime
+import Store
 
 /// Writes a batch, however long it takes.
 ///
@@ -26,7 +26,7 @@ struct WriteRetrier: Sendable {
     /// until the single faulty items remain. One faulty item among a thousand costs about twenty statements.
     func write<Item: Sendable, Outcome: Sendable>(
         _ items: [Item],
-        _ write: @Sendable ([Item]) async throws(PostgresError) -> [Outcome]
+        _ write: @Sendable ([Item]) async throws(StoreError) -> [Outcome]
     ) async -> [Result<Outcome>] {
         let parts = await inParts(items, write)
         if parts.done.count == 1, let whole = parts.done.first, whole.places.count == items.count {
@@ -53,7 +53,7 @@ struct WriteRetrier: Sendable {
     /// - Returns: `nil` if a drain or a cancellation came first.
     func ask<Item: Sendable, Value: Sendable>(
         _ items: [Item],
-        _ work: @Sendable ([Item]) async throws(PostgresError) -> Value
+        _ work: @Sendable ([Item]) async throws(StoreError) -> Value
     ) async -> Answers<Item, Value>? {
         let parts = await inParts(items, work)
         guard !parts.isAbandoned else { return nil }
@@ -64,10 +64,10 @@ struct WriteRetrier: Sendable {
     /// Repeats a statement until the server answers it, whatever the error.
     ///
     /// - Returns: `nil` only if a drain or a cancellation came first.
-    func insist<Value: Sendable>(_ work: @Sendable () async throws(PostgresError) -> Value) async -> Value? {
+    func insist<Value: Sendable>(_ work: @Sendable () async throws(StoreError) -> Value) async -> Value? {
         var pauses = pauses()
         while true {
-            do throws(PostgresError) {
+            do throws(StoreError) {
                 let value = try await work()
                 noteAnswer(after: pauses)
                 return value
@@ -84,7 +84,7 @@ struct WriteRetrier: Sendable {
     @discardableResult
     func tryAtMost<Value: Sendable>(
         _ limit: Int,
-        _ work: @Sendable () async throws(PostgresError) -> Value
+        _ work: @Sendable () async throws(StoreError) -> Value
     ) async -> Value? {
         var pauses = pauses()
         guard case .written(let value) = await attempt(1, failures: limit, &pauses, work) else { return nil }
@@ -126,7 +126,7 @@ struct WriteRetrier: Sendable {
 
     private func inParts<Item: Sendable, Value: Sendable>(
         _ items: [Item],
-        _ work: @Sendable ([Item]) async throws(PostgresError) -> Value
+        _ work: @Sendable ([Item]) async throws(StoreError) -> Value
     ) async -> Parts<Value> {
         var parts = Parts<Value>()
         guard !items.isEmpty else { return parts }
@@ -154,7 +154,7 @@ struct WriteRetrier: Sendable {
         _ items: [Item],
         within limit: Int,
         _ parts: inout Parts<Value>,
-        _ work: @Sendable ([Item]) async throws(PostgresError) -> Value
+        _ work: @Sendable ([Item]) async throws(StoreError) -> Value
     ) async {
         while !parts.failing.isEmpty, !parts.isAbandoned, !parts.isInVain(after: limit) {
             let places = parts.nextFailing()
@@ -172,11 +172,11 @@ struct WriteRetrier: Sendable {
         failures limit: Int,
         _ pauses: inout Pauses,
         _ parts: inout Parts<Value>,
-        _ work: @Sendable ([Item]) async throws(PostgresError) -> Value
+        _ work: @Sendable ([Item]) async throws(StoreError) -> Value
     ) async {
         let part = places == items.indices ? items : Array(items[places])
         parts.attempts += 1
-        let reply = await attempt(part.count, failures: limit, &pauses) { () throws(PostgresError) in
+        let reply = await attempt(part.count, failures: limit, &pauses) { () throws(StoreError) in
             try await work(part)
         }
         switch reply {
@@ -202,11 +202,11 @@ struct WriteRetrier: Sendable {
         _ size: Int,
         failures limit: Int,
         _ pauses: inout Pauses,
-        _ work: @Sendable () async throws(PostgresError) -> Value
+        _ work: @Sendable () async throws(StoreError) -> Value
     ) async -> ServerReply<Value> {
         var failures = 0
         while true {
-            do throws(PostgresError) {
+            do throws(StoreError) {
                 let value = try await work()
                 noteAnswer(after: pauses)
                 return .written(value)
@@ -215,7 +215,7 @@ struct WriteRetrier: Sendable {
                 note(error, of: size, after: pauses)
                 failures = error.mayBeAboutOneItem ? failures + 1 : 0
                 // A long statement is repeated less often, because each attempt takes as long as its limit.
-                if failures >= (error.sqlState == .queryCancelled ? min(2, limit) : limit) {
+                if failures >= (error.isCancelled ? min(2, limit) : limit) {
                     return .stuck(error.message)
                 }
             }
@@ -226,7 +226,7 @@ struct WriteRetrier: Sendable {
 
     private func pauses() -> Pauses { Pauses(drain: drain, time: context.time, chance: context.chance) }
 
-    private func note(_ error: PostgresError, of size: Int, after pauses: Pauses) {
+    private func note(_ error: StoreError, of size: Int, after pauses: Pauses) {
         context.metrics.storeFailures.increment()
         // A retried deadlock is not worth a log message; a database that stays unavailable is.
         guard pauses.failures == 2 else { return }
@@ -238,46 +238,5 @@ struct WriteRetrier: Sendable {
 
     private func noteAnswer(after pauses: Pauses) {
         if pauses.failures > 2 { context.logger.notice("database accepts batches again") }
-    }
-}
-
-extension PostgresError {
-    /// Whether the values themselves are at fault, so that the same statement with other values would succeed.
-    ///
-    /// Only the server's answer to the statement counts. A session that cannot be opened or is lost may carry any
-    /// SQLSTATE, which does not concern the statement.
-    var refusesContent: Bool {
-        switch code {
-        case .invalidParameter: true
-        case .server(let state):
-            switch state {
-            case SQLState.Category.data, SQLState.Category.integrityConstraint, SQLState.Category.programLimits: true
-            default: false
-            }
-        default: false
-        }
-    }
-
-    /// Whether the same statement may succeed for other items.
-    var mayPassForOthers: Bool { mayBeAboutOneItem || refusesContent }
-
-    /// Whether the server has answered, and may answer the same statement for other items.
-    ///
-    /// Possible causes are a damaged row, an operator's policy or trigger, a lock, or a statement that takes too long.
-    ///
-    /// Deadlocks, missing resources and a server that ends or is read-only pass without any change to the statement.
-    var mayBeAboutOneItem: Bool {
-        switch code {
-        case .server(let state):
-            switch state {
-            case .serializationFailure, .deadlock, .readOnlyTransaction: false
-            case .adminShutdown, .crashShutdown, .cannotConnectNow, .databaseDropped, .idleSessionTimeout: false
-            case SQLState.Category.connection, SQLState.Category.resources: false
-            default: true
-            }
-        case .timedOut: sqlState == .queryCancelled
-        case .unexpectedResult: true
-        default: false
-        }
     }
 }

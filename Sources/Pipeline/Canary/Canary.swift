@@ -1,5 +1,4 @@
 package import AMQP
-import Postgres
 package import ServiceRuntime
 package import Store
 import Synchronization
@@ -135,7 +134,7 @@ package final class Canary: Sendable {
     /// The time is limited, because an unresponsive database must not delay a drain.
     func hear() async {
         let written = Task { [book, process] () -> String? in
-            do throws(PostgresError) {
+            do throws(StoreError) {
                 return try await book.hear(process) ? nil : "the database does not know this process yet"
             } catch {
                 return "the database write failed: \(error)"

@@ -1,4 +1,3 @@
-package import Postgres
 package import ServiceRuntime
 package import Store
 import Synchronization
@@ -19,7 +18,7 @@ package final class ClockWatch: Sendable {
 
     private let time: any TimeSource
     private let logger: Logger
-    private let ask: @Sendable () async throws(PostgresError) -> DatabaseClock.Comparison
+    private let ask: @Sendable () async throws(StoreError) -> DatabaseClock.Comparison
     private let state = Mutex(State())
 
     private struct State {
@@ -45,7 +44,7 @@ package final class ClockWatch: Sendable {
         time: any TimeSource,
         logger: Logger,
         metrics: MetricsRegistry,
-        ask: @escaping @Sendable () async throws(PostgresError) -> DatabaseClock.Comparison
+        ask: @escaping @Sendable () async throws(StoreError) -> DatabaseClock.Comparison
     ) {
         self.time = time
         self.logger = logger.labelled("clock")
@@ -56,9 +55,9 @@ package final class ClockWatch: Sendable {
         ) { [weak self] in self?.offset?.secondsAsDouble }
     }
 
-    package convenience init(pool: PostgresPool, time: any TimeSource, logger: Logger, metrics: MetricsRegistry) {
+    package convenience init(pool: ConnectionPool, time: any TimeSource, logger: Logger, metrics: MetricsRegistry) {
         let clock = DatabaseClock(pool: pool, time: time)
-        self.init(time: time, logger: logger, metrics: metrics) { () throws(PostgresError) in try await clock.compare()
+        self.init(time: time, logger: logger, metrics: metrics) { () throws(StoreError) in try await clock.compare()
         }
     }
 
@@ -120,7 +119,7 @@ package final class ClockWatch: Sendable {
 
     private func askOnce() async {
         var answer: DatabaseClock.Comparison?
-        do throws(PostgresError) {
+        do throws(StoreError) {
             answer = try await ask()
         } catch {
             logger.debug("cannot ask for the database's clock", ["error": .error(error)])

@@ -1,6 +1,5 @@
 package import AMQP
 import BellhopRules
-import Postgres
 package import ServiceRuntime
 import Store
 import Synchronization
@@ -12,7 +11,7 @@ import Synchronization
 package struct DeadLetterFiler: Service {
     package let name = "dead-letter clerk"
     private let makeConsumer: @Sendable () -> Consumer
-    private let pool: PostgresPool
+    private let pool: ConnectionPool
     private let file: DeadLetterStore
     private let time: any TimeSource
     private let chance: RandomSource
@@ -110,7 +109,7 @@ package struct DeadLetterFiler: Service {
         var new = 0
         var done: [DeliveryTag] = []
         /// The reason why the others are not stored.
-        var failure: PostgresError?
+        var failure: StoreError?
         var attempts = 0
 
         /// Whether to divide further.
@@ -133,7 +132,7 @@ package struct DeadLetterFiler: Service {
     private func file(_ letters: ArraySlice<Letter>, into filing: inout Filing) async {
         guard let first = letters.first else { return }
         filing.attempts += 1
-        do throws(PostgresError) {
+        do throws(StoreError) {
             filing.new +=
                 letters.count == 1 ? try await fileAlone(first.item) : try await file.file(letters.map(\.item))
             filing.done += letters.map(\.tag)
@@ -150,7 +149,7 @@ package struct DeadLetterFiler: Service {
 
     /// Stores a rejected dead letter without the parts that can cause a rejection; its body consists of bytes and is
     /// kept.
-    private func fileAlone(_ item: DeadLetterItem) async throws(PostgresError) -> Int {
+    private func fileAlone(_ item: DeadLetterItem) async throws(StoreError) -> Int {
         do {
             return try await file.file([item])
         } catch  where error.refusesContent {

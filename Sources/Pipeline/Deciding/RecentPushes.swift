@@ -1,5 +1,4 @@
 import BellhopRules
-import Postgres
 import Store
 
 /// The recent pushes to users' devices.
@@ -25,8 +24,8 @@ struct RecentPushes: Sendable {
         of entries: some Collection<Entry<InboxRecord>>,
         by people: [UserKey: Recipient],
         _ catalogs: CatalogSet,
-        _ store: any PipelineStore
-    ) async throws(PostgresError) {
+        _ store: any WorkerDatabase
+    ) async throws(StoreError) {
         let asking = catalogs.catalogs.filter(\.looksBack).map(\.app)
         guard !asking.isEmpty else { return }
         var questions: [RecentPushQuestion] = []

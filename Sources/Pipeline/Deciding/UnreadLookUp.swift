@@ -1,10 +1,9 @@
 import BellhopRules
-import Postgres
 import Store
 
 /// Reads the numbers of unread notifications for users whose pushes show them.
 struct UnreadLookUp: Sendable {
-    let store: any PipelineStore
+    let store: any WorkerDatabase
     let catalogs: CatalogSet
 
     /// Adds the numbers for the users in `counted`, or all users if it is `nil`, who have a device on one of
@@ -36,7 +35,7 @@ struct UnreadLookUp: Sendable {
         var (open, uncounted, end) = ([readers], 0, ContinuousClock.Instant?.none)
         while !open.isEmpty {
             let part = open.removeFirst()
-            let unread = await batch.persistence.tryAtMost(dividing ? 1 : 2) { [store] () throws(PostgresError) in
+            let unread = await batch.persistence.tryAtMost(dividing ? 1 : 2) { [store] () throws(StoreError) in
                 try await store.unread(of: part, leavingOut: types)
             }
             if unread == nil, end == nil { end = context.time.steady() + Self.patience }

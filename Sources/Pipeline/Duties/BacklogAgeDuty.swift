@@ -1,5 +1,4 @@
 import BellhopRules
-import Postgres
 package import ServiceRuntime
 package import Settings
 import Store
@@ -46,7 +45,7 @@ package struct BacklogAgeDuty: Service {
         let provider: String
     }
 
-    private func measure(_ seen: inout Set<Outlet>) async throws(PostgresError) {
+    private func measure(_ seen: inout Set<Outlet>) async throws(StoreError) {
         let found = try await BacklogAges(of: tools.pool)
         for priority in Priority.allCases {
             overdue.with(priority.lane.rawValue).set(found.overdue[priority] ?? 0)

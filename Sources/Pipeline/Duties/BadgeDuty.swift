@@ -1,6 +1,5 @@
 import AMQP
 import BellhopRules
-import Postgres
 package import ServiceRuntime
 import Store
 
@@ -48,8 +47,8 @@ package struct BadgeDuty: Service {
         await loop.run(until: drain) { try await handOver(&lookBack) }
     }
 
-    private func handOver(_ lookBack: inout PollWindow) async throws(PostgresError) -> DutyLoop.Next {
-        let entries = try await lookBack.look { (span) throws(PostgresError) in try await take(within: span) }
+    private func handOver(_ lookBack: inout PollWindow) async throws(StoreError) -> DutyLoop.Next {
+        let entries = try await lookBack.look { (span) throws(StoreError) in try await take(within: span) }
         guard !entries.isEmpty else { return .later }
         let outcome = await tools.publisher.publish([message(entries.map(\.recipient))])
         guard outcome == [.confirmed] else {
@@ -62,12 +61,12 @@ package struct BadgeDuty: Service {
         return entries.count < BadgeMessage.limit ? .later : .atOnce
     }
 
-    private func take(within span: Duration) async throws(PostgresError) -> DuePollResult<BadgeStore.Entry> {
-        let taken = try await failing.take(atMost: BadgeMessage.limit) { (users) throws(PostgresError) in
+    private func take(within span: Duration) async throws(StoreError) -> DuePollResult<BadgeStore.Entry> {
+        let taken = try await failing.take(atMost: BadgeMessage.limit) { (users) throws(StoreError) in
             try await book.head(atMost: BadgeMessage.limit, calm: calm, within: span, of: users)
         } count: {
             $0.count
-        } _: { (users, limit) throws(PostgresError) -> DuePollResult<BadgeStore.Entry> in
+        } _: { (users, limit) throws(StoreError) -> DuePollResult<BadgeStore.Entry> in
             try await book.take(atMost: limit, calm: calm, within: users.span(span), of: users)
         }
         return DuePollResult(taken)

@@ -1,4 +1,3 @@
-package import Postgres
 package import ServiceRuntime
 package import Store
 
@@ -9,31 +8,24 @@ package import Store
 package final class ClaimantHeartbeat: Service {
     package let name = "claimant"
     /// The identity of this process in its claims.
-    package var claimant: Claimant { Claimant(number: number) }
-    private let number: Int64
+    package var claimant: Claimant { Claimant(number: session.number) }
     private let book: ClaimantBook
-    private let lock: NotificationListener
+    private let session: ClaimantSession
     private let logger: Logger
 
-    /// Enrols the process.
-    ///
-    /// `session` contains the options of its session, with the rights of its role.
-    package init(book: ClaimantBook, session: ListenerOptions, logger: Logger) async throws(PostgresError) {
-        let number = try await book.enrol()
-        var session = session
-        session.setUp.append(ClaimantBook.lock(number))
-        self.number = number
+    /// Creates the heartbeat of a process that is registered by `session`.
+    package init(book: ClaimantBook, session: ClaimantSession, logger: Logger) {
         self.book = book
+        self.session = session
         self.logger = logger.labelled(name)
-        lock = NotificationListener(session)
     }
 
     package func run(until drain: DrainSignal) async throws {
         var beats: Int64 = 0
         while !drain.isDraining, !Task.isCancelled {
             beats += 1
-            do throws(PostgresError) {
-                try await book.beat(number, beats)
+            do throws(StoreError) {
+                try await book.beat(session.number, beats)
                 await drain.pause(for: Self.interval)
             } catch {
                 logger.debug("the heartbeat cannot be written", ["error": .error(error)])
@@ -44,7 +36,7 @@ package final class ClaimantHeartbeat: Service {
 
     /// Ends the session and thus releases the lock.
     package func close() {
-        lock.close()
+        session.close()
     }
 
     private static let interval = Duration.seconds(5)

@@ -1,4 +1,3 @@
-import Postgres
 import ServiceRuntime
 import Store
 import Synchronization
@@ -42,10 +41,10 @@ final class ClaimantWatch: Sendable {
         }
     }
 
-    private func look(_ dead: inout DeadClaimants) async throws(PostgresError) {
+    private func look(_ dead: inout DeadClaimants) async throws(StoreError) {
         let known = dead.numbers
         let sightings: [ClaimantBook.Sighting]
-        do throws(PostgresError) {
+        do throws(StoreError) {
             sightings = try await book.sightings(knowing: known)
         } catch {
             dead.miss()

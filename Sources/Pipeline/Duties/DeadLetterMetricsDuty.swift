@@ -1,5 +1,4 @@
 import BellhopRules
-import Postgres
 package import ServiceRuntime
 package import Settings
 import Store
@@ -55,7 +54,7 @@ package struct DeadLetterMetricsDuty: Service {
         let reason: String
     }
 
-    private func measure(_ seen: inout Set<Label>) async throws(PostgresError) {
+    private func measure(_ seen: inout Set<Label>) async throws(StoreError) {
         let found = try await DeadLetterStatistics(of: tools.pool, apps: Set(catalogs.current.catalogs.map(\.app)))
         var counts: [Label: Int] = [:]
         for group in found.open { counts[label(group), default: 0] += group.items }

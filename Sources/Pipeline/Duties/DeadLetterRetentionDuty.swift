@@ -1,4 +1,3 @@
-import Postgres
 package import ServiceRuntime
 package import Settings
 import Store
@@ -24,7 +23,7 @@ package struct DeadLetterRetentionDuty: Service {
         await loop.run(until: drain, deleteBatch)
     }
 
-    private func deleteBatch() async throws(PostgresError) -> DutyLoop.Next {
+    private func deleteBatch() async throws(StoreError) -> DutyLoop.Next {
         let count = try await retirement.deleteBatch(notBeyond: tools.latest)
         guard count > 0 else {
             try await retirement.forgetReplays(notBeyond: tools.latest)

@@ -1,5 +1,4 @@
 import BellhopRules
-import Postgres
 package import ServiceRuntime
 import Store
 
@@ -103,15 +102,15 @@ package struct DueDeliveryDuty: Service {
         }
     }
 
-    private func handOver(_ drain: DrainSignal, _ memory: inout Memory) async throws(PostgresError) -> DutyLoop.Next {
+    private func handOver(_ drain: DrainSignal, _ memory: inout Memory) async throws(StoreError) -> DutyLoop.Next {
         let findings = watch.current
         memory.note(findings)
         await handOverLost(drain, &memory, findings)
         var count = 0
-        var failure: PostgresError?
+        var failure: StoreError?
         for priority in [Priority.high, .normal, .high, .low] where !drain.isDraining {
             let size: Int
-            do throws(PostgresError) {
+            do throws(StoreError) {
                 size = try await handOver(priority, drain, &memory, findings)
             } catch {
                 // A row on which the server fails stops its own priority only.
@@ -136,10 +135,10 @@ package struct DueDeliveryDuty: Service {
         _ drain: DrainSignal,
         _ memory: inout Memory,
         _ findings: ClaimantWatch.Findings
-    ) async throws(PostgresError) -> Int {
+    ) async throws(StoreError) -> Int {
         guard var look = memory[priority] else { return 0 }
         defer { memory[priority] = look }
-        let groups = try await look.look { (span) throws(PostgresError) in
+        let groups = try await look.look { (span) throws(StoreError) in
             try await take(priority, within: span, &memory, findings)
         }
         return await publish(Array(groups), priority, drain)
@@ -150,18 +149,18 @@ package struct DueDeliveryDuty: Service {
         within span: Duration,
         _ memory: inout Memory,
         _ findings: ClaimantWatch.Findings
-    ) async throws(PostgresError) -> DuePollResult<DueGroup> {
+    ) async throws(StoreError) -> DuePollResult<DueGroup> {
         let limit = min(rate, Self.batch)
         guard let failing = failing[priority] else { return DuePollResult(joining: [], left: nil) }
-        let taken = try await failing.take(atMost: limit) { (users) throws(PostgresError) in
+        let taken = try await failing.take(atMost: limit) { (users) throws(StoreError) in
             try await due.head(priority, atMost: limit, within: span, claimedBy: findings.dead, of: users)
         } count: { groups in
             groups.reduce(0) { $0 + $1.notifications.count }
         } isRest: {
             $0.left == nil
-        } _: { (users, limit) throws(PostgresError) -> DuePollResult<DueGroup> in
+        } _: { (users, limit) throws(StoreError) -> DuePollResult<DueGroup> in
             let begin = time.steady()
-            do throws(PostgresError) {
+            do throws(StoreError) {
                 return try await due.take(
                     priority,
                     atMost: limit,
@@ -192,7 +191,7 @@ package struct DueDeliveryDuty: Service {
     ) async {
         for number in memory.lost.indices {
             let take = memory.lost[number].take
-            do throws(PostgresError) {
+            do throws(StoreError) {
                 let groups = try await due.takeAgain(take, claimedBy: findings.dead) { [time] in time.steady() }
                 memory.lost[number].noteAnswer(at: time.steady())
                 _ = await publish(groups, take.priority, drain)

@@ -1,4 +1,3 @@
-import Postgres
 package import ServiceRuntime
 import Store
 
@@ -45,8 +44,8 @@ package struct DueEventDuty: Service {
     /// Publishes due events.
     ///
     /// Events without a confirm are returned immediately: a second publication is harmless, a lost one is not.
-    private func publishDue(_ lookBack: inout PollWindow) async throws(PostgresError) -> DutyLoop.Next {
-        let taken = try await lookBack.look { (span) throws(PostgresError) in
+    private func publishDue(_ lookBack: inout PollWindow) async throws(StoreError) -> DutyLoop.Next {
+        let taken = try await lookBack.look { (span) throws(StoreError) in
             try await plans.takeDue(
                 atMost: Self.batch,
                 within: span,

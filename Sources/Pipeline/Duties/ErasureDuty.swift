@@ -1,4 +1,3 @@
-import Postgres
 package import ServiceRuntime
 import Store
 
@@ -24,7 +23,7 @@ package struct ErasureDuty: Service {
     }
 
     package func run(until drain: DrainSignal) async throws {
-        await loop.run(until: drain) { () throws(PostgresError) in
+        await loop.run(until: drain) { () throws(StoreError) in
             let isFull = try await book.repeatDue(after: patience, atMost: Self.batch) == Self.batch
             oldest.set(try await book.oldest()?.secondsAsDouble ?? 0)
             return isFull ? .atOnce : .later

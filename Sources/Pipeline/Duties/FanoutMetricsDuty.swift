@@ -1,5 +1,4 @@
 import BellhopRules
-import Postgres
 package import ServiceRuntime
 package import Settings
 import Store
@@ -37,7 +36,7 @@ package struct FanoutMetricsDuty: Service {
         }
     }
 
-    private func measure(_ seen: inout Set<String>) async throws(PostgresError) {
+    private func measure(_ seen: inout Set<String>) async throws(StoreError) {
         let known = Set(catalogs.current.catalogs.map(\.app.text))
         let found = try await FanoutStatistics(of: tools.pool).groups
         let groups = found.map { ($0, known.contains($0.app) ? $0.app : "other") }

@@ -1,4 +1,3 @@
-import Postgres
 package import ServiceRuntime
 import Store
 
@@ -26,7 +25,7 @@ package struct FanoutPageDuty: Service {
         await loop.run(until: drain) { try await handOver(drain) }
     }
 
-    private func handOver(_ drain: DrainSignal) async throws(PostgresError) -> DutyLoop.Next {
+    private func handOver(_ drain: DrainSignal) async throws(StoreError) -> DutyLoop.Next {
         let pages = try await book.takeForgotten(atMost: Self.batch, lostAfter: grace)
         guard !pages.isEmpty else { return .later }
         let unconfirmed = await resumes.send(pages: pages, until: drain)

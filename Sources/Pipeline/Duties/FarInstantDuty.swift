@@ -1,4 +1,3 @@
-import Postgres
 package import ServiceRuntime
 import Store
 
@@ -27,9 +26,9 @@ package struct FarInstantDuty: Service {
         var walk = FarInstantBook.Walk()
         await loop.run(until: drain) {
             // If the server fails on one place, the others are still corrected.
-            var failure: PostgresError?
+            var failure: StoreError?
             for place in FarInstantBook.Place.allCases {
-                do throws(PostgresError) {
+                do throws(StoreError) {
                     try await setBack(in: place, &walk)
                 } catch {
                     guard error.mayPassForOthers else { throw error }
@@ -44,7 +43,7 @@ package struct FarInstantDuty: Service {
     private func setBack(
         in place: FarInstantBook.Place,
         _ walk: inout FarInstantBook.Walk
-    ) async throws(PostgresError) {
+    ) async throws(StoreError) {
         let count = try await book.setBack(in: place, &walk)
         guard count > 0 else { return }
         corrected.with(place.rawValue).increment(by: count)

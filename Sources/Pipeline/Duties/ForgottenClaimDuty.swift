@@ -1,4 +1,3 @@
-import Postgres
 package import ServiceRuntime
 import Store
 
@@ -55,7 +54,7 @@ package struct ForgottenClaimDuty: Service {
     package func run(until drain: DrainSignal) async throws {
         var page: Int64 = 0
         var hasFailed = false
-        await loop.run(until: drain) { () throws(PostgresError) in
+        await loop.run(until: drain) { () throws(StoreError) in
             let step: ForgottenClaimStore.Step
             switch try await look(from: page) {
             case .success(let found): step = found
@@ -79,10 +78,10 @@ package struct ForgottenClaimDuty: Service {
     /// Scans the next pages; a failure if the server fails on the first of them alone, which is left out of this walk.
     private func look(
         from page: Int64
-    ) async throws(PostgresError) -> Result<ForgottenClaimStore.Step, PostgresError> {
+    ) async throws(StoreError) -> Result<ForgottenClaimStore.Step, StoreError> {
         var pages = Self.pages
         while true {
-            do throws(PostgresError) {
+            do throws(StoreError) {
                 return .success(try await claims.look(from: page, pages: pages))
             } catch {
                 guard error.mayPassForOthers else { throw error }

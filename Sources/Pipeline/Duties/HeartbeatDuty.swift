@@ -1,4 +1,3 @@
-import Postgres
 package import ServiceRuntime
 package import Settings
 package import Store
@@ -120,7 +119,7 @@ package final class HeartbeatDuty: FinalizingService {
         report.refusal = source.refusal
         report.isDraining = isDraining
         fill(&report)
-        do throws(PostgresError) {
+        do throws(StoreError) {
             try await book.announce(report)
         } catch {
             logger.debug("cannot write the heartbeat", ["error": .error(error)])

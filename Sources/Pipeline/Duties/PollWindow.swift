@@ -1,4 +1,3 @@
-import Postgres
 import ServiceRuntime
 import Store
 
@@ -52,8 +51,8 @@ struct PollWindow: Sendable {
 
     /// Polls once; `take` receives the maximum time since the due time.
     mutating func look<Item>(
-        _ take: (Duration) async throws(PostgresError) -> DuePollResult<Item>
-    ) async throws(PostgresError) -> DuePollResult<Item> {
+        _ take: (Duration) async throws(StoreError) -> DuePollResult<Item>
+    ) async throws(StoreError) -> DuePollResult<Item> {
         let begin = clock()
         let isWhole = begin >= wholeAt
         // A poll that takes too long for the database does not start again immediately.

@@ -1,5 +1,4 @@
 import AMQP
-import Postgres
 package import ServiceRuntime
 import Store
 
@@ -30,8 +29,8 @@ package struct ReceiptDuty: Service {
         await loop.run(until: drain) { try await handOver(&lookBack) }
     }
 
-    private func handOver(_ lookBack: inout PollWindow) async throws(PostgresError) -> DutyLoop.Next {
-        let keys = try await lookBack.look { (span) throws(PostgresError) in try await take(within: span) }
+    private func handOver(_ lookBack: inout PollWindow) async throws(StoreError) -> DutyLoop.Next {
+        let keys = try await lookBack.look { (span) throws(StoreError) in try await take(within: span) }
         guard !keys.isEmpty else { return .later }
         let messages = ReceiptMessage.messages(for: Array(keys))
         let outcomes = await publisher.publish(messages.map(message))
@@ -45,12 +44,12 @@ package struct ReceiptDuty: Service {
         return keys.count >= Self.batch ? .atOnce : .later
     }
 
-    private func take(within span: Duration) async throws(PostgresError) -> DuePollResult<DeliveryKey> {
-        let taken = try await failing.take(atMost: Self.batch) { (users) throws(PostgresError) in
+    private func take(within span: Duration) async throws(StoreError) -> DuePollResult<DeliveryKey> {
+        let taken = try await failing.take(atMost: Self.batch) { (users) throws(StoreError) in
             try await book.head(atMost: Self.batch, within: span, of: users)
         } count: {
             $0.count
-        } _: { (users, limit) throws(PostgresError) -> DuePollResult<DeliveryKey> in
+        } _: { (users, limit) throws(StoreError) -> DuePollResult<DeliveryKey> in
             try await book.take(atMost: limit, within: users.span(span), of: users)
         }
         return DuePollResult(taken)

@@ -1,7 +1,6 @@
 import AMQP
 import BellhopRules
 import Cryptography
-import Postgres
 package import ServiceRuntime
 package import Settings
 import Store
@@ -44,8 +43,8 @@ package struct ReminderDuty: Service {
         await loop.run(until: drain) { try await ring(&lookBack) }
     }
 
-    private func ring(_ lookBack: inout PollWindow) async throws(PostgresError) -> DutyLoop.Next {
-        let open = try await lookBack.look { (span) throws(PostgresError) in
+    private func ring(_ lookBack: inout PollWindow) async throws(StoreError) -> DutyLoop.Next {
+        let open = try await lookBack.look { (span) throws(StoreError) in
             try await book.open(atMost: Self.batch, within: span, notBeyond: tools.latest)
         }
         guard !open.isEmpty else { return .later }

@@ -1,4 +1,3 @@
-import Postgres
 package import ServiceRuntime
 package import Settings
 import Store
@@ -135,7 +134,7 @@ package struct RetentionDuty: Service {
         }
     }
 
-    private func look(_ round: inout Round) async throws(PostgresError) -> DutyLoop.Next {
+    private func look(_ round: inout Round) async throws(StoreError) -> DutyLoop.Next {
         guard let kind = round.kind else { return .later }
         let step: RetentionStore.Step
         do {
@@ -143,7 +142,7 @@ package struct RetentionDuty: Service {
             let caution = RetentionStore.Caution(time: time, believed: round.believed[kind])
             step = try await book.look(for: kind, from: round.page, pages: rhythm.pages, with: caution)
         } catch {
-            guard error.isRefusal else { throw error }
+            guard error.concernsStatement else { throw error }
             failures.with(kind.rawValue).increment()
             logger.warning(
                 "retention failed for this kind, continuing with the next",
@@ -184,7 +183,7 @@ package struct RetentionDuty: Service {
         _ kind: RetentionKind,
         _ count: Round.PreCount,
         _ round: inout Round
-    ) async throws(PostgresError) -> DutyLoop.Next {
+    ) async throws(StoreError) -> DutyLoop.Next {
         var count = count
         if let page = count.page {
             let part = try await book.count(kind, from: page, pages: rhythm.pages, upTo: count.limit)
@@ -211,7 +210,7 @@ package struct RetentionDuty: Service {
     }
 
     /// Raises the limit by a day, and not again before a day has passed on the steady clock.
-    private func raise(_ kind: RetentionKind, from former: Instant, _ round: inout Round) async throws(PostgresError) {
+    private func raise(_ kind: RetentionKind, from former: Instant, _ round: inout Round) async throws(StoreError) {
         let now = time.steady()
         if let last = round.raisedAt[kind], now - last < RetentionStore.leap { return }
         try await book.raise(kind, from: former)
@@ -240,17 +239,5 @@ package struct RetentionDuty: Service {
             "retention deleted expired rows",
             ["rows": .text(figures.map { "\($0)=\($1)" }.joined(separator: " "))]
         )
-    }
-}
-
-extension PostgresError {
-    /// Whether the error concerns the statement; otherwise the database is unavailable or the statement can be
-    /// repeated.
-    fileprivate var isRefusal: Bool {
-        switch code {
-        case .server: !isTransient
-        case .timedOut, .invalidParameter, .unexpectedResult: true
-        case .cannotConnect, .connectionLost, .outcomeUnknown, .cancelled: false
-        }
     }
 }

@@ -1,11 +1,11 @@
 import AMQP
 import BellhopRules
-package import Postgres
 package import ServiceRuntime
+package import Store
 
 /// The dependencies of the scheduler's duties.
 package struct SchedulerContext: Sendable {
-    let pool: PostgresPool
+    let pool: ConnectionPool
     let publisher: any MessagePublisher
     let names: TopologyNames
     let time: any TimeSource
@@ -16,7 +16,7 @@ package struct SchedulerContext: Sendable {
     let clocks: ClockWatch?
 
     package init(
-        pool: PostgresPool,
+        pool: ConnectionPool,
         publisher: any MessagePublisher,
         names: TopologyNames,
         time: any TimeSource = SystemTime(),

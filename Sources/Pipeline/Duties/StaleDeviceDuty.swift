@@ -1,5 +1,4 @@
 import Foundation
-import Postgres
 package import ServiceRuntime
 package import Settings
 import Store
@@ -62,7 +61,7 @@ package struct StaleDeviceDuty: Service {
         var isRehearsal = true
     }
 
-    private func look(_ night: inout NightlyRun) async throws(PostgresError) -> DutyLoop.Next {
+    private func look(_ night: inout NightlyRun) async throws(StoreError) -> DutyLoop.Next {
         if night.walk == nil {
             let now = tools.time.now()
             guard localHour(now) == stale.hour, isAnother(now, than: night.begunAt) else { return .later }

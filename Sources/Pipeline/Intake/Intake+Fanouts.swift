@@ -1,5 +1,4 @@
 import BellhopRules
-import Postgres
 import Store
 import Tracing
 
@@ -48,7 +47,7 @@ extension Intake {
     /// It is taken again soon, and that must not count as a crash of its worker.
     private func release(_ entry: Entry<PageWork>, _ batch: Batch) async {
         guard batch.messages.isGivenUp(entry.index), !batch.drain.isDraining else { return }
-        await batch.persistence.tryAtMost(2) { [store = tools.store] () throws(PostgresError) in
+        await batch.persistence.tryAtMost(2) { [store = tools.store] () throws(StoreError) in
             try await store.putBack(entry.work.page, takenAs: batch.claim)
         }
     }
@@ -74,7 +73,7 @@ extension Intake {
     private func record(_ entry: Entry<PageWork>, _ heirs: Set<Int>, _ batch: Batch) async -> PageDraft? {
         let page = entry.work.page
         let isHeir = heirs.contains(entry.index)
-        let taken = await ask(entry, batch) { store throws(PostgresError) in
+        let taken = await ask(entry, batch) { store throws(StoreError) in
             try await store.take(page, as: batch.claim, redelivered: isHeir)
         }
         switch taken {
@@ -82,7 +81,7 @@ extension Intake {
         case .over?:
             // The worker that ended it may have died before it published the successor.
             guard isHeir else { return .over(publishing: []) }
-            return await ask(entry, batch) { store throws(PostgresError) in
+            return await ask(entry, batch) { store throws(StoreError) in
                 .over(publishing: try await store.untaken(of: page.fanout))
             }
         case .open(let open)?:
@@ -109,7 +108,7 @@ extension Intake {
         case .success(let success): words = success
         case .failure(let trouble): return await putOff(entry, because: trouble.reason, open.age, batch)
         }
-        let found = await ask(entry, batch) { store throws(PostgresError) in try await store.audience(of: open) }
+        let found = await ask(entry, batch) { store throws(StoreError) in try await store.audience(of: open) }
         guard let audience = found else { return nil }
         let people = Dictionary(audience.map { ($0.key, $0.recipient) }) { first, _ in first }
         let recorded = await record(Self.records(words, for: audience, at: index), knowing: people, decider, batch)
@@ -147,7 +146,7 @@ extension Intake {
         // A page names each user once. If the answer to its record was lost, its own claim has these deliveries.
         await resume(page.owed, batch, keepingClaim: true)
         guard await batch.messages.isLast(for: entry.index) else { return }
-        let next = await ask(entry, batch) { store throws(PostgresError) in
+        let next = await ask(entry, batch) { store throws(StoreError) in
             try await store.finish(entry.work.page, page.tally)
         }
         guard let next else { return }
@@ -173,7 +172,7 @@ extension Intake {
     ) async -> PageDraft? {
         let page = entry.work.page
         if age < Decider.patienceWithCatalogs, let tier = tools.policy.ladder.tier(lasting: .seconds(10)) {
-            let back: Void? = await ask(entry, batch) { store throws(PostgresError) in
+            let back: Void? = await ask(entry, batch) { store throws(StoreError) in
                 try await store.putBack(page, takenAs: batch.claim)
             }
             guard back != nil else { return nil }
@@ -183,7 +182,7 @@ extension Intake {
             "fan-out paused, its event can no longer be rendered",
             ["fanout": .integer(Int(clamping: page.fanout)), "reason": .text(reason.rawValue)]
         )
-        return await ask(entry, batch) { store throws(PostgresError) in
+        return await ask(entry, batch) { store throws(StoreError) in
             try await store.pause(page, because: reason.rawValue)
             return .over(publishing: [])
         }
@@ -219,9 +218,9 @@ extension Intake {
     private func ask<Value: Sendable>(
         _ entry: Entry<PageWork>,
         _ batch: Batch,
-        _ work: @Sendable (any PipelineStore) async throws(PostgresError) -> Value
+        _ work: @Sendable (any WorkerDatabase) async throws(StoreError) -> Value
     ) async -> Value? {
-        let answers = await batch.persistence.ask([entry.index]) { [store = tools.store] _ throws(PostgresError) in
+        let answers = await batch.persistence.ask([entry.index]) { [store = tools.store] _ throws(StoreError) in
             try await work(store)
         }
         if let value = answers?.values.first { return value }

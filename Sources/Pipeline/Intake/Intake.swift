@@ -1,6 +1,5 @@
 import AMQP
 import BellhopRules
-import Postgres
 import ServiceRuntime
 package import Settings
 import Store
@@ -231,7 +230,7 @@ package struct Intake: Sendable {
                     let keys = Set(keys)
                     return entries.filter { keys.contains($0.work) }.map(\.index)
                 },
-                { [store = tools.store] keys throws(PostgresError) in try await store.recipients(of: Set(keys)) }
+                { [store = tools.store] keys throws(StoreError) in try await store.recipients(of: Set(keys)) }
             )
             guard let found else { return nil }
             people = found.values.count == 1 ? found.values[0] : found.values.reduce(into: [:]) { $0.merge($1) { $1 } }
@@ -256,7 +255,7 @@ package struct Intake: Sendable {
         let places = Array(part.indices)
         let entries = part
         let found = await batch.lookUp(places, for: { $0.map { entries[$0].index } }) {
-            [store = tools.store] places throws(PostgresError) in
+            [store = tools.store] places throws(StoreError) in
             try await RecentPushes(of: places.map { entries[$0] }, by: people, catalogs, store)
         }
         guard let found else { return nil }
@@ -274,7 +273,7 @@ package struct Intake: Sendable {
     private func badges(_ entries: [Entry<UserKey>], _ decider: Decider, _ batch: Batch) async -> [OutgoingDelivery] {
         guard !entries.isEmpty else { return [] }
         let found = await batch.persistence.ask(Array(Set(entries.map(\.work)))) {
-            [store = tools.store] keys throws(PostgresError) in try await store.recipients(of: Set(keys))
+            [store = tools.store] keys throws(StoreError) in try await store.recipients(of: Set(keys))
         }
         guard let found else {
             batch.messages.giveUp(entries.map(\.index))
@@ -311,7 +310,7 @@ package struct Intake: Sendable {
                 recorded.hasOnlyDuplicates(of: index, in: sorted) ? .alreadyRecorded : .recorded
             return Entry(index: index, work: ReplayReportStore.Report(replay.mark, outcome))
         }
-        let told = await batch.store(reports) { [store = tools.store] reports throws(PostgresError) in
+        let told = await batch.store(reports) { [store = tools.store] reports throws(StoreError) in
             try await store.report(reports)
             return reports.map { _ in () }
         }

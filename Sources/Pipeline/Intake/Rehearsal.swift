@@ -1,5 +1,5 @@
-import Postgres
 import ServiceRuntime
+import Store
 import Synchronization
 
 /// Runs the statement that records a batch without any record, before the lanes of a worker take their first messages.
@@ -16,13 +16,13 @@ final class Rehearsal: Sendable {
         var since: ContinuousClock.Instant?
     }
 
-    private let store: any PipelineStore
+    private let store: any WorkerDatabase
     private let context: PipelineContext
     private let state = Mutex(State())
     /// One lane runs the rehearsal for all.
     private let gate = Gate(places: 1)
 
-    init(store: any PipelineStore, context: PipelineContext) {
+    init(store: any WorkerDatabase, context: PipelineContext) {
         self.store = store
         self.context = context
     }
@@ -62,8 +62,8 @@ final class Rehearsal: Sendable {
         let persistence = WriteRetrier(drain: drain, context: context)
         let now = context.time.steady()
         state.withLock { $0 = State(trouble: "the statement is waiting, probably for a lock", since: now) }
-        let passed: Void? = await persistence.insist { [self] () throws(PostgresError) in
-            do throws(PostgresError) {
+        let passed: Void? = await persistence.insist { [self] () throws(StoreError) in
+            do throws(StoreError) {
                 try await store.rehearse()
             } catch {
                 state.withLock { $0.trouble = error.message }

@@ -1,12 +1,11 @@
 import BellhopRules
-import Postgres
 import ServiceRuntime
 import Store
 
 /// Resumes notifications with open deliveries: after a retry tier, a release, a second copy of an event, or a wait for
 /// their outlet.
 struct ResumeStage: Sendable {
-    let store: any PipelineStore
+    let store: any WorkerDatabase
     let ladder: RetryLadder
     let time: any TimeSource
     let brakes: ActiveHolds
@@ -176,7 +175,7 @@ struct ResumeStage: Sendable {
         under lease: Lease,
         _ batch: Batch
     ) async -> (harvest: Ledger.ClaimResult, stuck: [(item: NotificationKey, why: String)])? {
-        let answers = await batch.persistence.ask(keys) { [store, time] keys throws(PostgresError) in
+        let answers = await batch.persistence.ask(keys) { [store, time] keys throws(StoreError) in
             let start = time.steady()
             let harvest = try await store.claim(keys, as: batch.claim)
             lease.begin(at: start)
@@ -194,7 +193,7 @@ struct ResumeStage: Sendable {
         var found = Found()
         for start in stride(from: 0, to: keys.count, by: Self.contentsPerStatement) {
             let part = Array(keys[start..<min(start + Self.contentsPerStatement, keys.count)])
-            let contents = await batch.persistence.ask(part) { [store] keys throws(PostgresError) in
+            let contents = await batch.persistence.ask(part) { [store] keys throws(StoreError) in
                 try await store.notifications(keys)
             }
             guard let contents else { return nil }
@@ -202,7 +201,7 @@ struct ResumeStage: Sendable {
             for (key, why) in contents.unanswered { found.stuck[key] = why }
         }
         let users = await batch.persistence.ask(Array(Set(keys.map(\.recipient)))) {
-            [store] keys throws(PostgresError) in
+            [store] keys throws(StoreError) in
             try await store.recipients(of: Set(keys))
         }
         guard let users else { return nil }
@@ -219,7 +218,7 @@ struct ResumeStage: Sendable {
     private func addFollows(to found: Found, _ batch: Batch) async -> Found? {
         let followed = found.notifications.follows
         guard !followed.isEmpty else { return found }
-        let follows = await batch.persistence.ask(Array(followed)) { [store] keys throws(PostgresError) in
+        let follows = await batch.persistence.ask(Array(followed)) { [store] keys throws(StoreError) in
             try await store.follows(Set(keys))
         }
         guard let follows else { return nil }

@@ -1,8 +1,9 @@
 package import ServiceRuntime
+package import Store
 
 /// The dependencies of a worker's lanes.
 package struct WorkerContext: Sendable {
-    let store: any PipelineStore & OutletStore
+    let store: any WorkerDatabase & OutletStore
     let publisher: any MessagePublisher
     let names: TopologyNames
     let senders: OutletDirectory
@@ -11,7 +12,7 @@ package struct WorkerContext: Sendable {
     let backlogs: Backlogs
 
     package init(
-        store: any PipelineStore & OutletStore,
+        store: any WorkerDatabase & OutletStore,
         publisher: any MessagePublisher,
         names: TopologyNames,
         senders: OutletDirectory,

@@ -1,7 +1,6 @@
 import BellhopRules
-package import Postgres
 import ServiceRuntime
-import Store
+package import Store
 import Synchronization
 
 /// The operators' holds, according to this worker's last poll.
@@ -90,7 +89,7 @@ package final class ActiveHolds: Sendable {
     }
 
     /// Reads the holds before anything is sent.
-    package func load() async throws(PostgresError) {
+    package func load() async throws(StoreError) {
         let scopes = Set(try await store.holds().map(\.scope))
         let before = state.withLock { state in
             defer { state.scopes = Dictionary(grouping: scopes, by: \.app) }
@@ -104,7 +103,7 @@ package final class ActiveHolds: Sendable {
     ///
     /// If the database is unavailable, the known holds stay in effect.
     func refresh() async {
-        do throws(PostgresError) {
+        do throws(StoreError) {
             try await load()
         } catch {
             logger.warning("cannot read holds", ["error": .error(error)])

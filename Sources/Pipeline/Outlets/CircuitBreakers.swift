@@ -1,8 +1,7 @@
 import BellhopRules
-import Postgres
 import Push
 package import ServiceRuntime
-import Store
+package import Store
 import Synchronization
 
 /// Keeps deliveries from providers that reject our credentials or settings, and detects when they accept them again.
@@ -198,7 +197,7 @@ package final class CircuitBreakers: Sendable {
         }
         let known = state.withLock { $0.hearsay.witnesses(outlet, at: time.steady()) }
         if let known { return known }
-        do throws(PostgresError) {
+        do throws(StoreError) {
             let platforms = try await store.platformsReached(of: outlet.app, by: outlet.provider)
             let now = time.steady()
             return state.withLock { state in
@@ -272,7 +271,7 @@ package final class CircuitBreakers: Sendable {
     /// Reads the breakers that other workers have opened or closed.
     func refresh() async {
         let known = state.withLock { $0.open.filter(\.value.isTold).keys }
-        do throws(PostgresError) {
+        do throws(StoreError) {
             let all = try await store.openBreakers()
             for breaker in all { remember(breaker.key, breaker.reason, probeIn: breaker.probeIn) }
             let open = Set(all.map(\.key))
@@ -294,7 +293,7 @@ package final class CircuitBreakers: Sendable {
                 ]
             )
         }
-        do throws(PostgresError) {
+        do throws(StoreError) {
             if isProbe {
                 // Another such device provides little evidence about the provider; the next probe may reach a working
                 // device.
@@ -318,7 +317,7 @@ package final class CircuitBreakers: Sendable {
     /// Restores devices that were revoked by doubtful answers.
     ///
     /// `close` restores the devices that are missed here.
-    private func takeBack(_ key: BreakerKey) async throws(PostgresError) {
+    private func takeBack(_ key: BreakerKey) async throws(StoreError) {
         guard let since = try await store.deathsSince(key) else { return }
         let count = try await store.takeBack(key, since: since)
         if count > 0 { logger.error("restored devices revoked during a mass failure", ["devices": .integer(count)]) }
@@ -328,7 +327,7 @@ package final class CircuitBreakers: Sendable {
     ///
     /// If the restoration fails, the breaker stays open, and its next probe repeats both steps.
     private func close(_ key: BreakerKey) async {
-        do throws(PostgresError) {
+        do throws(StoreError) {
             // This includes devices that were being revoked during the alarm and could not be restored yet.
             try await takeBack(key)
             guard try await store.close(key) else { return forget(key) }
@@ -344,7 +343,7 @@ package final class CircuitBreakers: Sendable {
 
     /// Returns a probe because no delivery was found to send it with.
     func giveBackProbe(of key: BreakerKey) async {
-        do throws(PostgresError) {
+        do throws(StoreError) {
             try await store.giveBackProbe(of: key)
             state.withLock { $0.open[key]?.probeAt = time.steady() }
         } catch {
@@ -353,7 +352,7 @@ package final class CircuitBreakers: Sendable {
     }
 
     private func knock(_ key: BreakerKey) async -> BreakerStore.ProbeClaim {
-        do throws(PostgresError) {
+        do throws(StoreError) {
             return try await store.knock(key)
         } catch {
             logger.warning("cannot claim a probe", ["error": .error(error)])

@@ -1,5 +1,4 @@
 import BellhopRules
-import Postgres
 import Push
 import ServiceRuntime
 import Store
@@ -81,7 +80,7 @@ final class RateBudget: Sendable {
     private func draw(_ needed: Int, of budget: PushBudget, _ drawer: LocalShare) async -> Int {
         let ahead = Int(budget.perSecond / 4)
         let granted: Int
-        do throws(PostgresError) {
+        do throws(StoreError) {
             granted = try await store.draw(
                 BudgetStore.BudgetRequest(
                     name: budget.name,

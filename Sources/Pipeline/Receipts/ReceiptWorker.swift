@@ -1,6 +1,5 @@
 package import AMQP
 package import BellhopRules
-import Postgres
 package import Push
 package import ServiceRuntime
 package import Settings
@@ -108,7 +107,7 @@ package struct ReceiptWorker: Service {
     /// Claims receipts and polls for them; each comes with the position of the message that names it.
     private func hear(_ indices: [DeliveryKey: Int], _ batch: Batch) async -> [Heard] {
         let found = await batch.lookUp(Array(indices.keys), for: { $0.compactMap { indices[$0] } }) {
-            [store = tools.store] keys throws(PostgresError) in
+            [store = tools.store] keys throws(StoreError) in
             try await store.claimReceipts(keys, as: batch.claim)
         }
         return await ask(Array((found?.values ?? []).joined()))
@@ -197,7 +196,7 @@ package struct ReceiptWorker: Service {
         }
         guard !later.isEmpty else { return }
         // If this is not written, they are due again in a few minutes, so their messages need not be redelivered.
-        _ = await batch.persistence.ask(later) { [store = tools.store] later throws(PostgresError) in
+        _ = await batch.persistence.ask(later) { [store = tools.store] later throws(StoreError) in
             try await store.settle(later, of: batch.claim)
         }
     }

@@ -1,17 +1,16 @@
 import BellhopRules
-import Postgres
 import Store
 
 /// Stores messages that are not notifications yet: feed messages and events for later or for a wide audience.
 ///
 /// Each function returns the faults of messages that the database, or its contents, will never accept.
 struct FeedAndPlanRecorder: Sendable {
-    let store: any PipelineStore
+    let store: any WorkerDatabase
     let metrics: RecordMetrics
     let herald: InboxChangeNotifier?
 
     func feed(_ entries: [Entry<FeedEntry>], _ batch: Batch) async -> [Entry<DeadLetterCause>] {
-        let stored = await batch.store(entries) { [store] entries throws(PostgresError) in
+        let stored = await batch.store(entries) { [store] entries throws(StoreError) in
             try await store.apply(entries)
         }
         for (entry, _) in stored.written { metrics.countFeed(entry.work.update) }
@@ -43,13 +42,13 @@ struct FeedAndPlanRecorder: Sendable {
     /// Cancelled events have no pages.
     func open(_ kept: inout Kept, _ batch: Batch) async -> [Entry<FanoutPage>] {
         let wide = kept.events.filter(\.work.isForNow)
-        let opened = await batch.store(wide) { [store] plans throws(PostgresError) in try await store.open(plans) }
+        let opened = await batch.store(wide) { [store] plans throws(StoreError) in try await store.open(plans) }
         kept.faults += opened.refused.map { Entry(index: $0.index, work: .refused($0.work, $1)) }
         return opened.written.flatMap { entry, pages in pages.map { Entry(index: entry.index, work: $0) } }
     }
 
     private func keep(_ entries: [Entry<PlannedEvent>], _ batch: Batch) async -> Kept {
-        let kept = await batch.store(entries) { [store] entries throws(PostgresError) in try await store.keep(entries) }
+        let kept = await batch.store(entries) { [store] entries throws(StoreError) in try await store.keep(entries) }
         for (entry, outcome) in kept.written { metrics.count(outcome, entry.work) }
         var result = Kept()
         for (entry, outcome) in kept.written {
@@ -64,7 +63,7 @@ struct FeedAndPlanRecorder: Sendable {
     }
 
     private func cancel(_ entries: [Entry<EventCancellation>], _ batch: Batch) async -> [Entry<DeadLetterCause>] {
-        let cancelled = await batch.store(entries) { [store] entries throws(PostgresError) in
+        let cancelled = await batch.store(entries) { [store] entries throws(StoreError) in
             try await store.cancel(entries)
         }
         for (entry, _) in cancelled.written { metrics.countCancellation(entry.work.app) }

@@ -1,11 +1,10 @@
 import BellhopRules
-import Postgres
 import ServiceRuntime
 import Store
 
 /// Writes in-app records together with their first rows in the ledger.
 struct Recorder: Sendable {
-    let store: any PipelineStore
+    let store: any WorkerDatabase
     let context: PipelineContext
 
     /// The result of recording a batch's notifications.
@@ -59,7 +58,7 @@ struct Recorder: Sendable {
     ) async {
         let lease = Lease()
         let decidedAt = context.time.steady()
-        let stored = await batch.store(decided) { [store, context] decided throws(PostgresError) in
+        let stored = await batch.store(decided) { [store, context] decided throws(StoreError) in
             let start = context.time.steady()
             let outcomes = try await store.record(decided.map(\.record), as: batch.claim)
             lease.begin(at: start)

@@ -1,6 +1,5 @@
 import AMQP
 package import BellhopRules
-package import Postgres
 package import Settings
 package import Store
 
@@ -15,9 +14,9 @@ package struct ReplayDryRun: Sendable {
     private let inbox: Inbox
     private let directory: RecipientStore
     private let follows: FollowStore
-    private let pool: PostgresPool
+    private let pool: ConnectionPool
 
-    package init(catalogs: CatalogSet, zones: ZoneLibrary, names: TopologyNames, pool: PostgresPool) {
+    package init(catalogs: CatalogSet, zones: ZoneLibrary, names: TopologyNames, pool: ConnectionPool) {
         self.catalogs = catalogs
         self.zones = zones
         self.names = names
@@ -32,7 +31,7 @@ package struct ReplayDryRun: Sendable {
     package func predict(
         _ items: [DeadLetterMessage],
         at now: Timestamp
-    ) async throws(PostgresError) -> [ReplayPrediction] {
+    ) async throws(StoreError) -> [ReplayPrediction] {
         let decider = Decider(catalogs: catalogs, senders: OutletDirectory([:], prefetch: [:]), zones: zones, now: now)
         let gates = try await ReplayObstacles(of: pool)
         var predictions = items.map { _ in ReplayPrediction(.gone) }
@@ -64,7 +63,7 @@ package struct ReplayDryRun: Sendable {
     package func predict(
         _ message: Arrival,
         at now: Timestamp
-    ) async throws(PostgresError) -> ReplayPrediction {
+    ) async throws(StoreError) -> ReplayPrediction {
         let decider = Decider(catalogs: catalogs, senders: OutletDirectory([:], prefetch: [:]), zones: zones, now: now)
         let gates = try await ReplayObstacles(of: pool)
         return try await predict([message], decider, gates).first ?? ReplayPrediction(.gone)
@@ -102,7 +101,7 @@ package struct ReplayDryRun: Sendable {
         _ keys: [DeliveryKey],
         _ decider: Decider,
         _ gates: ReplayObstacles
-    ) async throws(PostgresError) -> [ReplayPrediction] {
+    ) async throws(StoreError) -> [ReplayPrediction] {
         let states = try await ledger.states(of: keys)
         let stored = try await inbox.notifications(Array(Set(keys.map(\.notification))))
         let people = try await directory.recipients(of: Set(keys.map(\.notification.recipient)))
@@ -162,7 +161,7 @@ package struct ReplayDryRun: Sendable {
         _ messages: [Arrival],
         _ decider: Decider,
         _ gates: ReplayObstacles
-    ) async throws(PostgresError) -> [ReplayPrediction] {
+    ) async throws(StoreError) -> [ReplayPrediction] {
         let sorted = sorted(messages)
         // The ledger contains the work of internal messages and completes it without a replay.
         var predictions = messages.map { ReplayPrediction(isWork($0) ? .stillOwed : .wouldRecord) }

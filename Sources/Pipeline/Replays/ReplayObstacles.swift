@@ -1,5 +1,4 @@
 import BellhopRules
-import Postgres
 import Store
 
 /// The current obstacles at the providers, as a replay would find them.
@@ -7,7 +6,7 @@ struct ReplayObstacles: Sendable {
     private let breakers: [OpenBreaker]
     private let holds: [HoldScope]
 
-    init(of pool: PostgresPool) async throws(PostgresError) {
+    init(of pool: ConnectionPool) async throws(StoreError) {
         breakers = try await BreakerStore(pool: pool).all()
         holds = try await HoldStore(pool: pool).all().map(\.scope)
     }

@@ -1,6 +1,5 @@
 import AMQP
 import BellhopRules
-import Postgres
 package import ServiceRuntime
 package import Store
 
@@ -40,12 +39,12 @@ package struct ReplayRunner: Service {
     private func step(
         _ throttles: inout [Int64: ReplayThrottle],
         _ drain: DrainSignal
-    ) async throws(PostgresError) -> DutyLoop.Next {
+    ) async throws(StoreError) -> DutyLoop.Next {
         let replays = try await run.take(for: Self.lease)
         throttles = throttles.filter { id, _ in replays.contains { $0.id == id } }
-        var failure: PostgresError?
+        var failure: StoreError?
         for replay in replays {
-            do throws(PostgresError) {
+            do throws(StoreError) {
                 // The previous step or runner may have ended after the write to the ledger and before the publication.
                 if throttles[replay.id] == nil {
                     _ = await resumes.replay(try await run.unclaimed(of: replay.id), until: drain)
@@ -67,7 +66,7 @@ package struct ReplayRunner: Service {
         _ replay: ReplayRecord,
         _ throttle: inout ReplayThrottle,
         _ drain: DrainSignal
-    ) async throws(PostgresError) {
+    ) async throws(StoreError) {
         _ = try await run.collect(of: replay.id, atMost: Self.window)
         let load = try await run.load(of: replay.id)
         guard load.waiting || load.underWay > 0 else {
@@ -108,7 +107,7 @@ package struct ReplayRunner: Service {
         _ pieces: [ReplayItem],
         of replay: ReplayRecord,
         _ drain: DrainSignal
-    ) async throws(PostgresError) -> Bool {
+    ) async throws(StoreError) -> Bool {
         let owed = try await run.send(deliveries: pieces.filter { $0.message == nil }.map(\.position), of: replay.id)
         async let resumed = resumes.replay(owed, until: drain)
         var messages: [(piece: ReplayItem, message: OutgoingMessage)] = []

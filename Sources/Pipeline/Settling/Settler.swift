@@ -1,12 +1,11 @@
 import AMQP
 import BellhopRules
-import Postgres
 import ServiceRuntime
 import Store
 
 /// Settles deliveries in the ledger and handles the consequences: retries, dead letters and gone devices.
 struct Settler: Sendable {
-    let store: any PipelineStore
+    let store: any WorkerDatabase
     let resumes: ResumeSender
     let deadLetters: DeadLetterQueue
     let backlogs: Backlogs
@@ -69,7 +68,7 @@ struct Settler: Sendable {
             within: ResumeSender.patience
         )
         guard !unconfirmed.isEmpty else { return true }
-        let left = await batch.persistence.ask(unconfirmed) { [store] pages throws(PostgresError) in
+        let left = await batch.persistence.ask(unconfirmed) { [store] pages throws(StoreError) in
             try await store.giveBack(pages)
         }
         return left?.unanswered.isEmpty ?? false
@@ -93,7 +92,7 @@ struct Settler: Sendable {
         while !open.isEmpty {
             let unconfirmed = await resumes.send(open, lane: batch.lane, until: batch.drain)
             guard !unconfirmed.isEmpty else { break }
-            let left = await batch.persistence.ask(Array(unconfirmed)) { [store] keys throws(PostgresError) in
+            let left = await batch.persistence.ask(Array(unconfirmed)) { [store] keys throws(StoreError) in
                 try await store.leaveToSweeper(keys)
             }
             guard let left else { return failed.union(unconfirmed) }
@@ -111,7 +110,7 @@ struct Settler: Sendable {
     /// If a device cannot be revoked now, the answer to the next message to it revokes it.
     func revoke(_ dead: [DeadDevice], _ batch: Batch) async {
         guard !dead.isEmpty else { return }
-        let revoked = await batch.persistence.ask(dead) { [store] dead throws(PostgresError) in
+        let revoked = await batch.persistence.ask(dead) { [store] dead throws(StoreError) in
             try await store.revoke(dead)
         }
         context.metrics.deliveries.revocations.increment(by: revoked?.values.reduce(0, +) ?? 0)
@@ -176,7 +175,7 @@ struct Settler: Sendable {
         _ settled: [Disposition],
         _ batch: Batch
     ) async -> (done: [Disposition], stuck: [(Disposition, why: String)]) {
-        let written = await batch.persistence.write(settled) { [store] settled throws(PostgresError) in
+        let written = await batch.persistence.write(settled) { [store] settled throws(StoreError) in
             let count = try await store.settle(settled.map(\.settlement), of: batch.claim)
             // The server does not report which of them another batch has claimed.
             return settled.indices.map { $0 < settled.count - count }
@@ -206,7 +205,7 @@ struct Settler: Sendable {
         var pauses = Pauses(drain: DrainSignal(), time: context.time, chance: context.chance)
         var why = why
         while context.time.steady() < end, await pauses.pause() {
-            do throws(PostgresError) {
+            do throws(StoreError) {
                 let count = try await store.settle([disposition.settlement], of: batch.claim)
                 if count == 0 { context.metrics.deliveries.lostClaims.increment() }
                 return await followUp([disposition], batch)
@@ -233,7 +232,7 @@ struct Settler: Sendable {
     /// A device that cannot be stored now is stored after its next push.
     private func note(_ devices: [ReachedDevice]) async {
         guard !devices.isEmpty else { return }
-        do throws(PostgresError) {
+        do throws(StoreError) {
             _ = try await store.note(devices)
         } catch {
             context.logger.warning("cannot store reached devices", ["error": .error(error)])

@@ -1,5 +1,6 @@
 import Postgres
 import ServiceRuntime
+import Store
 import Synchronization
 
 /// Logs when the database becomes unavailable and available again, and counts its errors by reason.
@@ -11,7 +12,7 @@ import Synchronization
 final class DatabaseHealth: Sendable {
     private struct State {
         var isAway = false
-        var said: [DatabaseFailureReason: Instant] = [:]
+        var said: [StoreError.Cause: Instant] = [:]
     }
 
     private let logger: Logger
@@ -37,13 +38,13 @@ final class DatabaseHealth: Sendable {
                 return state.isAway
             }
             if wasAway { logger.notice("database available") }
-        case .refused(let error, _), .lost(let error?), .failed(let error): see(error, DatabaseFailureReason(error))
+        case .refused(let error, _), .lost(let error?), .failed(let error): see(error, error.cause)
         case .lost(nil): break
         case .notice(let notice): logger.debug("the database remarks", ["notice": .text("\(notice)")])
         }
     }
 
-    private func see(_ error: PostgresError, _ trouble: DatabaseFailureReason) {
+    private func see(_ error: StoreError, _ trouble: StoreError.Cause) {
         failures.with(trouble.rawValue).increment()
         if let words = trouble.words {
             say(words, of: trouble, error)
@@ -52,7 +53,7 @@ final class DatabaseHealth: Sendable {
         }
     }
 
-    private func seeAbsence(_ error: PostgresError) {
+    private func seeAbsence(_ error: StoreError) {
         let wasAway = state.withLock { state in
             defer { state.isAway = true }
             return state.isAway
@@ -60,8 +61,7 @@ final class DatabaseHealth: Sendable {
         if !wasAway { logger.warning("database unavailable", ["error": .error(error)]) }
     }
 
-    private func say(_ words: (what: String, advice: String), of trouble: DatabaseFailureReason, _ error: PostgresError)
-    {
+    private func say(_ words: (what: String, advice: String), of trouble: StoreError.Cause, _ error: StoreError) {
         let now = time.now()
         let isNew = state.withLock { state in
             if let said = state.said[trouble], now - said < Self.pause { return false }
@@ -75,30 +75,9 @@ final class DatabaseHealth: Sendable {
     private static let pause = Duration.seconds(60)
 }
 
-/// The cause of a database error, as labelled in the metric.
-enum DatabaseFailureReason: String {
-    case away, connections, disk, locks, resources, rights, slow, other
-    case readOnly = "read-only"
-
-    init(_ error: PostgresError) {
-        self =
-            switch error.sqlState {
-            case .readOnlyTransaction?: .readOnly
-            case .diskFull?: .disk
-            case .tooManyConnections?: .connections
-            case .serializationFailure?, .deadlock?, .lockTimeout?: .locks
-            case .queryCancelled?: .slow
-            case .privilegeMissing?, SQLState.Category.authorization?: .rights
-            case SQLState.Category.resources?: .resources
-            case .adminShutdown?, .crashShutdown?, .cannotConnectNow?, .databaseDropped?: .away
-            case SQLState.Category.connection?: .away
-            case nil: error.code == .timedOut ? .slow : .away
-            default: .other
-            }
-    }
-
+extension StoreError.Cause {
     /// Message and advice for the log, or `nil` if the failed statement reports the error better.
-    var words: (what: String, advice: String)? {
+    fileprivate var words: (what: String, advice: String)? {
         switch self {
         case .readOnly:
             ("database is read-only", "see whether its address leads to a standby")

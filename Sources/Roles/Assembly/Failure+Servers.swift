@@ -5,6 +5,7 @@ import Postgres
 import Push
 import ServiceRuntime
 import Settings
+import Store
 
 extension Failure {
     /// Creates the exit code and the text for an error of any kind that a command throws.
@@ -15,7 +16,7 @@ extension Failure {
         case let failure as CommandFailure: exitCode = failure.exitCode
         case is ConfigurationFaults, is CatalogFailure, is DocumentFaults, is FileFaults: exitCode = .configuration
         case let error as AMQPError: exitCode = error.exitCode
-        case let error as PostgresError:
+        case let error as StoreError:
             exitCode = error.exitCode
             if let advice = error.advice { text += "; \(advice)" }
         default: exitCode = .bug
@@ -29,7 +30,7 @@ extension CommandFailure {
     ///
     /// It is `nil` for every other error.
     package init?(unreachable error: any Error, attempted: String, whatToDo: String) {
-        guard error is PostgresError || error is AMQPError, Failure(error).exitCode == .unavailable else { return nil }
+        guard error is StoreError || error is AMQPError, Failure(error).exitCode == .unavailable else { return nil }
         // The broker was reached if it rejected the log-in.
         if let refusal = error as? AMQPError, refusal.code == .accessRefused { return nil }
         self.init(.unavailable, attempted: attempted, cameBack: "\(error)", whatToDo: whatToDo)
@@ -61,7 +62,7 @@ extension AMQPError {
     }
 }
 
-extension PostgresError {
+extension StoreError {
     /// The exit code.
     ///
     /// A rejected log-in or missing privilege persists until the configuration is changed.
@@ -69,23 +70,24 @@ extension PostgresError {
         if isTransient { return .unavailable }
         switch code {
         case .cannotConnect, .invalidParameter: return .configuration
-        case .server(.privilegeMissing), .server(.tableUnknown), .server(.columnUnknown): return .configuration
+        case .server where isMissingPrivilege || isSchemaMismatch: return .configuration
         default: return .bug
         }
     }
 
     fileprivate var advice: String? {
-        switch (code, sqlState) {
-        case (.cannotConnect, .privilegeMissing?):
+        switch code {
+        case .cannotConnect where isMissingPrivilege:
             "grant the role to this log-in: see docs/topology.md, The database"
-        case (.cannotConnect, .invalidParameterValue?): "run bellhop migrate first, which makes the roles"
-        case (.cannotConnect, .some) where !isTransient: "check \(Setting.databaseURL.environmentName)"
-        case (_, .tableUnknown?), (_, .columnUnknown?):
+        case .cannotConnect where isUnknownParameter: "run bellhop migrate first, which makes the roles"
+        case .cannotConnect where isAnswered && !isTransient: "check \(Setting.databaseURL.environmentName)"
+        case _ where isSchemaMismatch:
             "the schema is not this program's: see bellhop migrate --check, or name the right "
                 + Setting.namespace.environmentName
-        case (.timedOut, nil): "see docs/runbooks/database.md, When it does not answer"
-        case (.timedOut, .some), (.cannotConnect, nil): "see docs/runbooks/database.md"
-        case (_, .privilegeMissing?): "log in with the rights for it: see docs/topology.md, The database"
+        case .timedOut where !isAnswered: "see docs/runbooks/database.md, When it does not answer"
+        case .timedOut: "see docs/runbooks/database.md"
+        case .cannotConnect where !isAnswered: "see docs/runbooks/database.md"
+        case _ where isMissingPrivilege: "log in with the rights for it: see docs/topology.md, The database"
         default: nil
         }
     }

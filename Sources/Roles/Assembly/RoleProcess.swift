@@ -137,10 +137,12 @@ struct RoleProcess: Sendable {
     /// Makes the heartbeat that tells schedulers that this process is alive and may hold claims.
     func claimantHeartbeat() async throws -> ClaimantHeartbeat {
         guard let url = setup.configuration.listenURL else { throw CommandContext.missing(.listenURL) }
-        var session = ListenerOptions(url: try DatabaseURL(url.revealed), channels: [])
-        session.applicationName = "bellhop \(role), claiming"
-        session.setUp = setup.configuration.namespace.setUp(as: .worker)
-        return try await ClaimantHeartbeat(book: ClaimantBook(pool: pool), session: session, logger: logger)
+        var options = ListenerOptions(url: try DatabaseURL(url.revealed), channels: [])
+        options.applicationName = "bellhop \(role), claiming"
+        options.setUp = setup.configuration.namespace.setUp(as: .worker)
+        let book = ClaimantBook(pool: pool)
+        let session = try await ClaimantSession(registeredIn: book, options: options)
+        return ClaimantHeartbeat(book: book, session: session, logger: logger)
     }
 
     /// Makes the notifier that announces inbox changes to open pages.

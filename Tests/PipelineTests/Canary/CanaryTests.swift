@@ -134,7 +134,7 @@ struct LaneGround: Sendable {
         time = LeapingTime()
         metrics = MetricsRegistry()
         let logger = Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text))
-        let store = PostgresStore(pool: bench.pool, lease: .seconds(60))
+        let store = WorkerStore(pool: bench.pool, lease: .seconds(60))
         let tools = WorkerContext(
             store: store,
             publisher: publisher,

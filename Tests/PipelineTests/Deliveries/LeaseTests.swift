@@ -77,7 +77,7 @@ struct LeaseTests {
         try await Bench.withSchema { bench in
             let app = try #require(Self.app)
             let taker = Taker()
-            let store = PostgresStore(pool: bench.pool, lease: .seconds(60))
+            let store = WorkerStore(pool: bench.pool, lease: .seconds(60))
             let senders = OutletDirectory([app: [.fcm: taker]], prefetch: [:])
             let span = Duration.milliseconds(20)
             let ladder = RetryLadder(tiers: Bench.tiers, limit: 3)

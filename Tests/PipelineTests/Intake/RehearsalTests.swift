@@ -32,7 +32,7 @@ struct RehearsalTests {
     func rehearsalBehindLock() async throws {
         try await Bench.withTopology { bench in
             let drain = DrainSignal()
-            let rehearsal = Rehearsal(store: PostgresStore(pool: bench.pool, lease: .seconds(60)), context: .test)
+            let rehearsal = Rehearsal(store: WorkerStore(pool: bench.pool, lease: .seconds(60)), context: .test)
             try await RowLock.hold(on: bench, "LOCK TABLE inbox IN ACCESS EXCLUSIVE MODE") {
                 let running = Task { await rehearsal.pass(until: drain) }
                 try await eventually("it waits") {

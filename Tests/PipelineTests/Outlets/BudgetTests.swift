@@ -18,7 +18,7 @@ struct BudgetTests {
     private static let slow = PushBudget(name: "expo/a", pushes: 1_000, period: .seconds(86_400))
 
     private static func meter(_ bench: Bench) -> RateBudget {
-        RateBudget(store: PostgresStore(pool: bench.pool, lease: .seconds(60)), context: .test)
+        RateBudget(store: WorkerStore(pool: bench.pool, lease: .seconds(60)), context: .test)
     }
 
     private static var soon: ContinuousClock.Instant { .now + .milliseconds(50) }

@@ -8,7 +8,7 @@ import Synchronization
 /// A database in memory, to process batches without servers: the ledger's rules, and failures that a test requests.
 ///
 /// It does not test any statement; the statements run against a real database.
-final class MemoryStore: PipelineStore, OutletStore {
+final class MemoryStore: WorkerDatabase, OutletStore {
     /// A row of the ledger.
     struct Line {
         var state: DeliveryState

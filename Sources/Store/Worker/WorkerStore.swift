@@ -1,9 +1,7 @@
 package import BellhopRules
-package import Postgres
-package import Store
 
 /// The PostgreSQL implementation: each step calls the part of Store that contains its statement.
-package struct PostgresStore: PipelineStore, OutletStore {
+package struct WorkerStore: WorkerDatabase, OutletStore {
     private let inbox: Inbox
     private let ledger: Ledger
     private let backlogs: BacklogStore
@@ -26,7 +24,7 @@ package struct PostgresStore: PipelineStore, OutletStore {
     /// `lease` is the period for which a claim is valid, `firstPause` a breaker's first pause, and `usersPerPage` the
     /// size of a fan-out's pages.
     package init(
-        pool: PostgresPool,
+        pool: ConnectionPool,
         lease: Duration,
         firstPause: Duration = .seconds(10),
         usersPerPage: Int = FanoutStore.usualPage
@@ -51,47 +49,47 @@ package struct PostgresStore: PipelineStore, OutletStore {
 
     package func recipients(
         of keys: Set<UserKey>
-    ) async throws(PostgresError) -> [UserKey: Recipient] {
+    ) async throws(StoreError) -> [UserKey: Recipient] {
         try await directory.recipients(of: keys)
     }
 
     package func unread(
         of people: [UserKey],
         leavingOut types: [AppID: [EventType]]
-    ) async throws(PostgresError) -> [UserKey: Int] {
+    ) async throws(StoreError) -> [UserKey: Int] {
         try await inbox.unread(of: people, leavingOut: types)
     }
 
-    package func follows(_ keys: Set<FollowKey>) async throws(PostgresError) -> [FollowKey: StoredFollow] {
+    package func follows(_ keys: Set<FollowKey>) async throws(StoreError) -> [FollowKey: StoredFollow] {
         try await follows.follows(keys)
     }
 
     package func recentPushes(
         _ questions: [RecentPushQuestion]
-    ) async throws(PostgresError) -> [DecisionFacts.RecentPushes] {
+    ) async throws(StoreError) -> [DecisionFacts.RecentPushes] {
         try await recent.answers(to: questions)
     }
 
-    package func rehearse() async throws(PostgresError) {
+    package func rehearse() async throws(StoreError) {
         try await inbox.rehearse()
     }
 
     package func record(
         _ records: [InboxRecord],
         as claim: Claim
-    ) async throws(PostgresError) -> [Inbox.Outcome] {
+    ) async throws(StoreError) -> [Inbox.Outcome] {
         try await inbox.record(records, as: claim)
     }
 
-    package func keep(_ plans: [PlannedEvent]) async throws(PostgresError) -> [EventStore.Outcome] {
+    package func keep(_ plans: [PlannedEvent]) async throws(StoreError) -> [EventStore.Outcome] {
         try await self.plans.keep(plans)
     }
 
-    package func cancel(_ cancellations: [EventCancellation]) async throws(PostgresError) -> [Void] {
+    package func cancel(_ cancellations: [EventCancellation]) async throws(StoreError) -> [Void] {
         try await plans.cancel(cancellations)
     }
 
-    package func open(_ plans: [PlannedEvent]) async throws(PostgresError) -> [[FanoutPage]] {
+    package func open(_ plans: [PlannedEvent]) async throws(StoreError) -> [[FanoutPage]] {
         try await fanouts.open(plans)
     }
 
@@ -99,71 +97,71 @@ package struct PostgresStore: PipelineStore, OutletStore {
         _ page: FanoutPage,
         as claim: Claim,
         redelivered: Bool
-    ) async throws(PostgresError) -> PageClaimResult {
+    ) async throws(StoreError) -> PageClaimResult {
         try await fanouts.take(page, as: claim, redelivered: redelivered)
     }
 
-    package func putBack(_ page: FanoutPage, takenAs claim: Claim) async throws(PostgresError) {
+    package func putBack(_ page: FanoutPage, takenAs claim: Claim) async throws(StoreError) {
         try await fanouts.putBack(page, takenAs: claim)
     }
 
-    package func untaken(of fanout: Int64) async throws(PostgresError) -> [FanoutPage] {
+    package func untaken(of fanout: Int64) async throws(StoreError) -> [FanoutPage] {
         try await fanouts.untaken(of: fanout)
     }
 
-    package func audience(of page: ClaimedPage) async throws(PostgresError) -> [FanoutStore.AudienceMember] {
+    package func audience(of page: ClaimedPage) async throws(StoreError) -> [FanoutStore.AudienceMember] {
         try await fanouts.audience(of: page)
     }
 
-    package func finish(_ page: FanoutPage, _ tally: PageCounts) async throws(PostgresError) -> [FanoutPage] {
+    package func finish(_ page: FanoutPage, _ tally: PageCounts) async throws(StoreError) -> [FanoutPage] {
         try await fanouts.finish(page, tally)
     }
 
-    package func pause(_ page: FanoutPage, because trouble: String) async throws(PostgresError) {
+    package func pause(_ page: FanoutPage, because trouble: String) async throws(StoreError) {
         try await fanouts.pause(page, because: trouble)
     }
 
-    package func giveBack(_ pages: [FanoutPage]) async throws(PostgresError) {
+    package func giveBack(_ pages: [FanoutPage]) async throws(StoreError) {
         try await fanouts.giveBack(pages)
     }
 
-    package func apply(_ feeds: [FeedEntry]) async throws(PostgresError) -> [Void] {
+    package func apply(_ feeds: [FeedEntry]) async throws(StoreError) -> [Void] {
         try await self.feeds.apply(feeds)
     }
 
-    package func report(_ reports: [ReplayReportStore.Report]) async throws(PostgresError) {
+    package func report(_ reports: [ReplayReportStore.Report]) async throws(StoreError) {
         try await self.reports.settle(reports)
     }
 
     package func claim(
         _ keys: [NotificationKey],
         as claim: Claim
-    ) async throws(PostgresError) -> Ledger.ClaimResult {
+    ) async throws(StoreError) -> Ledger.ClaimResult {
         try await ledger.claim(keys, as: claim)
     }
 
     package func notifications(
         _ keys: [NotificationKey]
-    ) async throws(PostgresError) -> [NotificationKey: StoredNotification] {
+    ) async throws(StoreError) -> [NotificationKey: StoredNotification] {
         try await inbox.notifications(keys)
     }
 
     package func claimReceipts(
         _ keys: [DeliveryKey],
         as claim: Claim
-    ) async throws(PostgresError) -> [OpenReceipt] {
+    ) async throws(StoreError) -> [OpenReceipt] {
         try await receipts.claim(keys, as: claim)
     }
 
-    package func settle(_ settlements: [Settlement], of claim: Claim) async throws(PostgresError) -> Int {
+    package func settle(_ settlements: [Settlement], of claim: Claim) async throws(StoreError) -> Int {
         try await ledger.settle(settlements, of: claim)
     }
 
-    package func leaveToSweeper(_ keys: [NotificationKey]) async throws(PostgresError) -> Set<NotificationKey> {
+    package func leaveToSweeper(_ keys: [NotificationKey]) async throws(StoreError) -> Set<NotificationKey> {
         try await ledger.leaveToSweeper(keys)
     }
 
-    package func heads(_ looks: [BacklogStore.Look]) async throws(PostgresError) -> BacklogStore.OldestEntries {
+    package func heads(_ looks: [BacklogStore.Look]) async throws(StoreError) -> BacklogStore.OldestEntries {
         try await backlogs.heads(looks)
     }
 
@@ -172,7 +170,7 @@ package struct PostgresStore: PipelineStore, OutletStore {
         atMost count: Int,
         as claim: Claim,
         of users: UserFilter
-    ) async throws(PostgresError) -> BacklogStore.PullResult {
+    ) async throws(StoreError) -> BacklogStore.PullResult {
         try await backlogs.pull(look, atMost: count, as: claim, of: users)
     }
 
@@ -180,7 +178,7 @@ package struct PostgresStore: PipelineStore, OutletStore {
         _ look: BacklogStore.Look,
         as claim: Claim,
         of users: UserFilter
-    ) async throws(PostgresError) -> BacklogStore.PullResult {
+    ) async throws(StoreError) -> BacklogStore.PullResult {
         try await backlogs.scout(look, as: claim, of: users)
     }
 
@@ -188,18 +186,18 @@ package struct PostgresStore: PipelineStore, OutletStore {
         _ look: BacklogStore.Look,
         atMost count: Int,
         of users: UserFilter
-    ) async throws(PostgresError) -> QueueHead {
+    ) async throws(StoreError) -> QueueHead {
         try await backlogs.head(look, atMost: count, of: users)
     }
 
     package func regain(
         _ backlog: BacklogKey,
         as claim: Claim
-    ) async throws(PostgresError) -> BacklogStore.PullResult {
+    ) async throws(StoreError) -> BacklogStore.PullResult {
         try await backlogs.regain(backlog, as: claim)
     }
 
-    package func backlogNames() async throws(PostgresError) -> [String] {
+    package func backlogNames() async throws(StoreError) -> [String] {
         try await backlogs.names()
     }
 
@@ -207,66 +205,66 @@ package struct PostgresStore: PipelineStore, OutletStore {
         _ backlog: String,
         atMost limit: Int,
         after age: Duration
-    ) async throws(PostgresError) -> Int {
+    ) async throws(StoreError) -> Int {
         try await backlogs.release(backlog, atMost: limit, after: age)
     }
 
-    package func revoke(_ devices: [DeadDevice]) async throws(PostgresError) -> Int {
+    package func revoke(_ devices: [DeadDevice]) async throws(StoreError) -> Int {
         try await revocations.revoke(devices)
     }
 
-    package func note(_ devices: [ReachedDevice]) async throws(PostgresError) -> Int {
+    package func note(_ devices: [ReachedDevice]) async throws(StoreError) -> Int {
         try await reached.note(devices)
     }
 
     // MARK: - Providers
 
-    package func draw(_ draw: BudgetStore.BudgetRequest) async throws(PostgresError) -> Int {
+    package func draw(_ draw: BudgetStore.BudgetRequest) async throws(StoreError) -> Int {
         try await budgets.draw(draw)
     }
 
     package var firstPause: Duration { breakers.firstPause }
 
-    package func openBreakers() async throws(PostgresError) -> [OpenBreaker] {
+    package func openBreakers() async throws(StoreError) -> [OpenBreaker] {
         try await breakers.all()
     }
 
-    package func open(_ key: BreakerKey, reason: String) async throws(PostgresError) {
+    package func open(_ key: BreakerKey, reason: String) async throws(StoreError) {
         try await breakers.open(key, reason: reason)
     }
 
-    package func reopen(_ key: BreakerKey, reason: String, isTelling: Bool) async throws(PostgresError) {
+    package func reopen(_ key: BreakerKey, reason: String, isTelling: Bool) async throws(StoreError) {
         try await breakers.reopen(key, reason: reason, isTelling: isTelling)
     }
 
-    package func close(_ key: BreakerKey) async throws(PostgresError) -> Bool {
+    package func close(_ key: BreakerKey) async throws(StoreError) -> Bool {
         try await breakers.close(key)
     }
 
-    package func giveBackProbe(of key: BreakerKey) async throws(PostgresError) {
+    package func giveBackProbe(of key: BreakerKey) async throws(StoreError) {
         try await breakers.giveBackProbe(of: key)
     }
 
-    package func knock(_ key: BreakerKey) async throws(PostgresError) -> BreakerStore.ProbeClaim {
+    package func knock(_ key: BreakerKey) async throws(StoreError) -> BreakerStore.ProbeClaim {
         try await breakers.knock(key)
     }
 
     package func platformsReached(
         of app: AppID,
         by provider: String
-    ) async throws(PostgresError) -> Set<DevicePlatform> {
+    ) async throws(StoreError) -> Set<DevicePlatform> {
         try await reached.platforms(app: app, provider: provider)
     }
 
-    package func holds() async throws(PostgresError) -> [OperatorHold] {
+    package func holds() async throws(StoreError) -> [OperatorHold] {
         try await brakes.all()
     }
 
-    package func deathsSince(_ key: BreakerKey) async throws(PostgresError) -> Timestamp? {
+    package func deathsSince(_ key: BreakerKey) async throws(StoreError) -> Timestamp? {
         try await breakers.deathsSince(key)
     }
 
-    package func takeBack(_ key: BreakerKey, since: Timestamp) async throws(PostgresError) -> Int {
+    package func takeBack(_ key: BreakerKey, since: Timestamp) async throws(StoreError) -> Int {
         try await revocations.takeBack(app: key.app, provider: key.provider, since: since)
     }
 }
