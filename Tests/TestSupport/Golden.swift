@@ -34,8 +34,8 @@ package struct Golden {
         )
     }
 
-    /// Returns the text with names in place of values that differ from run to run: these values, moments, random ids, and
-    /// figures that depend on the speed of the run.
+    /// Returns the text with names in place of values that differ from run to run: these values, moments, random ids,
+    /// and figures that depend on the speed of the run.
     package static func masked(_ text: String, _ values: [String: String] = [:]) -> String {
         var text = text
         for (value, name) in values { text = text.replacing(value, with: "<\(name)>") }

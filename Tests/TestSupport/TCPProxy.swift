@@ -82,7 +82,8 @@ package final class TCPProxy: Sendable {
 
     /// Passes the client's bytes up to and including `marker`, then withholds the server's next answer and cuts.
     ///
-    /// The server has acted, and the client can never learn it. With `refusing`, new connections are reset from then on.
+    /// The server has acted, and the client can never learn it. With `refusing`, new connections are reset from then
+    /// on.
     package func loseReply(whenClientSends marker: [UInt8], refusing: Bool = false) {
         state.withLock { state in
             state.faults.loseReplyMarker = marker

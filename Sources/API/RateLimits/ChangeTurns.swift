@@ -4,8 +4,8 @@ import Synchronization
 /// Runs each user's changes in turn, in the order of their arrival.
 ///
 /// The database would serialise them as well, but each would occupy a connection while it waits. Here they wait without
-/// one, so that a few users cannot occupy all connections of the process. `ConcurrentRequestLimiter` limits the number of waiting
-/// changes per user.
+/// one, so that a few users cannot occupy all connections of the process. `ConcurrentRequestLimiter` limits the number
+/// of waiting changes per user.
 final class ChangeTurns: Sendable {
     /// The waiting changes of each user who has a running one.
     private let waiting = Mutex<[UserKey: [CheckedContinuation<Void, Never>]]>([:])

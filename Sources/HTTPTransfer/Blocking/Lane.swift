@@ -2,7 +2,8 @@ import Glibc
 
 /// One connection that processes jobs in sequence, each in a call that blocks until its outcome is known.
 ///
-/// A lane belongs to one thread at a time: the thread that took it out of `BlockingConnectionPool`, which returns it or ends it.
+/// A lane belongs to one thread at a time: the thread that took it out of `BlockingConnectionPool`, which returns it or
+/// ends it.
 protocol Lane: AnyObject, Sendable {
     associatedtype Job: Sendable
     associatedtype Outcome: BlockingOutcome

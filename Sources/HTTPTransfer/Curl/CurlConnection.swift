@@ -3,8 +3,8 @@ import Glibc
 
 /// Sends requests with libcurl, one at a time, on a connection that is reused for the next request to the same host.
 ///
-/// Thread safety: a lane is either idle in the list of `BlockingConnectionPool`, which a lock guards, or used by the single thread
-/// that took it out.
+/// Thread safety: a lane is either idle in the list of `BlockingConnectionPool`, which a lock guards, or used by the
+/// single thread that took it out.
 final class CurlConnection: Lane, @unchecked Sendable {
     private let options: CurlTransportOptions
     private var easy: EasyHandle?

@@ -2,8 +2,8 @@ import CCurl
 
 /// One connection to a mail server: an easy handle, which keeps the connection between mails.
 ///
-/// Thread safety: a lane is either idle in the list of `BlockingConnectionPool`, which a lock guards, or used by the single thread
-/// that took it out.
+/// Thread safety: a lane is either idle in the list of `BlockingConnectionPool`, which a lock guards, or used by the
+/// single thread that took it out.
 final class SMTPConnection: Lane, @unchecked Sendable {
     /// The maximum idle time in seconds of a reused connection; servers close connections that are idle for longer.
     private static let longestRest = 30

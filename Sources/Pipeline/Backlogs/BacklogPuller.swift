@@ -267,8 +267,8 @@ package struct BacklogPuller: Service {
         return .load(load)
     }
 
-    /// Reads all deliveries of a pull of which an answer was lost; `nil` if the server fails on that, or after minutes, when
-    /// the sweeper has them.
+    /// Reads all deliveries of a pull of which an answer was lost; `nil` if the server fails on that, or after minutes,
+    /// when the sweeper has them.
     ///
     /// The database may be unavailable for longer than the deliveries may be sent. They then return to the backlog. A
     /// statement that ends between a query and its lock is seen only by the second query.

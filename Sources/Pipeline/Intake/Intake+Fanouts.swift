@@ -88,7 +88,8 @@ extension Intake {
             // The next pages need not wait for this one.
             async let areSent = settler.send(pages: open.further, batch)
             let recorded = await record(open, entry, heirs, batch)
-            // The page stays open for its successors. Its recorded deliveries are claimed, so they are sent in any case.
+            // The page stays open for its successors. Its recorded deliveries are claimed, so they are sent in any
+            // case.
             if await !areSent { batch.messages.giveUp([entry.index]) }
             return recorded
         }

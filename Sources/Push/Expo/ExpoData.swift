@@ -2,9 +2,9 @@ import BellhopRules
 
 /// The client's data in addition to the texts: Expo's `data`, which accepts values of every kind.
 ///
-/// The first members are Bellhop's fields (``BellhopFields``), followed by the members of the event's `data` with unchanged
-/// values. If a name occurs twice, the first member is used; `null` and empty names are left out. The notification's id
-/// is included because Expo, too, may deliver twice.
+/// The first members are Bellhop's fields (``BellhopFields``), followed by the members of the event's `data` with
+/// unchanged values. If a name occurs twice, the first member is used; `null` and empty names are left out. The
+/// notification's id is included because Expo, too, may deliver twice.
 struct ExpoData {
     let message: PushMessage
 

@@ -2,9 +2,9 @@ import BellhopRules
 
 /// The client's data in addition to the texts: FCM's `data`, and the members next to `aps` at APNs.
 ///
-/// The first members are Bellhop's fields (``BellhopFields``), followed by the members of the event's `data`. Numbers and
-/// flags become texts, and objects and arrays become JSON. `null` and empty names are left out. If a name occurs twice,
-/// the first member is used. FCM or APNs reserve the names `from`, `message_type`, `collapse_key`, `aps` and
+/// The first members are Bellhop's fields (``BellhopFields``), followed by the members of the event's `data`. Numbers
+/// and flags become texts, and objects and arrays become JSON. `null` and empty names are left out. If a name occurs
+/// twice, the first member is used. FCM or APNs reserve the names `from`, `message_type`, `collapse_key`, `aps` and
 /// `fcm_options`, and names that begin with `gcm` or `google`. These names get the prefix `x_`.
 struct ClientData {
     let message: PushMessage

@@ -21,8 +21,8 @@ package struct DeadLetterStore: Sendable {
     /// worker keeps its dead letter, and the redelivered message may produce the next one first.
     ///
     /// A failure after a replay creates no new item: the stored item opens again with one more death. Repeated dead
-    /// letters without an id do not create one either: see ``ContentIdentifiedDeadLetters``. Users who have been erased are left
-    /// out.
+    /// letters without an id do not create one either: see ``ContentIdentifiedDeadLetters``. Users who have been erased
+    /// are left out.
     package func file(_ items: [DeadLetterItem]) async throws(PostgresError) -> Int {
         guard !items.isEmpty else { return 0 }
         return try await pool.transaction { (connection) throws(PostgresError) in

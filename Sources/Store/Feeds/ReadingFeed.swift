@@ -4,8 +4,8 @@ import Postgres
 /// Applies `notification.read`.
 ///
 /// An older update never reverts reading, and a repeat changes nothing, so no timestamp is stored. Reads through the
-/// inbox API (`InboxAction`) are serialised with this statement, since two statements that lock rows in different orders
-/// would deadlock.
+/// inbox API (`InboxAction`) are serialised with this statement, since two statements that lock rows in different
+/// orders would deadlock.
 enum ReadingFeed {
     static func read(_ words: [Word<ReadUpdate.Selection>], on connection: PostgresConnection) throws(PostgresError) {
         let readers = words.map { ($0.app.text, $0.user.text) }

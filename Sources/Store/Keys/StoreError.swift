@@ -2,8 +2,8 @@ package import Postgres
 
 /// An error of a statement, or of the connection that the statement needs.
 ///
-/// The targets above Store know errors by this name and by the properties here. SQLSTATEs are read in Postgres and Store
-/// only.
+/// The targets above Store know errors by this name and by the properties here. SQLSTATEs are read in Postgres and
+/// Store only.
 package typealias StoreError = PostgresError
 
 extension StoreError {

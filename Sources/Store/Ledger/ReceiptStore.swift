@@ -99,7 +99,8 @@ package struct ReceiptStore: Sendable {
         """
     )
 
-    /// Leaves a delivery alone whose due time is no longer that of the take, because its receipt was answered meanwhile.
+    /// Leaves a delivery alone whose due time is no longer that of the take, because its receipt was answered
+    /// meanwhile.
     private static let giveBack = Statement(
         """
         UPDATE ledger d SET due_at = now() + interval '1 s'

@@ -35,8 +35,8 @@ package struct ReplayStore: Sendable {
     /// Returns the next waiting items, in the order of the replay; none if the replay was paused or taken over
     /// meanwhile.
     ///
-    /// It returns at most `limit` items, and at most `DeadLetterStore.pageBytes` of bodies unless the first one alone is
-    /// larger.
+    /// It returns at most `limit` items, and at most `DeadLetterStore.pageBytes` of bodies unless the first one alone
+    /// is larger.
     package func next(of id: Int64, atMost limit: Int) async throws(PostgresError) -> [ReplayItem] {
         let bytes = Int64(DeadLetterStore.pageBytes)
         return try await pool.run(

@@ -93,7 +93,8 @@ extension BrowserTests {
                     // The last one has slept, and stands on top.
                     first = page([all[4], all[0], all[1]], "after n8");
                     await load();
-                    // It has slept, and what came since has pushed it to the end of the page: what stood before it is asked for again.
+                    // It has slept, and what came since has pushed it to the end of the page: what stood before it is
+                    // asked for again.
                     first = page([item(10), all[0], all[3]], "after n6");
                     await load();
                     return orders;

@@ -127,7 +127,8 @@ private struct Neighbours {
 
     /// Waits until `count` pushes of the slow app are delivered and nothing is owed.
     ///
-    /// The worker stores two batches at a time, so the slow app's last events may be recorded after the fast app's push.
+    /// The worker stores two batches at a time, so the slow app's last events may be recorded after the fast app's
+    /// push.
     func settle(_ count: Int) async throws {
         try await eventually("\(count) pushes of the slow app are delivered, and nothing is owed") {
             let delivered = try await stage.count("deliveries WHERE app = 'slow' AND state = 'delivered'")
