@@ -6,7 +6,7 @@ import Store
 /// The questions before every operator's act that changes data.
 extension Call {
     /// Returns the operator's name and reason, from the command line, the system and the terminal.
-    func deskOperator() throws(CommandFailure) -> ActingOperator {
+    func actingOperator() throws(CommandFailure) -> ActingOperator {
         let name = words.value("by") ?? shell.user
         let answer = words.value("because") ?? shell.terminal?.ask("Why? (for the audit) ")
         guard let because = answer, !because.allSatisfy(\.isWhitespace) else {

@@ -18,7 +18,7 @@ struct ConsoleFixture: Sendable {
     let bench: Bench
     let console: OperatorConsole
     let board: StatusCache
-    let desk: InProcessCommandRunner
+    let runner: InProcessCommandRunner
     let time: SteadyHand
     let metrics: MetricsRegistry
     /// The file that lists the operators.
@@ -50,12 +50,12 @@ struct ConsoleFixture: Sendable {
         let environment = settings(bench).merging(environment) { _, given in given }
         let configuration = try BellhopConfiguration.read(flags: [:], environment: environment, required: []).get()
         let pool = try CommandContext(configuration: configuration).pool(as: .admin, name: "console", size: 6)
-        let desk = InProcessCommandRunner(
+        let runner = InProcessCommandRunner(
             environment: environment,
             lent: LentConnections(configuration: configuration, pool: pool),
             run: { words, shell in await CommandLineTool.bellhop(with: []).run(words, shell) }
         )
-        let console = try made(bench, desk, folder, origin)
+        let console = try made(bench, runner, folder, origin)
         let result: Result<Void, any Error>
         do { result = .success(try await body(console)) } catch { result = .failure(error) }
         await pool.close()
@@ -64,7 +64,7 @@ struct ConsoleFixture: Sendable {
 
     private static func made(
         _ bench: Bench,
-        _ desk: InProcessCommandRunner,
+        _ runner: InProcessCommandRunner,
         _ folder: URL,
         _ origin: WebOrigin?
     ) throws -> ConsoleFixture {
@@ -78,9 +78,9 @@ struct ConsoleFixture: Sendable {
         let (time, metrics, logger) = (
             SteadyHand(), MetricsRegistry(), Logger(label: "test", level: .error, sink: CapturedLog())
         )
-        let board = StatusCache(desk.answer, time: time)
+        let board = StatusCache(runner.answer, time: time)
         var surroundings = OperatorConsole.Surroundings(
-            desk: desk.answer,
+            runner: runner.answer,
             board: board,
             operators: try OperatorDirectory(file: file.path, time: time, logger: logger),
             time: time,
@@ -91,7 +91,7 @@ struct ConsoleFixture: Sendable {
             bench: bench,
             console: OperatorConsole(surroundings),
             board: board,
-            desk: desk,
+            runner: runner,
             time: time,
             metrics: metrics,
             operators: file,

@@ -60,7 +60,7 @@ extension DeadLetterSession {
         let deed = "\(act.words) \(count.items.of("item")) of \(count.users.of("user"))"
         filter.filedBy = filter.filedBy ?? count.asOf
         guard try confirm(count.items, asOf: filter.filedBy, deed) else { return .answerIsNo }
-        let (outcome, number) = try await desk.carryOut(act, on: filter, agreed: count.items, by: try deskOperator())
+        let (outcome, number) = try await desk.carryOut(act, on: filter, agreed: count.items, by: try actingOperator())
         switch outcome {
         case .moreThanAgreed(let items):
             throw moreThanAgreed(items, count.items, "nothing was changed")

@@ -16,7 +16,7 @@ extension DeadLetterSession {
         try await refuseTooOld(detail.summary)
         let original = HumanText.document(detail.origin.body)
         // An operator who sees a body in an editor is recorded first. In all other cases the reason is asked last.
-        let desk = needsEditor ? try deskOperator() : nil
+        let desk = needsEditor ? try actingOperator() : nil
         let body = try await newBody(of: detail, original, desk)
         var draft = desk == nil ? nil : EditedDraft.keep(body, of: id)
         do {
@@ -29,7 +29,7 @@ extension DeadLetterSession {
                 if let draft { print(draft.words) }
                 return .answerIsNo
             }
-            let outcome = try await self.desk.hand(in: [correction], by: try desk ?? deskOperator())
+            let outcome = try await self.desk.hand(in: [correction], by: try desk ?? actingOperator())
             guard case .sent(let replay, _) = outcome else {
                 throw failure(.tryAgain, "it is no longer open", "look again", id)
             }

@@ -43,7 +43,7 @@ extension DeadLetterSession {
         if words.has("dry-run") { return foresee(valid, found.left) }
         let deed = "sends corrected copies of \(valid.of("item")) in their place"
         guard try confirm(valid, asOf: filter.filedBy, deed) else { return .answerIsNo }
-        switch try await desk.hand(in: found.corrections, by: try deskOperator()) {
+        switch try await desk.hand(in: found.corrections, by: try actingOperator()) {
         case .notOpen: throw failure(.tryAgain, "none of them is still open", "look again")
         case .sent(let replay, let items):
             if !isJSON { print("\(items.of("copy goes", "copies go")) out by replay \(replay).") }

@@ -15,7 +15,7 @@ extension DeadLetterSession {
         filter.filedBy = count.asOf
         let file = try ExportFile(path: words.value("output"), else: request.shell.output)
         // Before anything is written, since an export that cannot be audited must not take place.
-        try await desk.audit("export", filter, items: count.items, by: try deskOperator())
+        try await desk.audit("export", filter, items: count.items, by: try actingOperator())
         var last = ""
         var written: [String] = []
         while file.isWanted {
@@ -58,7 +58,7 @@ extension DeadLetterSession {
             }
             letters.append(parsed)
         }
-        let `operator` = try deskOperator()
+        let `operator` = try actingOperator()
         // Older items are rejected, since the tombstones of users that were erased in the meantime may be deleted.
         let cutoff = try await cutoff()
         let young = letters.filter { $0.summary.firstFailedAt >= cutoff.earliest }

@@ -28,7 +28,7 @@ extension DeadLetterSession {
         let count = survey.eligible.items
         let deed = "replays \(count.of("item")) of \(survey.eligible.users.of("user"))"
         guard try confirm(count, asOf: order.filter.filedBy, deed) else { return .answerIsNo }
-        switch try await book.start(order, agreed: count, by: try deskOperator()) {
+        switch try await book.start(order, agreed: count, by: try actingOperator()) {
         case .started(let id, let items):
             if !isJSON {
                 print("Replay \(id) has started: \(items.of("item")). It continues if this terminal closes.")

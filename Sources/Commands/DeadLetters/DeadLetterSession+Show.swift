@@ -12,7 +12,7 @@ extension DeadLetterSession {
             var filter = DeadLetterFilter()
             filter.ids = [detail.summary.deadID]
             // Before anything is shown, since a reveal that cannot be audited must not take place.
-            try await desk.audit("reveal", filter, items: 1, by: try deskOperator())
+            try await desk.audit("reveal", filter, items: 1, by: try actingOperator())
         }
         let view = DeadLetterDetailView(
             detail,

@@ -106,7 +106,7 @@ extension DeadLetterSession {
         }
         // Checks that the replay exists before the operator is asked for a reason.
         _ = try await self.progress(of: id)
-        guard try await book.control(id, control, by: try deskOperator()) else {
+        guard try await book.control(id, control, by: try actingOperator()) else {
             let state = try await book.progress(of: id).map { "it is \($0.replay.state.rawValue)" }
             throw failure(.answerIsNo, state ?? "unknown replay", Self.listing, "replay \(id)")
         }

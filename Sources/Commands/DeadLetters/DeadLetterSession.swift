@@ -134,7 +134,7 @@ struct DeadLetterSession: Sendable {
         return only
     }
 
-    func deskOperator() throws(CommandFailure) -> ActingOperator { try request.call.deskOperator() }
+    func actingOperator() throws(CommandFailure) -> ActingOperator { try request.call.actingOperator() }
 
     func confirm(_ count: Int, asOf: Timestamp? = nil, _ deed: String) throws(CommandFailure) -> Bool {
         try request.call.confirm(count, asOf: asOf, deed)

@@ -76,7 +76,7 @@ struct FanoutSession: Sendable {
         }
         if words.has("dry-run") { return try await foresee(filter, count) }
         guard try call.confirm(count, "\(verb.rawValue)s \(count.of("fan-out"))") else { return .answerIsNo }
-        switch try await desk.perform(act, on: filter, agreed: count, by: try call.deskOperator()) {
+        switch try await desk.perform(act, on: filter, agreed: count, by: try call.actingOperator()) {
         case .done(let items):
             call.answer(Self.result(items), lines: ["\(act.pastWords) \(items.of("fan-out"))."])
             return .done

@@ -80,7 +80,7 @@ enum HoldCommand: Command {
     static func run(_ call: Call) async throws -> ExitCode {
         let verb = try verb(call.words)
         let setup = try call.setup(requiring: [.databaseURL])
-        return try await setup.withDesk("\(name) \(verb.rawValue)") { pool in
+        return try await setup.withOperatorPool("\(name) \(verb.rawValue)") { pool in
             let session = HoldSession(call: call, verb: verb, setup: setup, pool: pool)
             return switch verb {
             case .list: try await session.list()

@@ -38,7 +38,7 @@ struct HoldSession: Sendable {
                 line: "bellhop: without catalogues (BELLHOP_CATALOGS) it was not checked that there is \(scope.words)"
             )
         }
-        switch try await desk.place(scope, by: try call.deskOperator()) {
+        switch try await desk.place(scope, by: try call.actingOperator()) {
         case .placed(let hold):
             try await tell(
                 hold,
@@ -78,7 +78,7 @@ struct HoldSession: Sendable {
     func release() async throws -> ExitCode {
         let hold = try await meant()
         let view = try await views([hold]).first
-        guard let released = try await desk.release(hold.number, by: try call.deskOperator()) else {
+        guard let released = try await desk.release(hold.number, by: try call.actingOperator()) else {
             throw failure(.tryAgain, "another operator has just released it", "see bellhop hold list")
         }
         let others = try await desk.all().filter { $0.scope.overlaps(released.scope) }
@@ -131,7 +131,7 @@ struct HoldSession: Sendable {
         guard try call.confirm(count.deliveries, asOf: asOf, "discards \(meant), held by \(hold.scope.words)") else {
             return .answerIsNo
         }
-        let done = try await desk.discard(selection, agreed: count.deliveries, by: try call.deskOperator())
+        let done = try await desk.discard(selection, agreed: count.deliveries, by: try call.actingOperator())
         guard done.isHeld else {
             throw failure(
                 .tryAgain,

@@ -6,7 +6,7 @@ package import ServiceRuntime
 /// It is queried once for all of them, and stored as figures for the charts.
 package actor StatusCache: Service {
     package nonisolated let name = "figures"
-    private let desk: Desk
+    private let runner: CommandRunner
     private let time: any TimeSource
     private let interval: Duration
     private var reader = StatusSampler()
@@ -14,8 +14,8 @@ package actor StatusCache: Service {
     private var latest: (answer: CommandResult, at: ContinuousClock.Instant)?
     private var underWay: Task<CommandResult, Never>?
 
-    package init(_ desk: @escaping Desk, time: any TimeSource, every interval: Duration = .seconds(10)) {
-        self.desk = desk
+    package init(_ runner: @escaping CommandRunner, time: any TimeSource, every interval: Duration = .seconds(10)) {
+        self.runner = runner
         self.time = time
         self.interval = interval
     }
@@ -32,7 +32,7 @@ package actor StatusCache: Service {
     func current() async -> CommandResult {
         if let latest, time.steady() - latest.at < Self.freshness { return latest.answer }
         if let underWay { return await underWay.value }
-        let task = Task { [desk] in await desk(Self.question) }
+        let task = Task { [runner] in await runner(Self.question) }
         underWay = task
         let answer = await task.value
         underWay = nil

@@ -10,14 +10,14 @@ struct CommandConcurrencyLimiter: Sendable {
         let taken = Mutex(0)
     }
 
-    private let desk: Desk
+    private let runner: CommandRunner
     private let places = Places()
     private let most: Int
     static let usualPlaces = 16
     private static let keptForActs = 4
 
-    init(_ desk: @escaping Desk, most: Int = usualPlaces) {
-        self.desk = desk
+    init(_ runner: @escaping CommandRunner, most: Int = usualPlaces) {
+        self.runner = runner
         self.most = most
     }
 
@@ -28,7 +28,7 @@ struct CommandConcurrencyLimiter: Sendable {
             return true
         }
         guard hasRoom else { throw .busy }
-        let answer = await desk(question)
+        let answer = await runner(question)
         places.taken.withLock { $0 -= 1 }
         return answer
     }

@@ -55,4 +55,4 @@ package struct CommandResult: Sendable, Equatable {
 }
 
 /// Answers questions: the program's own commands, with the console's connection to the database.
-package typealias Desk = @Sendable (CommandRequest) async -> CommandResult
+package typealias CommandRunner = @Sendable (CommandRequest) async -> CommandResult

@@ -8,10 +8,10 @@ enum CommandRoutes {
         _ form: CommandForm,
         _ request: HTTPRequest,
         _ session: Session,
-        _ desk: CommandConcurrencyLimiter
+        _ runner: CommandConcurrencyLimiter
     ) async throws(ConsoleError) -> HTTPResponse {
         let filled = try CommandFormInput(form, query: request.target.query.map { ($0.name, $0.value) })
-        return try response(to: try await desk.ask(CommandRequest(filled.words(by: session.person.name, json: true))))
+        return try response(to: try await runner.ask(CommandRequest(filled.words(by: session.person.name, json: true))))
     }
 
     /// Performs an act in two steps.
@@ -22,13 +22,13 @@ enum CommandRoutes {
         _ form: CommandForm,
         _ body: JSONObject,
         _ session: Session,
-        _ desk: CommandConcurrencyLimiter
+        _ runner: CommandConcurrencyLimiter
     ) async throws(ConsoleError) -> HTTPResponse {
         let filled = try CommandFormInput(form, body: body)
         let words = filled.words(by: session.person.name, json: !filled.isPreview)
         let input = Array(filled.text.utf8)
         let question = CommandRequest(words, input: input, agreed: filled.agreed, asOf: filled.agreedAsOf)
-        let answer = try await desk.ask(question, isAct: true)
+        let answer = try await runner.ask(question, isAct: true)
         if let consent = answer.consent { return asking(consent, filled.isPreview ? answer.output : "") }
         if let fault = ConsoleError(answer) { throw fault }
         return filled.isPreview ? nothing(answer.output) : done(answer)

@@ -8,7 +8,7 @@ package struct OperatorConsole: Sendable {
     /// The console's dependencies.
     package struct Surroundings: Sendable {
         /// The program's own commands.
-        package let desk: Desk
+        package let runner: CommandRunner
         package let board: StatusCache
         package let operators: OperatorDirectory
         package let time: any TimeSource
@@ -19,13 +19,13 @@ package struct OperatorConsole: Sendable {
         package let metrics: MetricsRegistry
 
         package init(
-            desk: @escaping Desk,
+            runner: @escaping CommandRunner,
             board: StatusCache,
             operators: OperatorDirectory,
             time: any TimeSource,
             log: (logger: Logger, metrics: MetricsRegistry)
         ) {
-            self.desk = desk
+            self.runner = runner
             self.board = board
             self.operators = operators
             self.time = time
@@ -36,7 +36,7 @@ package struct OperatorConsole: Sendable {
 
     private let here: Surroundings
     private let door: OperatorAuthenticator
-    private let desk: CommandConcurrencyLimiter
+    private let runner: CommandConcurrencyLimiter
     private let metrics: ConsoleMetrics
     private let proxyWatch: ProxyWatch
     private var router = Router()
@@ -45,7 +45,7 @@ package struct OperatorConsole: Sendable {
         here = surroundings
         let sessions = SessionTable(time: surroundings.time)
         door = OperatorAuthenticator(surroundings, sessions: sessions)
-        desk = CommandConcurrencyLimiter(surroundings.desk)
+        runner = CommandConcurrencyLimiter(surroundings.runner)
         metrics = ConsoleMetrics(surroundings.metrics) { sessions.count }
         proxyWatch = ProxyWatch(
             surroundings.proxies,
@@ -108,17 +108,17 @@ package struct OperatorConsole: Sendable {
         for page in ConsolePages.all { router.add("GET", page.path) { page.answer(to: $0) } }
         addDoor(&router)
         addBoard(&router)
-        let (door, desk) = (door, desk)
+        let (door, runner) = (door, runner)
         for form in CommandForm.readings {
             add("GET", "/api/\(form.name)", &router) { request in
                 let session = try door.admit(request, asOperator: form.isPersonal)
-                return try await CommandRoutes.read(form, request, session, desk)
+                return try await CommandRoutes.read(form, request, session, runner)
             }
         }
         for form in CommandForm.acts {
             add("POST", "/api/acts/\(form.name)", body: actBody("/api/acts/\(form.name)"), &router) { request in
                 let session = try door.admitAct(request)
-                return try await CommandRoutes.act(form, try Self.body(of: request), session, desk)
+                return try await CommandRoutes.act(form, try Self.body(of: request), session, runner)
             }
         }
         self.router = router

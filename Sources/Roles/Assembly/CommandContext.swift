@@ -17,16 +17,16 @@ package struct CommandContext: Sendable {
     /// A pool with the operators' rights, for commands that run inside a process that has one.
     ///
     /// The commands must not close it.
-    package var deskPool: PostgresPool?
+    package var operatorPool: PostgresPool?
 
     package init(
         configuration: BellhopConfiguration,
         environment: [String: String] = [:],
-        deskPool: PostgresPool? = nil
+        operatorPool: PostgresPool? = nil
     ) {
         self.configuration = configuration
         self.environment = environment
-        self.deskPool = deskPool
+        self.operatorPool = operatorPool
     }
 
     /// Returns itself if these settings are present, and throws otherwise.
@@ -63,7 +63,7 @@ package struct CommandContext: Sendable {
         patience: Duration = .seconds(30),
         _ body: (PostgresPool) async throws -> Value
     ) async throws -> Value {
-        if rights == .admin, let deskPool { return try await body(deskPool.with(statementTimeout: patience)) }
+        if rights == .admin, let operatorPool { return try await body(operatorPool.with(statementTimeout: patience)) }
         let pool = try pool(as: rights, name: name, size: size, patience: patience)
         let result: Result<Value, any Error>
         do { result = .success(try await body(pool)) } catch { result = .failure(error) }
@@ -74,7 +74,7 @@ package struct CommandContext: Sendable {
     /// Runs a body with a pool that has the operators' rights.
     ///
     /// If the database is unavailable, the failure names the attempted command.
-    package func withDesk<Value: Sendable>(
+    package func withOperatorPool<Value: Sendable>(
         _ attempted: String,
         _ body: (PostgresPool) async throws -> Value
     ) async throws -> Value {

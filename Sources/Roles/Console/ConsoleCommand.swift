@@ -28,11 +28,11 @@ package enum ConsoleCommand: Command {
         // The schema is not checked, because a console that does not start without the database could not report that
         // the database is unavailable.
         let lent = LentConnections(configuration: setup.configuration, pool: process.pool)
-        let desk = InProcessCommandRunner(environment: call.shell.environment, lent: lent, run: call.run)
+        let runner = InProcessCommandRunner(environment: call.shell.environment, lent: lent, run: call.run)
         return await serve(
             process,
             operators,
-            desk,
+            runner,
             untilInputEnds: call.words.has(Option.untilStdinEnds.name)
         )
     }
@@ -40,13 +40,13 @@ package enum ConsoleCommand: Command {
     private static func serve(
         _ process: RoleProcess,
         _ operators: OperatorDirectory,
-        _ desk: InProcessCommandRunner,
+        _ runner: InProcessCommandRunner,
         untilInputEnds: Bool
     ) async -> ExitCode {
         let configuration = process.setup.configuration
-        let board = StatusCache(desk.answer, time: process.time)
+        let board = StatusCache(runner.answer, time: process.time)
         var surroundings = OperatorConsole.Surroundings(
-            desk: desk.answer,
+            runner: runner.answer,
             board: board,
             operators: operators,
             time: process.time,
