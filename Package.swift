@@ -188,8 +188,7 @@ let package = Package(
             of: "Commands",
             [
                 "Roles", "CLI", "Bench", "API", "Workbench", "AMQP", "HTTPServer", "Postgres", "Store", "Pipeline",
-                "Push",
-                "Sandbox", "Cryptography", "Settings", "BellhopRules", "ServiceRuntime",
+                "Push", "Sandbox", "Cryptography", "Settings", "BellhopRules", "ServiceRuntime",
             ]
         ),
         tests(

@@ -6,9 +6,9 @@ package struct Call: Sendable {
     package let words: Words
     package let shell: CommandEnvironment
     /// All commands of the program, for commands that describe the others.
-    package var commands: [any Command.Type]
+    package let commands: [any Command.Type]
     /// Runs another command in another shell, for a command that replaces a person at a terminal.
-    package var run: @Sendable (_ words: [String], _ shell: CommandEnvironment) async -> ExitCode
+    package let run: @Sendable (_ words: [String], _ shell: CommandEnvironment) async -> ExitCode
 
     package init(
         words: Words,

@@ -24,7 +24,7 @@ package struct CommandEnvironment: Sendable {
     package var agreedAsOf: Timestamp?
     /// The connections of the surrounding process, if it lends them to the commands that it runs.
     ///
-    /// The commands then do not read a configuration or open connections of their own.
+    /// The commands then read no configuration and open no connections.
     package var lent: (any Sendable)?
     /// The user name of the process.
     package var user: String

@@ -56,9 +56,7 @@ extension StoreError {
         case .cannotConnect, .connectionLost, .outcomeUnknown, .cancelled: false
         }
     }
-}
 
-extension StoreError {
     /// Whether the values themselves are at fault, so that the same statement with other values would succeed.
     ///
     /// Only the server's answer to the statement counts. A session that cannot be opened or is lost may carry any
