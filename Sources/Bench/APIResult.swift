@@ -33,9 +33,9 @@ struct APIResult: Sendable {
         return "\(route.words), \(server)".padding(to: 36) + figures + half
     }
 
-    var json: JSONText {
-        .object([
-            ("route", .text(route.rawValue)), ("server", .text(server)),
+    var json: JSONValue {
+        .members([
+            ("route", .string(route.rawValue)), ("server", .string(server)),
             ("requestsPerSecond", .decimal(perSecond, digits: 1)),
             ("cpuMicrosecondsPerRequest", .decimal(cost, digits: 2)),
             ("p50AtHalfLoad", .decimal(halfLoad?.p(0.5) ?? 0, digits: 3)),
@@ -55,9 +55,9 @@ struct APIResult: Sendable {
                 + "\(requests.text(digits: 2)) × the calls, \(cost.text(digits: 2)) × the processor time each"
         }
 
-        var json: JSONText {
-            .object([
-                ("route", .text(route.rawValue)), ("requests", .decimal(requests, digits: 3)),
+        var json: JSONValue {
+            .members([
+                ("route", .string(route.rawValue)), ("requests", .decimal(requests, digits: 3)),
                 ("cpu", .decimal(cost, digits: 3)),
             ])
         }

@@ -16,16 +16,16 @@ struct BenchReport: Sendable {
         /// The line for people, or `nil` if another line contains the figure.
         let line: String?
         /// The member for programs, or `nil` if another member contains the figure.
-        let member: (name: String, value: JSONText)?
+        let member: (name: String, value: JSONValue)?
 
         /// Makes a figure for programs only.
-        static func told(_ name: String, _ value: JSONText) -> Figure { Figure(line: nil, member: (name, value)) }
+        static func told(_ name: String, _ value: JSONValue) -> Figure { Figure(line: nil, member: (name, value)) }
 
         /// Makes a figure for people only.
         static func shown(_ line: String) -> Figure { Figure(line: line, member: nil) }
 
         /// Makes a figure for both.
-        static func both(_ label: String, _ words: String, _ name: String, _ value: JSONText) -> Figure {
+        static func both(_ label: String, _ words: String, _ name: String, _ value: JSONValue) -> Figure {
             Figure(line: label.padding(to: 26) + words, member: (name, value))
         }
     }
@@ -41,12 +41,12 @@ struct BenchReport: Sendable {
         return lines.joined(separator: "\n")
     }
 
-    var json: JSONText {
+    var json: JSONValue {
         var members =
-            [("workload", JSONText.text(workload))] + figures.compactMap { $0.member.map { ($0.name, $0.value) } }
+            [("workload", JSONValue.string(workload))] + figures.compactMap { $0.member.map { ($0.name, $0.value) } }
         members.append(("machine", machine.json))
         if let verification { members.append(("verification", verification.json)) }
-        return .object(members)
+        return .members(members)
     }
 }
 

@@ -36,14 +36,14 @@ struct LatencyRun: Sendable {
         let lines = quantiles.map {
             BenchReport.Figure.shown("  \($0.label)".padding(to: 26) + $0.value.text(digits: 2) + " ms")
         }
-        let members = quantiles.map { ($0.name, JSONText.decimal($0.value, digits: 3)) }
+        let members = quantiles.map { ($0.name, JSONValue.decimal($0.value, digits: 3)) }
         return BenchReport(
             workload: "latency",
             title: "published to committed: \(workload.events) events, \(rate) per second",
             machine: try await MachineDescription(testbed, load: load),
             figures: [
-                .told("events", .number(workload.events)), .told("rate", .number(rate)),
-                .told("milliseconds", .object(members)),
+                .told("events", .int(workload.events)), .told("rate", .int(rate)),
+                .told("milliseconds", .members(members)),
             ] + lines
         )
     }

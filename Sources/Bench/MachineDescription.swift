@@ -35,12 +35,12 @@ struct MachineDescription: Sendable {
         return parts.joined(separator: ", ")
     }
 
-    var json: JSONText {
+    var json: JSONValue {
         var members = [
-            ("cores", JSONText.number(cores)), ("loadBefore", load.map { .decimal($0, digits: 2) } ?? .null),
-            ("optimised", .flag(Self.isOptimised)),
+            ("cores", JSONValue.int(cores)), ("loadBefore", load.map { .decimal($0, digits: 2) } ?? .null),
+            ("optimised", .bool(Self.isOptimised)),
         ]
-        if let server { members += [("postgres", .text(server.version)), ("durable", .flag(server.isDurable))] }
-        return .object(members)
+        if let server { members += [("postgres", .string(server.version)), ("durable", .bool(server.isDurable))] }
+        return .members(members)
     }
 }

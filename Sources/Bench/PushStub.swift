@@ -86,15 +86,15 @@ struct PushStub: Sendable {
             atomically: true,
             encoding: .utf8
         )
-        let file: JSONText = .object([
+        let file: JSONValue = .members([
             (
                 Workload.appName,
-                .object([
+                .members([
                     (
                         "fcm",
-                        .object([
-                            ("serviceAccount", .text("account.json")), ("endpoint", .text(stub.url)),
-                            ("caFile", .text("authorities.pem")),
+                        .members([
+                            ("serviceAccount", .string("account.json")), ("endpoint", .string(stub.url)),
+                            ("caFile", .string("authorities.pem")),
                         ])
                     )
                 ])

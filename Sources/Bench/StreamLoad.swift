@@ -18,10 +18,10 @@ struct StreamLoad: Sendable {
                 + "\(open.grouped) in \(seconds.text(digits: 1)) s, \(after.megabytes), \(each.grouped) bytes each"
         }
 
-        var json: JSONText {
-            .object([
-                ("open", .number(open)), ("seconds", .decimal(seconds, digits: 2)),
-                ("residentBytesBefore", .number(before)), ("residentBytes", .number(after)),
+        var json: JSONValue {
+            .members([
+                ("open", .int(open)), ("seconds", .decimal(seconds, digits: 2)),
+                ("residentBytesBefore", .int(before)), ("residentBytes", .int(after)),
             ])
         }
     }

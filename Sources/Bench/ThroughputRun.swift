@@ -58,9 +58,9 @@ struct ThroughputRun: Sendable {
         let before = stored > 0 ? ", \(stored) notifications stored before" : ""
         let title = "W1: \(workload.events) events to \(workload.users) users, \(crew), seed \(workload.seed)\(before)"
         let figures = [
-            .told("events", .number(workload.events)), .told("users", .number(workload.users)),
-            .told("workers", .number(workers)), .told("stored", .number(stored)),
-            .told("seed", .text(String(workload.seed))),
+            .told("events", .int(workload.events)), .told("users", .int(workload.users)),
+            .told("workers", .int(workers)), .told("stored", .int(stored)),
+            .told("seed", .string(String(workload.seed))),
             Self.rate("events per second", workload.events, seconds, "eventsPerSecond"),
             Self.rate("pushes per second", verification.expectedPushes, seconds, "pushesPerSecond"),
             .both(
@@ -72,7 +72,7 @@ struct ThroughputRun: Sendable {
             .told("secondsWithStart", .decimal(sinceStart, digits: 3)),
         ]
         let peak = peaks.max() ?? 0
-        let memory = [BenchReport.Figure.both("peak memory, worker", peak.megabytes, "peakWorkerBytes", .number(peak))]
+        let memory = [BenchReport.Figure.both("peak memory, worker", peak.megabytes, "peakWorkerBytes", .int(peak))]
         let machine = try await MachineDescription(testbed, load: load)
         let costs = costs(worker.reduce(0, +), used)
         return BenchReport("W1", title, machine, figures + costs + room + memory, verification)
@@ -107,7 +107,7 @@ struct ThroughputRun: Sendable {
             let words = cost.map { "\($0.text(digits: 1)) µs" } ?? "not visible from here"
             return BenchReport.Figure.shown("  \(name)".padding(to: 26) + words)
         }
-        let members = parts.map { name, cost in (name, cost.map { JSONText.decimal($0, digits: 2) } ?? .null) }
-        return [.shown("processor time an event")] + lines + [.told("microsecondsPerEvent", .object(members))]
+        let members = parts.map { name, cost in (name, cost.map { JSONValue.decimal($0, digits: 2) } ?? .null) }
+        return [.shown("processor time an event")] + lines + [.told("microsecondsPerEvent", .members(members))]
     }
 }

@@ -97,9 +97,9 @@ struct UrgentRun: Sendable {
             p99 = Quantile.of(sorted, 0.99)
         }
 
-        var json: JSONText {
-            .object([
-                ("events", .number(count)), ("p50", .decimal(p50, digits: 3)), ("p99", .decimal(p99, digits: 3)),
+        var json: JSONValue {
+            .members([
+                ("events", .int(count)), ("p50", .decimal(p50, digits: 3)), ("p99", .decimal(p99, digits: 3)),
             ])
         }
 
@@ -121,8 +121,8 @@ struct UrgentRun: Sendable {
             "W3: \(rate) urgent events per second during W2 (\(workload.users) followers, pushes \(pushes))",
             machine,
             [
-                .told("followers", .number(workload.users)), .told("workers", .number(workers)),
-                .told("rate", .number(rate)), .told("pushes", .text(pushes)),
+                .told("followers", .int(workload.users)), .told("workers", .int(workers)),
+                .told("rate", .int(rate)), .told("pushes", .string(pushes)),
                 .both("idle", idle.words, "idle", idle.json),
                 .both("under the fan-out", under.words, "underFanout", under.json),
                 .both("ratio of p99", ratio.text(digits: 2), "ratio", .decimal(ratio, digits: 3)),

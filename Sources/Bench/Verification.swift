@@ -37,14 +37,14 @@ struct Verification: Sendable {
         return faults + others
     }
 
-    var json: JSONText {
-        .object([
-            ("passed", .flag(faults.isEmpty)), ("faults", .list(faults.map(JSONText.text))),
-            ("notifications", .number(notifications)), ("pushesExpected", .number(expectedPushes)),
-            ("pushesArrived", pushes.map(JSONText.number) ?? .null),
+    var json: JSONValue {
+        .members([
+            ("passed", .bool(faults.isEmpty)), ("faults", .array(faults.map(JSONValue.string))),
+            ("notifications", .int(notifications)), ("pushesExpected", .int(expectedPushes)),
+            ("pushesArrived", pushes.map(JSONValue.int) ?? .null),
             (
                 "deliveries",
-                .object(endings.sorted { $0.key.words < $1.key.words }.map { ($0.key.words, .number($0.value)) })
+                .members(endings.sorted { $0.key.words < $1.key.words }.map { ($0.key.words, .int($0.value)) })
             ),
         ])
     }

@@ -89,22 +89,22 @@ enum CheckConfigCommand: Command {
         _ configuration: BellhopConfiguration,
         _ files: Files,
         _ warnings: [String]
-    ) -> JSONText {
+    ) -> JSONValue {
         let settings = configuration.effective.map { effective in
-            JSONText.object([
-                ("setting", .text(effective.setting.environmentName)), ("value", .optional(effective.shown)),
-                ("source", .text("\(effective.source)")),
+            JSONValue.members([
+                ("setting", .string(effective.setting.environmentName)), ("value", .optional(effective.shown)),
+                ("source", .string("\(effective.source)")),
             ])
         }
-        return .object([
-            ("settings", .list(settings)),
-            ("apps", .list((files.catalogs?.catalogs ?? []).map { .text($0.app.text) })),
-            ("anyTopicApps", .list(files.anyTopicApps.map { .text($0) })),
-            ("pushedApps", .list(files.pushedApps.map { .text($0.text) })),
-            ("tokenKeys", files.tokenKeys.map { .number($0.count) } ?? .null),
+        return .members([
+            ("settings", .array(settings)),
+            ("apps", .array((files.catalogs?.catalogs ?? []).map { .string($0.app.text) })),
+            ("anyTopicApps", .array(files.anyTopicApps.map { .string($0) })),
+            ("pushedApps", .array(files.pushedApps.map { .string($0.text) })),
+            ("tokenKeys", files.tokenKeys.map { .int($0.count) } ?? .null),
             ("traces", .optional(files.traces)),
-            ("operators", files.operators.map { .number($0.operators.count) } ?? .null),
-            ("warnings", .list(warnings.map { .text($0) })),
+            ("operators", files.operators.map { .int($0.operators.count) } ?? .null),
+            ("warnings", .array(warnings.map { .string($0) })),
         ])
     }
 }

@@ -53,7 +53,7 @@ enum KeysCommand: Command {
         let (person, token) = try Operator.enlisted(as: name, role)
         try write(known.having(person).text, to: path, mode: 0o644, over: .replaced)
         call.answer(
-            .object([("name", .text(name)), ("role", .text(role.rawValue)), ("token", .text(token))]),
+            .members([("name", .string(name)), ("role", .string(role.rawValue)), ("token", .string(token))]),
             "token of \(name), \(role.rawValue), shown this once: \(token)\nfile: \(path), for BELLHOP_OPERATORS"
         )
         return .done
@@ -96,9 +96,9 @@ enum KeysCommand: Command {
         let (pem, publicKey) = try makePair()
         if let file { try write(pem, to: file) }
         let text = String(decoding: pem, as: UTF8.self)
-        let secret = file.map { ("privateKeyFile", JSONText.text($0)) } ?? ("privateKey", .text(text))
+        let secret = file.map { ("privateKeyFile", JSONValue.string($0)) } ?? ("privateKey", .string(text))
         let place = file.map { "private key: \($0), for webpush.keys[].privateKeyFile" } ?? text
-        call.answer(.object([("publicKey", .text(publicKey)), secret]), "\(place)\npublic key: \(publicKey)")
+        call.answer(.members([("publicKey", .string(publicKey)), secret]), "\(place)\npublic key: \(publicKey)")
         return .done
     }
 

@@ -24,7 +24,7 @@ enum PublishCommand: Command {
         await publisher.close()
         let (confirmed, all) = (outcomes.count { $0 == .confirmed }, outcomes.count)
         call.answer(
-            .object([("published", .number(confirmed)), ("of", .number(all))]),
+            .members([("published", .int(confirmed)), ("of", .int(all))]),
             "published \(confirmed) of \(all), confirmed by the broker"
         )
         return try verdict(outcomes)

@@ -75,14 +75,14 @@ enum RevokeStaleCommand: Command {
         }
     }
 
-    private static func json(_ walk: StaleDeviceWalk, _ search: StaleDeviceWalk.Search) -> JSONText {
-        guard search.isRehearsal else { return .object([("revoked", .number(walk.total))]) }
+    private static func json(_ walk: StaleDeviceWalk, _ search: StaleDeviceWalk.Search) -> JSONValue {
+        guard search.isRehearsal else { return .members([("revoked", .int(walk.total))]) }
         let groups = groups(walk).map { group, count in
-            JSONText.object([
-                ("app", .text(group.app)), ("provider", .text(group.provider)), ("subscriptions", .number(count)),
+            JSONValue.members([
+                ("app", .string(group.app)), ("provider", .string(group.provider)), ("subscriptions", .int(count)),
             ])
         }
-        return .object([("dryRun", .flag(true)), ("wouldRevoke", .number(walk.total)), ("of", .list(groups))])
+        return .members([("dryRun", .bool(true)), ("wouldRevoke", .int(walk.total)), ("of", .array(groups))])
     }
 
     private static func text(_ walk: StaleDeviceWalk, _ search: StaleDeviceWalk.Search) -> String {

@@ -15,7 +15,7 @@ enum ValidateCommand: Command {
         let file = try EventFile(reading: path, for: "validating", call, catalogs)
         let taken = file.entries.count - file.rejected.count
         call.answer(
-            .object([("valid", .number(taken)), ("events", .list(file.entries.map(json)))]),
+            .members([("valid", .int(taken)), ("events", .array(file.entries.map(json)))]),
             lines: file.entries.map { line($0, catalogs) } + ["\(taken) of \(file.entries.count) would be taken"]
         )
         return file.rejected.isEmpty ? .done : .badInput
@@ -63,13 +63,13 @@ enum ValidateCommand: Command {
         }
     }
 
-    private static func json(_ entry: EventFile.Entry) -> JSONText {
+    private static func json(_ entry: EventFile.Entry) -> JSONValue {
         guard case .failure(let rejection) = entry.judgement else {
-            return .object([("line", .number(entry.line)), ("valid", .flag(true))])
+            return .members([("line", .int(entry.line)), ("valid", .bool(true))])
         }
-        return .object([
-            ("line", .number(entry.line)), ("valid", .flag(false)), ("reason", .text(rejection.reason.rawValue)),
-            ("pointer", .text(rejection.pointer.description)), ("message", .text(rejection.message)),
+        return .members([
+            ("line", .int(entry.line)), ("valid", .bool(false)), ("reason", .string(rejection.reason.rawValue)),
+            ("pointer", .string(rejection.pointer.description)), ("message", .string(rejection.message)),
         ])
     }
 }

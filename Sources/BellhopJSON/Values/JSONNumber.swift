@@ -5,8 +5,8 @@ public struct JSONNumber: Hashable, Sendable {
     /// The number in the grammar of RFC 8259.
     public let text: String
 
-    /// Creates a number from text that a reader has validated.
-    init(checked text: String) {
+    /// Creates a number from text that is known to be valid.
+    package init(checked text: String) {
         self.text = text
     }
 

@@ -1,3 +1,4 @@
+package import BellhopJSON
 package import ServiceRuntime
 package import Settings
 
@@ -35,19 +36,19 @@ package struct Call: Sendable {
     }
 
     /// Prints an answer: one JSON value for a program, or a text that Bellhop laid out for people.
-    package func answer(_ json: @autoclosure () -> JSONText, _ text: @autoclosure () -> String) {
-        shell.print(isJSON ? json().description : text())
+    package func answer(_ json: @autoclosure () -> JSONValue, _ text: @autoclosure () -> String) {
+        shell.print(isJSON ? json().written : text())
     }
 
     /// Prints an answer: one JSON value for a program, or lines for people.
     ///
     /// No content can end a line.
     package func answer(
-        _ json: @autoclosure () -> JSONText,
+        _ json: @autoclosure () -> JSONValue,
         lines: @autoclosure () -> [String],
         emphasis: (_ index: Int, _ line: String) -> LineStyle = { _, _ in .plain }
     ) {
-        guard !isJSON else { return shell.print(line: json().description) }
+        guard !isJSON else { return shell.print(line: json().written) }
         for (index, line) in lines().enumerated() { shell.output.print(line: line, emphasis(index, line)) }
     }
 

@@ -153,40 +153,40 @@ struct DeadLetterDetailView: Sendable {
 
     // MARK: - For programs
 
-    var json: JSONText {
+    var json: JSONValue {
         var members = item.members
-        members.append(("advice", .text(DeadLetterAdvice.words(for: item.cause))))
-        members.append(("runbook", .text(DeadLetterAdvice.runbook(for: item.cause))))
-        members.append(("conflict", .list(conflict.map { .text($0.place.text) })))
+        members.append(("advice", .string(DeadLetterAdvice.words(for: item.cause))))
+        members.append(("runbook", .string(DeadLetterAdvice.runbook(for: item.cause))))
+        members.append(("conflict", .array(conflict.map { .string($0.place.text) })))
         members.append(("editedInto", .optional(detail.editedInto)))
-        members.append(("revealed", .flag(isRevealed)))
+        members.append(("revealed", .bool(isRevealed)))
         members.append(("origin", originJSON))
         if let line = event?.line {
-            let ledger: [(String, JSONText)] = [
+            let ledger: [(String, JSONValue)] = [
                 ("state", .optional(line.state?.rawValue)), ("reason", .optional(line.reason)),
-                ("attempts", .number(line.attempts)),
+                ("attempts", .int(line.attempts)),
             ]
-            members.append(("ledger", .object(ledger)))
+            members.append(("ledger", .members(ledger)))
         }
         let history = detail.history.map { entry in
-            JSONText.object([
-                ("at", .text(entry.at.description)), ("kind", .text(entry.kind)), ("by", .optional(entry.operator)),
-                ("words", .text(entry.words)),
+            JSONValue.members([
+                ("at", .string(entry.at.description)), ("kind", .string(entry.kind)), ("by", .optional(entry.operator)),
+                ("words", .string(entry.words)),
             ])
         }
-        members.append(("history", .list(history)))
-        return .object(members)
+        members.append(("history", .array(history)))
+        return .members(members)
     }
 
-    private var originJSON: JSONText {
+    private var originJSON: JSONValue {
         let body = HumanText.document(detail.origin.body).map { isRevealed ? $0 : MaskedJSON.body($0) }
-        return .object([
-            ("exchange", .text(detail.origin.exchange)), ("routingKey", .text(detail.origin.routingKey)),
-            ("properties", HumanText.document(detail.origin.properties).map { JSONText($0) } ?? .null),
-            ("headers", headers.map { JSONText($0) } ?? .null), ("bytes", .number(detail.origin.body.count)),
-            ("bodyCut", .flag(detail.origin.cutBody != nil)),
-            ("body", body.map { JSONText($0) } ?? .null),
-            ("bodyBase64", isRevealed ? .text(Data(detail.origin.body).base64EncodedString()) : .null),
+        return .members([
+            ("exchange", .string(detail.origin.exchange)), ("routingKey", .string(detail.origin.routingKey)),
+            ("properties", HumanText.document(detail.origin.properties) ?? .null),
+            ("headers", headers ?? .null), ("bytes", .int(detail.origin.body.count)),
+            ("bodyCut", .bool(detail.origin.cutBody != nil)),
+            ("body", body ?? .null),
+            ("bodyBase64", isRevealed ? .string(Data(detail.origin.body).base64EncodedString()) : .null),
         ])
     }
 }

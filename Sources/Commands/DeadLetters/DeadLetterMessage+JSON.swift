@@ -4,22 +4,22 @@ import Foundation
 import Store
 
 extension DeadLetterCause {
-    var members: [(String, JSONText)] {
+    var members: [(String, JSONValue)] {
         Member.allCases.map { ($0.rawValue, .optional(self[$0])) }
     }
 }
 
 extension DeadLetterSummary {
     /// The members that every command prints for an item.
-    var members: [(String, JSONText)] {
-        [("id", .text(deadID)), ("state", .text(state.rawValue)), ("fingerprint", .text(fingerprint))] + cause.members
+    var members: [(String, JSONValue)] {
+        [("id", .string(deadID)), ("state", .string(state.rawValue)), ("fingerprint", .string(fingerprint))] + cause.members
             + [
                 ("notificationId", .optional(delivery?.notification.notification.text)),
                 ("channel", .optional(delivery?.channel.rawValue)), ("target", .optional(delivery?.target)),
-                ("attempts", .number(attempts)), ("copies", .number(copies)), ("deaths", .number(deaths)),
-                ("replays", .number(replays)), ("replay", replay.map { .number(Int(clamping: $0)) } ?? .null),
+                ("attempts", .int(attempts)), ("copies", .int(copies)), ("deaths", .int(deaths)),
+                ("replays", .int(replays)), ("replay", replay.map { .int($0) } ?? .null),
                 ("resolution", .optional(resolution)), ("editedFrom", .optional(editedFrom)),
-                ("firstFailedAt", .text(firstFailedAt.description)), ("lastFailedAt", .text(lastFailedAt.description)),
+                ("firstFailedAt", .string(firstFailedAt.description)), ("lastFailedAt", .string(lastFailedAt.description)),
             ]
     }
 }
@@ -31,12 +31,12 @@ extension DeadLetterMessage {
     /// The members that a list shows.
     ///
     /// They exclude the message and therefore all personal data.
-    var listed: [(String, JSONText)] {
-        summary.members + [("exchange", .text(origin.exchange)), ("routingKey", .text(origin.routingKey))]
+    var listed: [(String, JSONValue)] {
+        summary.members + [("exchange", .string(origin.exchange)), ("routingKey", .string(origin.routingKey))]
     }
 
-    var json: JSONText {
-        .object(
+    var json: JSONValue {
+        .members(
             listed + [
                 ("properties", Self.json(origin.properties)), ("headers", Self.json(origin.headers)),
                 ("body", Self.base64(origin.body)), ("contentHash", Self.base64(contentHash)),
@@ -84,12 +84,12 @@ extension DeadLetterMessage {
     /// Enough for the largest body that is stored whole and its headers, in Base64 and JSON.
     private static let limits = JSONParser.Limits(bytes: 32 << 20, depth: 128)
 
-    private static func json(_ bytes: [UInt8]) -> JSONText {
-        (try? JSONParser(limits: limits).parse(bytes).get()).map { JSONText($0) } ?? .object([])
+    private static func json(_ bytes: [UInt8]) -> JSONValue {
+        (try? JSONParser(limits: limits).parse(bytes).get()) ?? .members([])
     }
 
-    private static func base64(_ bytes: [UInt8]) -> JSONText {
-        .text(Data(bytes).base64EncodedString())
+    private static func base64(_ bytes: [UInt8]) -> JSONValue {
+        .string(Data(bytes).base64EncodedString())
     }
 
     private static func bytes(_ value: JSONValue?) -> [UInt8]? {

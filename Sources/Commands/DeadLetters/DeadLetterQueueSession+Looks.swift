@@ -33,8 +33,8 @@ extension DeadLetterQueueSession {
             latest = Array((latest + items.map(Self.withoutBody)).sorted { $0.failedAt > $1.failedAt }.prefix(limit))
             return []
         }
-        let items = latest.map { JSONText.object(DeadLetterMessage($0).listed) }
-        let json = JSONText.object([("count", .number(count)), ("items", .list(items))])
+        let items = latest.map { JSONValue.members(DeadLetterMessage($0).listed) }
+        let json = JSONValue.members([("count", .int(count)), ("items", .array(items))])
         if count == 0, short == nil { return try await foundNothing(json) }
         request.call.answer(
             json,
@@ -71,7 +71,7 @@ extension DeadLetterQueueSession {
         }
         guard let item = found.first else {
             if let short { throw short }
-            return try await foundNothing(.object([("items", .list([]))]))
+            return try await foundNothing(.members([("items", .array([]))]))
         }
         let isWhole = found.contains { $0.deadID == filter.ids[0] }
         guard found.count == 1 || isWhole else {

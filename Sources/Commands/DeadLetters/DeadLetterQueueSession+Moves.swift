@@ -14,7 +14,7 @@ extension DeadLetterQueueSession {
         let file = try ExportFile(path: words.value("output"), else: request.shell.output)
         var count = 0
         let short = try await forEach { items in
-            try file.write(items.map { DeadLetterMessage($0).json.description })
+            try file.write(items.map { DeadLetterMessage($0).json.written })
             count += items.count
             return []
         }

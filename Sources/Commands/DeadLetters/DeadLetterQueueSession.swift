@@ -80,7 +80,7 @@ struct DeadLetterQueueSession: Sendable {
     /// Ends a command that has found nothing.
     ///
     /// An unknown reason, stage or provider is an error, as with the database.
-    func foundNothing(_ json: JSONText) async throws -> ExitCode {
+    func foundNothing(_ json: JSONValue) async throws -> ExitCode {
         try filter.expectWordsOfOurs(words)
         request.call.answer(json, lines: ["No items match in \(names.dead)."])
         await sayWhoHolds()

@@ -67,7 +67,7 @@ extension DeadLetterSession {
         case .done(let items):
             let undoing = act == .note ? nil : number.map { " bellhop dead-letters undo \($0) takes it back." }
             answer(
-                .object([("items", .number(items)), ("act", number.map { .number(Int(clamping: $0)) } ?? .null)]),
+                .members([("items", .int(items)), ("act", number.map { .int($0) } ?? .null)]),
                 lines: ["\(act.pastWords) \(items.of("item")).\(undoing ?? "")"]
             )
             return .done
@@ -77,7 +77,7 @@ extension DeadLetterSession {
     /// In a narrower terminal, the column of reasons is more important than exact times.
     private static let roomForInstants = 120
 
-    private static func result(_ items: Int) -> JSONText { .object([("items", .number(items))]) }
+    private static func result(_ items: Int) -> JSONValue { .members([("items", .int(items))]) }
 
     /// Performs `audit`: it lists operators' acts, the most recent first.
     func audit() async throws -> ExitCode {
@@ -97,7 +97,7 @@ extension DeadLetterSession {
         let columns = ["number", "when", "who", "log-in", "act", "items", "filter", "because"]
         let table = TextTable(columns, texts: [1, 2, 3, 4, 6, 7], flexible: [6, 7], optional: [3], rows: rows)
         answer(
-            .object([("acts", .list(entries.map(\.json)))]),
+            .members([("acts", .array(entries.map(\.json)))]),
             lines: entries.isEmpty ? ["No actions yet."] : table.lines(fitting: width),
             emphasis: { index, _ in index == 0 ? .heading : .plain }
         )
@@ -167,13 +167,13 @@ extension AuditEntry {
         return (named.first ?? "-") + (count > 1 ? " and \((count - 1).grouped) more" : "")
     }
 
-    fileprivate var json: JSONText {
-        .object([
-            ("number", .number(Int(clamping: number))), ("at", .text(at.description)), ("by", .text(self.operator)),
+    fileprivate var json: JSONValue {
+        .members([
+            ("number", .int(number)), ("at", .string(at.description)), ("by", .string(self.operator)),
             ("login", .optional(login)),
-            ("act", .text(act)),
-            ("filter", .object(filter.members.map { ($0.key, JSONText($0.value)) })), ("items", .number(items)),
-            ("because", .text(because)), ("replay", replay.map { .number(Int(clamping: $0)) } ?? .null),
+            ("act", .string(act)),
+            ("filter", .members(filter.members.map { ($0.key, $0.value) })), ("items", .int(items)),
+            ("because", .string(because)), ("replay", replay.map { .int($0) } ?? .null),
         ])
     }
 }

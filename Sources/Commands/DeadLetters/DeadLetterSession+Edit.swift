@@ -37,7 +37,7 @@ extension DeadLetterSession {
             draft = nil
             if !isJSON { print("The copy is \(correction.copy.deadID), sent by replay \(replay).") }
             guard words.has("detach") else { return try await watch(replay) }
-            if isJSON { print(Self.sent(correction.copy, replay).description) }
+            if isJSON { print(Self.sent(correction.copy, replay).written) }
             return .done
         } catch let failure as CommandFailure {
             throw draft?.telling(failure) ?? failure
@@ -48,9 +48,9 @@ extension DeadLetterSession {
         }
     }
 
-    private static func sent(_ copy: DeadLetterItem, _ replay: Int64) -> JSONText {
-        .object([
-            ("items", .number(1)), ("copy", .text(copy.deadID)), ("replay", .number(Int(clamping: replay))),
+    private static func sent(_ copy: DeadLetterItem, _ replay: Int64) -> JSONValue {
+        .members([
+            ("items", .int(1)), ("copy", .string(copy.deadID)), ("replay", .int(replay)),
         ])
     }
 

@@ -27,7 +27,7 @@ extension DeadLetterSession {
         let count = try await desk.count(filter)
         filter.filedBy = filter.filedBy ?? count.asOf
         guard count.items > 0 else {
-            answer(.object([("items", .number(0))]), lines: ["No open items match."])
+            answer(.members([("items", .int(0))]), lines: ["No open items match."])
             return .answerIsNo
         }
         guard count.items <= Self.mostEdited else {
@@ -68,14 +68,14 @@ extension DeadLetterSession {
     /// Reports what an edit would send, for `--dry-run`, of one item or many.
     func foresee(_ items: Int, _ left: [String: Int] = [:]) -> ExitCode {
         answer(
-            .object([("wouldSend", .number(items)), ("left", Self.json(left))]),
+            .members([("wouldSend", .int(items)), ("left", Self.json(left))]),
             lines: ["This would send \(items.of("corrected copy", "corrected copies")); nothing was changed."]
         )
         return .done
     }
 
-    private static func json(_ left: [String: Int]) -> JSONText {
-        .object(left.sorted { $0.key < $1.key }.map { ($0.key, JSONText.number($0.value)) })
+    private static func json(_ left: [String: Int]) -> JSONValue {
+        .members(left.sorted { $0.key < $1.key }.map { ($0.key, JSONValue.int($0.value)) })
     }
 
     private static let mostEdited = 1_000
@@ -83,9 +83,9 @@ extension DeadLetterSession {
 
     private func tell(_ items: Int, _ left: [String: Int], replay: Int64?) -> ExitCode {
         answer(
-            .object([
-                ("items", .number(items)), ("left", Self.json(left)),
-                ("replay", replay.map { .number(Int(clamping: $0)) } ?? .null),
+            .members([
+                ("items", .int(items)), ("left", Self.json(left)),
+                ("replay", replay.map { .int($0) } ?? .null),
             ]),
             lines: items == 0 ? ["None of them would be taken in; nothing was changed."] : []
         )

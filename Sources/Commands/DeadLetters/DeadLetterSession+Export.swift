@@ -22,7 +22,7 @@ extension DeadLetterSession {
             let page = try await desk.messages(filter, after: last, atMost: 200)
             guard let end = page.last else { break }
             last = end.summary.deadID
-            try file.write(page.map(\.json.description))
+            try file.write(page.map(\.json.written))
             written += page.map(\.summary.deadID)
         }
         try file.close()
@@ -32,7 +32,7 @@ extension DeadLetterSession {
                 try await desk.markExported(Array(written[start..<min(start + 200, written.count)]))
             }
             answer(
-                .object([("items", .number(written.count))]),
+                .members([("items", .int(written.count))]),
                 lines: ["Wrote \(written.count.of("item")) to \(path)."]
             )
         }
@@ -71,7 +71,7 @@ extension DeadLetterSession {
         }
         let (known, old) = (young.count - added, letters.count - young.count)
         answer(
-            .object([("items", .number(added)), ("known", .number(known)), ("tooOld", .number(old))]),
+            .members([("items", .int(added)), ("known", .int(known)), ("tooOld", .int(old))]),
             lines: ["Imported \(added.of("item")); \(known.grouped) were there already."]
                 + (old > 0 ? [tooOld(old, cutoff)] : [])
         )

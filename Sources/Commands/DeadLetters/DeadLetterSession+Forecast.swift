@@ -30,11 +30,11 @@ extension DeadLetterSession {
         }
         let ahead = try await waiting(before: order.filter)
         answer(
-            .object([
-                ("count", .number(survey.eligible.items)), ("tooOld", .number(survey.tooOld)),
-                ("tooOften", .number(survey.tooOften)), ("bodyCut", .number(survey.cut)),
-                ("predictions", tally.json), ("items", .list(tally.named)), ("itemsNotNamed", .number(tally.unnamed)),
-                ("budgets", budgets.json), ("ahead", .list(ahead.map(Self.json))),
+            .members([
+                ("count", .int(survey.eligible.items)), ("tooOld", .int(survey.tooOld)),
+                ("tooOften", .int(survey.tooOften)), ("bodyCut", .int(survey.cut)),
+                ("predictions", tally.json), ("items", .array(tally.named)), ("itemsNotNamed", .int(tally.unnamed)),
+                ("budgets", budgets.json), ("ahead", .array(ahead.map(Self.json))),
             ]),
             lines: leftOut(survey, cutoff) + [
                 "A replay of \(survey.eligible.items.of("item")) at this moment; nothing was changed:"
@@ -47,8 +47,8 @@ extension DeadLetterSession {
         return survey.eligible.items == 0 ? .answerIsNo : .done
     }
 
-    private static func json(_ backlog: StoreStatus.Backlog) -> JSONText {
-        .object([("outlet", .text(backlog.name)), ("waiting", .number(backlog.count))])
+    private static func json(_ backlog: StoreStatus.Backlog) -> JSONValue {
+        .members([("outlet", .string(backlog.name)), ("waiting", .int(backlog.count))])
     }
 
     /// Returns the backlogs of the outlets that a replay may use, as narrowed by its filter.

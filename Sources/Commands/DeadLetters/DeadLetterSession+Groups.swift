@@ -56,23 +56,23 @@ extension DeadLetterGroup {
         return "\(cause.stage.rawValue)\(place.isEmpty ? "" : " " + place): \(cause.error)"
     }
 
-    fileprivate var json: JSONText {
-        .object([
-            ("fingerprint", .text(fingerprint)), ("items", .number(items)), ("users", .number(users)),
-            ("firstSeenAt", .text(firstSeen.description)), ("lastSeenAt", .text(lastSeen.description)),
-            ("stage", .text(cause.stage.rawValue)), ("reason", .text(cause.reason)),
+    fileprivate var json: JSONValue {
+        .members([
+            ("fingerprint", .string(fingerprint)), ("items", .int(items)), ("users", .int(users)),
+            ("firstSeenAt", .string(firstSeen.description)), ("lastSeenAt", .string(lastSeen.description)),
+            ("stage", .string(cause.stage.rawValue)), ("reason", .string(cause.reason)),
             ("provider", .optional(cause.provider)), ("app", .optional(cause.app)),
-            ("eventType", .optional(cause.eventType)), ("latestError", .text(cause.error)),
-            ("lastDay", .list(lastDay.map(JSONText.number))),
+            ("eventType", .optional(cause.eventType)), ("latestError", .string(cause.error)),
+            ("lastDay", .array(lastDay.map(JSONValue.int))),
         ])
     }
 }
 
 extension DeadLetterGroups {
-    var json: JSONText {
-        .object([
-            ("asOf", .text(asOf.description)), ("items", .number(items)), ("groupCount", .number(count)),
-            ("groups", .list(groups.map(\.json))),
+    var json: JSONValue {
+        .members([
+            ("asOf", .string(asOf.description)), ("items", .int(items)), ("groupCount", .int(count)),
+            ("groups", .array(groups.map(\.json))),
         ])
     }
 }

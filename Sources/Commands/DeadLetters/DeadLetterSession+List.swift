@@ -72,10 +72,10 @@ extension DeadLetterPage {
 
     private static let leastError = 40
 
-    fileprivate var json: JSONText {
-        .object([
-            ("asOf", .text(asOf.description)), ("count", .number(count)),
-            ("items", .list(items.map { .object($0.members) })),
+    fileprivate var json: JSONValue {
+        .members([
+            ("asOf", .string(asOf.description)), ("count", .int(count)),
+            ("items", .array(items.map { .members($0.members) })),
         ])
     }
 }

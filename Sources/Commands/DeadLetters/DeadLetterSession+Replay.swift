@@ -35,7 +35,7 @@ extension DeadLetterSession {
             }
             if let begin = order.pace.notBefore, !isJSON { print("It sends from \(HumanText.instant(begin)) on.") }
             guard !words.has("detach"), order.pace.notBefore == nil else {
-                if isJSON { print(JSONText.object([("replay", .number(Int(clamping: id)))]).description) }
+                if isJSON { print(JSONValue.members([("replay", .int(id))]).written) }
                 return .done
             }
             return try await watch(id)

@@ -54,7 +54,7 @@ extension DeadLetterSession {
         if let id { return try await report(try await progress(of: id)) }
         let records = try await book.latest(atMost: Self.listed)
         answer(
-            .object([("replays", .list(records.map { .object($0.members) }))]),
+            .members([("replays", .array(records.map { .members($0.members) }))]),
             lines: table(of: records),
             emphasis: emphasis
         )

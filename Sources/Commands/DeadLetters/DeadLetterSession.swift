@@ -58,7 +58,7 @@ struct DeadLetterSession: Sendable {
     ///
     /// No content of a dead letter can end a line.
     func answer(
-        _ json: @autoclosure () -> JSONText,
+        _ json: @autoclosure () -> JSONValue,
         lines: @autoclosure () -> [String],
         emphasis: (_ index: Int, _ line: String) -> LineStyle = { _, _ in .plain }
     ) {

@@ -1,3 +1,4 @@
+import BellhopJSON
 import CLI
 import Pipeline
 import ServiceRuntime
@@ -35,7 +36,7 @@ struct DryRunSummary {
 
     private var counts: [Group: Int] = [:]
     /// The first items, each with its predicted outcome.
-    private(set) var named: [JSONText] = []
+    private(set) var named: [JSONValue] = []
     private(set) var unnamed = 0
 
     mutating func add(_ prediction: ReplayPrediction, of deadID: String) {
@@ -47,8 +48,8 @@ struct DryRunSummary {
             return
         }
         named.append(
-            .object([
-                ("id", .text(deadID)), ("prediction", .text(prediction.kind.rawValue)),
+            .members([
+                ("id", .string(deadID)), ("prediction", .string(prediction.kind.rawValue)),
                 ("detail", .optional(prediction.detail)),
             ])
         )
@@ -58,12 +59,12 @@ struct DryRunSummary {
         counts.sorted { ($1.value, $0.key.words) < ($0.value, $1.key.words) }
     }
 
-    var json: JSONText {
-        .list(
+    var json: JSONValue {
+        .array(
             sorted.map { entry in
-                .object([
-                    ("prediction", .text(entry.key.kind)), ("detail", .optional(entry.key.detail)),
-                    ("count", .number(entry.value)),
+                .members([
+                    ("prediction", .string(entry.key.kind)), ("detail", .optional(entry.key.detail)),
+                    ("count", .int(entry.value)),
                 ])
             }
         )

@@ -47,12 +47,12 @@ struct ReplayBudgets {
         }
     }
 
-    var json: JSONText {
-        .list(
+    var json: JSONValue {
+        .array(
             sorted.map { budget, count in
-                .object([
-                    ("account", .text(budget.name)), ("pushes", .number(count)),
-                    ("leastSeconds", .number(Self.seconds(count, budget))),
+                .members([
+                    ("account", .string(budget.name)), ("pushes", .int(count)),
+                    ("leastSeconds", .int(Self.seconds(count, budget))),
                 ])
             }
         )

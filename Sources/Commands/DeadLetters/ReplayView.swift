@@ -85,42 +85,42 @@ struct ReplayView: Sendable {
         return lines
     }
 
-    var json: JSONText {
+    var json: JSONValue {
         var members = replay.members
-        members.append(("waiting", .number(progress.waiting)))
-        members.append(("underWay", .number(progress.underWay)))
+        members.append(("waiting", .int(progress.waiting)))
+        members.append(("underWay", .int(progress.underWay)))
         let outcomes = ReplayOutcome.allCases.compactMap { outcome in
-            progress.outcomes[outcome].map { (outcome.rawValue, JSONText.number($0)) }
+            progress.outcomes[outcome].map { (outcome.rawValue, JSONValue.int($0)) }
         }
-        members.append(("outcomes", .object(outcomes)))
+        members.append(("outcomes", .members(outcomes)))
         let failed = failures.map { failure in
-            JSONText.object([
-                ("id", .text(failure.deadID)), ("outcome", .text(failure.outcome.rawValue)),
-                ("reason", .text(failure.reason)), ("error", .text(failure.error)),
-                ("at", .text(failure.at.description)),
+            JSONValue.members([
+                ("id", .string(failure.deadID)), ("outcome", .string(failure.outcome.rawValue)),
+                ("reason", .string(failure.reason)), ("error", .string(failure.error)),
+                ("at", .string(failure.at.description)),
             ])
         }
-        members.append(("failures", .list(failed)))
-        let shares: [(String, JSONText)] = [
-            ("settled", .list(course.settled.map(JSONText.number))),
-            ("failed", .list(course.failed.map(JSONText.number))),
+        members.append(("failures", .array(failed)))
+        let shares: [(String, JSONValue)] = [
+            ("settled", .array(course.settled.map(JSONValue.int))),
+            ("failed", .array(course.failed.map(JSONValue.int))),
         ]
-        members.append(("course", .object(shares)))
-        return .object(members)
+        members.append(("course", .members(shares)))
+        return .members(members)
     }
 }
 
 extension ReplayRecord {
     /// The members that every command prints for a replay.
-    var members: [(String, JSONText)] {
+    var members: [(String, JSONValue)] {
         [
-            ("replay", .number(Int(clamping: id))), ("state", .text(state.rawValue)), ("by", .text(self.operator)),
-            ("because", .text(because)), ("items", .number(items)),
-            ("rate", pace.rate.map(JSONText.number) ?? .null), ("ramp", .flag(pace.isRamped)),
-            ("pauseAt", .number(pace.pauseShare)), ("notBefore", .optional(pace.notBefore?.description)),
+            ("replay", .int(id)), ("state", .string(state.rawValue)), ("by", .string(self.operator)),
+            ("because", .string(because)), ("items", .int(items)),
+            ("rate", pace.rate.map(JSONValue.int) ?? .null), ("ramp", .bool(pace.isRamped)),
+            ("pauseAt", .int(pace.pauseShare)), ("notBefore", .optional(pace.notBefore?.description)),
             ("pauseReason", .optional(pauseReason)),
-            ("startedAt", .text(startedAt.description)), ("finishedAt", .optional(finishedAt?.description)),
-            ("filter", .object(filter.members.map { ($0.key, JSONText($0.value)) })),
+            ("startedAt", .string(startedAt.description)), ("finishedAt", .optional(finishedAt?.description)),
+            ("filter", .members(filter.members.map { ($0.key, $0.value) })),
         ]
     }
 }

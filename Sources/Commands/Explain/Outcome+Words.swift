@@ -47,9 +47,9 @@ extension Outcome {
     }
 
     /// Returns the outcome's JSON members.
-    func json(_ clock: UserClock) -> [(String, JSONText)] {
+    func json(_ clock: UserClock) -> [(String, JSONValue)] {
         [
-            ("outcome", .text(word)), ("reason", .optional(reason)), ("until", .optional(until?.description)),
+            ("outcome", .string(word)), ("reason", .optional(reason)), ("until", .optional(until?.description)),
             ("untilLocal", .optional(until.flatMap(clock.local))),
         ]
     }

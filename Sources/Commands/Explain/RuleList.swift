@@ -19,16 +19,16 @@ struct RuleList {
         }
     }
 
-    var json: JSONText {
-        .list(
+    var json: JSONValue {
+        .array(
             steps.map { step in
                 let outcome =
                     step.outcome?.json(clock) ?? [
-                        ("outcome", .text("pass")), ("reason", .null), ("until", .null), ("untilLocal", .null),
+                        ("outcome", .string("pass")), ("reason", .null), ("until", .null), ("untilLocal", .null),
                     ]
-                return .object(
-                    [("rule", .text(step.rule.rawValue)), ("device", .optional(step.device))] + outcome
-                        + [("finding", .text(step.finding))]
+                return .members(
+                    [("rule", .string(step.rule.rawValue)), ("device", .optional(step.device))] + outcome
+                        + [("finding", .string(step.finding))]
                 )
             }
         )

@@ -26,7 +26,7 @@ struct FanoutSession: Sendable {
         let held = try await heldEvents(of: found)
         let views = found.map { FanoutView($0, isHeld: held.contains([$0.record.app, $0.record.event])) }
         call.answer(
-            .object([("count", .number(count)), ("fanouts", .list(views.map { .object($0.members) }))]),
+            .members([("count", .int(count)), ("fanouts", .array(views.map { .members($0.members) }))]),
             lines: found.isEmpty
                 ? ["No fan-outs match."] : FanoutView.table(views) + HumanText.rest(found.count, of: count, "fan-out")
         )
@@ -53,7 +53,7 @@ struct FanoutSession: Sendable {
             consumers: progress.isWaiting(detail) ? await consumers(progress.record.priority.lane) : nil
         )
         let view = FanoutView(progress, detail: detail, surroundings: surroundings)
-        call.answer(.object(view.members), lines: view.lines)
+        call.answer(.members(view.members), lines: view.lines)
         return .done
     }
 
@@ -89,7 +89,7 @@ struct FanoutSession: Sendable {
     private func foresee(_ filter: FanoutFilter, _ count: Int) async throws -> ExitCode {
         let meant = try await desk.latest(filter, atMost: Self.shownBefore).map { FanoutView($0) }
         call.answer(
-            .object([("count", .number(count)), ("fanouts", .list(meant.map { .object($0.members) }))]),
+            .members([("count", .int(count)), ("fanouts", .array(meant.map { .members($0.members) }))]),
             lines: ["This would \(verb.rawValue) \(count.of("fan-out")); nothing was changed.", ""]
                 + FanoutView.table(meant)
                 + (meant.count < count ? ["\(meant.count) of \(count.of("fan-out"))."] : [])
@@ -104,7 +104,7 @@ struct FanoutSession: Sendable {
     }
 
     private static let shownBefore = 50
-    private static func result(_ items: Int) -> JSONText { .object([("fanouts", .number(items))]) }
+    private static func result(_ items: Int) -> JSONValue { .members([("fanouts", .int(items))]) }
 
     // MARK: - Holds
 

@@ -134,44 +134,44 @@ struct FanoutView: Sendable {
 
     // MARK: - For programs
 
-    var members: [(String, JSONText)] {
+    var members: [(String, JSONValue)] {
         let counts = record.progress
         let hasEnd = record.finishedAt == nil && !progress.leftIsCapped
         return [
-            ("fanout", .number(Int(clamping: record.number))), ("app", .text(record.app)),
-            ("event", .text(record.event)), ("type", .text(record.type)), ("topic", .optional(record.topic)),
-            ("everyone", .flag(record.topic == nil)), ("lane", .text(record.priority.lane.rawValue)),
-            ("state", .text(record.state.rawValue)), ("stalled", .flag(progress.isStalled)),
-            ("trouble", .optional(record.trouble)), ("users", .number(counts.users)),
-            ("usersLeft", .number(progress.left)), ("usersLeftIsCapped", .flag(progress.leftIsCapped)),
-            ("usersEstimated", hasEnd ? .number(counts.users + progress.left) : .null),
-            ("recorded", .number(counts.recorded)), ("sent", .number(counts.sent)),
-            ("pages", .number(counts.pages)), ("pagesPlanned", .number(counts.planned)),
+            ("fanout", .int(record.number)), ("app", .string(record.app)),
+            ("event", .string(record.event)), ("type", .string(record.type)), ("topic", .optional(record.topic)),
+            ("everyone", .bool(record.topic == nil)), ("lane", .string(record.priority.lane.rawValue)),
+            ("state", .string(record.state.rawValue)), ("stalled", .bool(progress.isStalled)),
+            ("trouble", .optional(record.trouble)), ("users", .int(counts.users)),
+            ("usersLeft", .int(progress.left)), ("usersLeftIsCapped", .bool(progress.leftIsCapped)),
+            ("usersEstimated", hasEnd ? .int(counts.users + progress.left) : .null),
+            ("recorded", .int(counts.recorded)), ("sent", .int(counts.sent)),
+            ("pages", .int(counts.pages)), ("pagesPlanned", .int(counts.planned)),
             ("usersPerSecond", record.rate(at: asOf).map { .decimal($0, digits: 1) } ?? .null),
             ("secondsLeft", progress.secondsLeft.map { .decimal($0, digits: 1) } ?? .null),
-            ("startedAt", .text(record.startedAt.description)),
+            ("startedAt", .string(record.startedAt.description)),
             ("workedAt", .optional(counts.workedAt?.description)),
             ("pausedAt", .optional(record.pausedAt?.description)),
             ("finishedAt", .optional(record.finishedAt?.description)),
-        ] + (isHeld.map { [("held", .flag($0))] } ?? []) + details
+        ] + (isHeld.map { [("held", .bool($0))] } ?? []) + details
     }
 
-    private var details: [(String, JSONText)] {
+    private var details: [(String, JSONValue)] {
         guard let detail else { return [] }
         let pages = detail.pages.map { page in
-            JSONText.object([
-                ("page", .number(page.number)), ("handedOverAt", .optional(page.handedOverAt?.description)),
+            JSONValue.members([
+                ("page", .int(page.number)), ("handedOverAt", .optional(page.handedOverAt?.description)),
                 ("takenAt", .optional(page.takenAt?.description)),
             ])
         }
         let acts = detail.acts.map { act in
-            JSONText.object([
-                ("at", .text(act.at.description)), ("by", .text(act.operator)), ("act", .text(act.act)),
-                ("because", .text(act.because)), ("discarded", act.discarded.map(JSONText.number) ?? .null),
+            JSONValue.members([
+                ("at", .string(act.at.description)), ("by", .string(act.operator)), ("act", .string(act.act)),
+                ("because", .string(act.because)), ("discarded", act.discarded.map(JSONValue.int) ?? .null),
             ])
         }
         return [
-            ("waits", .list((obstacles ?? []).map(JSONText.text))), ("openPages", .list(pages)), ("acts", .list(acts)),
+            ("waits", .array((obstacles ?? []).map(JSONValue.string))), ("openPages", .array(pages)), ("acts", .array(acts)),
         ]
     }
 }

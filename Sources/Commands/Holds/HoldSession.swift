@@ -23,7 +23,7 @@ struct HoldSession: Sendable {
         let holds = try await desk.all().filter { hold in app.map { hold.scope.app.text == $0 } ?? true }
         let views = try await views(holds)
         call.answer(
-            .object([("holds", .list(views.map(\.json)))]),
+            .members([("holds", .array(views.map(\.json)))]),
             lines: views.isEmpty ? ["Nothing is held."] : HoldView.table(views).lines()
         )
         return views.isEmpty ? .answerIsNo : .done
@@ -67,7 +67,7 @@ struct HoldSession: Sendable {
     private func tell(_ hold: OperatorHold, added: Bool, _ sentence: String) async throws {
         guard let view = try await views([hold]).first else { return }
         call.answer(
-            .object([("added", .flag(added)), ("hold", view.json)]),
+            .members([("added", .bool(added)), ("hold", view.json)]),
             lines: [
                 sentence, "\(view.countAtFirst) bellhop hold release \(hold.number) lets them go.",
             ]
@@ -83,8 +83,8 @@ struct HoldSession: Sendable {
         }
         let others = try await desk.all().filter { $0.scope.overlaps(released.scope) }
         call.answer(
-            .object([
-                ("released", view?.json ?? .null), ("heldBy", .list(others.map { .number(Int(clamping: $0.number)) })),
+            .members([
+                ("released", view?.json ?? .null), ("heldBy", .array(others.map { .int($0.number) })),
             ]),
             lines: [
                 "Released hold \(released.number): \(released.scope.words). "
@@ -121,7 +121,7 @@ struct HoldSession: Sendable {
         let meant = "\(deliveries(count.deliveries)) to \(count.users.of("user"))"
         if words.has("dry-run") {
             call.answer(
-                .object([("wouldDiscard", .number(count.deliveries)), ("users", .number(count.users))]),
+                .members([("wouldDiscard", .int(count.deliveries)), ("users", .int(count.users))]),
                 lines: ["This would discard \(meant), held by \(hold.scope.words); nothing was changed."]
             )
             return .done
@@ -146,8 +146,8 @@ struct HoldSession: Sendable {
         return .done
     }
 
-    private static func result(_ count: Int, left: Int = 0) -> JSONText {
-        .object([("discarded", .number(count)), ("left", .number(left))])
+    private static func result(_ count: Int, left: Int = 0) -> JSONValue {
+        .members([("discarded", .int(count)), ("left", .int(left))])
     }
 
     /// Describes the deliveries that a discard has not reached.

@@ -79,13 +79,13 @@ struct HoldView: Sendable {
         )
     }
 
-    var json: JSONText {
-        .object([
-            ("hold", .number(Int(clamping: hold.number))), ("app", .text(hold.scope.app.text)),
+    var json: JSONValue {
+        .members([
+            ("hold", .int(hold.number)), ("app", .string(hold.scope.app.text)),
             ("type", .optional(hold.scope.type?.text)), ("provider", .optional(hold.scope.provider)),
-            ("placedAt", .text(hold.placedAt.description)), ("by", .text(hold.operator)),
-            ("because", .text(hold.because)), ("waiting", .number(waiting)), ("waitingIsCapped", .flag(isCapped)),
-            ("mayWaitAmong", .list(mixed.map(JSONText.text))),
+            ("placedAt", .string(hold.placedAt.description)), ("by", .string(hold.operator)),
+            ("because", .string(hold.because)), ("waiting", .int(waiting)), ("waitingIsCapped", .bool(isCapped)),
+            ("mayWaitAmong", .array(mixed.map(JSONValue.string))),
         ])
     }
 }

@@ -33,11 +33,11 @@ struct ProviderAnswerText: Sendable {
         )
     }
 
-    var json: JSONText {
-        .object([
-            ("app", .text(app.text)), ("provider", .text(provider.rawValue)), ("verdict", .text(verdict.kind.rawValue)),
-            ("reason", .optional(verdict.reason?.rawValue)), ("isWell", .flag(exitCode == .done)),
-            ("explanation", .text(headline)), ("advice", .optional(advice)),
+    var json: JSONValue {
+        .members([
+            ("app", .string(app.text)), ("provider", .string(provider.rawValue)), ("verdict", .string(verdict.kind.rawValue)),
+            ("reason", .optional(verdict.reason?.rawValue)), ("isWell", .bool(exitCode == .done)),
+            ("explanation", .string(headline)), ("advice", .optional(advice)),
         ])
     }
 

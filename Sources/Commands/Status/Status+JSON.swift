@@ -7,64 +7,64 @@ extension Status {
     /// The status as one object.
     ///
     /// Its names are stable, and unavailable values are null.
-    var json: JSONText {
-        .object(basics + traffic + tables(database.value?.store))
+    var json: JSONValue {
+        .members(basics + traffic + tables(database.value?.store))
     }
 
-    private var basics: [(String, JSONText)] {
+    private var basics: [(String, JSONValue)] {
         let topology = topologyDifferences.map { $0.isEmpty ? "current" : "differs" }
         return [
-            ("namespace", .text(namespace.name)),
-            ("at", .text("\(time)")),
-            ("problems", .list(problems.map(JSONText.text))),
+            ("namespace", .string(namespace.name)),
+            ("at", .string("\(time)")),
+            ("problems", .array(problems.map(JSONValue.string))),
             ("broker", Self.reached(broker)),
             ("database", Self.reached(database)),
             ("schema", .optional(schemaWord)),
             ("topology", .optional(topology)),
-            ("topologyDifferences", topologyDifferences.map { .list($0.map(JSONText.text)) } ?? .null),
+            ("topologyDifferences", topologyDifferences.map { .array($0.map(JSONValue.string)) } ?? .null),
         ]
     }
 
-    private var traffic: [(String, JSONText)] {
-        let workers = Lane.allCases.map { lane -> (String, JSONText) in
+    private var traffic: [(String, JSONValue)] {
+        let workers = Lane.allCases.map { lane -> (String, JSONValue) in
             (lane.rawValue, .optional(queue(.lane(lane))?.counts?.consumers))
         }
         return [
-            ("workers", .object(workers)),
+            ("workers", .members(workers)),
             ("schedulers", .optional(schedulers)),
-            ("lanes", list { if case .lane(let lane) = $0 { ("lane", .text(lane.rawValue)) } else { nil } }),
-            ("resumes", list { if case .resume(let lane) = $0 { ("lane", .text(lane.rawValue)) } else { nil } }),
-            ("retries", list { if case .retry(let tier) = $0 { ("tier", .text(tier.name)) } else { nil } }),
+            ("lanes", list { if case .lane(let lane) = $0 { ("lane", .string(lane.rawValue)) } else { nil } }),
+            ("resumes", list { if case .resume(let lane) = $0 { ("lane", .string(lane.rawValue)) } else { nil } }),
+            ("retries", list { if case .retry(let tier) = $0 { ("tier", .string(tier.name)) } else { nil } }),
             ("deadLetterQueue", queue(.dead).map { json($0) } ?? .null),
             ("replayQueue", queue(.replay).map { json($0) } ?? .null),
             ("receiptQueue", queue(.receipts).map { json($0) } ?? .null),
         ]
     }
 
-    private func tables(_ store: StoreStatus?) -> [(String, JSONText)] {
+    private func tables(_ store: StoreStatus?) -> [(String, JSONValue)] {
         [
             ("deliveries", store.map(Self.deliveries) ?? .null),
-            ("backlogs", store.map { .list($0.backlogs.map(backlog)) } ?? .null),
+            ("backlogs", store.map { .array($0.backlogs.map(backlog)) } ?? .null),
             ("plannedEvents", store.map(Self.planned) ?? .null),
             ("fanouts", store.map { Self.fanouts($0.fanouts) } ?? .null),
             ("deadLetters", store.map(Self.deadLetters) ?? .null),
-            ("breakers", store.map { .list($0.breakers.map(Self.breaker)) } ?? .null),
+            ("breakers", store.map { .array($0.breakers.map(Self.breaker)) } ?? .null),
             ("failingProviders", store.map { _ in troublesJSON } ?? .null),
             ("catalogs", .optional(catalogs)), ("processes", store.map { _ in processesJSON } ?? .null),
             (
                 "pausedReplays",
                 store.map { store in
-                    .list(
+                    .array(
                         store.pausedReplays.map { replay in
-                            .object([
-                                ("replay", .number(Int(clamping: replay.id))), ("waiting", .number(replay.waiting)),
+                            .members([
+                                ("replay", .int(replay.id)), ("waiting", .int(replay.waiting)),
                                 ("reason", .optional(replay.reason)),
                             ])
                         }
                     )
                 } ?? .null
             ),
-            ("holds", store.map { store in .list(HoldView.all(store).map(\.json)) } ?? .null),
+            ("holds", store.map { store in .array(HoldView.all(store).map(\.json)) } ?? .null),
         ]
     }
 
@@ -79,20 +79,20 @@ extension Status {
         }
     }
 
-    private static func reached<Value>(_ sight: Observed<Value>) -> JSONText {
-        .object([("reached", .flag(sight.obstacle == nil)), ("error", .optional(sight.obstacle))])
+    private static func reached<Value>(_ sight: Observed<Value>) -> JSONValue {
+        .members([("reached", .bool(sight.obstacle == nil)), ("error", .optional(sight.obstacle))])
     }
 
     /// Returns the queues of one purpose, each with the member that identifies it.
-    private func list(_ member: (QueueStatus.Purpose) -> (String, JSONText)?) -> JSONText {
+    private func list(_ member: (QueueStatus.Purpose) -> (String, JSONValue)?) -> JSONValue {
         guard let queues = broker.value else { return .null }
-        return .list(queues.compactMap { queue in member(queue.purpose).map { json(queue, [$0]) } })
+        return .array(queues.compactMap { queue in member(queue.purpose).map { json(queue, [$0]) } })
     }
 
-    private func json(_ queue: QueueStatus, _ members: [(String, JSONText)] = []) -> JSONText {
-        .object(
+    private func json(_ queue: QueueStatus, _ members: [(String, JSONValue)] = []) -> JSONValue {
+        .members(
             members + [
-                ("queue", .text(queue.name)), ("ready", .optional(queue.counts?.ready)),
+                ("queue", .string(queue.name)), ("ready", .optional(queue.counts?.ready)),
                 ("unacked", .optional(queue.counts?.unacked)),
                 ("oldestAgeSeconds", .optional(age(queue).map { Int($0.components.seconds) })),
                 ("consumers", .optional(queue.counts?.consumers)),
@@ -107,73 +107,73 @@ extension Status {
         queue.counts?.oldestSent.map { max(.zero, time - Instant(microseconds: $0)) }
     }
 
-    private static func deliveries(_ store: StoreStatus) -> JSONText {
+    private static func deliveries(_ store: StoreStatus) -> JSONValue {
         let groups = store.owed.map { group in
-            JSONText.object([
-                ("state", .text(group.state)), ("reason", .optional(group.reason)), ("count", .number(group.count)),
-                ("oldestDueAt", .text("\(Instant(microseconds: group.oldestDue))")),
+            JSONValue.members([
+                ("state", .string(group.state)), ("reason", .optional(group.reason)), ("count", .int(group.count)),
+                ("oldestDueAt", .string("\(Instant(microseconds: group.oldestDue))")),
             ])
         }
         let total = store.owed.map(\.count).reduce(0, +)
         let oldest = store.owed.map(\.oldestDue).min()
-        return .object([
-            ("owed", .number(total)), ("owedIsCapped", .flag(total >= StoreStatus.most)),
-            ("overdue", .number(store.overdue)), ("oldestDueAt", .instant(oldest)), ("groups", .list(groups)),
+        return .members([
+            ("owed", .int(total)), ("owedIsCapped", .bool(total >= StoreStatus.most)),
+            ("overdue", .int(store.overdue)), ("oldestDueAt", .instant(oldest)), ("groups", .array(groups)),
         ])
     }
 
-    private func backlog(_ backlog: StoreStatus.Backlog) -> JSONText {
-        .object([
-            ("outlet", .text(backlog.name)), ("waiting", .number(backlog.count)),
-            ("waitingIsCapped", .flag(backlog.count >= StoreStatus.most)), ("oldestAt", .instant(backlog.oldest)),
+    private func backlog(_ backlog: StoreStatus.Backlog) -> JSONValue {
+        .members([
+            ("outlet", .string(backlog.name)), ("waiting", .int(backlog.count)),
+            ("waitingIsCapped", .bool(backlog.count >= StoreStatus.most)), ("oldestAt", .instant(backlog.oldest)),
             ("perSecond", .optional(pace(of: backlog.name))),
         ])
     }
 
-    private static func planned(_ store: StoreStatus) -> JSONText {
-        .object([
-            ("waiting", .number(store.planned.count)),
-            ("waitingIsCapped", .flag(store.planned.count >= StoreStatus.most)),
-            ("nextAt", .instant(store.planned.next)), ("overdue", .number(store.planned.overdue)),
+    private static func planned(_ store: StoreStatus) -> JSONValue {
+        .members([
+            ("waiting", .int(store.planned.count)),
+            ("waitingIsCapped", .bool(store.planned.count >= StoreStatus.most)),
+            ("nextAt", .instant(store.planned.next)), ("overdue", .int(store.planned.overdue)),
         ])
     }
 
-    private static func fanouts(_ fanouts: StoreStatus.Fanouts) -> JSONText {
-        .object([
-            ("running", .number(fanouts.running)), ("paused", .number(fanouts.paused)),
-            ("latest", .list(fanouts.latest.map { .object(FanoutView($0).members) })),
+    private static func fanouts(_ fanouts: StoreStatus.Fanouts) -> JSONValue {
+        .members([
+            ("running", .int(fanouts.running)), ("paused", .int(fanouts.paused)),
+            ("latest", .array(fanouts.latest.map { .members(FanoutView($0).members) })),
         ])
     }
 
-    private static func breaker(_ breaker: OpenBreaker) -> JSONText {
-        .object([
-            ("app", .text(breaker.key.app.text)), ("provider", .text(breaker.key.provider)),
-            ("platform", .optional(breaker.key.platform?.rawValue)), ("reason", .text(breaker.reason)),
+    private static func breaker(_ breaker: OpenBreaker) -> JSONValue {
+        .members([
+            ("app", .string(breaker.key.app.text)), ("provider", .string(breaker.key.provider)),
+            ("platform", .optional(breaker.key.platform?.rawValue)), ("reason", .string(breaker.reason)),
             ("openSince", .instant(breaker.openedAt)),
-            ("nextProbeInSeconds", .number(Int(breaker.probeIn.components.seconds))),
-            ("refusedProbes", .number(breaker.failures)),
+            ("nextProbeInSeconds", .int(Int(breaker.probeIn.components.seconds))),
+            ("refusedProbes", .int(breaker.failures)),
         ])
     }
 
-    private static func deadLetters(_ store: StoreStatus) -> JSONText {
+    private static func deadLetters(_ store: StoreStatus) -> JSONValue {
         let groups = store.deadLetters.map { group in
-            JSONText.object([
-                ("stage", .text(group.stage)), ("reason", .text(group.reason)), ("count", .number(group.count)),
+            JSONValue.members([
+                ("stage", .string(group.stage)), ("reason", .string(group.reason)), ("count", .int(group.count)),
                 ("latestAt", .instant(group.latest)),
             ])
         }
         let total = store.deadLetters.map(\.count).reduce(0, +)
-        return .object([
-            ("open", .number(total)), ("openIsCapped", .flag(total >= StoreStatus.most)), ("groups", .list(groups)),
+        return .members([
+            ("open", .int(total)), ("openIsCapped", .bool(total >= StoreStatus.most)), ("groups", .array(groups)),
         ])
     }
 }
 
-extension JSONText {
-    fileprivate static func optional(_ number: Int?) -> JSONText { number.map(JSONText.number) ?? .null }
+extension JSONValue {
+    fileprivate static func optional(_ number: Int?) -> JSONValue { number.map(JSONValue.int) ?? .null }
 
     /// Converts microseconds since 1970.
-    fileprivate static func instant(_ microseconds: Int64?) -> JSONText {
-        microseconds.map { .text("\(Instant(microseconds: $0))") } ?? .null
+    fileprivate static func instant(_ microseconds: Int64?) -> JSONValue {
+        microseconds.map { .string("\(Instant(microseconds: $0))") } ?? .null
     }
 }

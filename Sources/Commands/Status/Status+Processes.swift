@@ -168,23 +168,23 @@ extension Status {
         processes.isEmpty ? nil : processes.compactMap { $0.report.pulls[backlog] }.reduce(0, +)
     }
 
-    var processesJSON: JSONText {
-        .list(
+    var processesJSON: JSONValue {
+        .array(
             processes.map { seen in
                 let own = seen.report.identity
-                return .object([
-                    ("role", .text(own.role)), ("version", .text(own.version)), ("host", .text(own.host)),
-                    ("process", .number(own.process)), ("catalogs", .text(seen.report.catalogs)),
+                return .members([
+                    ("role", .string(own.role)), ("version", .string(own.version)), ("host", .string(own.host)),
+                    ("process", .int(own.process)), ("catalogs", .string(seen.report.catalogs)),
                     ("refusal", .optional(seen.report.refusal)),
                     ("hindrance", .optional(seen.report.hindrance)),
                     ("drainingSince", .optional(seen.drainingSince?.description)),
-                    ("startedAt", .text(seen.startedAt.description)),
-                    ("seenAt", .text(seen.seenAt.description)), ("id", .text(own.id)),
+                    ("startedAt", .string(seen.startedAt.description)),
+                    ("seenAt", .string(seen.seenAt.description)), ("id", .string(own.id)),
                     (
                         "figures",
-                        .object(
+                        .members(
                             seen.report.figures.sorted { $0.key < $1.key }
-                                .map { ($0.key, .list($0.value.map(JSONText.number))) }
+                                .map { ($0.key, .array($0.value.map(JSONValue.int))) }
                         )
                     ),
                 ])
@@ -192,13 +192,13 @@ extension Status {
         )
     }
 
-    var troublesJSON: JSONText {
-        .list(
+    var troublesJSON: JSONValue {
+        .array(
             troubles.map { trouble in
-                .object([
-                    ("app", .text(trouble.app)), ("provider", .text(trouble.provider)), ("word", .text(trouble.word)),
-                    ("since", .text(trouble.since.description)), ("latestAt", .text(trouble.latest.description)),
-                    ("answers", .number(trouble.answers)),
+                .members([
+                    ("app", .string(trouble.app)), ("provider", .string(trouble.provider)), ("word", .string(trouble.word)),
+                    ("since", .string(trouble.since.description)), ("latestAt", .string(trouble.latest.description)),
+                    ("answers", .int(trouble.answers)),
                 ])
             }
         )

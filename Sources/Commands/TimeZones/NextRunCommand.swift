@@ -33,7 +33,7 @@ enum NextRunCommand: Command {
         let zone = try ZoneLibrary(environment: call.shell.environment).zone(name, for: words)
         let runs = runs(LocalSchedule(at: time, on: days, in: zone), after, count)
         call.answer(
-            .object([("runs", .list(runs.map { .text($0.instant.description) }))]),
+            .members([("runs", .array(runs.map { .string($0.instant.description) }))]),
             lines: runs.isEmpty ? ["never again before the year 9999 ends"] : runs.map { line($0, zone) }
         )
         return runs.isEmpty ? .answerIsNo : .done

@@ -29,7 +29,7 @@ enum QuietCommand: Command {
         let hours = QuietHours(enabled: true, startHour: start, endHour: end)
         let until = hours.until(instant, in: zone)
         call.answer(
-            .object([("quiet", .flag(until != nil)), ("until", .optional(until?.description))]),
+            .members([("quiet", .bool(until != nil)), ("until", .optional(until?.description))]),
             lines: lines(instant, hours, zone, until)
         )
         return .done
