@@ -90,9 +90,16 @@ let package = Package(
             resources: [.embedInCode("WebAssets/assets")],
             swiftSettings: settings
         ),
+        library(
+            "Operations",
+            ["Pipeline", "Store", "AMQP", "Settings", "BellhopJSON", "BellhopRules", "ServiceRuntime"]
+        ),
         .target(
             name: "Console",
-            dependencies: ["HTTPServer", "Cryptography", "Settings", "BellhopJSON", "BellhopRules", "ServiceRuntime"],
+            dependencies: [
+                "Operations", "HTTPServer", "Store", "Cryptography", "Settings", "BellhopJSON", "BellhopRules",
+                "ServiceRuntime",
+            ],
             resources: [.embedInCode("WebAssets/assets")],
             swiftSettings: settings
         ),
@@ -100,14 +107,14 @@ let package = Package(
         library(
             "Roles",
             [
-                "CLI", "API", "Console", "Pipeline", "Store", "Push", "Tracing", "AMQP", "Postgres", "HTTPServer",
-                "Settings", "BellhopJSON", "BellhopRules", "ServiceRuntime",
+                "CLI", "API", "Console", "Operations", "Pipeline", "Store", "Push", "Tracing", "AMQP", "Postgres",
+                "HTTPServer", "Settings", "BellhopJSON", "BellhopRules", "ServiceRuntime",
             ]
         ),
         library(
             "Commands",
             [
-                "Roles", "CLI", "API", "Console", "Pipeline", "Store", "Push", "Tracing", "AMQP", "Postgres",
+                "Roles", "CLI", "API", "Console", "Operations", "Pipeline", "Store", "Push", "Tracing", "AMQP", "Postgres",
                 "HTTPTransfer", "Cryptography", "Settings", "BellhopJSON", "BellhopRules", "ServiceRuntime",
             ]
         ),

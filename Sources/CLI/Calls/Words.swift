@@ -7,8 +7,8 @@ package struct Words: Sendable {
     /// The command for which `--help` gives more information.
     package var command: String
     package private(set) var operands: [String] = []
-    private var values: [String: [String]] = [:]
-    private var switches: Set<String> = []
+    package private(set) var values: [String: [String]] = [:]
+    package private(set) var switches: Set<String> = []
     /// Settings given as flags, by name without dashes.
     ///
     /// They take precedence over the environment.

@@ -1,6 +1,9 @@
 import BellhopRules
 import CLI
 import Foundation
+import Operations
+import ServiceRuntime
+import Settings
 import Store
 
 /// One item in the form that `show` prints.

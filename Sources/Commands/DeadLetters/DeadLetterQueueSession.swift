@@ -1,6 +1,7 @@
 import AMQP
 import BellhopRules
 import CLI
+import Operations
 import Pipeline
 import ServiceRuntime
 import Settings

@@ -1,6 +1,8 @@
 import BellhopRules
 import CLI
+import Operations
 import ServiceRuntime
+import Settings
 import Store
 
 extension DeadLetterSession {

@@ -1,4 +1,5 @@
 import BellhopRules
+import ServiceRuntime
 
 /// Masks personal data in JSON.
 ///

@@ -1,6 +1,7 @@
 import BellhopRules
 import CLI
 import ServiceRuntime
+import Settings
 import Store
 
 /// The conditions around a fan-out that may delay it.

@@ -1,6 +1,7 @@
 import BellhopRules
 import CLI
 import ServiceRuntime
+import Settings
 import Store
 
 /// The state of a fan-out, for people and for programs.

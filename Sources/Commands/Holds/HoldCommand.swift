@@ -1,6 +1,7 @@
 import BellhopJSON
 import BellhopRules
 import CLI
+import Operations
 import ServiceRuntime
 import Store
 
@@ -79,9 +80,8 @@ enum HoldCommand: Command {
 
     static func run(_ call: Call) async throws -> ExitCode {
         let verb = try verb(call.words)
-        let setup = try call.setup(requiring: [.databaseURL])
-        return try await setup.withOperatorPool("\(name) \(verb.rawValue)") { pool in
-            let session = HoldSession(call: call, verb: verb, setup: setup, pool: pool)
+        return try await call.withOperations("\(name) \(verb.rawValue)") { context in
+            let session = HoldSession(call: call, operations: HoldOperations(context))
             return switch verb {
             case .list: try await session.list()
             case .add: try await session.add()

@@ -1,6 +1,7 @@
 import BellhopRules
 import CLI
 import Foundation
+import Operations
 import Push
 import ServiceRuntime
 
@@ -55,27 +56,5 @@ enum CheckProviderCommand: Command {
         let answer = ProviderAnswerText(verdict, provider: provider, app: app, hasToken: words.value("token") != nil)
         call.answer(answer.json, answer.text)
         return answer.exitCode
-    }
-}
-
-/// The providers that can be checked.
-enum CheckedProvider: String, CaseIterable, Sendable {
-    case apns
-    case fcm
-    case expo
-    case webpush
-    case email
-
-    /// The push provider, or `nil` for e-mail.
-    var push: PushProvider? { PushProvider(rawValue: rawValue) }
-
-    /// A valid-looking token that belongs to no device, or `nil` if such a token would not give a useful answer.
-    var madeUpToken: String? {
-        switch self {
-        case .apns: String(repeating: "b2", count: 32)
-        case .fcm: "bellhop-check:made-up"
-        case .expo: "ExponentPushToken[bellhop-check-made-up]"
-        case .webpush, .email: nil
-        }
     }
 }

@@ -1,5 +1,6 @@
 import BellhopRules
 import CLI
+import Operations
 import ServiceRuntime
 import Store
 
@@ -64,7 +65,7 @@ extension Status {
                     )
                 } ?? .null
             ),
-            ("holds", store.map { store in .array(HoldView.all(store).map(\.json)) } ?? .null),
+            ("holds", store.map { store in .array(HeldDeliveries.all(store).map(\.json)) } ?? .null),
         ]
     }
 

@@ -1,4 +1,5 @@
 import BellhopRules
+import Operations
 import Pipeline
 import ServiceRuntime
 import Store
@@ -128,7 +129,7 @@ extension Status {
 
     /// Active holds, which an operator may have forgotten.
     private var brakes: [String] {
-        database.value?.store.map { store in HoldView.all(store).map(\.problem) } ?? []
+        database.value?.store.map { store in HeldDeliveries.all(store).map(\.problem) } ?? []
     }
 
     private var leftovers: [String] {

@@ -96,11 +96,7 @@ package struct CommandContext: Sendable {
         return options
     }
 
-    @inline(never)
-    package func broker() throws -> BrokerAddress {
-        guard let url = configuration.amqpURL else { throw Self.missing(.amqpURL) }
-        return try BrokerAddress(validating: url.revealed)
-    }
+    package func broker() throws -> BrokerAddress { try configuration.broker() }
 
     package var names: TopologyNames { TopologyNames(configuration.namespace) }
 
@@ -119,57 +115,7 @@ package struct CommandContext: Sendable {
     }
 
     /// Reads every `*.json5` of the folder.
-    ///
-    /// All faults of all files end the command together.
-    package func catalogs() throws -> CatalogSet {
-        guard let folder = configuration.catalogs else { throw Self.missing(.catalogs) }
-        guard let content = try? FileManager.default.contentsOfDirectory(atPath: folder) else {
-            throw Self.noCatalogs(in: folder, "the folder cannot be read")
-        }
-        let names = content.filter { $0.hasSuffix(".json5") }.sorted()
-        guard !names.isEmpty else { throw Self.noCatalogs(in: folder, "there is no *.json5 file") }
-        var files: [(name: String, bytes: [UInt8])] = []
-        var faults: [String] = []
-        for name in names {
-            let path = URL(fileURLWithPath: folder).appendingPathComponent(name)
-            if let content = try? Data(contentsOf: path) {
-                files.append((name, [UInt8](content)))
-            } else {
-                faults.append("\(name): cannot be read; make it a file that can be read, or take it away")
-            }
-        }
-        switch CatalogSet.load(files: files, hasZone: hasZone) {
-        case .success(let catalogs) where faults.isEmpty: return catalogs
-        case .success: break
-        case .failure(let found): faults += found.faults.map(\.description)
-        }
-        throw CatalogFailure(folder: folder, faults: faults)
-    }
+    package func catalogs() throws -> CatalogSet { try configuration.readCatalogs() }
 
-    /// Whether this machine has a zone.
-    ///
-    /// Without a tz database, a machine cannot distinguish a typo from a zone. Workers do not start there, but commands
-    /// that only publish may run.
-    private var hasZone: (TimeZoneName) -> Bool {
-        let zones = ZoneLibrary(environment: ProcessInfo.processInfo.environment)
-        return { zones.isThere ? zones[$0] != nil : true }
-    }
-
-    private static func noCatalogs(in folder: String, _ cameBack: String) -> CommandFailure {
-        CommandFailure(
-            .configuration,
-            attempted: "reading the catalogues in \(folder)",
-            cameBack: cameBack,
-            whatToDo: "point \(Setting.catalogs.environmentName) at a folder of catalogues, such as deploy/catalogs"
-        )
-    }
-
-    package static func missing(_ setting: Setting) -> CommandFailure {
-        CommandFailure(
-            .configuration,
-            attempted: "reading the configuration",
-            cameBack: "\(setting.environmentName) is not set",
-            whatToDo: "set it, or give --\(setting.flagName)"
-        )
-    }
+    package static func missing(_ setting: Setting) -> CommandFailure { .missing(setting) }
 }

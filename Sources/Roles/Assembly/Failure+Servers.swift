@@ -1,6 +1,7 @@
 import AMQP
 import BellhopJSON
 import CLI
+import Operations
 import Postgres
 import Push
 import ServiceRuntime
@@ -49,46 +50,5 @@ package func reaching<Value>(
         return try await body()
     } catch {
         throw CommandFailure(unreachable: error, attempted: attempted, whatToDo: whatToDo) ?? error
-    }
-}
-
-extension AMQPError {
-    fileprivate var exitCode: ExitCode {
-        switch code {
-        case .unreachable, .tls, .accessRefused, .connectionClosed, .connectionLost, .timedOut: .unavailable
-        case .invalidAddress, .preconditionFailed, .notFound: .configuration
-        case .invalidArgument, .channelClosed, .protocolViolation: .bug
-        }
-    }
-}
-
-extension StoreError {
-    /// The exit code.
-    ///
-    /// A rejected log-in or missing privilege persists until the configuration is changed.
-    fileprivate var exitCode: ExitCode {
-        if isTransient { return .unavailable }
-        switch code {
-        case .cannotConnect, .invalidParameter: return .configuration
-        case .server where isMissingPrivilege || isSchemaMismatch: return .configuration
-        default: return .bug
-        }
-    }
-
-    fileprivate var advice: String? {
-        switch code {
-        case .cannotConnect where isMissingPrivilege:
-            "grant the role to this log-in: see docs/topology.md, The database"
-        case .cannotConnect where isUnknownParameter: "run bellhop migrate first, which makes the roles"
-        case .cannotConnect where isAnswered && !isTransient: "check \(Setting.databaseURL.environmentName)"
-        case _ where isSchemaMismatch:
-            "the schema is not this program's: see bellhop migrate --check, or name the right "
-                + Setting.namespace.environmentName
-        case .timedOut where !isAnswered: "see docs/runbooks/database.md, When it does not answer"
-        case .timedOut: "see docs/runbooks/database.md"
-        case .cannotConnect where !isAnswered: "see docs/runbooks/database.md"
-        case _ where isMissingPrivilege: "log in with the rights for it: see docs/topology.md, The database"
-        default: nil
-        }
     }
 }

@@ -1,0 +1,57 @@
+import BellhopRules
+import CLI
+import Operations
+import Roles
+import ServiceRuntime
+import Settings
+
+extension Call {
+    /// The command line as the input of an operation: the operands after the verb are its items.
+    var fields: OperationFields {
+        OperationFields(
+            items: Array(words.operands.dropFirst()),
+            values: words.values,
+            switches: words.switches,
+            now: SystemTime().timestamp
+        )
+    }
+
+    /// Runs a body with the operations on the configured database, and prints its errors as those of a command.
+    ///
+    /// If the database is unavailable, the failure names the attempted command.
+    func withOperations<Value: Sendable>(
+        _ attempted: String,
+        _ body: (OperationsContext) async throws -> Value
+    ) async throws -> Value {
+        let setup = try setup(requiring: [.databaseURL])
+        do {
+            return try await setup.withOperatorPool(attempted) { pool in
+                try await body(OperationsContext(configuration: setup.configuration, pool: pool))
+            }
+        } catch let error as OperationError {
+            throw CommandFailure(error, words)
+        }
+    }
+
+    /// Asks the operator to type the count of a question, and returns whether to continue.
+    func confirm(_ question: ActQuestion) throws(CommandFailure) -> Bool {
+        try confirm(question.count, asOf: question.asOf, question.deed)
+    }
+}
+
+extension CommandFailure {
+    /// Creates the failure of a command from the error of its operation.
+    init(_ error: OperationError, _ words: Words) {
+        switch error.kind {
+        case .invalid:
+            self = words.misuse(error.attempted.isEmpty ? error.message : "--\(error.text)")
+        default:
+            self.init(
+                error.exitCode,
+                attempted: error.attempted,
+                cameBack: error.message,
+                whatToDo: error.advice
+            )
+        }
+    }
+}

@@ -1,0 +1,48 @@
+package import BellhopJSON
+package import BellhopRules
+package import ServiceRuntime
+
+/// An operator's consent to an act: a number of items, and the time at which they were counted.
+package struct Agreement: Sendable, Equatable {
+    package let count: Int
+    /// The time of the count by the database's clock, or `nil` if only the number counts.
+    package let asOf: Timestamp?
+
+    package init(count: Int, asOf: Timestamp?) {
+        self.count = count
+        self.asOf = asOf
+    }
+
+    /// Whether the consent covers an act on so many items.
+    ///
+    /// With a time, later items are excluded from the act, and some of the items that the operator saw may be gone.
+    package func covers(_ items: Int) -> Bool { asOf == nil ? items == count : items <= count }
+}
+
+/// The question before an act, which changes nothing until an operator agrees.
+package struct ActQuestion: Sendable, Equatable {
+    package let count: Int
+    /// The effect, which follows "This", such as `discards 12 items of 9 users`.
+    package let deed: String
+    /// The time of the count, which limits the act to the items that the operator saw.
+    package let asOf: Timestamp?
+    /// What the operator should know before, such as the items that are left out.
+    package let lines: [String]
+
+    package init(count: Int, deed: String, asOf: Timestamp? = nil, lines: [String] = []) {
+        self.count = count
+        self.deed = deed
+        self.asOf = asOf
+        self.lines = lines
+    }
+}
+
+/// The result of asking for an act.
+package enum ActAnswer: Sendable {
+    /// Nothing was changed, because no agreement was given or because it no longer fits.
+    case question(ActQuestion)
+    /// Nothing was changed, because nothing matches.
+    case nothing([String], JSONValue)
+    /// The act was performed. The exit code tells scripts whether everything has succeeded.
+    case done(JSONValue, ExitCode = .done)
+}

@@ -1,0 +1,33 @@
+package import Store
+
+/// An operator who performs an act, with the agreement if the act asks for one.
+package struct Consent: Sendable {
+    package let by: ActingOperator
+    package let agreement: Agreement?
+
+    package init(by operator: ActingOperator, agreement: Agreement?) {
+        by = `operator`
+        self.agreement = agreement
+    }
+
+    /// Returns what an act may do: the question's count and time, if the agreement covers them.
+    package func agreement(to question: ActQuestion) -> Agreement? {
+        guard let agreement, agreement.covers(question.count) else { return nil }
+        return question.agreement
+    }
+}
+
+extension ActQuestion {
+    /// The agreement of an operator who says yes.
+    package var agreement: Agreement { Agreement(count: count, asOf: asOf) }
+}
+
+extension Consent? {
+    /// The operator of an act that asks no question.
+    var required: ActingOperator {
+        get throws(OperationError) {
+            guard let self else { throw .invalid("because", "is missing") }
+            return self.by
+        }
+    }
+}

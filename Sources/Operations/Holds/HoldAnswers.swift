@@ -1,0 +1,66 @@
+package import BellhopJSON
+import ServiceRuntime
+package import Store
+
+/// The result of adding a hold.
+package struct HoldAdded: Sendable {
+    /// Whether the hold is new; otherwise the same one existed already.
+    package let isNew: Bool
+    package let held: HeldDeliveries
+
+    package var json: JSONValue { .members([("added", .bool(isNew)), ("hold", held.json)]) }
+}
+
+/// The result of releasing a hold.
+package struct HoldReleased: Sendable {
+    /// The hold and its deliveries, counted before the release.
+    package let held: HeldDeliveries
+    /// Other holds that still apply to some of the deliveries.
+    package let stillHeldBy: [OperatorHold]
+
+    package var json: JSONValue {
+        .members([("released", held.json), ("heldBy", .array(stillHeldBy.map { .int($0.number) }))])
+    }
+}
+
+/// The deliveries behind a hold that a discard would affect.
+package struct HoldDiscard: Sendable {
+    package let hold: OperatorHold
+    let selection: HoldSelection
+    package let count: HoldCount
+
+    /// The deliveries and their users, as `3 deliveries to 2 users`.
+    package var words: String { "\(count.deliveries.deliveries) to \(count.users.of("user"))" }
+
+    package var question: ActQuestion {
+        ActQuestion(
+            count: count.deliveries,
+            deed: "discards \(words), held by \(hold.scope.words)",
+            asOf: selection.recordedBy ?? count.asOf
+        )
+    }
+
+    /// The answer of a dry run.
+    package var json: JSONValue {
+        .members([("wouldDiscard", .int(count.deliveries)), ("users", .int(count.users))])
+    }
+
+    /// The answer if nothing matches.
+    package var nothing: String { "Nothing waits behind hold \(hold.number) that matches." }
+}
+
+/// The result of discarding held deliveries.
+package struct HoldDiscarded: Sendable {
+    package let count: Int
+    /// The number of matching deliveries that still wait.
+    package let left: Int
+
+    package static let nothing = HoldDiscarded(count: 0, left: 0)
+
+    package var json: JSONValue { .members([("discarded", .int(count)), ("left", .int(left))]) }
+}
+
+extension Int {
+    /// The number as `1 delivery` or `12,431 deliveries`.
+    package var deliveries: String { of("delivery", "deliveries") }
+}

@@ -1,0 +1,160 @@
+import BellhopJSON
+package import BellhopRules
+import ServiceRuntime
+import Settings
+package import Store
+
+/// The operators' acts on holds.
+package struct HoldOperations: Sendable {
+    private let context: OperationsContext
+
+    package init(_ context: OperationsContext) {
+        self.context = context
+    }
+
+    private var store: HoldAdmin { HoldAdmin(pool: context.pool) }
+
+    /// Returns the active holds with the deliveries behind each, of one app or of all.
+    package func list(app: String? = nil) async throws -> [HeldDeliveries] {
+        try await counted(try await store.all().filter { hold in app.map { hold.scope.app.text == $0 } ?? true })
+    }
+
+    private func counted(_ holds: [OperatorHold]) async throws -> [HeldDeliveries] {
+        let backlogs = holds.isEmpty ? [] : try await StoreStatus.backlogs(context.pool)
+        return holds.map { HeldDeliveries($0, backlogs, asOf: SystemTime().timestamp) }
+    }
+
+    // MARK: - Adding and releasing
+
+    /// Places a hold: from now on nothing in its scope is sent.
+    package func add(_ scope: HoldScope, by operator: ActingOperator) async throws -> HoldAdded {
+        let (hold, isNew): (OperatorHold, Bool)
+        switch try await store.place(scope, by: `operator`) {
+        case .placed(let placed): (hold, isNew) = (placed, true)
+        case .isHeld(let present): (hold, isNew) = (present, false)
+        case .tooMany:
+            throw OperationError(
+                .notPossible,
+                attempted: "add \(scope.app)",
+                "\(HoldStore.most) holds are active, which is the limit",
+                advice: "release some, or hold the whole app"
+            )
+        }
+        return HoldAdded(isNew: isNew, held: try await counted([hold])[0])
+    }
+
+    /// Releases a hold: the waiting deliveries are sent, within concurrency and rate limits.
+    package func release(_ hold: OperatorHold, by operator: ActingOperator) async throws -> HoldReleased {
+        let held = try await counted([hold])[0]
+        guard let released = try await store.release(hold.number, by: `operator`) else {
+            throw OperationError(
+                .tryAgain,
+                attempted: "release \(hold.number)",
+                "another operator has just released it",
+                advice: "see bellhop hold list"
+            )
+        }
+        let others = try await store.all().filter { $0.scope.overlaps(released.scope) }
+        return HoldReleased(held: held, stillHeldBy: others)
+    }
+
+    // MARK: - Discarding
+
+    /// Counts the deliveries behind a hold that a discard would affect.
+    package func previewDiscard(_ hold: OperatorHold, event: EventID?, asOf: Timestamp?) async throws -> HoldDiscard {
+        var selection = HoldSelection(hold.scope, of: hold.number, event: event)
+        selection.recordedBy = asOf
+        return HoldDiscard(hold: hold, selection: selection, count: try await store.count(selection))
+    }
+
+    /// Discards deliveries behind a hold: they are never sent, and their notifications stay in the app.
+    package func discard(
+        _ discard: HoldDiscard,
+        _ agreement: Agreement,
+        by operator: ActingOperator
+    ) async throws -> HoldDiscarded {
+        var selection = discard.selection
+        selection.recordedBy = agreement.asOf
+        let result = try await store.discard(selection, agreed: agreement.count, by: `operator`)
+        guard result.isHeld else {
+            throw OperationError(
+                .tryAgain,
+                attempted: "discard \(discard.hold.number)",
+                "hold \(discard.hold.number) was released meanwhile, after \(result.done.deliveries) had been discarded",
+                advice: "the others go out; hold it again to stop them"
+            )
+        }
+        return HoldDiscarded(count: result.done, left: result.left)
+    }
+
+    // MARK: - Selection
+
+    /// Whether the names of apps, types and providers can be checked.
+    package var checksNames: Bool { context.configuration.catalogs != nil }
+
+    /// Returns the scope that the fields define.
+    ///
+    /// An unknown name is rejected, because such a hold would stop nothing and the operator would not notice it. Without
+    /// catalogues the names are not checked.
+    package func scope(_ fields: OperationFields) throws -> HoldScope {
+        let scope = try HoldScope(fields)
+        guard checksNames else { return scope }
+        let catalogs = try context.catalogs()
+        guard let catalog = catalogs[scope.app] else {
+            let hint = NearestName.hint(scope.app.text, among: catalogs.catalogs.map(\.app.text))
+            throw OperationError.unfit("app", "no catalogue describes \(scope.app)\(hint)")
+        }
+        if let type = scope.type, catalog[type] == nil {
+            let hint = NearestName.hint(type.text, among: catalog.types.map(\.type.text))
+            throw OperationError.unfit("type", "\(scope.app) has no type \(type)\(hint)")
+        }
+        let provider = scope.provider.flatMap(PushProvider.init(rawValue:))
+        if let provider, !catalog.uses(provider) {
+            let words = "\(scope.app) sends nothing through \(provider.rawValue); see its catalogue"
+            throw OperationError.unfit("provider", words)
+        }
+        return scope
+    }
+
+    /// Returns the hold that the fields name, by its number or by its exact scope.
+    package func hold(_ fields: OperationFields, for act: String) async throws -> OperatorHold {
+        let holds = try await store.all()
+        let found: OperatorHold?
+        if let text = fields.items.first {
+            let hasScope = !fields.given.isDisjoint(with: ["app", "type", "provider"])
+            guard fields.items.count == 1, let number = Int64(text), !hasScope else {
+                throw OperationError.unfit(
+                    "items",
+                    "\(act) requires the number of one hold, or --app and the options of its add"
+                )
+            }
+            found = holds.first { $0.number == number }
+        } else {
+            let scope = try HoldScope(fields)
+            found = holds.first { $0.scope == scope }
+        }
+        guard let found else {
+            let others = holds.map { "\($0.number) (\($0.scope.words))" }.joined(separator: "; ")
+            throw OperationError(
+                .notPossible,
+                attempted: "\(act) \(fields.items.first ?? fields.text("app") ?? "holds")",
+                "unknown hold",
+                advice: holds.isEmpty ? "nothing is held" : "in force: \(others)"
+            )
+        }
+        return found
+    }
+}
+
+extension HoldScope {
+    fileprivate init(_ fields: OperationFields) throws(OperationError) {
+        let providers = CheckedProvider.allCases.map(\.rawValue)
+        self.init(
+            app: try fields.required("app"),
+            type: try fields.optional("type", EventType.rule, EventType.init(validating:)),
+            provider: try fields.optional("provider", "one of \(providers.joined(separator: ", "))") { name in
+                providers.contains(name) ? name : nil
+            }
+        )
+    }
+}

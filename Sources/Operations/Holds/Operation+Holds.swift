@@ -1,0 +1,52 @@
+import BellhopJSON
+import BellhopRules
+
+extension Operation {
+    static let holds = [
+        Operation(
+            name: "holds",
+            fields: ["app"],
+            work: .reading { fields, context in
+                let holds = try await HoldOperations(context).list(app: fields.text("app"))
+                return .members([("holds", .array(holds.map(\.json)))])
+            }
+        ),
+        Operation(
+            name: "hold-add",
+            fields: ["app", "type", "provider"],
+            work: .act { fields, consent, context in
+                let operations = HoldOperations(context)
+                let scope = try operations.scope(fields)
+                return .done(try await operations.add(scope, by: try consent.required).json)
+            }
+        ),
+        Operation(
+            name: "hold-release",
+            items: 1...1,
+            work: .act { fields, consent, context in
+                let operations = HoldOperations(context)
+                let hold = try await operations.hold(fields, for: "release")
+                return .done(try await operations.release(hold, by: try consent.required).json)
+            }
+        ),
+        Operation(
+            name: "hold-discard",
+            fields: ["event"],
+            items: 1...1,
+            asksFirst: true,
+            work: .act { fields, consent, context in
+                let operations = HoldOperations(context)
+                let hold = try await operations.hold(fields, for: "discard")
+                let event = try fields.optional("event", EventID.rule, EventID.init(validating:))
+                let preview = try await operations.previewDiscard(hold, event: event, asOf: consent?.agreement?.asOf)
+                guard preview.count.deliveries > 0 else {
+                    return .nothing([preview.nothing], HoldDiscarded.nothing.json)
+                }
+                guard let consent, let agreement = consent.agreement(to: preview.question) else {
+                    return .question(preview.question)
+                }
+                return .done(try await operations.discard(preview, agreement, by: consent.by).json)
+            }
+        ),
+    ]
+}

@@ -1,0 +1,88 @@
+package import BellhopRules
+import ServiceRuntime
+
+/// The input of an operation: items and named texts, as command-line options and JSON members give them.
+package struct OperationFields: Sendable {
+    package let items: [String]
+    private let values: [String: [String]]
+    private let switches: Set<String>
+    /// A document, such as the corrected body of a message; empty if there is none.
+    package let document: [UInt8]
+    package let now: Timestamp
+
+    package init(
+        items: [String],
+        values: [String: [String]],
+        switches: Set<String>,
+        document: [UInt8] = [],
+        now: Timestamp
+    ) {
+        self.items = items
+        self.values = values
+        self.switches = switches
+        self.document = document
+        self.now = now
+    }
+
+    package func text(_ name: String) -> String? { values[name]?.last }
+
+    /// Returns all texts of a field that may be given more than once, in their order.
+    package func texts(_ name: String) -> [String] { values[name] ?? [] }
+
+    package func has(_ name: String) -> Bool { switches.contains(name) }
+
+    /// The names of all given fields.
+    package var given: Set<String> { switches.union(values.keys) }
+
+    /// Returns the value of a field, converted from its text, or `nil` if the field is absent.
+    package func optional<Value>(
+        _ name: String,
+        _ rule: String,
+        _ read: (String) -> Value?
+    ) throws(OperationError) -> Value? {
+        guard let text = text(name) else { return nil }
+        guard let value = read(text) else { throw .invalid(name, "takes \(rule); found \(text)") }
+        return value
+    }
+
+    /// Returns the value of a required field as an identifier, by the identifier's rule.
+    package func required<Value: TextIdentifier>(_ name: String) throws(OperationError) -> Value {
+        guard let value = try optional(name, Value.rule, Value.init(validating:)) else {
+            throw .invalid(name, "is missing")
+        }
+        return value
+    }
+
+    /// Returns the whole number of a field, given with or without its unit, or `nil` if the field is absent.
+    package func number(
+        _ name: String,
+        in range: ClosedRange<Int>,
+        unit: String = ""
+    ) throws(OperationError) -> Int? {
+        let rule = "a whole number from \(range.lowerBound) to \(range.upperBound)"
+        return try optional(name, rule) { text in
+            let digits = text.hasSuffix(unit) ? text.dropLast(unit.count) : text[...]
+            return Int(digits).flatMap { range.contains($0) ? $0 : nil }
+        }
+    }
+
+    /// Returns an instant, or the end of a span that begins now, or `nil` if the field is absent.
+    package func time(ahead name: String) throws(OperationError) -> Timestamp? {
+        try optional(name, "a future instant such as 2026-02-15T03:00:00Z, or a span such as 2h") { text in
+            let span = Duration(text: text).map {
+                Timestamp(clamping: now.microseconds + min($0.microseconds, 1 << 50))
+            }
+            return (Timestamp(validating: text) ?? span).flatMap { $0 > now ? $0 : nil }
+        }
+    }
+
+    /// Returns an instant, or the beginning of a span that ends now, or `nil` if the field is absent.
+    package func moment(_ name: String) throws(OperationError) -> Timestamp? {
+        try optional(name, "an instant such as 2026-02-15T13:45:00Z, or a span before now such as 2h") { text in
+            if let instant = Timestamp(validating: text) { return instant }
+            return Duration(text: text).map {
+                Timestamp(clamping: now.microseconds - min($0.microseconds, now.microseconds))
+            }
+        }
+    }
+}
