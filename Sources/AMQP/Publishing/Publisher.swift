@@ -44,7 +44,7 @@ package final class Publisher: Sendable {
     /// A message without an outcome by then is `unknown`: it may still be sent and confirmed.
     package func publish(_ messages: [OutgoingMessage], within patience: Duration) async -> [PublishOutcome] {
         let (answers, door) = AsyncStream.makeStream(of: [PublishOutcome].self)
-        Task { door.yield(await publish(messages)) }
+        Task<Void, Never> { _ = door.yield(await publish(messages)) }
         let timer = Task {
             try? await Task.sleep(for: patience)
             door.finish()
