@@ -194,14 +194,14 @@ let package = Package(
         tests(
             of: "Commands",
             [
-                "Roles", "CLI", "Bench", "API", "Workbench", "AMQP", "HTTPServer", "Postgres", "Store", "Pipeline",
+                "Roles", "CLI", "Operations", "Bench", "API", "Workbench", "AMQP", "HTTPServer", "Postgres", "Store", "Pipeline",
                 "Push", "Sandbox", "Cryptography", "Settings", "BellhopRules", "ServiceRuntime",
             ]
         ),
         tests(
             of: "Console",
             [
-                "Workbench", "Commands", "Roles", "CLI", "HTTPServer", "Postgres", "Store", "Settings", "BellhopJSON",
+                "Workbench", "Commands", "Roles", "CLI", "Operations", "HTTPServer", "Postgres", "Store", "Settings", "BellhopJSON",
                 "ServiceRuntime",
             ]
         ),

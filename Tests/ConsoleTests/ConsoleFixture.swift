@@ -1,6 +1,7 @@
 import BellhopJSON
 import Foundation
 import HTTPServer
+import Operations
 import ServiceRuntime
 import Settings
 import Store
@@ -55,7 +56,8 @@ struct ConsoleFixture: Sendable {
             lent: LentConnections(configuration: configuration, pool: pool),
             run: { words, shell in await CommandLineTool.bellhop(with: []).run(words, shell) }
         )
-        let console = try made(bench, runner, folder, origin)
+        let context = OperationsContext(configuration: configuration, pool: pool)
+        let console = try made(bench, context, runner, folder, origin)
         let result: Result<Void, any Error>
         do { result = .success(try await body(console)) } catch { result = .failure(error) }
         await pool.close()
@@ -64,6 +66,7 @@ struct ConsoleFixture: Sendable {
 
     private static func made(
         _ bench: Bench,
+        _ context: OperationsContext,
         _ runner: InProcessCommandRunner,
         _ folder: URL,
         _ origin: WebOrigin?
@@ -80,6 +83,7 @@ struct ConsoleFixture: Sendable {
         )
         let board = StatusCache(runner.answer, time: time)
         var surroundings = OperatorConsole.Surroundings(
+            context,
             runner: runner.answer,
             board: board,
             operators: try OperatorDirectory(file: file.path, time: time, logger: logger),

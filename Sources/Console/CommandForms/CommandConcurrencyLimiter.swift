@@ -22,14 +22,20 @@ struct CommandConcurrencyLimiter: Sendable {
     }
 
     func ask(_ question: CommandRequest, isAct: Bool = false) async throws(ConsoleError) -> CommandResult {
+        let runner = runner
+        return try await run(isAct: isAct) { await runner(question) }
+    }
+
+    /// Runs a body unless too many run already.
+    func run<Value>(isAct: Bool = false, _ body: () async -> Value) async throws(ConsoleError) -> Value {
         let hasRoom = places.taken.withLock { taken in
             guard taken < (isAct ? most : most - Self.keptForActs) else { return false }
             taken += 1
             return true
         }
         guard hasRoom else { throw .busy }
-        let answer = await runner(question)
+        let value = await body()
         places.taken.withLock { $0 -= 1 }
-        return answer
+        return value
     }
 }

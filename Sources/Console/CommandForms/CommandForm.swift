@@ -34,6 +34,25 @@ struct CommandForm: Sendable {
     /// Whether the command requires a confirmed count.
     var asksForConsent = false
 
+    var shape: InputShape {
+        InputShape(
+            fields: options,
+            switches: switches,
+            items: operands.range,
+            isAct: isAct,
+            asksFirst: asksForConsent
+        )
+    }
+
+    /// Returns the words that `who` would type.
+    ///
+    /// Only acts have the name and the reason.
+    func words(_ input: RequestInput, by who: String, json: Bool) -> [String] {
+        let audit = isAct && !input.isPreview ? ["--by=\(who)", "--because=\(input.because)"] : []
+        let options = input.values.map { "--\($0.name)=\($0.value)" } + input.switches.map { "--\($0)" }
+        return command + options + fixed + audit + (json ? ["--json"] : []) + ["--"] + input.items
+    }
+
     /// The longest value, in bytes.
     static let longestValue = 8_192
     /// The maximum number of rows on a page.
@@ -64,7 +83,6 @@ extension CommandForm {
         CommandForm(name: "audit", command: ["dead-letters", "audit"], options: ["limit"]),
         CommandForm(name: "fanouts", command: ["fanouts", "list"], options: fanoutFilter.union(["state", "limit"])),
         CommandForm(name: "fanout", command: ["fanouts", "show"], operands: .one),
-        CommandForm(name: "holds", command: ["hold", "list"], options: ["app"]),
         CommandForm(
             name: "explain",
             command: ["explain"],
@@ -75,7 +93,7 @@ extension CommandForm {
     ]
 
     /// Commands that require an operator.
-    static let acts = letterActs + replayActs + fanoutActs + holdActs
+    static let acts = letterActs + replayActs + fanoutActs
 
     private static let letterActs =
         ["discard", "restore", "note"].map { verb in
@@ -151,17 +169,4 @@ extension CommandForm {
             asksForConsent: true
         )
     }
-
-    private static let holdActs = [
-        CommandForm(name: "hold-add", command: ["hold", "add"], options: ["app", "type", "provider"], isAct: true),
-        CommandForm(name: "hold-release", command: ["hold", "release"], operands: .one, isAct: true),
-        CommandForm(
-            name: "hold-discard",
-            command: ["hold", "discard"],
-            operands: .one,
-            options: ["event"],
-            isAct: true,
-            asksForConsent: true
-        ),
-    ]
 }

@@ -10,8 +10,8 @@ enum CommandRoutes {
         _ session: Session,
         _ runner: CommandConcurrencyLimiter
     ) async throws(ConsoleError) -> HTTPResponse {
-        let filled = try CommandFormInput(form, query: request.target.query.map { ($0.name, $0.value) })
-        return try response(to: try await runner.ask(CommandRequest(filled.words(by: session.person.name, json: true))))
+        let filled = try RequestInput(form.shape, query: request.target.query.map { ($0.name, $0.value) })
+        return try response(to: try await runner.ask(CommandRequest(form.words(filled, by: session.person.name, json: true))))
     }
 
     /// Performs an act in two steps.
@@ -24,8 +24,8 @@ enum CommandRoutes {
         _ session: Session,
         _ runner: CommandConcurrencyLimiter
     ) async throws(ConsoleError) -> HTTPResponse {
-        let filled = try CommandFormInput(form, body: body)
-        let words = filled.words(by: session.person.name, json: !filled.isPreview)
+        let filled = try RequestInput(form.shape, body: body)
+        let words = form.words(filled, by: session.person.name, json: !filled.isPreview)
         let input = Array(filled.text.utf8)
         let question = CommandRequest(words, input: input, agreed: filled.agreed, asOf: filled.agreedAsOf)
         let answer = try await runner.ask(question, isAct: true)

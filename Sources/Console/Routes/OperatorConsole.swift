@@ -1,5 +1,6 @@
 import BellhopJSON
 package import HTTPServer
+package import Operations
 package import ServiceRuntime
 import Settings
 
@@ -7,6 +8,8 @@ import Settings
 package struct OperatorConsole: Sendable {
     /// The console's dependencies.
     package struct Surroundings: Sendable {
+        /// The configuration and the connections for operations.
+        package let context: OperationsContext
         /// The program's own commands.
         package let runner: CommandRunner
         package let board: StatusCache
@@ -19,12 +22,14 @@ package struct OperatorConsole: Sendable {
         package let metrics: MetricsRegistry
 
         package init(
+            _ context: OperationsContext,
             runner: @escaping CommandRunner,
             board: StatusCache,
             operators: OperatorDirectory,
             time: any TimeSource,
             log: (logger: Logger, metrics: MetricsRegistry)
         ) {
+            self.context = context
             self.runner = runner
             self.board = board
             self.operators = operators
@@ -93,6 +98,11 @@ package struct OperatorConsole: Sendable {
             ("GET", "/api/session", .signedIn), ("GET", "/api/status", .signedIn), ("GET", "/api/figures", .signedIn),
         ] + CommandForm.readings.map { ("GET", "/api/\($0.name)", $0.isPersonal ? .operators : .signedIn) }
         + CommandForm.acts.map { ("POST", "/api/acts/\($0.name)", .operators) }
+        + Operation.all.map { operation in
+            operation.isAct
+                ? ("POST", "/api/acts/\(operation.name)", .operators)
+                : ("GET", "/api/\(operation.name)", operation.isPersonal ? .operators : .signedIn)
+        }
 
     /// The callers that a route admits.
     package enum Admission: Sendable {
@@ -121,7 +131,24 @@ package struct OperatorConsole: Sendable {
                 return try await CommandRoutes.act(form, try Self.body(of: request), session, runner)
             }
         }
+        for operation in Operation.all { add(operation, &router) }
         self.router = router
+    }
+
+    private func add(_ operation: Operation, _ router: inout Router) {
+        let door = door
+        let routes = OperationRoutes(context: here.context, limiter: runner, time: here.time)
+        guard operation.isAct else {
+            return add("GET", "/api/\(operation.name)", &router) { request in
+                _ = try door.admit(request, asOperator: operation.isPersonal)
+                return try await routes.read(operation, request)
+            }
+        }
+        let path = "/api/acts/\(operation.name)"
+        add("POST", path, body: actBody(path), &router) { request in
+            let session = try door.admitAct(request)
+            return try await routes.act(operation, try Self.body(of: request), session)
+        }
     }
 
     /// Returns the rule for the body of an act.

@@ -1,6 +1,7 @@
 package import CLI
 import Console
 import HTTPServer
+import Operations
 package import ServiceRuntime
 import Settings
 
@@ -46,6 +47,7 @@ package enum ConsoleCommand: Command {
         let configuration = process.setup.configuration
         let board = StatusCache(runner.answer, time: process.time)
         var surroundings = OperatorConsole.Surroundings(
+            OperationsContext(configuration: configuration, pool: process.pool),
             runner: runner.answer,
             board: board,
             operators: operators,

@@ -1,60 +1,87 @@
 import BellhopJSON
+import BellhopRules
+import Operations
 
-/// A form with a page's values, ready to be converted into command-line arguments.
-struct CommandFormInput: Sendable {
-    let form: CommandForm
-    private let operands: [String]
-    private let values: [(name: String, value: String)]
-    private let switches: [String]
+/// The input that a page may give.
+struct InputShape: Sendable {
+    /// The names of texts.
+    let fields: Set<String>
+    /// The names of flags.
+    let switches: Set<String>
+    let items: ClosedRange<Int>
+    let isAct: Bool
+    /// Whether the act asks for an agreement first.
+    let asksFirst: Bool
+}
+
+extension Operation {
+    var shape: InputShape {
+        InputShape(fields: fields, switches: switches, items: items, isAct: isAct, asksFirst: asksFirst)
+    }
+}
+
+/// A page's input, checked against the shape that is permitted.
+struct RequestInput: Sendable {
+    let shape: InputShape
+    let items: [String]
+    let values: [(name: String, value: String)]
+    let switches: [String]
     /// The reason, for the audit.
     private(set) var because = ""
     /// The confirmed number of items.
     private(set) var agreed: Int?
     /// The time of the count, as stated in the question.
     private(set) var agreedAsOf: String?
-    /// A text for the command's stdin.
+    /// A document, such as the corrected body of a message.
     private(set) var text = ""
 
-    /// Whether the command must only report its effect, because it is not confirmed yet.
-    var isPreview: Bool { form.asksForConsent && agreed == nil }
+    /// Whether an act must only report its effect, because it is not confirmed yet.
+    var isPreview: Bool { shape.asksFirst && agreed == nil }
 
-    /// Returns the words that `who` would type.
-    ///
-    /// Only acts have the name and the reason.
-    func words(by who: String, json: Bool) -> [String] {
-        let audit = form.isAct && !isPreview ? ["--by=\(who)", "--because=\(because)"] : []
-        let options = values.map { "--\($0.name)=\($0.value)" } + switches.map { "--\($0)" }
-        return form.command + options + form.fixed + audit + (json ? ["--json"] : []) + ["--"] + operands
+    /// Returns the input of an operation.
+    func fields(at now: Timestamp) -> OperationFields {
+        OperationFields(
+            items: items,
+            values: Dictionary(grouping: values, by: \.name).mapValues { $0.map(\.value) },
+            switches: Set(switches),
+            document: Array(text.utf8),
+            now: now
+        )
+    }
+
+    /// The agreement, or `nil` if the act was not confirmed.
+    var agreement: Agreement? {
+        agreed.map { Agreement(count: $0, asOf: agreedAsOf.flatMap(Timestamp.init(validating:))) }
     }
 
     // MARK: - Reading
 
-    /// Creates a form from the query of a read.
+    /// Reads the query of a reading.
     ///
-    /// `item` is an operand, everything else is an option.
-    init(_ form: CommandForm, query: [(name: String, value: String)]) throws(ConsoleError) {
+    /// `item` names an item, everything else is a field.
+    init(_ shape: InputShape, query: [(name: String, value: String)]) throws(ConsoleError) {
         var operands: [String] = []
         var values: [(name: String, value: String)] = []
         for (name, value) in query {
             if name == "item" { operands.append(value) } else if !value.isEmpty { values.append((name, value)) }
         }
-        try self.init(form, operands, values, [])
+        try self.init(shape, operands, values, [])
     }
 
-    /// Creates a form from the body of an act.
-    init(_ form: CommandForm, body: JSONObject) throws(ConsoleError) {
+    /// Reads the body of an act.
+    init(_ shape: InputShape, body: JSONObject) throws(ConsoleError) {
         let known = ["items", "options", "because", "agreed", "asOf", "text"]
         if let stranger = body.members.first(where: { !known.contains($0.key) }) {
             throw .field(stranger.key, "there is no such member")
         }
         var operands: [String] = []
-        guard let items = (body["items"] ?? .array([])).array else { throw .field("items", "expected a list") }
-        for item in items {
+        guard let list = (body["items"] ?? .array([])).array else { throw .field("items", "expected a list") }
+        for item in list {
             guard let name = item.string else { throw .field("items", "expected texts") }
             operands.append(name)
         }
         let (values, switches) = try Self.options(body["options"])
-        try self.init(form, operands, values, switches)
+        try self.init(shape, operands, values, switches)
         text = try Self.text(body, "text", atMost: 1 << 20)
         agreed = body["agreed"]?.number?.int64.flatMap { Int(exactly: $0) }
         let asOf = try Self.text(body, "asOf", atMost: 64)
@@ -71,32 +98,32 @@ struct CommandFormInput: Sendable {
     }
 
     private init(
-        _ form: CommandForm,
+        _ shape: InputShape,
         _ operands: [String],
         _ values: [(name: String, value: String)],
         _ switches: [String]
     ) throws(ConsoleError) {
-        guard form.operands.range.contains(operands.count) else {
+        guard shape.items.contains(operands.count) else {
             throw .field(
                 "items",
-                "expected \(Self.words(form.operands.range))"
+                "expected \(Self.words(shape.items))"
             )
         }
         for text in operands where !Self.isSound(text) || text.hasPrefix("-") {
             throw .field("items", "expected names of items")
         }
         for (name, value) in values {
-            guard form.options.contains(name) else { throw .field(name, "there is no such option here") }
+            guard shape.fields.contains(name) else { throw .field(name, "there is no such option here") }
             guard Self.isSound(value) else { throw .field(name, "expected a text of at most 8,192 bytes") }
             if name == "limit", Int(value).map({ $0 > CommandForm.longestList }) ?? true {
                 throw .field(name, "expected a number up to \(CommandForm.longestList)")
             }
         }
-        if let stranger = switches.first(where: { !form.switches.contains($0) }) {
+        if let stranger = switches.first(where: { !shape.switches.contains($0) }) {
             throw .field(stranger, "there is no such option here")
         }
-        self.form = form
-        self.operands = operands
+        self.shape = shape
+        items = operands
         self.values = values
         self.switches = switches
     }

@@ -1,0 +1,88 @@
+import BellhopJSON
+import HTTPServer
+import Operations
+import ServiceRuntime
+import Settings
+import Store
+
+/// Performs operations for pages.
+struct OperationRoutes: Sendable {
+    let context: OperationsContext
+    let limiter: CommandConcurrencyLimiter
+    let time: any TimeSource
+
+    func read(_ operation: Operation, _ request: HTTPRequest) async throws(ConsoleError) -> HTTPResponse {
+        let input = try RequestInput(operation.shape, query: request.target.query.map { ($0.name, $0.value) })
+        let fields = input.fields(at: time.timestamp)
+        let answer = try await limiter.run { () async -> Result<JSONValue, OperationError> in
+            do throws(OperationError) {
+                return .success(try await operation.read(fields, in: context))
+            } catch {
+                return .failure(error)
+            }
+        }
+        return .json(Array(try value(answer).written.utf8))
+    }
+
+    /// Performs an act in two steps.
+    ///
+    /// The first call returns the question and changes nothing. The second call contains the confirmed count and its
+    /// time. If the confirmation no longer fits the present count, the question is returned again.
+    func act(_ operation: Operation, _ body: JSONObject, _ session: Session) async throws(ConsoleError) -> HTTPResponse {
+        let input = try RequestInput(operation.shape, body: body)
+        let fields = input.fields(at: time.timestamp)
+        let operatorsName = ActingOperator(name: session.person.name, because: input.because)
+        let consent = input.isPreview ? nil : Consent(by: operatorsName, agreement: input.agreement)
+        let answer = try await limiter.run(isAct: true) { () async -> Result<ActAnswer, OperationError> in
+            do throws(OperationError) {
+                return .success(try await operation.perform(fields, consent, in: context))
+            } catch {
+                return .failure(error)
+            }
+        }
+        return switch try value(answer) {
+        case .question(let question): .json(Array(question.json.written.utf8))
+        case .nothing(let lines, _) where input.isPreview:
+            .json(Array(JSONValue.members([("nothing", .array(lines.map(JSONValue.string)))]).written.utf8))
+        case .nothing(_, let json): Self.done(json, .answerIsNo)
+        case .done(let json, let code): Self.done(json, code)
+        }
+    }
+
+    private static func done(_ json: JSONValue, _ code: ExitCode) -> HTTPResponse {
+        .json(Array(JSONValue.members([("code", .int(Int(code.rawValue))), ("done", json)]).written.utf8))
+    }
+
+    private func value<Value>(_ result: Result<Value, OperationError>) throws(ConsoleError) -> Value {
+        switch result {
+        case .success(let value): return value
+        case .failure(let error): throw ConsoleError(error)
+        }
+    }
+}
+
+extension ActQuestion {
+    fileprivate var json: JSONValue {
+        let question = JSONValue.members([
+            ("asOf", .optional(asOf?.description)), ("count", .int(count)), ("deed", .string(deed)),
+            ("lines", .array(lines.map(JSONValue.string))),
+        ])
+        return .members([("question", question)])
+    }
+}
+
+extension ConsoleError {
+    fileprivate init(_ error: OperationError) {
+        let (status, code): (Int, String) =
+            switch error.kind {
+            case .invalid: (422, "invalid-field")
+            case .refused: (422, "refused")
+            case .notPossible: (409, "no")
+            case .tryAgain: (409, "try-again")
+            case .unavailable: (503, "unavailable")
+            case .misconfigured, .failed: (500, "failed")
+            }
+        self.init(status: status, code: code, message: error.text)
+        if case .invalid(let name?) = error.kind { field = name }
+    }
+}
