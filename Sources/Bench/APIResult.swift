@@ -1,3 +1,4 @@
+import BellhopRules
 import CLI
 
 /// The results of one server for one route.

@@ -111,9 +111,9 @@ struct APIRun: Sendable {
         _ faults: [String]
     ) -> BenchReport {
         var figures: [BenchReport.Figure] = [
-            .told("users", .number(workload.users)), .told("stored", .number(stored)),
-            .told("connections", .number(connections)),
-            .told("routes", .list(results.map(\.json))),
+            .told("users", .int(workload.users)), .told("stored", .int(stored)),
+            .told("connections", .int(connections)),
+            .told("routes", .array(results.map(\.json))),
         ]
         figures += results.map { .shown($0.text) }
         if peer != nil {
@@ -121,7 +121,7 @@ struct APIRun: Sendable {
                 APIResult.ratios(results.filter { $0.route == route })
             }
             figures += comparisons.map { .shown($0.text) }
-            figures.append(.told("ratios", .list(comparisons.map(\.json))))
+            figures.append(.told("ratios", .array(comparisons.map(\.json))))
         }
         if let crowd { figures += [.shown(crowd.text), .told("streams", crowd.json)] }
         return BenchReport(

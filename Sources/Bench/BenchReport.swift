@@ -1,3 +1,4 @@
+import BellhopRules
 import CLI
 
 /// The result of a run.

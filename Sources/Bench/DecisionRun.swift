@@ -54,14 +54,14 @@ struct DecisionRun {
             title: "decisions of workload W1, in memory",
             machine: MachineDescription(load: load),
             figures: [
-                .both("pairs", "\(pairs), of \(users) users", "pairs", .number(pairs)), .told("users", .number(users)),
+                .both("pairs", "\(pairs), of \(users) users", "pairs", .int(pairs)), .told("users", .int(users)),
                 .both(
                     "pushes decided",
                     "\(sends)" + (isRight ? ", as expected" : ", expected \(expected)"),
                     "pushes",
-                    .number(sends)
+                    .int(sends)
                 ),
-                .told("pushesExpected", .number(expected)),
+                .told("pushesExpected", .int(expected)),
                 .both(
                     "processor time a pair",
                     cost.text(digits: 2) + " µs",

@@ -1,3 +1,4 @@
+import BellhopRules
 import Foundation
 import Roles
 import ServiceRuntime
@@ -46,7 +47,7 @@ struct ErasureRun: Sendable {
             "W1 before and after \(erasures) erasures: \(half) events each",
             try await MachineDescription(testbed, load: load),
             [
-                .told("events", .number(half)), .told("erasures", .number(erasures)),
+                .told("events", .int(half)), .told("erasures", .int(erasures)),
                 Self.rate("before", before, "eventsPerSecondBefore"), Self.rate("after", after, "eventsPerSecondAfter"),
                 .both("ratio", ratio.text(digits: 2), "ratio", .decimal(ratio, digits: 3)),
             ],

@@ -61,13 +61,13 @@ struct FanoutRun: Sendable {
         let rate = seconds > 0 ? Double(workload.users) / seconds : 0
         let ratio = plain > 0 ? seconds / plain : 0
         return [
-            .told("followers", .number(workload.users)), .told("workers", .number(workers)),
-            .told("pushes", .text(workload.isMuted ? "off" : "on")), .told("seed", .text(String(workload.seed))),
+            .told("followers", .int(workload.users)), .told("workers", .int(workers)),
+            .told("pushes", .string(workload.isMuted ? "off" : "on")), .told("seed", .string(String(workload.seed))),
             .both("seconds", seconds.text(digits: 2), "seconds", .decimal(seconds, digits: 3)),
             .both("followers per second", rate.text(digits: 0), "followersPerSecond", .decimal(rate, digits: 1)),
             .both("INSERT … SELECT, seconds", plain.text(digits: 2), "insertSelectSeconds", .decimal(plain, digits: 3)),
             .both("ratio", ratio.text(digits: 2), "ratio", .decimal(ratio, digits: 3)),
-            .both("peak memory, worker", peak.megabytes, "peakWorkerBytes", .number(peak)),
+            .both("peak memory, worker", peak.megabytes, "peakWorkerBytes", .int(peak)),
         ]
     }
 }

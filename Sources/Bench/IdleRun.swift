@@ -1,3 +1,4 @@
+import BellhopRules
 import Roles
 import ServiceRuntime
 import Store
@@ -36,8 +37,8 @@ struct IdleRun: Sendable {
             title: "an idle worker of three lanes",
             machine: try await MachineDescription(testbed, load: ProcessTable.load()),
             figures: [
-                .both("resident memory", memory.now.megabytes, "residentBytes", .number(memory.now)),
-                .both("at its highest", memory.peak.megabytes, "peakBytes", .number(memory.peak)),
+                .both("resident memory", memory.now.megabytes, "residentBytes", .int(memory.now)),
+                .both("at its highest", memory.peak.megabytes, "peakBytes", .int(memory.peak)),
                 .both("processor", words, "processorShare", .decimal(share, digits: 4)),
             ]
         )

@@ -1,3 +1,4 @@
+import BellhopRules
 import CLI
 import Foundation
 import ServiceRuntime
