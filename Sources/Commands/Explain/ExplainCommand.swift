@@ -52,7 +52,7 @@ enum ExplainCommand: Command {
     ) async throws -> (NotificationHistory, [OperatorHold], [OpenBreaker]) {
         try await setup.withPool(as: .admin, name: name, patience: .seconds(10)) { pool in
             let story = try await NotificationHistoryStore(pool: pool).story(of: subject, for: recipient)
-            return (story, try await HoldStore(pool: pool).all(), try await BreakerStore(pool: pool).all())
+            return (story, try await OperatorHold.all(on: pool), try await OpenBreaker.all(on: pool))
         }
     }
 

@@ -111,7 +111,7 @@ struct FanoutSession: Sendable {
     /// Returns the holds that may affect the fan-out, with the number of its deliveries that wait behind each.
     private func holds(on record: FanoutRecord) async throws -> [HeldShare] {
         var shares: [HeldShare] = []
-        for hold in try await HoldStore(pool: pool).all() where hold.scope.mayConcern(record) {
+        for hold in try await OperatorHold.all(on: pool) where hold.scope.mayConcern(record) {
             let selection = HoldSelection(hold.scope, of: hold.number, event: EventID(validating: record.event))
             let count = try await HoldAdmin(pool: pool).count(selection)
             shares.append(HeldShare(hold: hold, waiting: count.deliveries))
@@ -122,7 +122,7 @@ struct FanoutSession: Sendable {
     /// Returns app and event of each fan-out with deliveries behind a hold.
     private func heldEvents(of found: [FanoutProgress]) async throws -> Set<[String]> {
         var held: Set<[String]> = []
-        for hold in try await HoldStore(pool: pool).all() {
+        for hold in try await OperatorHold.all(on: pool) {
             guard found.contains(where: { hold.scope.mayConcern($0.record) }) else { continue }
             let events = try await HoldAdmin(pool: pool).events(of: hold.scope)
             held.formUnion(events.map { [hold.scope.app.text, $0.text] })

@@ -36,7 +36,7 @@ package struct HoldOperations: Sendable {
             throw OperationError(
                 .notPossible,
                 attempted: "add \(scope.app)",
-                "\(HoldStore.most) holds are active, which is the limit",
+                "\(OperatorHold.most) holds are active, which is the limit",
                 advice: "release some, or hold the whole app"
             )
         }

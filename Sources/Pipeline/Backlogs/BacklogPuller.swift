@@ -228,7 +228,7 @@ package struct BacklogPuller: Service {
                 try await store.head(glance.look, atMost: places.count, of: users)
             } count: {
                 $0.lines?.count
-            } _: { (users, limit) throws(StoreError) -> BacklogStore.PullResult in
+            } _: { (users, limit) throws(StoreError) -> PullResult in
                 let start = context.time.steady()
                 do throws(StoreError) {
                     let look = glance.look.reaching(users)

@@ -129,7 +129,7 @@ struct RecordMetrics: Sendable {
         repairs = registry.preferenceFallbacks
     }
 
-    func count(_ outcomes: some Sequence<(app: AppID, outcome: Inbox.Outcome)>) {
+    func count(_ outcomes: some Sequence<(app: AppID, outcome: RecordOutcome)>) {
         var tally = Tally<Word>()
         for (app, outcome) in outcomes { tally.add(Word(app: app, word: outcome.rawValue)) }
         for (key, count) in tally.counted() { notifications.with(key.app.text, key.word).increment(by: count) }
@@ -167,7 +167,7 @@ struct RecordMetrics: Sendable {
 
     func countRepair(_ app: AppID) { repairs.with(app.text).increment() }
 
-    func count(_ outcome: EventStore.Outcome, _ plan: PlannedEvent) {
+    func count(_ outcome: PlanOutcome, _ plan: PlannedEvent) {
         events.with(plan.event.app.text, "\(outcome)").increment()
     }
 

@@ -10,7 +10,7 @@ import Store
 /// meanwhile, or is too old, is closed instead.
 package struct DueEventDuty: Service {
     package let name = "due-events"
-    private let plans: EventStore
+    private let store: WorkerStore
     private let tools: SchedulerContext
     private let logger: Logger
     private let loop: DutyLoop
@@ -24,7 +24,7 @@ package struct DueEventDuty: Service {
         self.age = age
         logger = tools.logger.labelled(name)
         loop = tools.loop(of: name, every: interval, trouble: "cannot read due events")
-        plans = EventStore(pool: tools.pool)
+        store = WorkerStore(pool: tools.pool)
         published = tools.metrics.counter(
             "bellhop_due_events_total",
             help: "Events published at their deliverAt."
@@ -46,7 +46,7 @@ package struct DueEventDuty: Service {
     /// Events without a confirm are returned immediately: a second publication is harmless, a lost one is not.
     private func publishDue(_ lookBack: inout PollWindow) async throws(StoreError) -> DutyLoop.Next {
         let taken = try await lookBack.look { (span) throws(StoreError) in
-            try await plans.takeDue(
+            try await store.takeDueEvents(
                 atMost: Self.batch,
                 within: span,
                 closingAfter: age,
@@ -60,8 +60,8 @@ package struct DueEventDuty: Service {
         let confirmed = zip(due, outcomes).filter { $1 == .confirmed }.map(\.0)
         let open = zip(due, outcomes).filter { $1 != .confirmed }.map(\.0)
         if !open.isEmpty { lookBack.putBack() }
-        try await plans.giveBack(open)
-        try await plans.markExpanded(confirmed)
+        try await store.giveBack(open)
+        try await store.markExpanded(confirmed)
         published.increment(by: confirmed.count)
         logger.info(
             "published due events",

@@ -6,7 +6,7 @@ import Store
 /// Any number may run: each takes pages that no other holds. A page that is published twice is recorded once.
 package struct FanoutPageDuty: Service {
     package let name = "fan-outs"
-    private let book: FanoutStore
+    private let store: WorkerStore
     private let resumes: ResumeSender
     private let logger: Logger
     private let loop: DutyLoop
@@ -16,7 +16,7 @@ package struct FanoutPageDuty: Service {
     package init(tools: SchedulerContext, interval: Duration = .seconds(1), grace: Duration = .seconds(300)) {
         logger = tools.logger.labelled(name)
         loop = tools.loop(of: name, every: interval, trouble: "cannot read fan-out pages")
-        book = FanoutStore(pool: tools.pool)
+        store = WorkerStore(pool: tools.pool)
         resumes = tools.resumes(logger)
         self.grace = grace
     }
@@ -26,10 +26,10 @@ package struct FanoutPageDuty: Service {
     }
 
     private func handOver(_ drain: DrainSignal) async throws(StoreError) -> DutyLoop.Next {
-        let pages = try await book.takeForgotten(atMost: Self.batch, lostAfter: grace)
+        let pages = try await store.takeForgottenPages(atMost: Self.batch, lostAfter: grace)
         guard !pages.isEmpty else { return .later }
         let unconfirmed = await resumes.send(pages: pages, until: drain)
-        try await book.giveBack(unconfirmed)
+        try await store.giveBack(unconfirmed)
         logger.info("handed over pages", ["pages": .integer(pages.count - unconfirmed.count)])
         return unconfirmed.isEmpty && pages.count == Self.batch ? .atOnce : .later
     }

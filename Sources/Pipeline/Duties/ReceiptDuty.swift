@@ -8,7 +8,7 @@ import Store
 /// Deliveries without a confirm are due again in a second, and those whose receipts no worker reads in ten minutes.
 package struct ReceiptDuty: Service {
     package let name = "receipts"
-    private let book: ReceiptStore
+    private let store: WorkerStore
     private let publisher: any MessagePublisher
     private let names: TopologyNames
     private let logger: Logger
@@ -18,7 +18,7 @@ package struct ReceiptDuty: Service {
     package init(tools: SchedulerContext, interval: Duration = .seconds(1)) {
         logger = tools.logger.labelled(name)
         loop = tools.loop(of: name, every: interval, trouble: "cannot read due receipts")
-        book = ReceiptStore(pool: tools.pool)
+        store = WorkerStore(pool: tools.pool)
         publisher = tools.publisher
         failing = tools.failingUsers(name, logger)
         names = tools.names
@@ -38,7 +38,7 @@ package struct ReceiptDuty: Service {
         logger.info("handed over", ["deliveries": .integer(keys.count - unconfirmed.count)])
         guard unconfirmed.isEmpty else {
             lookBack.putBack()
-            try await book.giveBack(unconfirmed)
+            try await store.giveBackReceipts(unconfirmed)
             return .later
         }
         return keys.count >= Self.batch ? .atOnce : .later
@@ -46,11 +46,11 @@ package struct ReceiptDuty: Service {
 
     private func take(within span: Duration) async throws(StoreError) -> DuePollResult<DeliveryKey> {
         let taken = try await failing.take(atMost: Self.batch) { (users) throws(StoreError) in
-            try await book.head(atMost: Self.batch, within: span, of: users)
+            try await store.receiptHead(atMost: Self.batch, within: span, of: users)
         } count: {
             $0.count
         } _: { (users, limit) throws(StoreError) -> DuePollResult<DeliveryKey> in
-            try await book.take(atMost: limit, within: users.span(span), of: users)
+            try await store.takeReceipts(atMost: limit, within: users.span(span), of: users)
         }
         return DuePollResult(taken)
     }

@@ -244,7 +244,7 @@ extension Intake {
 
     private static func records(
         _ words: NotificationText,
-        for audience: [FanoutStore.AudienceMember],
+        for audience: [AudienceMember],
         at index: Int
     ) -> [Entry<InboxRecord>] {
         audience.enumerated().map { position, listener in

@@ -308,7 +308,7 @@ package struct Intake: Sendable {
         let reports = settled.map { index, replay in
             let outcome: ReplayOutcome =
                 recorded.hasOnlyDuplicates(of: index, in: sorted) ? .alreadyRecorded : .recorded
-            return Entry(index: index, work: ReplayReportStore.Report(replay.mark, outcome))
+            return Entry(index: index, work: ReplayReport(replay.mark, outcome))
         }
         let told = await batch.store(reports) { [store = tools.store] reports throws(StoreError) in
             try await store.report(reports)

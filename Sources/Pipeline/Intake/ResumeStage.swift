@@ -174,7 +174,7 @@ struct ResumeStage: Sendable {
         _ keys: [NotificationKey],
         under lease: Lease,
         _ batch: Batch
-    ) async -> (harvest: Ledger.ClaimResult, stuck: [(item: NotificationKey, why: String)])? {
+    ) async -> (harvest: ClaimResult, stuck: [(item: NotificationKey, why: String)])? {
         let answers = await batch.persistence.ask(keys) { [store, time] keys throws(StoreError) in
             let start = time.steady()
             let harvest = try await store.claim(keys, as: batch.claim)
@@ -182,7 +182,7 @@ struct ResumeStage: Sendable {
             return harvest
         }
         guard let answers else { return nil }
-        return (answers.values.reduce(into: Ledger.ClaimResult()) { $0 += $1 }, answers.unanswered)
+        return (answers.values.reduce(into: ClaimResult()) { $0 += $1 }, answers.unanswered)
     }
 
     /// Looks up the notifications and users of claimed deliveries; `nil` if a drain came first.
@@ -238,7 +238,7 @@ struct ResumeStage: Sendable {
     /// delivery, because the settling worker may have died before it published the resume. Each message leaves at most
     /// one other, so they do not multiply, and they end with the delivery.
     private func later(
-        _ harvest: Ledger.ClaimResult,
+        _ harvest: ClaimResult,
         inherited: Set<NotificationKey>
     ) -> [ResumeSender.Way: [NotificationKey]] {
         var waits = harvest.leased

@@ -92,7 +92,7 @@ final class Backlogs: Sendable {
 
     /// A poll that is about to run, with the state that guards against outdated results.
     struct Poll: Sendable {
-        let look: BacklogStore.Look
+        let look: BacklogPoll
         fileprivate let writes: Int
         /// The mark at that time.
         ///
@@ -107,7 +107,7 @@ final class Backlogs: Sendable {
             let mark = state.marks[place]
             let since = isWhole ? nil : mark.map { Timestamp(clamping: $0.microseconds - Self.slack.microseconds) }
             return Poll(
-                look: BacklogStore.Look(place, since: since),
+                look: BacklogPoll(place, since: since),
                 writes: state.writes[place, default: 0],
                 mark: mark
             )

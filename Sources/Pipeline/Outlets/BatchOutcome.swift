@@ -80,7 +80,7 @@ struct BatchOutcome {
     ///
     /// A breaker is left out if other messages of the same batch were accepted, because the credentials are then right.
     var refusals: [BreakerKey: String] {
-        guard !isMassDeath else { return [BreakerKey(outlet): RevocationStore.massDeath] }
+        guard !isMassDeath else { return [BreakerKey(outlet): OpenBreaker.massDeath] }
         var refusals: [BreakerKey: String] = [:]
         for (shipment, verdict) in zip(shipments, verdicts) {
             guard let breaker = breaker(verdict, shipment), let reason = verdict.reason else { continue }

@@ -170,7 +170,7 @@ package final class CircuitBreakers: Sendable {
 
     /// Opens the breaker because a provider's receipts report so many devices gone that sending must stop for now.
     func openForMassDeath(_ outlet: OutletKey) async {
-        await open(BreakerKey(outlet), RevocationStore.massDeath, isProbe: false)
+        await open(BreakerKey(outlet), OpenBreaker.massDeath, isProbe: false)
     }
 
     /// Opens the breaker because a provider's receipts reject our credentials or settings so often that sending must
@@ -246,7 +246,7 @@ package final class CircuitBreakers: Sendable {
         let now = time.steady()
         let minute = (now - start).components.seconds / 60
         return state.withLock { state in
-            let isAlarmed = deaths.people > 0 && state.open[BreakerKey(outlet)]?.reason == RevocationStore.massDeath
+            let isAlarmed = deaths.people > 0 && state.open[BreakerKey(outlet)]?.reason == OpenBreaker.massDeath
             if let until = state.believed[outlet] {
                 guard until <= now else { return isAlarmed ? .alarm : .quiet }
                 state.believed[outlet] = nil
@@ -302,7 +302,7 @@ package final class CircuitBreakers: Sendable {
                 try await store.open(key, reason: reason)
             }
             state.withLock { $0.open[key]?.isTold = true }
-            if isNew, reason == RevocationStore.massDeath { try await takeBack(key) }
+            if isNew, reason == OpenBreaker.massDeath { try await takeBack(key) }
         } catch {
             logger.warning("cannot store an open breaker", ["error": .error(error)])
         }
@@ -310,7 +310,7 @@ package final class CircuitBreakers: Sendable {
 
     /// Reasons that are only inferred from the number of affected users.
     private static let guesses: Set<String> = [
-        RevocationStore.massDeath, VerdictReason.senderIDMismatch.rawValue, VerdictReason.badDeviceToken.rawValue,
+        OpenBreaker.massDeath, VerdictReason.senderIDMismatch.rawValue, VerdictReason.badDeviceToken.rawValue,
         VerdictReason.deviceTokenNotForTopic.rawValue,
     ]
 
@@ -351,7 +351,7 @@ package final class CircuitBreakers: Sendable {
         }
     }
 
-    private func knock(_ key: BreakerKey) async -> BreakerStore.ProbeClaim {
+    private func knock(_ key: BreakerKey) async -> ProbeClaim {
         do throws(StoreError) {
             return try await store.knock(key)
         } catch {
@@ -384,7 +384,7 @@ package final class CircuitBreakers: Sendable {
         openNow.with(key.app.text, key.provider, key.platform?.rawValue ?? "").set(0)
         state.withLock { state in
             let opened = state.open.removeValue(forKey: key)
-            guard opened?.reason == RevocationStore.massDeath else { return }
+            guard opened?.reason == OpenBreaker.massDeath else { return }
             state.believed[OutletKey(key)] = time.steady() + .seconds(600)
         }
     }

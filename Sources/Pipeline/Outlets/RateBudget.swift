@@ -82,7 +82,7 @@ final class RateBudget: Sendable {
         let granted: Int
         do throws(StoreError) {
             granted = try await store.draw(
-                BudgetStore.BudgetRequest(
+                BudgetRequest(
                     name: budget.name,
                     capacity: budget.pushes,
                     refillPerSecond: budget.perSecond,

@@ -82,7 +82,7 @@ struct Recorder: Sendable {
         count(stored)
     }
 
-    private func count(_ stored: Stored<Decider.Decided, Inbox.Outcome>) {
+    private func count(_ stored: Stored<Decider.Decided, RecordOutcome>) {
         let metrics = context.metrics.records
         metrics.count(stored.written.lazy.map { ($0.entry.work.record.app, $0.outcome) })
         // Closures are used because a key path into an object is evaluated step by step for each element.

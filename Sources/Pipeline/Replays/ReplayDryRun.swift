@@ -11,9 +11,7 @@ package struct ReplayDryRun: Sendable {
     private let zones: ZoneLibrary
     private let names: TopologyNames
     private let ledger: ReplayAdmin
-    private let inbox: Inbox
-    private let directory: RecipientStore
-    private let follows: FollowStore
+    private let store: WorkerStore
     private let pool: ConnectionPool
 
     package init(catalogs: CatalogSet, zones: ZoneLibrary, names: TopologyNames, pool: ConnectionPool) {
@@ -22,9 +20,7 @@ package struct ReplayDryRun: Sendable {
         self.names = names
         self.pool = pool
         ledger = ReplayAdmin(pool: pool)
-        inbox = Inbox(pool: pool)
-        directory = RecipientStore(pool: pool)
-        follows = FollowStore(pool: pool)
+        store = WorkerStore(pool: pool)
     }
 
     /// Returns one prediction for each item, in order.
@@ -103,9 +99,9 @@ package struct ReplayDryRun: Sendable {
         _ gates: ReplayObstacles
     ) async throws(StoreError) -> [ReplayPrediction] {
         let states = try await ledger.states(of: keys)
-        let stored = try await inbox.notifications(Array(Set(keys.map(\.notification))))
-        let people = try await directory.recipients(of: Set(keys.map(\.notification.recipient)))
-        let follows = try await follows.follows(stored.follows)
+        let stored = try await store.notifications(Array(Set(keys.map(\.notification))))
+        let people = try await store.recipients(of: Set(keys.map(\.notification.recipient)))
+        let follows = try await store.follows(stored.follows)
         return keys.map { key in
             switch states[key] {
             case nil: return ReplayPrediction(.gone)
@@ -171,8 +167,8 @@ package struct ReplayDryRun: Sendable {
         var best: [Int: ReplayPrediction] = [:]
         for start in stride(from: 0, to: sorted.records.count, by: Self.pairsAtOnce) {
             let chunk = Array(sorted.records[start..<min(start + Self.pairsAtOnce, sorted.records.count)])
-            let outcomes = try await inbox.foresee(chunk.map(\.work))
-            let people = try await directory.recipients(of: Set(chunk.map(\.work.key.recipient)))
+            let outcomes = try await store.foresee(chunk.map(\.work))
+            let people = try await store.recipients(of: Set(chunk.map(\.work.key.recipient)))
             for (entry, outcome) in zip(chunk, outcomes) {
                 let person = people[entry.work.key.recipient] ?? Recipient()
                 let known = Facts(person: person, decider: decider, gates: gates)
@@ -187,7 +183,7 @@ package struct ReplayDryRun: Sendable {
 
     private func prediction(
         of record: InboxRecord,
-        _ outcome: Inbox.Outcome,
+        _ outcome: RecordOutcome,
         _ known: Facts
     ) -> ReplayPrediction {
         switch outcome {

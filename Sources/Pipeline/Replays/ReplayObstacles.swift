@@ -7,8 +7,8 @@ struct ReplayObstacles: Sendable {
     private let holds: [HoldScope]
 
     init(of pool: ConnectionPool) async throws(StoreError) {
-        breakers = try await BreakerStore(pool: pool).all()
-        holds = try await HoldStore(pool: pool).all().map(\.scope)
+        breakers = try await OpenBreaker.all(on: pool)
+        holds = try await OperatorHold.all(on: pool).map(\.scope)
     }
 
     /// Returns the prediction for an outcome at a device, or at the user's mailbox if the device is `nil`.

@@ -17,7 +17,7 @@ package struct NotificationHistoryStore: Sendable {
         of subject: NotificationHistory.Subject,
         for recipient: UserKey
     ) async throws(PostgresError) -> NotificationHistory {
-        let known = try await RecipientStore(pool: pool).recipients(of: [recipient])
+        let known = try await WorkerStore(pool: pool).recipients(of: [recipient])
         let page = NotificationHistoryReader(
             recipient: recipient,
             subject: subject,

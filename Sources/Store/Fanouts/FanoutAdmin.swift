@@ -1,7 +1,7 @@
 import BellhopRules
 package import Postgres
 
-/// The operators' queries and actions on the table `fanouts`; the workers' statements are in `FanoutStore`.
+/// The operators' queries and actions on the table `fanouts`; the workers' statements are in `WorkerStore`.
 package struct FanoutAdmin: Sendable {
     private let pool: PostgresPool
 

@@ -10,6 +10,9 @@ package struct FanoutPage: Sendable, Hashable {
     /// The event's priority, which selects the lane of the page.
     package let priority: Priority
 
+    /// The default number of users per page, about as many as one statement can write.
+    package static let usualSize = 1000
+
     package init(fanout: Int64, page: Int64, priority: Priority) {
         self.fanout = fanout
         self.page = page

@@ -16,6 +16,11 @@ struct LockedFanout {
     private let plannedTo: String
     private let isPlanned: Bool
 
+    /// The number of planned and unfinished pages per fan-out.
+    ///
+    /// It is small, so that a pause takes effect soon and the next fan-out does not wait long.
+    static let pagesAtOnce = 4
+
     static func hold(_ number: Int64, on connection: PostgresConnection) throws(PostgresError) -> LockedFanout? {
         let rows = try connection.run(FanoutStatements.hold, [.integer(number)])
         return rows.isEmpty ? nil : try LockedFanout(number, rows)
@@ -36,7 +41,7 @@ struct LockedFanout {
         age = .milliseconds(try rows.integer(0, 8))
     }
 
-    /// Plans pages until ``FanoutStore/pagesAtOnce`` are open, and returns the pages to publish.
+    /// Plans pages until ``pagesAtOnce`` are open, and returns the pages to publish.
     ///
     /// Pages of a paused fan-out are planned, and wait for a resume.
     func topUp(on connection: PostgresConnection, _ usersPerPage: Int) throws(PostgresError) -> [FanoutPage] {
@@ -44,7 +49,7 @@ struct LockedFanout {
         let open = try connection.run(FanoutStatements.openPages, [.integer(number)]).number(0, 0)
         var (pages, after, isLast): ([FanoutPage], String, Bool) = ([], plannedTo, false)
         var next = planned
-        for _ in 0..<max(0, FanoutStore.pagesAtOnce - open) where !isLast {
+        for _ in 0..<max(0, Self.pagesAtOnce - open) where !isLast {
             let upto: String
             (upto, isLast) = try end(after, on: connection, usersPerPage)
             let page: [Parameter] = [.integer(number), .integer(next), .text(after), .text(upto)]

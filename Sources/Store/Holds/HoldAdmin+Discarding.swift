@@ -183,7 +183,7 @@ extension HoldAdmin {
     }
 
     private func names(of scope: HoldScope) async throws(PostgresError) -> [String] {
-        try await BacklogStore(pool: pool, lease: .zero).names().filter { name in
+        try await WorkerStore(pool: pool).backlogNames().filter { name in
             OutletScope(name).map(scope.mayWait) ?? false
         }
     }

@@ -20,7 +20,7 @@ package struct HoldAdmin: Sendable {
 
     /// Returns all holds in effect, the oldest first.
     package func all() async throws(PostgresError) -> [OperatorHold] {
-        try await HoldStore(pool: pool).all()
+        try await OperatorHold.all(on: pool)
     }
 
     /// Places a hold and its audit entry.
@@ -44,7 +44,7 @@ package struct HoldAdmin: Sendable {
         """
         WITH placed AS (
             INSERT INTO holds (app, type, provider, operator, because)
-            SELECT $1, $2, $3, $4, $5 WHERE (SELECT count(*) FROM holds) < \(HoldStore.most)
+            SELECT $1, $2, $3, $4, $5 WHERE (SELECT count(*) FROM holds) < \(OperatorHold.most)
             ON CONFLICT ON CONSTRAINT holds_scope DO NOTHING
             RETURNING \(OperatorHold.columns)
         ), \(audited("hold-add", by: "$4", because: "$5", from: "placed"))

@@ -1,5 +1,5 @@
 package import BellhopRules
-import Postgres
+package import Postgres
 
 /// The deliveries that an operator stops: an app's, optionally limited to one type, one provider, or one type at one
 /// provider.
@@ -76,5 +76,33 @@ extension OperatorHold {
             operator: try rows.text(row, 5),
             because: try rows.text(row, 6)
         )
+    }
+}
+
+extension OperatorHold {
+    /// The reason in the ledger of deliveries that a hold keeps in a backlog.
+    package static let reason = "held"
+
+    /// The maximum number of holds in effect.
+    package static let most = 200
+
+    /// Returns all holds in effect, the oldest first.
+    ///
+    /// Holds that were placed concurrently may exceed ``most`` by a few.
+    package static func all(on pool: PostgresPool) async throws(PostgresError) -> [OperatorHold] {
+        try await pool.run(all, []).compactMap { (rows, row) throws(PostgresError) in try OperatorHold(rows, row) }
+    }
+
+    private static let all = Statement(
+        """
+        SELECT \(columns) FROM holds ORDER BY number LIMIT \(most + 50)
+        """,
+        effect: .reads
+    )
+}
+
+extension WorkerStore {
+    package func holds() async throws(PostgresError) -> [OperatorHold] {
+        try await OperatorHold.all(on: pool)
     }
 }

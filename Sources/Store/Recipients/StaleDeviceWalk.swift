@@ -88,14 +88,14 @@ package struct StaleDeviceWalk: Sendable {
             ORDER BY profile_id, app, id LIMIT $5
         ), held AS MATERIALIZED (
             SELECT s.app, s.profile_id, s.id
-            FROM page d JOIN push_subscriptions s ON \(RevocationStore.isSubscription)
+            FROM page d JOIN push_subscriptions s ON \(DeadDevice.isSubscription)
             WHERE d.stale AND NOT $7::boolean
               AND s.revoked_at IS NULL AND s.last_seen_at < \(limit)
             ORDER BY d.profile_id, d.app, d.id
             FOR UPDATE OF s
         ), ended AS (
             UPDATE push_subscriptions s SET revoked_at = now(), revoke_reason = \(RevokeReason.stale.literal)
-            FROM held d WHERE \(RevocationStore.isSubscription)
+            FROM held d WHERE \(DeadDevice.isSubscription)
             RETURNING s.app, s.provider
         ), tally AS (
             SELECT app, provider, sum(ended)::bigint AS devices, sum(lives)::bigint AS living FROM (

@@ -111,7 +111,7 @@ enum ReplayStatements {
 
     /// The reasons of deliveries that wait for something other than their provider.
     private static let waits =
-        (Wait.Reason.allCases.map(\.rawValue) + ["unknown-type", Settlement.lookUpFailed, HoldStore.reason])
+        (Wait.Reason.allCases.map(\.rawValue) + ["unknown-type", Settlement.lookUpFailed, OperatorHold.reason])
         .map { "'\($0)'" }.joined(separator: ", ")
 
     /// A delivery that waits in a backlog only because its provider lacked capacity or required a pause has not been

@@ -187,7 +187,7 @@ enum RetentionStatements {
                 SELECT s.app, s.profile_id, s.id
                 FROM old d
                 JOIN people p ON p.user_id = ANY (ARRAY[d.profile_id]) AND p.app = d.app
-                JOIN push_subscriptions s ON \(RevocationStore.isSubscription)
+                JOIN push_subscriptions s ON \(DeadDevice.isSubscription)
                 WHERE \(isOld)
                 FOR NO KEY UPDATE OF p SKIP LOCKED FOR UPDATE OF s SKIP LOCKED
             )
@@ -206,14 +206,14 @@ enum RetentionStatements {
         """
         WITH \(ended("s.device_token <> '' AND \(isNotDoubted)"))
         UPDATE push_subscriptions s SET device_token = '', subscription = NULL
-        FROM held d WHERE \(RevocationStore.isSubscription)
+        FROM held d WHERE \(DeadDevice.isSubscription)
         """
     )
 
     static let devices = Statement(
         """
         WITH \(ended("s.device_token = '' AND s.source_time < \(before)"))
-        DELETE FROM push_subscriptions s USING held d WHERE \(RevocationStore.isSubscription)
+        DELETE FROM push_subscriptions s USING held d WHERE \(DeadDevice.isSubscription)
         """
     )
 }

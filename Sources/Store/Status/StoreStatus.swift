@@ -116,8 +116,8 @@ package struct StoreStatus: Sendable {
             next: try plannedRows.optionalInstant(0, 1),
             overdue: try plannedRows.number(0, 2)
         )
-        breakers = try await BreakerStore(pool: pool).all()
-        holds = try await HoldStore(pool: pool).all()
+        breakers = try await OpenBreaker.all(on: pool)
+        holds = try await OperatorHold.all(on: pool)
         processes = try await HeartbeatStore(pool: pool).all()
         pausedReplays = try await pool.run(Self.pausedStatement, []).map { (rows, row) throws(PostgresError) in
             PausedReplay(
@@ -172,13 +172,13 @@ package struct StoreStatus: Sendable {
 
     private static let backlogStatement = Statement(
         """
-        WITH \(BacklogStore.loose)
+        WITH \(BacklogPlace.loose)
         SELECT n.outlet, c.count, o.oldest
         FROM names n
         CROSS JOIN LATERAL (
             SELECT count(*) AS count FROM (SELECT FROM ledger d WHERE d.outlet = n.outlet LIMIT \(most)) AS counted
         ) AS c
-        \(BacklogStore.oldest)
+        \(BacklogPlace.oldest)
         WHERE n.outlet IS NOT NULL AND o.oldest IS NOT NULL
         ORDER BY n.outlet
         """,

@@ -143,7 +143,7 @@ extension UserStore {
             let erasedAt = try answer.timestamp(0, 2)
             let vouchedAt = erasedAt.flatMap { erased in issuedAt.flatMap { $0 > erased ? $0 : nil } }
             let said = FeedEntry(client: update, saidAt: try answer.moment(0, 0), vouchedAt: vouchedAt)
-            try FeedStore.apply([said], on: connection)
+            try FeedEntry.apply([said], on: connection)
             return .heard
         }
     }

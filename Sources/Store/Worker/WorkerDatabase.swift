@@ -17,24 +17,24 @@ package protocol WorkerDatabase: Sendable {
     ) async throws(StoreError) -> [DecisionFacts.RecentPushes]
     /// Runs the recording statement without a record.
     func rehearse() async throws(StoreError)
-    func record(_ records: [InboxRecord], as claim: Claim) async throws(StoreError) -> [Inbox.Outcome]
-    func keep(_ plans: [PlannedEvent]) async throws(StoreError) -> [EventStore.Outcome]
+    func record(_ records: [InboxRecord], as claim: Claim) async throws(StoreError) -> [RecordOutcome]
+    func keep(_ plans: [PlannedEvent]) async throws(StoreError) -> [PlanOutcome]
     func cancel(_ cancellations: [EventCancellation]) async throws(StoreError) -> [Void]
     func apply(_ feeds: [FeedEntry]) async throws(StoreError) -> [Void]
-    func report(_ reports: [ReplayReportStore.Report]) async throws(StoreError)
+    func report(_ reports: [ReplayReport]) async throws(StoreError)
 
     // Events for a wide audience.
     func open(_ plans: [PlannedEvent]) async throws(StoreError) -> [[FanoutPage]]
     func take(_ page: FanoutPage, as claim: Claim, redelivered: Bool) async throws(StoreError) -> PageClaimResult
     func putBack(_ page: FanoutPage, takenAs claim: Claim) async throws(StoreError)
     func untaken(of fanout: Int64) async throws(StoreError) -> [FanoutPage]
-    func audience(of page: ClaimedPage) async throws(StoreError) -> [FanoutStore.AudienceMember]
+    func audience(of page: ClaimedPage) async throws(StoreError) -> [AudienceMember]
     func finish(_ page: FanoutPage, _ tally: PageCounts) async throws(StoreError) -> [FanoutPage]
     func pause(_ page: FanoutPage, because trouble: String) async throws(StoreError)
     func giveBack(_ pages: [FanoutPage]) async throws(StoreError)
 
     // Open deliveries.
-    func claim(_ keys: [NotificationKey], as claim: Claim) async throws(StoreError) -> Ledger.ClaimResult
+    func claim(_ keys: [NotificationKey], as claim: Claim) async throws(StoreError) -> ClaimResult
     func notifications(
         _ keys: [NotificationKey]
     ) async throws(StoreError) -> [NotificationKey: StoredNotification]
@@ -43,24 +43,24 @@ package protocol WorkerDatabase: Sendable {
     func leaveToSweeper(_ keys: [NotificationKey]) async throws(StoreError) -> Set<NotificationKey>
 
     // Deliveries that wait for their outlet.
-    func heads(_ looks: [BacklogStore.Look]) async throws(StoreError) -> BacklogStore.OldestEntries
+    func heads(_ looks: [BacklogPoll]) async throws(StoreError) -> OldestEntries
     func pull(
-        _ look: BacklogStore.Look,
+        _ look: BacklogPoll,
         atMost count: Int,
         as claim: Claim,
         of users: UserFilter
-    ) async throws(StoreError) -> BacklogStore.PullResult
+    ) async throws(StoreError) -> PullResult
     func scout(
-        _ look: BacklogStore.Look,
+        _ look: BacklogPoll,
         as claim: Claim,
         of users: UserFilter
-    ) async throws(StoreError) -> BacklogStore.PullResult
+    ) async throws(StoreError) -> PullResult
     func head(
-        _ look: BacklogStore.Look,
+        _ look: BacklogPoll,
         atMost count: Int,
         of users: UserFilter
     ) async throws(StoreError) -> QueueHead
-    func regain(_ backlog: BacklogKey, as claim: Claim) async throws(StoreError) -> BacklogStore.PullResult
+    func regain(_ backlog: BacklogKey, as claim: Claim) async throws(StoreError) -> PullResult
     func backlogNames() async throws(StoreError) -> [String]
     func release(_ backlog: String, atMost limit: Int, after age: Duration) async throws(StoreError) -> Int
 
@@ -71,7 +71,7 @@ package protocol WorkerDatabase: Sendable {
 
 /// The state of providers that all workers share.
 package protocol OutletStore: Sendable {
-    func draw(_ draw: BudgetStore.BudgetRequest) async throws(StoreError) -> Int
+    func draw(_ draw: BudgetRequest) async throws(StoreError) -> Int
 
     /// The time from a breaker's opening to its first probe.
     var firstPause: Duration { get }
@@ -79,11 +79,17 @@ package protocol OutletStore: Sendable {
     func open(_ key: BreakerKey, reason: String) async throws(StoreError)
     func reopen(_ key: BreakerKey, reason: String, isTelling: Bool) async throws(StoreError)
     func close(_ key: BreakerKey) async throws(StoreError) -> Bool
-    func knock(_ key: BreakerKey) async throws(StoreError) -> BreakerStore.ProbeClaim
+    func knock(_ key: BreakerKey) async throws(StoreError) -> ProbeClaim
     func giveBackProbe(of key: BreakerKey) async throws(StoreError)
 
     func platformsReached(of app: AppID, by provider: String) async throws(StoreError) -> Set<DevicePlatform>
     func holds() async throws(StoreError) -> [OperatorHold]
     func deathsSince(_ key: BreakerKey) async throws(StoreError) -> Timestamp?
     func takeBack(_ key: BreakerKey, since: Timestamp) async throws(StoreError) -> Int
+}
+
+extension WorkerStore: WorkerDatabase, OutletStore {
+    package func takeBack(_ key: BreakerKey, since: Timestamp) async throws(StoreError) -> Int {
+        try await takeBack(key, since: since, pageSize: 500)
+    }
 }

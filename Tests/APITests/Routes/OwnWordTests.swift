@@ -225,6 +225,6 @@ extension APIFixture {
         let body = #"{"app":"drop","eventType":"\#(type)","userId":"ada"}"#
         guard case .feed(let update) = try bench.submission(body) else { throw BenchError("not a feed message") }
         let arrival = Timestamp(clamping: Letters.now.microseconds + seconds * 1_000_000)
-        _ = try await FeedStore(pool: bench.pool).apply([FeedEntry(update: update, arrival: arrival)])
+        _ = try await WorkerStore(pool: bench.pool).apply([FeedEntry(update: update, arrival: arrival)])
     }
 }

@@ -195,7 +195,7 @@ struct SettingsRouteTests {
         let body = #"{"app":"drop","eventType":"recipient.upserted","userId":"\#(user)",\#(words)}"#
         guard case .feed(let update) = try api.bench.submission(body) else { throw BenchError("not a feed message") }
         let arrival = Timestamp(clamping: Letters.now.microseconds + 1_000_000)
-        _ = try await FeedStore(pool: api.bench.pool).apply([FeedEntry(update: update, arrival: arrival)])
+        _ = try await WorkerStore(pool: api.bench.pool).apply([FeedEntry(update: update, arrival: arrival)])
     }
 
     @Test("a catalogue may reserve the address for the app's servers, and a user may still remove it")

@@ -185,7 +185,7 @@ struct ExplainEventTests {
                 return
             }
             let entry = FeedEntry(update: update, arrival: Timestamp(clamping: 1_800_000_000_000_000))
-            _ = try await FeedStore(pool: bench.pool).apply([entry])
+            _ = try await WorkerStore(pool: bench.pool).apply([entry])
             try await Workplace.withPrompt(on: bench) { prompt, _ in
                 for words in [["--event", "e1"], ["noti_00000000000000ff"]] {
                     let answer = await prompt.run(["explain", "--app", "drop", "--user", "ada"] + words)

@@ -73,7 +73,7 @@ struct StatusTests {
         try await Bench.withTopology { bench in
             let app = try #require(AppID(validating: "drop"))
             let key = BreakerKey(app: app, provider: "fcm", platform: .ios)
-            let book = BreakerStore(pool: bench.pool)
+            let book = WorkerStore(pool: bench.pool)
             try await book.open(key, reason: "THIRD_PARTY_AUTH_ERROR")
             try await book.open(BreakerKey(app: app, provider: "email"), reason: "authentication-refused")
             try await Workplace.withPrompt(on: bench) { prompt, _ in

@@ -120,7 +120,7 @@ struct WrongClockTests {
                 let step = try await retention.look(for: kind, from: 0, pages: 64, with: .init(time: SystemTime()))
                 #expect(step.doubt == .clocks)
             }
-            let due = try await EventStore(pool: wrong).takeDue(atMost: 10)
+            let due = try await WorkerStore(pool: wrong).takeDueEvents(atMost: 10)
             #expect(due.isEmpty)
             let open = try await ReminderStore(pool: wrong).open(atMost: 10)
             #expect(open.isEmpty)

@@ -6,33 +6,33 @@ import BellhopRules
 
 /// Deliveries that wait for their outlet.
 extension MemoryStore {
-    func heads(_ looks: [BacklogStore.Look]) async throws(PostgresError) -> BacklogStore.OldestEntries {
+    func heads(_ looks: [BacklogPoll]) async throws(PostgresError) -> OldestEntries {
         let now = clock
         return try answering { state in
-            BacklogStore.OldestEntries(oldest: looks.map { state.waiting(at: $0).first?.turn }, now: now)
+            OldestEntries(oldest: looks.map { state.waiting(at: $0).first?.turn }, now: now)
         }
     }
 
     func scout(
-        _ look: BacklogStore.Look,
+        _ look: BacklogPoll,
         as claim: Claim,
         of users: UserFilter
-    ) async throws(PostgresError) -> BacklogStore.PullResult {
+    ) async throws(PostgresError) -> PullResult {
         try await pull(look, atMost: 1, as: claim, of: users)
     }
 
     func head(
-        _ look: BacklogStore.Look,
+        _ look: BacklogPoll,
         atMost count: Int,
         of users: UserFilter
     ) async throws(PostgresError) -> QueueHead { QueueHead(users: [], until: clock) }
 
     func pull(
-        _ look: BacklogStore.Look,
+        _ look: BacklogPoll,
         atMost count: Int,
         as claim: Claim,
         of users: UserFilter
-    ) async throws(PostgresError) -> BacklogStore.PullResult {
+    ) async throws(PostgresError) -> PullResult {
         let (now, ends) = (clock, time.steady() + lease)
         return try answering { (state) throws(PostgresError) in
             let chosen = state.waiting(at: look).prefix(count)
@@ -59,7 +59,7 @@ extension MemoryStore {
         }
     }
 
-    func regain(_ backlog: BacklogKey, as claim: Claim) async throws(PostgresError) -> BacklogStore.PullResult {
+    func regain(_ backlog: BacklogKey, as claim: Claim) async throws(PostgresError) -> PullResult {
         try answering { state in
             .lines(
                 state.lines.filter { $1.claim == claim && $1.state == .sending }.map { key, line in
@@ -80,7 +80,7 @@ extension MemoryStore {
 
 extension MemoryStore.State {
     /// Returns the deliveries that wait there, in order.
-    fileprivate func waiting(at look: BacklogStore.Look) -> [(key: DeliveryKey, turn: Timestamp)] {
+    fileprivate func waiting(at look: BacklogPoll) -> [(key: DeliveryKey, turn: Timestamp)] {
         var waiting: [(key: DeliveryKey, turn: Timestamp)] = []
         for (key, line) in lines where line.priority == look.place.priority {
             guard let backlog = line.backlog, backlog.key == look.place.key else { continue }

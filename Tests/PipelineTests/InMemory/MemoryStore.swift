@@ -136,7 +136,7 @@ final class MemoryStore: WorkerDatabase, OutletStore {
 
     func rehearse() async throws(PostgresError) {}
 
-    func record(_ records: [InboxRecord], as claim: Claim) async throws(PostgresError) -> [Inbox.Outcome] {
+    func record(_ records: [InboxRecord], as claim: Claim) async throws(PostgresError) -> [RecordOutcome] {
         let ends = time.steady() + lease
         let now = clock
         return try answering { (state) throws(PostgresError) in
@@ -148,7 +148,7 @@ final class MemoryStore: WorkerDatabase, OutletStore {
             guard records.allSatisfy({ !state.refused.contains($0.user) }) else {
                 throw PostgresError(.server(.invalidParameterValue), "refused", sqlState: .invalidParameterValue)
             }
-            let outcomes = records.map { record -> Inbox.Outcome in
+            let outcomes = records.map { record -> RecordOutcome in
                 if let known = state.records[record.key] {
                     return known.words.contentHash.bytes == record.words.contentHash.bytes ? .duplicate : .conflict
                 }
@@ -179,7 +179,7 @@ final class MemoryStore: WorkerDatabase, OutletStore {
         }
     }
 
-    func keep(_ plans: [PlannedEvent]) async throws(PostgresError) -> [EventStore.Outcome] {
+    func keep(_ plans: [PlannedEvent]) async throws(PostgresError) -> [PlanOutcome] {
         try answering { state in
             plans.map { plan in
                 if let known = state.plans[plan.event.id] {
@@ -210,9 +210,9 @@ final class MemoryStore: WorkerDatabase, OutletStore {
     }
     func putBack(_ page: FanoutPage, takenAs claim: Claim) async throws(PostgresError) {}
     func untaken(of fanout: Int64) async throws(PostgresError) -> [FanoutPage] { [] }
-    func audience(of page: ClaimedPage) async throws(PostgresError) -> [FanoutStore.AudienceMember] {
+    func audience(of page: ClaimedPage) async throws(PostgresError) -> [AudienceMember] {
         try answering { state in
-            state.people.map { FanoutStore.AudienceMember(key: $0, recipient: $1, follow: nil) }
+            state.people.map { AudienceMember(key: $0, recipient: $1, follow: nil) }
         }
     }
     func finish(_ page: FanoutPage, _ tally: PageCounts) async throws(PostgresError) -> [FanoutPage] { [] }
@@ -230,20 +230,20 @@ final class MemoryStore: WorkerDatabase, OutletStore {
         }
     }
 
-    func report(_ reports: [ReplayReportStore.Report]) async throws(PostgresError) {
+    func report(_ reports: [ReplayReport]) async throws(PostgresError) {
         try answering { _ in () }
     }
 
     // MARK: - The ledger
 
-    func claim(_ keys: [NotificationKey], as claim: Claim) async throws(PostgresError) -> Ledger.ClaimResult {
+    func claim(_ keys: [NotificationKey], as claim: Claim) async throws(PostgresError) -> ClaimResult {
         let now = time.steady()
         let claimedAt = clock
         let wanted = Set(keys)
         return try answering { (state) throws(PostgresError) in
             try state.read(keys.map(\.recipient.user))
             state.claimSizes.append(keys.count)
-            var harvest = Ledger.ClaimResult()
+            var harvest = ClaimResult()
             for (key, line) in state.lines where wanted.contains(key.notification) {
                 let isOwn = line.claim == claim
                 switch line.state {
@@ -348,7 +348,7 @@ final class MemoryStore: WorkerDatabase, OutletStore {
 
     func note(_ devices: [ReachedDevice]) async throws(PostgresError) -> Int { 0 }
 
-    func draw(_ draw: BudgetStore.BudgetRequest) async throws(PostgresError) -> Int {
+    func draw(_ draw: BudgetRequest) async throws(PostgresError) -> Int {
         try answering { state in
             let granted = min(state.budget ?? .max, draw.wanted)
             state.budget? -= granted
@@ -362,7 +362,7 @@ final class MemoryStore: WorkerDatabase, OutletStore {
     func reopen(_ key: BreakerKey, reason: String, isTelling: Bool) async throws(PostgresError) {}
     func close(_ key: BreakerKey) async throws(PostgresError) -> Bool { true }
 
-    func knock(_ key: BreakerKey) async throws(PostgresError) -> BreakerStore.ProbeClaim {
+    func knock(_ key: BreakerKey) async throws(PostgresError) -> ProbeClaim {
         try answering { state in
             state.probes += 1
             return .mayProbe

@@ -203,7 +203,7 @@ struct IntakeTests {
     func missingRole() async throws {
         try await Bench.withSchema { bench in
             let pool = try Bench.makePool(setUp: ["SET ROLE bellhop_nobody_at_all"], size: 1)
-            let inbox = Inbox(pool: pool)
+            let inbox = WorkerStore(pool: pool)
             var errors: [PostgresError] = []
             do throws(PostgresError) { try await inbox.rehearse() } catch { errors.append(error) }
             await pool.close()

@@ -234,8 +234,8 @@ struct BacklogTests {
                 try await Self.publish(rig, to: users)
                 try await rig.wait(for: 1, Self.waiting)
                 let key = try #require(BacklogKey("drop/fcm"))
-                let look = BacklogStore.Look(BacklogPlace(key, .normal), since: nil)
-                let book = BacklogStore(pool: bench.pool, lease: Rig.lease)
+                let look = BacklogPoll(BacklogPlace(key, .normal), since: nil)
+                let book = WorkerStore(pool: bench.pool, lease: Rig.lease)
                 // The claim of a worker that never returns; it may have to wait for the running worker's poll.
                 try await eventually("it is pulled") {
                     var chance = SystemRandomNumberGenerator()

@@ -24,30 +24,30 @@ struct BreakerStoreTests {
     @Test("an open breaker is stored with its reason and its platform, and opens only once")
     func opening() async throws {
         try await Bench.withSchema { bench in
-            let book = BreakerStore(pool: bench.pool)
+            let book = WorkerStore(pool: bench.pool)
             let (all, ios) = (try Self.key(), try Self.key(.ios))
             let began = ContinuousClock.now
             try await book.open(all, reason: "PERMISSION_DENIED")
             try await book.open(all, reason: "token-refused")
             try await book.open(ios, reason: "THIRD_PARTY_AUTH_ERROR")
-            let open = try await book.all()
+            let open = try await book.openBreakers()
             #expect(open.map(\.key) == [all, ios])
             #expect(open.map(\.reason) == ["PERMISSION_DENIED", "THIRD_PARTY_AUTH_ERROR"])
             let soonest = Self.rest(of: 10, since: began)
             #expect(open.allSatisfy { $0.probeIn >= soonest && $0.probeIn <= .seconds(10) && $0.failures == 0 })
             #expect(try await book.close(all))
             #expect(try await !book.close(all))
-            #expect(try await book.all().map(\.key) == [ios])
+            #expect(try await book.openBreakers().map(\.key) == [ios])
         }
     }
 
     @Test("of many workers that request a probe, one gets it")
     func oneProbe() async throws {
         try await Bench.withSchema { bench in
-            let book = BreakerStore(pool: bench.pool, firstPause: .zero)
+            let book = WorkerStore(pool: bench.pool, firstPause: .zero)
             let key = try Self.key()
             try await book.open(key, reason: "certificate")
-            let answers = try await withThrowingTaskGroup(of: BreakerStore.ProbeClaim.self) { group in
+            let answers = try await withThrowingTaskGroup(of: ProbeClaim.self) { group in
                 for _ in 0..<12 { group.addTask { try await book.knock(key) } }
                 return try await group.reduce(into: []) { $0.append($1) }
             }
@@ -59,7 +59,7 @@ struct BreakerStoreTests {
     @Test("a returned probe goes to the next worker that requests one")
     func givenBack() async throws {
         try await Bench.withSchema { bench in
-            let book = BreakerStore(pool: bench.pool, firstPause: .zero)
+            let book = WorkerStore(pool: bench.pool, firstPause: .zero)
             let key = try Self.key()
             try await book.open(key, reason: "certificate")
             let first = try await book.knock(key)
@@ -73,7 +73,7 @@ struct BreakerStoreTests {
     @Test("each rejected probe doubles the pause, up to five minutes, and a closed breaker grants no probe")
     func pauses() async throws {
         try await Bench.withSchema { bench in
-            let book = BreakerStore(pool: bench.pool)
+            let book = WorkerStore(pool: bench.pool)
             let key = try Self.key()
             try await book.open(key, reason: "certificate")
             guard case .later = try await book.knock(key) else {
@@ -83,12 +83,12 @@ struct BreakerStoreTests {
             for expected in [20, 40, 80, 160, 300, 300] {
                 let began = ContinuousClock.now
                 try await book.reopen(key, reason: "certificate")
-                let wait = try #require(try await book.all().first).probeIn
+                let wait = try #require(try await book.openBreakers().first).probeIn
                 let shortest = Self.rest(of: expected, since: began)
                 #expect(wait >= shortest && wait <= .seconds(expected))
             }
             try await book.reopen(key, reason: "mass-death", isTelling: false)
-            #expect(try #require(try await book.all().first).probeIn <= .seconds(10))
+            #expect(try #require(try await book.openBreakers().first).probeIn <= .seconds(10))
             _ = try await book.close(key)
             #expect(try await book.knock(key) == .isClosed)
         }
@@ -104,7 +104,7 @@ struct BreakerStoreTests {
                 VALUES ('drop', 'u1', 'sub_00000000000000a1', 'ios', 'fcm', 't1', '2026-01-01', '2026-01-01', '2026-01-01')
                 """
             )
-            let (book, revocations) = (BreakerStore(pool: bench.pool), RevocationStore(pool: bench.pool))
+            let (book, revocations) = (WorkerStore(pool: bench.pool), WorkerStore(pool: bench.pool))
             let key = try Self.key()
             let dead = DeadDevice(
                 recipient: UserKey(app: key.app, user: try #require(UserID(validating: "u1"))),
@@ -113,7 +113,7 @@ struct BreakerStoreTests {
                 reason: "UNREGISTERED",
                 deadSince: Timestamp(clamping: 1_780_000_000_000_000)
             )
-            try await book.open(key, reason: RevocationStore.massDeath)
+            try await book.open(key, reason: OpenBreaker.massDeath)
             #expect(try await revocations.revoke([dead]) == 0)
             _ = try await book.close(key)
             try await book.open(key, reason: "PERMISSION_DENIED")

@@ -44,17 +44,17 @@ struct BacklogStoreTests {
         _ count: Int,
         _ priority: Priority = .normal
     ) async throws -> [ClaimedDelivery] {
-        let look = BacklogStore.Look(try place(priority), since: nil)
-        let book = BacklogStore(pool: bench.pool, lease: lease)
+        let look = BacklogPoll(try place(priority), since: nil)
+        let book = WorkerStore(pool: bench.pool, lease: lease)
         return try lines(try await book.pull(look, atMost: count, as: .fresh))
     }
 
     private static func scout(_ bench: Bench) async throws -> [ClaimedDelivery] {
-        let look = BacklogStore.Look(try place(), since: nil)
-        return try lines(try await BacklogStore(pool: bench.pool, lease: lease).scout(look, as: .fresh))
+        let look = BacklogPoll(try place(), since: nil)
+        return try lines(try await WorkerStore(pool: bench.pool, lease: lease).scout(look, as: .fresh))
     }
 
-    private static func lines(_ pulled: BacklogStore.PullResult) throws -> [ClaimedDelivery] {
+    private static func lines(_ pulled: PullResult) throws -> [ClaimedDelivery] {
         guard case .lines(let lines) = pulled else { throw BenchError("another pulls") }
         return lines
     }
@@ -97,7 +97,7 @@ struct BacklogStoreTests {
                 record.deliveries = [.sending(to: "sub_0000000000000001")]
                 return record
             }
-            _ = try await Inbox(pool: bench.pool).record(records, as: claim)
+            _ = try await WorkerStore(pool: bench.pool).record(records, as: claim)
             let before = try await bench.column("SELECT updated_at::text FROM deliveries WHERE user_id = 'u1'")
             let turn = Letters.ago(3_600)
             let settlements = try records.enumerated().map { number, record in
@@ -106,7 +106,7 @@ struct BacklogStoreTests {
                 settlement.backlog = BacklogEntry(try Self.place(.normal), queuedAt: number == 0 ? nil : turn)
                 return settlement
             }
-            let ledger = Ledger(pool: bench.pool, lease: Self.lease)
+            let ledger = WorkerStore(pool: bench.pool, lease: Self.lease)
             let settled = try await ledger.settle(settlements, of: claim)
             #expect(settled == 2)
             let turns = try await bench.column("SELECT queued_at::text FROM deliveries WHERE user_id = 'u1'")
@@ -150,8 +150,8 @@ struct BacklogStoreTests {
     func regaining() async throws {
         try await Bench.withSchema { bench in
             try await Self.fill(bench, [("u1", 30, 1), ("u2", 20, 1), ("u3", 10, 1)])
-            let book = BacklogStore(pool: bench.pool, lease: Self.lease)
-            let look = BacklogStore.Look(try Self.place(), since: nil)
+            let book = WorkerStore(pool: bench.pool, lease: Self.lease)
+            let look = BacklogPoll(try Self.place(), since: nil)
             let claim = Claim.fresh
             _ = try await book.pull(look, atMost: 2, as: claim)
             _ = try await book.pull(look, atMost: 2, as: .fresh)
@@ -229,8 +229,8 @@ struct BacklogStoreTests {
                 SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || ' backlog ' || 'drop/fcm', 0)) IS NULL
                 """
             try await RowLock.hold(on: bench, lock) {
-                let look = BacklogStore.Look(try Self.place(), since: nil)
-                let book = BacklogStore(pool: bench.pool, lease: Self.lease)
+                let look = BacklogPoll(try Self.place(), since: nil)
+                let book = WorkerStore(pool: bench.pool, lease: Self.lease)
                 let outcome = try await book.pull(look, atMost: 1, as: .fresh)
                 guard case .isBusy = outcome else { throw BenchError("it was pulled twice at once") }
             }
@@ -243,12 +243,12 @@ struct BacklogStoreTests {
     func heads() async throws {
         try await Bench.withSchema { bench in
             try await Self.fill(bench, [("u1", 3_600, 1), ("u2", 60, 1)])
-            let book = BacklogStore(pool: bench.pool, lease: Self.lease)
+            let book = WorkerStore(pool: bench.pool, lease: Self.lease)
             let other = BacklogPlace(try #require(BacklogKey("drop/fcm/ios")), .normal)
             let heads = try await book.heads([
-                BacklogStore.Look(try Self.place(), since: nil),
-                BacklogStore.Look(try Self.place(), since: Letters.ago(600)),
-                BacklogStore.Look(try Self.place(.high), since: nil), BacklogStore.Look(other, since: nil),
+                BacklogPoll(try Self.place(), since: nil),
+                BacklogPoll(try Self.place(), since: Letters.ago(600)),
+                BacklogPoll(try Self.place(.high), since: nil), BacklogPoll(other, since: nil),
             ])
             let isEmpty = heads.oldest.map { $0 == nil }
             #expect(isEmpty == [false, false, true, true])
@@ -269,8 +269,8 @@ struct BacklogStoreTests {
                 WHERE user_id <> 'u2'
                 """
             )
-            let book = BacklogStore(pool: bench.pool, lease: Self.lease)
-            let names = try await book.names()
+            let book = WorkerStore(pool: bench.pool, lease: Self.lease)
+            let names = try await book.backlogNames()
             #expect(names == ["drop/fcm", "drop/gone"])
             let young = try await book.release("drop/fcm", atMost: 10, after: .seconds(600))
             let old = try await book.release("drop/gone", atMost: 10, after: .seconds(600))

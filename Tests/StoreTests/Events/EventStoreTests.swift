@@ -21,7 +21,7 @@ struct EventStoreTests {
             """
         guard case .event(let event) = try bench.submission(json) else { throw BenchError("no event") }
         let plan = PlannedEvent(event: event, contentHash: ContentHash(of: event), priority: .low, expiresAt: nil)
-        let outcomes = try await EventStore(pool: bench.pool).keep([plan])
+        let outcomes = try await WorkerStore(pool: bench.pool).keep([plan])
         #expect(outcomes == [.kept])
         _ = try await bench.owner.run(
             "UPDATE events SET planned_at = now() WHERE app = 'drop' AND id = $1",
@@ -35,7 +35,7 @@ struct EventStoreTests {
         try await Bench.withSchema { bench in
             let numbers = Array(repeating: "1e300", count: 2000).joined(separator: ",")
             let event = try await Self.keep("numbers", data: #"{"a":[\#(numbers)]}"#, in: bench)
-            let due = try await EventStore(pool: bench.pool).takeDue(atMost: 10)
+            let due = try await WorkerStore(pool: bench.pool).takeDueEvents(atMost: 10)
             let body = try #require(due.first?.body)
             #expect(body == event.plainForm(withoutDeliverAt: true))
             #expect(body.count < event.plainForm().count)
@@ -51,7 +51,7 @@ struct EventStoreTests {
         try await Bench.withSchema { bench in
             _ = try await Self.keep("old", in: bench)
             _ = try await bench.owner.run("UPDATE events SET body = NULL")
-            let due = try await EventStore(pool: bench.pool).takeDue(atMost: 10)
+            let due = try await WorkerStore(pool: bench.pool).takeDueEvents(atMost: 10)
             let read = try bench.submission(String(decoding: try #require(due.first?.body), as: UTF8.self))
             guard case .event(let event) = read else { throw BenchError("it cannot be read again") }
             #expect(event.id.text == "old")
@@ -61,19 +61,19 @@ struct EventStoreTests {
     @Test("a returned event is due immediately, and a taken event without a report after 30 seconds")
     func givingBack() async throws {
         try await Bench.withSchema { bench in
-            let plans = EventStore(pool: bench.pool)
+            let plans = WorkerStore(pool: bench.pool)
             _ = try await Self.keep("one", in: bench)
-            let first = try await plans.takeDue(atMost: 10)
-            let meanwhile = try await plans.takeDue(atMost: 10)
+            let first = try await plans.takeDueEvents(atMost: 10)
+            let meanwhile = try await plans.takeDueEvents(atMost: 10)
             try await plans.giveBack(first)
-            let second = try await plans.takeDue(atMost: 10)
+            let second = try await plans.takeDueEvents(atMost: 10)
             #expect([first.count, meanwhile.count, second.count] == [1, 0, 1])
             try await bench.pass("31 s", since: "handed_over_at", in: "events")
-            let third = try await plans.takeDue(atMost: 10)
+            let third = try await plans.takeDueEvents(atMost: 10)
             #expect(third.count == 1)
             try await plans.markExpanded(third)
             try await plans.giveBack(third)
-            let last = try await plans.takeDue(atMost: 10)
+            let last = try await plans.takeDueEvents(atMost: 10)
             #expect(last.isEmpty)
         }
     }
@@ -85,7 +85,7 @@ struct EventStoreTests {
         let body = #"{"id":"\#(id)","app":"drop","eventType":"system","to":{"topic":"venue:1"},"title":"T"\#(more)}"#
         guard case .event(let event) = try bench.submission(body) else { throw BenchError("no event: \(body)") }
         let plan = PlannedEvent(event: event, contentHash: ContentHash(of: event), priority: .low, expiresAt: nil)
-        _ = try await EventStore(pool: bench.pool).keep([plan])
+        _ = try await WorkerStore(pool: bench.pool).keep([plan])
         guard let ago else { return }
         _ = try await bench.owner.run(
             "UPDATE events SET planned_at = now() - $2::bigint * interval '1 s' WHERE id = $1",
@@ -96,18 +96,18 @@ struct EventStoreTests {
     @Test("old and expired events that are not expanded are closed, other due ones published, and new ones skipped")
     func unexpanded() async throws {
         try await Bench.withSchema { bench in
-            let plans = EventStore(pool: bench.pool)
+            let plans = WorkerStore(pool: bench.pool)
             try await Self.keepWide("new", ago: nil, in: bench)
             try await Self.keepWide("left", ago: 600, in: bench)
             try await Self.keepWide("old", ago: 90_000, in: bench)
             try await Self.keepWide("expired", #","expiresAt":"2026-01-01T00:00:00Z""#, ago: 60, in: bench)
             try await Self.keepWide("due", #","deliverAt":"2026-01-01T00:00:00Z""#, ago: 1, in: bench)
-            let taken = try await plans.takeDue(atMost: 10)
+            let taken = try await plans.takeDueEvents(atMost: 10)
             let fates = taken.map { "\($0.id) \($0.closing?.rawValue ?? "-")" }.sorted()
             #expect(fates == ["due -", "expired expired", "left -", "old too-old"])
             let closed = "SELECT id || ' ' || closed_reason FROM events WHERE cancelled_at IS NOT NULL ORDER BY id"
             #expect(try await bench.column(closed) == ["expired expired", "old too-old"])
-            let again = try await plans.takeDue(atMost: 10)
+            let again = try await plans.takeDueEvents(atMost: 10)
             #expect(again.isEmpty)
         }
     }
@@ -115,12 +115,12 @@ struct EventStoreTests {
     @Test("the published body of a due event is a duplicate of the stored event, and other content is a conflict")
     func published() async throws {
         try await Bench.withSchema { bench in
-            let plans = EventStore(pool: bench.pool)
+            let plans = WorkerStore(pool: bench.pool)
             try await Self.keepWide("due", #","deliverAt":"2026-01-01T00:00:00Z""#, ago: 1, in: bench)
-            let taken = try await plans.takeDue(atMost: 10)
+            let taken = try await plans.takeDueEvents(atMost: 10)
             let body = String(decoding: try #require(taken.first?.body), as: UTF8.self)
             let other = body.replacing(#":"T""#, with: #":"U""#)
-            for (text, expected) in [(body, EventStore.Outcome.duplicate), (other, .conflict)] {
+            for (text, expected) in [(body, PlanOutcome.duplicate), (other, .conflict)] {
                 guard case .event(let event) = try bench.submission(text) else { throw BenchError("no event") }
                 let hash = ContentHash(of: event)
                 let plan = PlannedEvent(event: event, contentHash: hash, priority: .low, expiresAt: nil)
@@ -147,7 +147,7 @@ struct EventStoreTests {
             _ = try await Self.keep("due", in: bench)
             let pool = try StatementCoverage.pool(on: bench)
             let before = try await Crowd.rowsRead(bench, by: pool)["events"] ?? 0
-            let due = try await EventStore(pool: pool).takeDue(atMost: 10)
+            let due = try await WorkerStore(pool: pool).takeDueEvents(atMost: 10)
             let after = try await Crowd.rowsRead(bench, by: pool)["events"] ?? 0
             await pool.close()
             #expect(due.map(\.id.text) == ["due"])
@@ -161,7 +161,7 @@ struct EventStoreTests {
             for id in ["a", "b", "c"] { _ = try await Self.keep(id, in: bench) }
             _ = try await bench.owner.run("UPDATE events SET urgency = 0 WHERE id = 'c'")
             try await bench.pass("1 min", since: "planned_at", in: "events", where: "id = 'b'")
-            let due = try await EventStore(pool: bench.pool).takeDue(atMost: 2)
+            let due = try await WorkerStore(pool: bench.pool).takeDueEvents(atMost: 2)
             #expect(Set(due.map(\.id.text)) == ["b", "c"])
         }
     }

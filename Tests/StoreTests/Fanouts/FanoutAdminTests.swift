@@ -123,7 +123,7 @@ struct FanoutAdminTests {
             let page = FanoutPage(fanout: number, page: 3, priority: .normal)
             var tally = PageCounts()
             tally.users = 5
-            let next = try await FanoutStore(pool: bench.pool, usersPerPage: 2).finish(page, tally)
+            let next = try await WorkerStore(pool: bench.pool, usersPerPage: 2).finish(page, tally)
             #expect(next.isEmpty)
             let record = try await Self.desk(bench).latest(FanoutFilter(), atMost: 1)[0]
             #expect(record.record.state == .cancelled)
@@ -138,7 +138,7 @@ struct FanoutAdminTests {
         try await Bench.withSchema { bench in
             let number = try await bench.addFanout("e1", state: .cancelled, planned: [true])
             let page = FanoutPage(fanout: number, page: 3, priority: .normal)
-            let taken = try await FanoutStore(pool: bench.pool).take(page, as: .fresh, redelivered: true)
+            let taken = try await WorkerStore(pool: bench.pool).take(page, as: .fresh, redelivered: true)
             guard case .over = taken else {
                 Issue.record("the page of a cancelled fan-out was to be worked on")
                 return

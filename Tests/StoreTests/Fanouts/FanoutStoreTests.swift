@@ -22,7 +22,7 @@ struct FanoutStoreTests {
         let json = #"{"id":"\#(id)","app":"drop","eventType":"system","to":\#(audience),"title":"Hei","body":""}"#
         guard case .event(let event) = try bench.submission(json) else { throw BenchError("no event") }
         let plan = PlannedEvent(event: event, contentHash: ContentHash(of: event), priority: .low, expiresAt: nil)
-        let outcomes = try await EventStore(pool: bench.pool).keep([plan])
+        let outcomes = try await WorkerStore(pool: bench.pool).keep([plan])
         #expect(outcomes == [.kept])
         return plan
     }
@@ -41,16 +41,16 @@ struct FanoutStoreTests {
     private static func open(
         for users: ClosedRange<Int>,
         in bench: Bench
-    ) async throws -> (book: FanoutStore, page: FanoutPage) {
+    ) async throws -> (book: WorkerStore, page: FanoutPage) {
         try await follow(users, in: bench)
-        let book = FanoutStore(pool: bench.pool, usersPerPage: 7)
+        let book = WorkerStore(pool: bench.pool, usersPerPage: 7)
         let opened = try await book.open([try await keep("e", in: bench)])
         return (book, try #require(opened.first?.first))
     }
 
     private static func take(
         _ page: FanoutPage,
-        _ book: FanoutStore,
+        _ book: WorkerStore,
         as claim: Claim = mine,
         redelivered: Bool = false
     ) async throws -> PageClaimResult {
@@ -58,10 +58,10 @@ struct FanoutStoreTests {
     }
 
     /// Processes a whole fan-out and returns the users of its pages, page by page.
-    private static func walk(_ book: FanoutStore, _ first: [FanoutPage]) async throws -> [[String]] {
+    private static func walk(_ book: WorkerStore, _ first: [FanoutPage]) async throws -> [[String]] {
         var (waiting, pages): ([FanoutPage], [[String]]) = (first, [])
         while !waiting.isEmpty {
-            #expect(waiting.count <= FanoutStore.pagesAtOnce)
+            #expect(waiting.count <= LockedFanout.pagesAtOnce)
             let page = waiting.removeFirst()
             guard case .open(let open) = try await Self.take(page, book) else { throw BenchError("a page is not open") }
             waiting += open.further
@@ -80,7 +80,7 @@ struct FanoutStoreTests {
         try await Bench.withSchema { bench in
             try await Self.follow(1...100, in: bench)
             try await Self.follow(1...5, of: "venue:2", in: bench)
-            let book = FanoutStore(pool: bench.pool, usersPerPage: 7)
+            let book = WorkerStore(pool: bench.pool, usersPerPage: 7)
             let plan = try await Self.keep("e", in: bench)
             let opened = try await book.open([plan])
             #expect(opened.map(\.count) == [1])
@@ -102,7 +102,7 @@ struct FanoutStoreTests {
     func repeats() async throws {
         try await Bench.withSchema { bench in
             try await Self.follow(1...20, in: bench)
-            let book = FanoutStore(pool: bench.pool, usersPerPage: 7)
+            let book = WorkerStore(pool: bench.pool, usersPerPage: 7)
             let plan = try await Self.keep("e", in: bench)
             let copies = try await book.open([plan, plan])
             #expect(copies.map(\.count) == [1, 0])
@@ -119,7 +119,7 @@ struct FanoutStoreTests {
     @Test("an event for everyone reaches the users known at its start, and an event without users finishes")
     func everyone() async throws {
         try await Bench.withSchema { bench in
-            let book = FanoutStore(pool: bench.pool, usersPerPage: 7)
+            let book = WorkerStore(pool: bench.pool, usersPerPage: 7)
             let silent = try await book.open([try await Self.keep("none", in: bench)])
             #expect(try await Self.walk(book, try #require(silent.first)) == [[]])
             let insert = """
@@ -174,7 +174,7 @@ struct FanoutStoreTests {
             let last = try await Self.take(page, book, as: Claim(using: &chance), redelivered: true)
             guard case .over = last else { throw BenchError("the page is open") }
             #expect(try await bench.column("SELECT state || ' ' || trouble FROM fanouts") == ["paused page-fails"])
-            #expect(try await book.takeForgotten(atMost: 10, lostAfter: .zero).isEmpty)
+            #expect(try await book.takeForgottenPages(atMost: 10, lostAfter: .zero).isEmpty)
         }
     }
 
@@ -201,12 +201,12 @@ struct FanoutStoreTests {
     func waiting() async throws {
         try await Bench.withSchema { bench in
             try await Self.follow(1...3, in: bench)
-            let book = FanoutStore(pool: bench.pool, usersPerPage: 7)
+            let book = WorkerStore(pool: bench.pool, usersPerPage: 7)
             _ = try await book.open([try await Self.keep("e", in: bench)])
             let ago = "UPDATE fanout_pages SET handed_over_at = now() - $1::bigint * interval '1 s'"
             for (seconds, isDue) in [(301, true), (301, false), (601, true), (601, false), (1201, true)] {
                 _ = try await bench.owner.run(Statement(ago), [.integer(Int64(seconds))])
-                let pages = try await book.takeForgotten(atMost: 10, lostAfter: .seconds(300))
+                let pages = try await book.takeForgottenPages(atMost: 10, lostAfter: .seconds(300))
                 #expect(pages.isEmpty == !isDue)
             }
         }
@@ -220,9 +220,9 @@ struct FanoutStoreTests {
                 let json = #"{"id":"e","app":"drop","eventType":"system","to":\#(audience),"title":"Hei","body":""}"#
                 guard case .event(let event) = try bench.submission(json) else { throw BenchError("no event") }
                 let plan = PlannedEvent(event: event, contentHash: first.contentHash, priority: .low, expiresAt: nil)
-                #expect(try await EventStore(pool: bench.pool).keep([plan]) == [.conflict])
+                #expect(try await WorkerStore(pool: bench.pool).keep([plan]) == [.conflict])
             }
-            #expect(try await EventStore(pool: bench.pool).keep([first]) == [.duplicate])
+            #expect(try await WorkerStore(pool: bench.pool).keep([first]) == [.duplicate])
         }
     }
 
@@ -234,8 +234,8 @@ struct FanoutStoreTests {
                 #"{"id":"e","app":"drop","eventType":"system","to":{"topic":"t"},"title":"Hei","body":"","data":{"a":[\#(numbers)]}}"#
             guard case .event(let event) = try bench.submission(json) else { throw BenchError("no event") }
             let plan = PlannedEvent(event: event, contentHash: ContentHash(of: event), priority: .low, expiresAt: nil)
-            _ = try await EventStore(pool: bench.pool).keep([plan])
-            let book = FanoutStore(pool: bench.pool)
+            _ = try await WorkerStore(pool: bench.pool).keep([plan])
+            let book = WorkerStore(pool: bench.pool)
             let opened = try await book.open([plan])
             let page = try #require(opened.first?.first)
             guard case .open(let open) = try await Self.take(page, book) else { throw BenchError("it is not open") }
@@ -260,19 +260,19 @@ struct FanoutStoreTests {
             #expect(try await bench.column("SELECT state || ' ' || trouble FROM fanouts") == ["paused unknown-type"])
             // The taken page finishes; the page that follows it waits like the others.
             #expect(try await book.finish(first, PageCounts()).isEmpty)
-            #expect(try await book.takeForgotten(atMost: 10, lostAfter: .zero).isEmpty)
+            #expect(try await book.takeForgottenPages(atMost: 10, lostAfter: .zero).isEmpty)
             let desk = ActingOperator(name: "ada", because: "a test")
             _ = try await FanoutAdmin(pool: bench.owner).perform(.resume, on: FanoutFilter(), agreed: 1, by: desk)
-            let resumed = try await book.takeForgotten(atMost: 10, lostAfter: .seconds(300))
+            let resumed = try await book.takeForgottenPages(atMost: 10, lostAfter: .seconds(300))
             #expect(Set(resumed.map(\.page)) == [1, 2, 3, 4])
-            #expect(try await book.takeForgotten(atMost: 10, lostAfter: .seconds(300)).isEmpty)
+            #expect(try await book.takeForgottenPages(atMost: 10, lostAfter: .seconds(300)).isEmpty)
             try await book.giveBack(Array(resumed.prefix(1)))
-            #expect(try await book.takeForgotten(atMost: 10, lostAfter: .seconds(300)) == Array(resumed.prefix(1)))
+            #expect(try await book.takeForgottenPages(atMost: 10, lostAfter: .seconds(300)) == Array(resumed.prefix(1)))
             let second = try #require(resumed.first)
             guard case .open = try await Self.take(second, book) else { throw BenchError("the page is not open") }
             _ = try await bench.owner.run("UPDATE fanouts SET state = 'cancelled', finished_at = now()")
             #expect(try await book.finish(second, PageCounts()).isEmpty)
-            #expect(try await book.takeForgotten(atMost: 10, lostAfter: .zero).isEmpty)
+            #expect(try await book.takeForgottenPages(atMost: 10, lostAfter: .zero).isEmpty)
             #expect(try await bench.column("SELECT state FROM fanouts") == ["cancelled"])
         }
     }
@@ -282,8 +282,8 @@ struct FanoutStoreTests {
         try await Bench.withSchema { bench in
             let plan = try await Self.keep("e", in: bench)
             let cancellation = EventCancellation(app: plan.event.app, event: plan.event.id)
-            _ = try await EventStore(pool: bench.pool).cancel([cancellation])
-            let opened = try await FanoutStore(pool: bench.pool).open([plan])
+            _ = try await WorkerStore(pool: bench.pool).cancel([cancellation])
+            let opened = try await WorkerStore(pool: bench.pool).open([plan])
             #expect(opened.map(\.count) == [0])
             #expect(try await bench.count("SELECT count(*) FROM fanouts") == 0)
         }

@@ -106,7 +106,7 @@ struct ErasureTests {
             ]
             #expect(filed == expected)
             let plans = try [#"["u1"]"#, #"["u1","u2"]"#].map { try bench.plan(for: $0, before) }
-            let outcomes = try await EventStore(pool: bench.pool).keep(plans)
+            let outcomes = try await WorkerStore(pool: bench.pool).keep(plans)
             #expect(outcomes == [.cancelled, .kept])
             let kept = try await bench.column("SELECT content #>> '{to,users}' FROM events")
             #expect(kept == [#"["u2"]"#])

@@ -35,20 +35,20 @@ struct FeedOrderTests {
     func opposite() async throws {
         try await Bench.withSchema { bench in
             let users = ["a", "b", "c", "d"]
-            _ = try await FeedStore(pool: bench.pool).apply(try Self.batch(users, round: 0))
+            _ = try await WorkerStore(pool: bench.pool).apply(try Self.batch(users, round: 0))
             let dead = try await Self.devices(bench)
             let said = await withTaskGroup(of: [String].self) { group in
                 for order in [users, users.reversed()] {
                     group.addTask {
                         await Self.failures(60) { round in
-                            _ = try await FeedStore(pool: bench.pool).apply(try Self.batch(order, round: round))
+                            _ = try await WorkerStore(pool: bench.pool).apply(try Self.batch(order, round: round))
                         }
                     }
                 }
                 group.addTask {
                     await Self.failures(120) { round in
                         let devices = round % 2 == 0 ? dead : dead.reversed()
-                        _ = try await RevocationStore(pool: bench.pool).revoke(devices)
+                        _ = try await WorkerStore(pool: bench.pool).revoke(devices)
                     }
                 }
                 return await group.reduce(into: []) { $0 += $1 }
@@ -95,7 +95,7 @@ struct FeedOrderTests {
             }
             let living = "SELECT count(*) FROM push_subscriptions WHERE revoked_at IS NULL"
             try await register(1)
-            let revoked = try await RevocationStore(pool: bench.pool).revoke(try await Self.devices(bench))
+            let revoked = try await WorkerStore(pool: bench.pool).revoke(try await Self.devices(bench))
             #expect(revoked == 1)
             // The database's clock is later than every source time of this test.
             try await register(1)

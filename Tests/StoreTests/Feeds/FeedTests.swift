@@ -131,7 +131,7 @@ struct FeedTests {
                     device(user, 2, "token-\(user)"),
                     follow(user, 3, "venue:1"), reminder(user, 4),
                 ])
-                _ = try await Inbox(pool: bench.pool).record(
+                _ = try await WorkerStore(pool: bench.pool).record(
                     try bench.records(id: "e1", users: [user], title: "Hei", sentAt: at(5))
                 )
             }

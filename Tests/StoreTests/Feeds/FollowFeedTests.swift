@@ -36,8 +36,8 @@ struct FollowFeedTests {
             user: try #require(UserID(validating: "u1"))
         )
         let topic = try #require(Topic(validating: "venue:1"))
-        let follows = try await FollowStore(pool: bench.pool).follows([FollowKey(key, topic)])
-        let devices = try await RecipientStore(pool: bench.pool).recipients(of: [key])[key]?.devices ?? []
+        let follows = try await WorkerStore(pool: bench.pool).follows([FollowKey(key, topic)])
+        let devices = try await WorkerStore(pool: bench.pool).recipients(of: [key])[key]?.devices ?? []
         return follows[FollowKey(key, topic)]?.facts(for: key, with: devices)
     }
 

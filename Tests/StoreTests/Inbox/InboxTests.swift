@@ -15,7 +15,7 @@ struct InboxTests {
     @Test("a record is written once, despite repeats")
     func duplicates() async throws {
         try await Bench.withSchema { bench in
-            let inbox = Inbox(pool: bench.pool)
+            let inbox = WorkerStore(pool: bench.pool)
             let records = try bench.records(id: "e1", users: ["u1", "u2"], title: "Hei")
             #expect(try await inbox.record(records) == [.recorded, .recorded])
             #expect(try await inbox.record(records) == [.duplicate, .duplicate])
@@ -29,7 +29,7 @@ struct InboxTests {
     func closerLook() async throws {
         try await Bench.withSchema { bench in
             let pool = try StatementCoverage.pool(on: bench)
-            let inbox = Inbox(pool: pool)
+            let inbox = WorkerStore(pool: pool)
             let users = (1...200).map { "u\($0)" }
             _ = try await inbox.record(try bench.records(id: "e1", users: ["u7"], title: "Hei"))
             let before = try await Crowd.scans(of: "inbox_pkey", in: bench, by: pool)
@@ -49,7 +49,7 @@ struct InboxTests {
             let records = try (1...events).flatMap { event in
                 try bench.records(id: "e\(event)", users: users, title: "Title \(event)")
             }
-            let outcomes = try await Inbox(pool: bench.pool).record(records.shuffled())
+            let outcomes = try await WorkerStore(pool: bench.pool).record(records.shuffled())
             #expect(outcomes.allSatisfy { $0 == .recorded })
             let own = try await bench.count(
                 "SELECT count(*) FROM notifications WHERE title = 'Title ' || substr(event_id, 2)"
@@ -61,7 +61,7 @@ struct InboxTests {
     @Test("a record that another session writes concurrently is waited for and kept")
     func race() async throws {
         try await Bench.withSchema { bench in
-            let inbox = Inbox(pool: bench.pool)
+            let inbox = WorkerStore(pool: bench.pool)
             _ = try await inbox.record(try bench.records(id: "e1", users: ["u1", "u2"], title: "Hei"))
             let records = try bench.records(id: "e2", users: ["u1", "u2"], title: "Hei")
             let id = Int64(bitPattern: records[0].id.bits)
@@ -94,7 +94,7 @@ struct InboxTests {
     func copiesInABatch() async throws {
         try await Bench.withSchema { bench in
             let records = try bench.records(id: "e1", users: ["u1"], title: "Hei")
-            let outcomes = try await Inbox(pool: bench.pool).record(records + records + records)
+            let outcomes = try await WorkerStore(pool: bench.pool).record(records + records + records)
             #expect(outcomes.filter { $0 == .recorded }.count == 1)
             #expect(outcomes.filter { $0 == .duplicate }.count == 2)
         }
@@ -103,7 +103,7 @@ struct InboxTests {
     @Test("the same id with other content is a conflict for users who have it, and the first content stays")
     func conflicts() async throws {
         try await Bench.withSchema { bench in
-            let inbox = Inbox(pool: bench.pool)
+            let inbox = WorkerStore(pool: bench.pool)
             _ = try await inbox.record(try bench.records(id: "e1", users: ["u1"], title: "First"))
             let other = try bench.records(id: "e1", users: ["u1", "u2"], title: "Second")
             #expect(try await inbox.record(other) == [.conflict, .recorded])
@@ -118,7 +118,7 @@ struct InboxTests {
             let batch =
                 try bench.records(id: "e1", users: ["u1"], title: "One")
                 + bench.records(id: "e1", users: ["u1"], title: "Two")
-            let outcomes = try await Inbox(pool: bench.pool).record(batch)
+            let outcomes = try await WorkerStore(pool: bench.pool).record(batch)
             #expect(Set(outcomes.map { "\($0)" }) == ["recorded", "conflict"])
         }
     }
@@ -134,7 +134,7 @@ struct InboxTests {
     @Test("twenty concurrent batches with the same keys write each record once and never deadlock")
     func concurrency() async throws {
         try await Bench.withSchema { bench in
-            let inbox = Inbox(pool: bench.pool)
+            let inbox = WorkerStore(pool: bench.pool)
             let users = (0..<100).map { "u\($0)" }
             let recorded = try await withThrowingTaskGroup(of: Int.self) { group in
                 for round in 0..<20 {
@@ -155,7 +155,7 @@ struct InboxTests {
             try await bench.feed([
                 #"{"app":"drop","eventType":"recipient.deleted","userId":"u1","sentAtIso":"2026-03-01T00:00:00Z"}"#
             ])
-            let inbox = Inbox(pool: bench.pool)
+            let inbox = WorkerStore(pool: bench.pool)
             let older = try bench.records(id: "e1", users: ["u1"], title: "Hei", sentAt: "2026-02-28T23:59:59Z")
             let silent = try bench.records(id: "e2", users: ["u1"], title: "Hei")
             let newer = try bench.records(id: "e3", users: ["u1"], title: "Hei", sentAt: "2026-03-01T00:00:01Z")
@@ -173,9 +173,9 @@ struct InboxTests {
     private static let expectedDigits = "9b0dca399d7868a6"
 }
 
-extension Inbox {
+extension WorkerStore {
     /// Records under a new claim.
-    func record(_ records: [InboxRecord]) async throws -> [Outcome] {
+    func record(_ records: [InboxRecord]) async throws -> [RecordOutcome] {
         var chance = SystemRandomNumberGenerator()
         return try await record(records, as: Claim(using: &chance))
     }
@@ -208,6 +208,6 @@ extension Bench {
             guard case .feed(let update) = try submission(json) else { throw BenchError("not a feed message: \(json)") }
             return FeedEntry(update: update, arrival: arrival)
         }
-        _ = try await FeedStore(pool: pool).apply(entries)
+        _ = try await WorkerStore(pool: pool).apply(entries)
     }
 }

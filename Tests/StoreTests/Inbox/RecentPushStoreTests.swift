@@ -33,10 +33,10 @@ struct RecentPushStoreTests {
             app: try #require(AppID(validating: "drop")),
             user: try #require(UserID(validating: "u1"))
         )
-        let known = try await RecipientStore(pool: bench.pool).recipients(of: [user])
+        let known = try await WorkerStore(pool: bench.pool).recipients(of: [user])
         let person = try #require(known.keys.first)
         let question = RecentPushQuestion(person, burst: (key, .seconds(60)), most: 3)
-        let answer = try #require(try await RecentPushStore(pool: bench.pool).answers(to: [question]).first)
+        let answer = try #require(try await WorkerStore(pool: bench.pool).recentPushes([question]).first)
         let now = try await bench.owner.run("SELECT now()", []).instant(0, 0)
         let ago = answer.latest.map { Int(((now - $0.microseconds) / 1_000_000)) }
         return (ago, answer.lowPriority)
@@ -95,7 +95,7 @@ struct RecentPushStoreTests {
                 user: try #require(UserID(validating: "nobody"))
             )
             let question = RecentPushQuestion(nobody, burst: nil, most: 3)
-            let answers = try await RecentPushStore(pool: bench.pool).answers(to: [question])
+            let answers = try await WorkerStore(pool: bench.pool).recentPushes([question])
             #expect(answers == [DecisionFacts.RecentPushes()])
         }
     }

@@ -49,7 +49,7 @@ struct SupersededTests {
         try await Bench.withSchema { bench in
             try await Self.fill(bench, newer: 10)
             let keys = try Self.keys(1...7)
-            let stored = try await Inbox(pool: bench.pool).notifications(keys)
+            let stored = try await WorkerStore(pool: bench.pool).notifications(keys)
             let superseded = keys.filter { stored[$0]?.isSuperseded == true }.map(\.notification.number)
             #expect(stored.count == 7)
             #expect(superseded == [1, 2])
@@ -61,7 +61,7 @@ struct SupersededTests {
         try await Bench.withSchema(partitions: partitions) { bench in
             let pool = try StatementCoverage.pool(on: bench)
             try await Self.fill(bench, newer: 5_000)
-            let (inbox, keys) = (Inbox(pool: pool), try Self.keys(1...7))
+            let (inbox, keys) = (WorkerStore(pool: pool), try Self.keys(1...7))
             func read() async throws -> Int {
                 try await Crowd.rowsRead(bench, by: pool).filter { $0.key.hasPrefix("inbox") }.values.reduce(0, +)
             }

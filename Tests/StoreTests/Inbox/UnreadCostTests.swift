@@ -41,7 +41,7 @@ struct UnreadCostTests {
         try await Bench.withSchema { bench in
             try await Crowd.stopCounting(in: bench)
             let pool = try Bench.makePool(setUp: bench.namespace.setUp(as: .worker), size: 1)
-            let inbox = Inbox(pool: pool)
+            let inbox = WorkerStore(pool: pool)
             let few = try await Self.readers(from: 1, pool)
             let many = try await Self.readers(from: 101, pool)
             for _ in 0..<7 { _ = try await inbox.unread(of: few) }

@@ -16,7 +16,7 @@ struct LedgerTests {
     func opening() async throws {
         try await Bench.withSchema { bench in
             let (claim, other) = (Claim.fresh, Claim.fresh)
-            let inbox = Inbox(pool: bench.pool)
+            let inbox = WorkerStore(pool: bench.pool)
             let records = try bench.sending(id: "e1", users: ["u1", "u2"])
             let first = try await inbox.record(records, as: claim)
             let second = try await inbox.record(records, as: other)
@@ -33,13 +33,13 @@ struct LedgerTests {
         try await Bench.withSchema { bench in
             let claim = Claim.fresh
             let records = try bench.sending(id: "e1", users: (0..<256).map { "u\($0)" })
-            _ = try await Inbox(pool: bench.pool).record(records, as: claim)
+            _ = try await WorkerStore(pool: bench.pool).record(records, as: claim)
             let pages = "SELECT concat_ws(' ', person, split_part(ctid::text, ',', 1)) FROM ledger ORDER BY person"
             let claimed = try await bench.column(pages)
             let settlements = records.map {
                 Settlement($0.line, .delivered, providerMessageID: "projects/bellhop-test/messages/1")
             }
-            let count = try await Ledger(pool: bench.pool, lease: .seconds(60)).settle(settlements, of: claim)
+            let count = try await WorkerStore(pool: bench.pool, lease: .seconds(60)).settle(settlements, of: claim)
             #expect(count == 256)
             let blocks = Set(claimed.map { ($0 ?? "").split(separator: " ").last })
             #expect(blocks.count > 2)
@@ -51,9 +51,9 @@ struct LedgerTests {
     func ownClaim() async throws {
         try await Bench.withSchema { bench in
             let (claim, other) = (Claim.fresh, Claim.fresh)
-            let ledger = Ledger(pool: bench.pool, lease: .seconds(60))
+            let ledger = WorkerStore(pool: bench.pool, lease: .seconds(60))
             let records = try bench.sending(id: "e1", users: ["u1"])
-            _ = try await Inbox(pool: bench.pool).record(records, as: claim)
+            _ = try await WorkerStore(pool: bench.pool).record(records, as: claim)
             let settlement = Settlement(records[0].line, .delivered, providerMessageID: "m1")
             let foreign = try await ledger.settle([settlement], of: other)
             let own = try await ledger.settle([settlement], of: claim)
@@ -69,10 +69,10 @@ struct LedgerTests {
     @Test("a live lease protects a claim, and an expired one is taken over once with an unknown outcome")
     func leases() async throws {
         try await Bench.withSchema { bench in
-            let patient = Ledger(pool: bench.pool, lease: .seconds(600))
-            let impatient = Ledger(pool: bench.pool, lease: .zero)
+            let patient = WorkerStore(pool: bench.pool, lease: .seconds(600))
+            let impatient = WorkerStore(pool: bench.pool, lease: .zero)
             let records = try bench.sending(id: "e1", users: ["u1"])
-            _ = try await Inbox(pool: bench.pool).record(records, as: .fresh)
+            _ = try await WorkerStore(pool: bench.pool).record(records, as: .fresh)
             let keys = records.map(\.key)
             let held = try await patient.claim(keys, as: .fresh)
             #expect(held.claimed.isEmpty)
@@ -88,10 +88,10 @@ struct LedgerTests {
     @Test("an unknown outcome stays recorded, and every later send by any worker is a repeat")
     func unknownSends() async throws {
         try await Bench.withSchema { bench in
-            let ledger = Ledger(pool: bench.pool, lease: .seconds(600))
+            let ledger = WorkerStore(pool: bench.pool, lease: .seconds(600))
             let records = try bench.sending(id: "e1", users: ["u1", "u2"])
             var claim = Claim.fresh
-            _ = try await Inbox(pool: bench.pool).record(records, as: claim)
+            _ = try await WorkerStore(pool: bench.pool).record(records, as: claim)
             var lost = Settlement(records[0].line, .retrying, reason: "connection-lost", dueIn: .zero)
             lost.outcomeIsUnknown = true
             let refused = Settlement(records[1].line, .retrying, reason: "UNAVAILABLE", dueIn: .zero)
@@ -115,9 +115,9 @@ struct LedgerTests {
     @Test("a takeover whose response was lost still repeats the send and is counted once")
     func lostTakeover() async throws {
         try await Bench.withSchema { bench in
-            let ledger = Ledger(pool: bench.pool, lease: .zero)
+            let ledger = WorkerStore(pool: bench.pool, lease: .zero)
             let records = try bench.sending(id: "e1", users: ["u1"])
-            _ = try await Inbox(pool: bench.pool).record(records, as: .fresh)
+            _ = try await WorkerStore(pool: bench.pool).record(records, as: .fresh)
             let claim = Claim.fresh
             _ = try await ledger.claim(records.map(\.key), as: claim)
             let again = try await ledger.claim(records.map(\.key), as: claim)
@@ -130,9 +130,9 @@ struct LedgerTests {
     func lostAnswer() async throws {
         try await Bench.withSchema { bench in
             let claim = Claim.fresh
-            let ledger = Ledger(pool: bench.pool, lease: .seconds(600))
+            let ledger = WorkerStore(pool: bench.pool, lease: .seconds(600))
             let records = try bench.sending(id: "e1", users: ["u1"])
-            _ = try await Inbox(pool: bench.pool).record(records, as: claim)
+            _ = try await WorkerStore(pool: bench.pool).record(records, as: claim)
             let again = try await ledger.claim(records.map(\.key), as: claim)
             #expect(again.claimed.map(\.outcomeWasUnknown) == [false])
         }
@@ -141,10 +141,10 @@ struct LedgerTests {
     @Test("fifty concurrent claimers get each delivery once")
     func race() async throws {
         try await Bench.withSchema { bench in
-            let ledger = Ledger(pool: bench.pool, lease: .seconds(600))
+            let ledger = WorkerStore(pool: bench.pool, lease: .seconds(600))
             let records = try bench.sending(id: "e1", users: (0..<20).map { "u\($0)" })
             let claim = Claim.fresh
-            _ = try await Inbox(pool: bench.pool).record(records, as: claim)
+            _ = try await WorkerStore(pool: bench.pool).record(records, as: claim)
             _ = try await ledger.settle(
                 records.map { Settlement($0.line, .retrying, reason: "UNAVAILABLE", dueIn: .zero) },
                 of: claim
@@ -165,9 +165,9 @@ struct LedgerTests {
     func dueTimes() async throws {
         try await Bench.withSchema { bench in
             let claim = Claim.fresh
-            let ledger = Ledger(pool: bench.pool, lease: .seconds(600))
+            let ledger = WorkerStore(pool: bench.pool, lease: .seconds(600))
             let records = try bench.sending(id: "e1", users: ["u1", "u2"])
-            _ = try await Inbox(pool: bench.pool).record(records, as: claim)
+            _ = try await WorkerStore(pool: bench.pool).record(records, as: claim)
             _ = try await ledger.settle(
                 [
                     Settlement(
@@ -192,9 +192,9 @@ struct LedgerTests {
     func handingOver() async throws {
         try await Bench.withSchema { bench in
             let claim = Claim.fresh
-            let ledger = Ledger(pool: bench.pool, lease: .seconds(600))
+            let ledger = WorkerStore(pool: bench.pool, lease: .seconds(600))
             let records = try bench.sending(id: "e1", users: ["due", "stranded", "waiting"])
-            _ = try await Inbox(pool: bench.pool).record(records, as: claim)
+            _ = try await WorkerStore(pool: bench.pool).record(records, as: claim)
             _ = try await ledger.settle(
                 [
                     Settlement(records[0].line, .deferred, reason: "breaker", dueIn: .zero),
@@ -218,7 +218,7 @@ struct LedgerTests {
     func forgottenClaims() async throws {
         try await Bench.withSchema { bench in
             let records = try bench.sending(id: "e1", users: ["u1", "u2"])
-            _ = try await Inbox(pool: bench.pool).record(records, as: .fresh)
+            _ = try await WorkerStore(pool: bench.pool).record(records, as: .fresh)
             try await bench.pass("7 min", since: "updated_at", in: "deliveries", where: "user_id = 'u1'")
             let due = DueDeliveryStore(pool: bench.pool, strandedAfter: .seconds(300))
             let before = try await due.take(.low, atMost: 10)
@@ -239,7 +239,8 @@ struct LedgerTests {
             let after = try await due.take(.low, atMost: 10)
             #expect(before.isEmpty)
             #expect(after.map(\.recipient.user.text) == ["u1"])
-            let harvest = try await Ledger(pool: bench.pool, lease: .seconds(60)).claim(records.map(\.key), as: .fresh)
+            let store = WorkerStore(pool: bench.pool, lease: .seconds(60))
+            let harvest = try await store.claim(records.map(\.key), as: .fresh)
             let taken = harvest.claimed.map { "\($0.key.notification.recipient.user.text) \($0.outcomeWasUnknown)" }
             #expect(taken == ["u1 true"])
         }
@@ -249,7 +250,7 @@ struct LedgerTests {
     func walking() async throws {
         try await Bench.withSchema { bench in
             let records = try (0..<10).flatMap { try bench.sending(id: "e\($0)", users: (0..<100).map { "u\($0)" }) }
-            _ = try await Inbox(pool: bench.pool).record(records, as: .fresh)
+            _ = try await WorkerStore(pool: bench.pool).record(records, as: .fresh)
             let claims = ForgottenClaimStore(pool: bench.pool, olderThan: .zero)
             var (page, steps, found): (Int64?, Int, Int) = (0, 0, 0)
             while let start = page, steps < 1000 {
@@ -266,10 +267,10 @@ struct LedgerTests {
     @Test("a delivery that another session has locked is reported, and the others of the batch are claimed")
     func lockedLines() async throws {
         try await Bench.withSchema { bench in
-            let ledger = Ledger(pool: bench.pool, lease: .seconds(600))
+            let ledger = WorkerStore(pool: bench.pool, lease: .seconds(600))
             let claim = Claim.fresh
             let records = try bench.sending(id: "e1", users: ["u1", "u2", "u3"])
-            _ = try await Inbox(pool: bench.pool).record(records, as: claim)
+            _ = try await WorkerStore(pool: bench.pool).record(records, as: claim)
             _ = try await ledger.settle(
                 records.map { record in
                     let wait: Duration = record.user.text == "u3" ? .seconds(40) : .zero
@@ -297,10 +298,10 @@ struct LedgerTests {
     func boundedTurns() async throws {
         try await Bench.withSchema { bench in
             let claim = Claim.fresh
-            let ledger = Ledger(pool: bench.pool, lease: .seconds(600))
+            let ledger = WorkerStore(pool: bench.pool, lease: .seconds(600))
             // Each user's deliveries are far apart, so that the oldest ones belong to many users.
             let records = try (0..<6).flatMap { try bench.sending(id: "e\($0)", users: (0..<10).map { "u\($0)" }) }
-            _ = try await Inbox(pool: bench.pool).record(records, as: claim)
+            _ = try await WorkerStore(pool: bench.pool).record(records, as: claim)
             _ = try await ledger.settle(
                 records.map { Settlement($0.line, .deferred, reason: "digest", dueIn: .zero) },
                 of: claim
@@ -339,7 +340,7 @@ struct LedgerTests {
                     reason: "UNREGISTERED",
                     deadSince: try #require(Timestamp(validating: since))
                 )
-                return try await RevocationStore(pool: bench.pool).revoke([device])
+                return try await WorkerStore(pool: bench.pool).revoke([device])
             }
             let older = try await revoke(token: "t", since: "2026-03-01T12:00:09Z")
             let otherToken = try await revoke(token: "rotated", since: "2026-03-01T12:00:11Z")

@@ -21,14 +21,14 @@ struct ReceiptStoreTests {
             record.deliveries = [.sending(to: "sub_0000000000000001")]
             return record
         }
-        _ = try await Inbox(pool: bench.pool).record(records, as: claim)
+        _ = try await WorkerStore(pool: bench.pool).record(records, as: claim)
         let keys = records.map { DeliveryKey(notification: $0.key, channel: .push, target: "sub_0000000000000001") }
         let settlements = keys.map { key in
             var settlement = Settlement(key, .accepted, providerMessageID: "ticket-1", dueIn: .zero)
             settlement.sentAt = sentAt
             return settlement
         }
-        let count = try await Ledger(pool: bench.pool, lease: .seconds(60)).settle(settlements, of: claim)
+        let count = try await WorkerStore(pool: bench.pool, lease: .seconds(60)).settle(settlements, of: claim)
         #expect(count == users.count)
         return keys
     }
@@ -41,19 +41,19 @@ struct ReceiptStoreTests {
     func taking() async throws {
         try await Bench.withSchema { bench in
             let keys = try await Self.accept(bench, ["u1", "u2", "u3"], sentAt: Self.hourAgo)
-            let book = ReceiptStore(pool: bench.pool)
+            let book = WorkerStore(pool: bench.pool)
             let swept = try await DueDeliveryStore(pool: bench.pool, strandedAfter: .zero).take(.low, atMost: 10)
             #expect(swept.isEmpty)
-            let first = try await book.take(atMost: 2)
-            let second = try await book.take(atMost: 10)
-            let third = try await book.take(atMost: 10)
+            let first = try await book.takeReceipts(atMost: 2)
+            let second = try await book.takeReceipts(atMost: 10)
+            let third = try await book.takeReceipts(atMost: 10)
             #expect(first.count == 2)
             #expect(Set(first).union(second) == Set(keys))
             #expect(third.isEmpty)
             let ahead = "SELECT count(*) FROM deliveries WHERE due_at > now() + interval '9 min' AND state = 'accepted'"
             #expect(try await bench.count(ahead) == 3)
             _ = try await bench.owner.run("UPDATE deliveries SET due_at = now()", [])
-            let again = try await book.take(atMost: 10)
+            let again = try await book.takeReceipts(atMost: 10)
             #expect(Set(again) == Set(keys))
         }
     }
@@ -63,8 +63,8 @@ struct ReceiptStoreTests {
         try await Bench.withSchema { bench in
             let sentAt = Self.hourAgo
             let keys = try await Self.accept(bench, ["u1"], sentAt: sentAt)
-            let book = ReceiptStore(pool: bench.pool)
-            let bare = try #require(try await book.claim(keys, as: .fresh).first)
+            let book = WorkerStore(pool: bench.pool)
+            let bare = try #require(try await book.claimReceipts(keys, as: .fresh).first)
             #expect(bare.key == keys[0])
             #expect(bare.ticket == "ticket-1")
             #expect(bare.attempts == 1)
@@ -82,7 +82,7 @@ struct ReceiptStoreTests {
                 []
             )
             _ = try await bench.owner.run("DELETE FROM inbox", [])
-            let claimed = try #require(try await book.claim(keys, as: .fresh).first)
+            let claimed = try #require(try await book.claimReceipts(keys, as: .fresh).first)
             #expect(claimed.token?.text == "token-1")
             #expect(claimed.origin == nil)
         }
@@ -92,10 +92,10 @@ struct ReceiptStoreTests {
     func race() async throws {
         try await Bench.withSchema { bench in
             let keys = try await Self.accept(bench, ["u1"], sentAt: Self.hourAgo)
-            let book = ReceiptStore(pool: bench.pool)
-            let ledger = Ledger(pool: bench.pool, lease: .seconds(60))
+            let book = WorkerStore(pool: bench.pool)
+            let ledger = WorkerStore(pool: bench.pool, lease: .seconds(60))
             let (one, two) = (Claim.fresh, Claim.fresh)
-            let both = (try await book.claim(keys, as: one), try await book.claim(keys, as: two))
+            let both = (try await book.claimReceipts(keys, as: one), try await book.claimReceipts(keys, as: two))
             #expect(both.0.count == 1 && both.1.count == 1)
             let settlement = Settlement(keys[0], .delivered, burnsAttempt: false)
             let early = try await ledger.settle([settlement], of: one)
@@ -106,7 +106,7 @@ struct ReceiptStoreTests {
                 "SELECT concat_ws('|', state, attempts, provider_message_id, sent_at IS NULL) FROM deliveries"
             )
             #expect(line == ["delivered|1|ticket-1|t"])
-            let settled = try await book.claim(keys, as: one)
+            let settled = try await book.claimReceipts(keys, as: one)
             #expect(settled.isEmpty)
         }
     }
@@ -117,14 +117,14 @@ struct ReceiptStoreTests {
             let sentAt = Self.hourAgo
             let keys = try await Self.accept(bench, ["u1"], sentAt: sentAt)
             let claim = Claim.fresh
-            let book = ReceiptStore(pool: bench.pool)
-            _ = try await book.claim(keys, as: claim)
+            let book = WorkerStore(pool: bench.pool)
+            _ = try await book.claimReceipts(keys, as: claim)
             let later = Settlement(keys[0], .accepted, burnsAttempt: false, dueIn: .seconds(1800))
-            let count = try await Ledger(pool: bench.pool, lease: .seconds(60)).settle([later], of: claim)
+            let count = try await WorkerStore(pool: bench.pool, lease: .seconds(60)).settle([later], of: claim)
             #expect(count == 1)
-            let early = try await book.take(atMost: 10)
+            let early = try await book.takeReceipts(atMost: 10)
             #expect(early.isEmpty)
-            let again = try #require(try await book.claim(keys, as: .fresh).first)
+            let again = try #require(try await book.claimReceipts(keys, as: .fresh).first)
             #expect(again.sentAt == sentAt && again.ticket == "ticket-1" && again.attempts == 1)
         }
     }

@@ -29,9 +29,9 @@ struct StrandedClaimTests {
     ) async throws -> [NotificationKey] {
         let claim = Claim.fresh
         let records = try bench.sending(id: id, users: users)
-        _ = try await Inbox(pool: bench.pool).record(records, as: claim)
+        _ = try await WorkerStore(pool: bench.pool).record(records, as: claim)
         let settlements = records.map { Settlement($0.line, .retrying, reason: "UNAVAILABLE", dueIn: .zero) }
-        _ = try await Ledger(pool: bench.pool, lease: lease).settle(settlements, of: claim)
+        _ = try await WorkerStore(pool: bench.pool, lease: lease).settle(settlements, of: claim)
         return records.map(\.key)
     }
 
@@ -54,7 +54,7 @@ struct StrandedClaimTests {
     func lease() async throws {
         try await Bench.withSchema { bench in
             let keys = try await Self.retried(["dead", "living"], bench)
-            let ledger = Ledger(pool: bench.pool, lease: Self.lease)
+            let ledger = WorkerStore(pool: bench.pool, lease: Self.lease)
             _ = try await ledger.claim([keys[0]], as: Self.claim(of: Self.dead))
             _ = try await ledger.claim([keys[1]], as: Self.claim(of: Claimant(number: 6)))
             let book = DueDeliveryStore(pool: bench.pool, strandedAfter: .seconds(300))
@@ -76,7 +76,7 @@ struct StrandedClaimTests {
     func grace() async throws {
         try await Bench.withSchema { bench in
             let keys = try await Self.retried(["living"], bench)
-            let ledger = Ledger(pool: bench.pool, lease: Self.lease)
+            let ledger = WorkerStore(pool: bench.pool, lease: Self.lease)
             _ = try await ledger.claim(keys, as: Self.claim(of: Claimant(number: 6)))
             let book = DueDeliveryStore(pool: bench.pool, strandedAfter: .seconds(300))
             try await Self.age(410, bench)
@@ -92,8 +92,8 @@ struct StrandedClaimTests {
     func firstAttempt() async throws {
         try await Bench.withSchema { bench in
             let records = try bench.sending(id: "e1", users: ["u1"])
-            _ = try await Inbox(pool: bench.pool).record(records, as: Self.claim(of: Self.dead))
-            let ledger = Ledger(pool: bench.pool, lease: Self.lease)
+            _ = try await WorkerStore(pool: bench.pool).record(records, as: Self.claim(of: Self.dead))
+            let ledger = WorkerStore(pool: bench.pool, lease: Self.lease)
             let harvest = try await ledger.claim(records.map(\.key), as: .fresh)
             #expect(harvest.claimed.isEmpty)
             #expect(harvest.leased.count == 1)
@@ -113,8 +113,8 @@ struct StrandedClaimTests {
         try await Bench.withSchema { bench in
             let keys = try await Self.retried(["retried"], bench)
             let records = try bench.sending(id: "e2", users: ["first", "locked"])
-            _ = try await Inbox(pool: bench.pool).record(records, as: Self.claim(of: Self.dead))
-            let ledger = Ledger(pool: bench.pool, lease: Self.lease)
+            _ = try await WorkerStore(pool: bench.pool).record(records, as: Self.claim(of: Self.dead))
+            let ledger = WorkerStore(pool: bench.pool, lease: Self.lease)
             let all = keys + records.map(\.key)
             let left = try await RowLock.hold(
                 on: bench,

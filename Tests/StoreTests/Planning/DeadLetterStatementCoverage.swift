@@ -70,9 +70,9 @@ struct DeadLetterStatementCoverage {
         _ = try await run.load(of: id)
         try await run.setRamp(1, of: id)
         try await again(pieces[0].deadID, in: id)
-        try await ReplayReportStore(pool: pool).settle(
+        try await WorkerStore(pool: pool).report(
             pieces.dropFirst().map { piece in
-                ReplayReportStore.Report(
+                ReplayReport(
                     DeadLetterItem.ReplayMark(item: piece.deadID, replay: id, round: piece.round),
                     .recorded
                 )

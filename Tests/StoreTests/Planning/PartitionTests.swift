@@ -38,8 +38,8 @@ struct PartitionTests {
     /// Returns the number of index searches in inbox and ledger during the usual steps of a batch of 30.
     private static func searches(in bench: Bench) async throws -> Int {
         let pool = try StatementCoverage.pool(on: bench)
-        let inbox = Inbox(pool: pool)
-        let ledger = Ledger(pool: pool, lease: .zero)
+        let inbox = WorkerStore(pool: pool)
+        let ledger = WorkerStore(pool: pool, lease: .zero)
         let claim = Claim.fresh
         let records = try bench.records(id: "e1", users: (1...30).map { "u\($0)" }, title: "Hei").map { record in
             var record = record
@@ -50,12 +50,12 @@ struct PartitionTests {
         _ = try await inbox.record(records, as: .fresh)
         let keys = records.map(\.key)
         _ = try await inbox.notifications(keys)
-        let people = try await RecipientStore(pool: pool).recipients(of: Set(keys.map(\.recipient)))
+        let people = try await WorkerStore(pool: pool).recipients(of: Set(keys.map(\.recipient)))
         _ = try await inbox.unread(of: Array(people.keys))
         let lines = try await ledger.claim(keys, as: claim).claimed.map(\.key)
         let taken = lines.prefix(10).map { Settlement($0, .accepted, providerMessageID: "t", dueIn: .zero) }
         _ = try await ledger.settle(lines.dropFirst(10).map { Settlement($0, .delivered) } + taken, of: claim)
-        let asked = try await ReceiptStore(pool: pool).claim(lines, as: .fresh)
+        let asked = try await WorkerStore(pool: pool).claimReceipts(lines, as: .fresh)
         #expect(asked.count == 10)
         _ = try await Crowd.rowsRead(bench, by: pool)
         await pool.close()

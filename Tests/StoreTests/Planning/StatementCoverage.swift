@@ -39,7 +39,7 @@ struct StatementCoverage {
     }
 
     private func feeds() async throws {
-        let store = FeedStore(pool: pool)
+        let store = WorkerStore(pool: pool)
         for part in words.parts {
             try await letters()
             try await boundaries()
@@ -94,8 +94,8 @@ struct StatementCoverage {
     // MARK: - The inbox and the ledger
 
     private func notifications() async throws {
-        let inbox = Inbox(pool: pool)
-        let ledger = Ledger(pool: pool, lease: .zero)
+        let inbox = WorkerStore(pool: pool)
+        let ledger = WorkerStore(pool: pool, lease: .zero)
         let records = try bench.records(id: "tour\(round)", users: users, title: "Hei").map { record in
             var record = record
             record.deliveries = [.sending(to: "sub_0000000000000001")]
@@ -108,13 +108,13 @@ struct StatementCoverage {
         _ = try await inbox.foresee(records)
         let keys = records.map(\.key)
         _ = try await inbox.notifications(keys)
-        let people = try await RecipientStore(pool: pool).recipients(of: Set(keys.map(\.recipient)))
+        let people = try await WorkerStore(pool: pool).recipients(of: Set(keys.map(\.recipient)))
         _ = try await inbox.unread(of: Array(people.keys))
-        _ = try await RecentPushStore(pool: pool).answers(
-            to: people.keys.map { RecentPushQuestion($0, burst: ("key", .seconds(60)), most: 5) }
+        _ = try await WorkerStore(pool: pool).recentPushes(
+            people.keys.map { RecentPushQuestion($0, burst: ("key", .seconds(60)), most: 5) }
         )
         let venue = try Self.identifier(Topic(validating: "venue:1"))
-        _ = try await FollowStore(pool: pool).follows(Set(keys.map { FollowKey($0.recipient, venue) }))
+        _ = try await WorkerStore(pool: pool).follows(Set(keys.map { FollowKey($0.recipient, venue) }))
         let claim = Claim.fresh
         let claimed = try await ledger.claim(keys, as: claim).claimed
         let settlements = claimed.map { delivery in
@@ -127,12 +127,12 @@ struct StatementCoverage {
         _ = try await ledger.leaveToSweeper(keys)
         // Nothing is owed, so that a second statement checks whether a delivery was left out.
         _ = try await ledger.claim(keys, as: .fresh)
-        let receipts = ReceiptStore(pool: pool)
+        let receipts = WorkerStore(pool: pool)
         for filter in filters {
-            _ = try await receipts.head(atMost: 10, within: .seconds(60), of: filter)
-            try await receipts.giveBack(Array(try await receipts.take(atMost: 10, of: filter)))
+            _ = try await receipts.receiptHead(atMost: 10, within: .seconds(60), of: filter)
+            try await receipts.giveBackReceipts(Array(try await receipts.takeReceipts(atMost: 10, of: filter)))
         }
-        _ = try await receipts.claim(claimed.map(\.key), as: .fresh)
+        _ = try await receipts.claimReceipts(claimed.map(\.key), as: .fresh)
         try await backlogs(keys)
         for priority in Priority.allCases {
             let book = DueDeliveryStore(pool: pool, strandedAfter: .zero)
@@ -161,7 +161,7 @@ struct StatementCoverage {
 
     /// Puts one delivery into the backlog of an outlet and pulls it.
     private func backlogs(_ keys: [NotificationKey]) async throws {
-        let book = BacklogStore(pool: pool, lease: .seconds(60))
+        let book = WorkerStore(pool: pool, lease: .seconds(60))
         let key = BacklogKey(app: keys[0].recipient.app, provider: "tour\(round)")
         try await write(
             """
@@ -170,9 +170,9 @@ struct StatementCoverage {
             """,
             [.text(users[0]), .text(key.text)]
         )
-        let look = BacklogStore.Look(BacklogPlace(key, .low), since: Letters.ago(60))
+        let look = BacklogPoll(BacklogPlace(key, .low), since: Letters.ago(60))
         _ = try await book.heads([look])
-        _ = try await book.names()
+        _ = try await book.backlogNames()
         _ = try await book.release(key.text, atMost: 10, after: .seconds(600))
         for filter in filters { _ = try await book.head(look, atMost: 10, of: filter) }
         _ = try await book.scout(look, as: .fresh)
@@ -185,16 +185,16 @@ struct StatementCoverage {
 
     private func people() async throws {
         let keys = try users.map(Self.recipient)
-        _ = try await RecipientStore(pool: pool).recipients(of: Set(keys))
-        let reached = ReachedDeviceStore(pool: pool)
+        _ = try await WorkerStore(pool: pool).recipients(of: Set(keys))
+        let reached = WorkerStore(pool: pool)
         _ = try await reached.note(
             try keys.map { key in
                 let token = try Self.identifier(DeviceToken(validating: "token-\(key.user.text)"))
                 return ReachedDevice(recipient: key, subscription: "sub_0000000000000001", token: token)
             }
         )
-        _ = try await reached.platforms(app: keys[0].app, provider: "fcm")
-        let revocations = RevocationStore(pool: pool)
+        _ = try await reached.platformsReached(of: keys[0].app, by: "fcm")
+        let revocations = WorkerStore(pool: pool)
         let devices = try keys.map { key in
             DeadDevice(
                 recipient: key,
@@ -205,7 +205,7 @@ struct StatementCoverage {
             )
         }
         _ = try await revocations.revoke(devices)
-        _ = try await revocations.takeBack(app: keys[0].app, provider: "fcm", since: Letters.ago(600))
+        _ = try await revocations.takeBack(BreakerKey(app: keys[0].app, provider: "fcm"), since: Letters.ago(600))
         if walks {
             for isRehearsal in [true, false] {
                 var search = StaleDeviceWalk.Search(days: 90)
@@ -233,7 +233,7 @@ struct StatementCoverage {
     // MARK: - What falls due
 
     private func duties() async throws {
-        let plans = EventStore(pool: pool)
+        let plans = WorkerStore(pool: pool)
         let later = Timestamp(clamping: Letters.now.microseconds + 60_000_000)
         let events = try ["kept", "taken-back"].map { id in
             try event(#"{"id":"\#(id)\#(round)","to":{"user":"\#(users[0])"},"deliverAt":"\#(later)""#)
@@ -249,7 +249,7 @@ struct StatementCoverage {
             "UPDATE events SET planned_at = now() WHERE app = 'drop' AND id = $1",
             [.text("kept\(round)")]
         )
-        let due = try await plans.takeDue(atMost: 10)
+        let due = try await plans.takeDueEvents(atMost: 10)
         try await plans.giveBack(due)
         try await plans.markExpanded(due)
         let reminders = ReminderStore(pool: pool)
@@ -271,7 +271,7 @@ struct StatementCoverage {
     }
 
     private func fanouts(_ events: PlannedEvent...) async throws {
-        let book = FanoutStore(pool: pool, usersPerPage: 2)
+        let book = WorkerStore(pool: pool, usersPerPage: 2)
         let opened = try await book.open(events)
         _ = try await book.open(events)
         let claim = Claim.fresh
@@ -280,7 +280,7 @@ struct StatementCoverage {
             _ = try await book.audience(of: open)
             _ = try await book.finish(page, PageCounts())
             _ = try await book.untaken(of: page.fanout)
-            _ = try await book.takeForgotten(atMost: 10, lostAfter: .seconds(300))
+            _ = try await book.takeForgottenPages(atMost: 10, lostAfter: .seconds(300))
             try await book.giveBack(open.further + [page])
             for page in open.further {
                 try await book.putBack(page, takenAs: claim)
@@ -299,7 +299,7 @@ struct StatementCoverage {
     // MARK: - Providers
 
     private func gateways() async throws {
-        _ = try await HoldStore(pool: pool).all()
+        _ = try await OperatorHold.all(on: pool)
         let processes = HeartbeatStore(pool: pool)
         _ = try await processes.hear("tour\(round)")
         let identity = Heartbeat.Identity(id: "tour", role: "worker", version: "1", host: "here", process: 1)
@@ -313,17 +313,17 @@ struct StatementCoverage {
         _ = try await pool.run(Statement(ClaimantBook.lock(number)))
         _ = try await claimants.sightings(knowing: [number])
         try await claimants.forget([number])
-        let breakers = BreakerStore(pool: pool)
+        let breakers = WorkerStore(pool: pool)
         let key = BreakerKey(app: try Self.recipient(users[0]).app, provider: "fcm")
-        try await breakers.open(key, reason: RevocationStore.massDeath)
-        try await breakers.reopen(key, reason: RevocationStore.massDeath)
+        try await breakers.open(key, reason: OpenBreaker.massDeath)
+        try await breakers.reopen(key, reason: OpenBreaker.massDeath)
         _ = try await breakers.knock(key)
         try await breakers.giveBackProbe(of: key)
-        _ = try await breakers.all()
+        _ = try await breakers.openBreakers()
         _ = try await breakers.deathsSince(key)
         _ = try await breakers.close(key)
-        _ = try await BudgetStore(pool: pool).draw(
-            BudgetStore.BudgetRequest(name: "tour", capacity: 10, refillPerSecond: 1, wanted: 1, reserve: 0)
+        _ = try await WorkerStore(pool: pool).draw(
+            BudgetRequest(name: "tour", capacity: 10, refillPerSecond: 1, wanted: 1, reserve: 0)
         )
     }
 

@@ -58,7 +58,7 @@ struct DeadEntriesTests {
                     SELECT number, 7, 7, 'a', now() - interval '1 h', now() FROM people
                     """,
                 settle: "UPDATE ledger SET state = 'd', due_at = NULL, sent_at = NULL",
-                take: { pool, span in try await ReceiptStore(pool: pool).take(atMost: 10, within: span).count }
+                take: { pool, span in try await WorkerStore(pool: pool).takeReceipts(atMost: 10, within: span).count }
             ),
             Queue(
                 table: "ledger",
@@ -74,8 +74,8 @@ struct DeadEntriesTests {
                 take: { pool, span in
                     let key = try #require(BacklogKey("drop/fcm"))
                     let since = span == DuePoll.whole ? nil : Letters.ago(span.components.seconds)
-                    let look = BacklogStore.Look(BacklogPlace(key, .normal), since: since)
-                    let book = BacklogStore(pool: pool, lease: .seconds(60))
+                    let look = BacklogPoll(BacklogPlace(key, .normal), since: since)
+                    let book = WorkerStore(pool: pool, lease: .seconds(60))
                     guard try await book.heads([look]).oldest[0] != nil else { return 0 }
                     let pulled = try await book.pull(look, atMost: 10, as: .fresh)
                     guard case .lines(let lines) = pulled else { return 0 }
@@ -101,7 +101,7 @@ struct DeadEntriesTests {
                     FROM generate_series($1::bigint, $2::bigint) AS n
                     """,
                 settle: "UPDATE events SET expanded_at = now()",
-                take: { pool, span in try await EventStore(pool: pool).takeDue(atMost: 10, within: span).count }
+                take: { pool, span in try await WorkerStore(pool: pool).takeDueEvents(atMost: 10, within: span).count }
             ),
             Queue(
                 table: "reminders",
@@ -172,7 +172,7 @@ struct DeadEntriesTests {
             var records = try bench.records(id: "e1", users: ["u1"], title: "Hei")
             let past = Letters.ago(3_600)
             records[0].deliveries = [.deferred(to: "sub_0000000000000007", Wait(.digest, until: past))]
-            _ = try await Inbox(pool: bench.pool).record(records, as: .fresh)
+            _ = try await WorkerStore(pool: bench.pool).record(records, as: .fresh)
             let found = try await DueDeliveryStore(pool: bench.pool, strandedAfter: .seconds(300))
                 .take(.low, atMost: 10, within: .seconds(60))
             #expect(found.count == 1)

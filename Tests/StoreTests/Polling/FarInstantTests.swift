@@ -229,7 +229,7 @@ struct FarInstantTests {
                 """
             )
             if table == "events" {
-                let taken = try await EventStore(pool: bench.pool).takeDue(atMost: 10)
+                let taken = try await WorkerStore(pool: bench.pool).takeDueEvents(atMost: 10)
                 #expect(taken.count == 1)
             } else {
                 let taken = try await BadgeStore(pool: bench.pool).take(atMost: 10, calm: .zero)

@@ -18,7 +18,7 @@ struct BrowserTests {
         let app = try #require(AppID(validating: "drop"))
         let user = try #require(UserID(validating: "u1"))
         let key = UserKey(app: app, user: user)
-        let found = try await RecipientStore(pool: bench.pool).recipients(of: [key])
+        let found = try await WorkerStore(pool: bench.pool).recipients(of: [key])
         let devices = try #require(found[key]).devices
         return Dictionary(devices.map { ($0.provider, $0) }) { first, _ in first }
     }

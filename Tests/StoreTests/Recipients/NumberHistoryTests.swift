@@ -39,11 +39,11 @@ struct NumberHistoryTests {
             records[0].key.recipient = anna
             records[0].deliveries = [.sending(to: "sub_0000000000000001")]
             let claim = Claim.fresh
-            let outcomes = try await Inbox(pool: bench.pool).record(records, as: claim)
+            let outcomes = try await WorkerStore(pool: bench.pool).record(records, as: claim)
             #expect(outcomes == [.recorded])
             #expect(try await bench.column("SELECT user_id FROM notifications") == ["anna"])
             // The sender still has the key from before the failover.
-            let ledger = Ledger(pool: bench.pool, lease: .seconds(60))
+            let ledger = WorkerStore(pool: bench.pool, lease: .seconds(60))
             let delivered = Settlement(DeliveryKey(records[0].key, target: 1), .delivered)
             let settled = try await ledger.settle([delivered], of: claim)
             #expect(settled == 1)
@@ -63,7 +63,7 @@ struct NumberHistoryTests {
                 default: break
                 }
             }
-            let outcomes = try await Inbox(pool: bench.pool).record(records, as: .fresh)
+            let outcomes = try await WorkerStore(pool: bench.pool).record(records, as: .fresh)
             #expect(outcomes == [.recorded, .recorded, .recorded])
             let users = try await bench.column("SELECT user_id FROM notifications ORDER BY 1")
             #expect(users == ["anna", "bert", "carl"])
@@ -75,13 +75,13 @@ struct NumberHistoryTests {
         try await Self.afterFailover { anna, bench in
             var records = try bench.records(id: "e1", users: ["bert"], title: "Hei")
             records[0].deliveries = [.sending(to: "sub_0000000000000001")]
-            _ = try await Inbox(pool: bench.pool).record(records, as: .fresh)
+            _ = try await WorkerStore(pool: bench.pool).record(records, as: .fresh)
             _ = try await bench.owner.run("UPDATE inbox SET urgency = 2")
             let bert = try await bench.person("bert")
-            let unread = try await Inbox(pool: bench.pool).unread(of: [anna, bert])
+            let unread = try await WorkerStore(pool: bench.pool).unread(of: [anna, bert])
             #expect(unread == [bert: 1])
-            let answers = try await RecentPushStore(pool: bench.pool).answers(
-                to: [RecentPushQuestion(anna, burst: nil, most: 5), RecentPushQuestion(bert, burst: nil, most: 5)]
+            let answers = try await WorkerStore(pool: bench.pool).recentPushes(
+                [RecentPushQuestion(anna, burst: nil, most: 5), RecentPushQuestion(bert, burst: nil, most: 5)]
             )
             #expect(answers.map(\.lowPriority) == [0, 1])
         }
@@ -114,7 +114,7 @@ extension Bench {
     /// Returns the key as the look-up produces it.
     fileprivate func person(_ user: String) async throws -> UserKey {
         let key = try #require(UserKey("drop", user))
-        let found = try await RecipientStore(pool: pool).recipients(of: [key])
+        let found = try await WorkerStore(pool: pool).recipients(of: [key])
         return try #require(found.keys.first)
     }
 }

@@ -29,9 +29,8 @@ struct TakeBackTests {
 
     private static func takeBack(_ bench: Bench) async throws -> [String?] {
         let app = try #require(AppID(validating: "drop"))
-        _ = try await RevocationStore(pool: bench.pool).takeBack(
-            app: app,
-            provider: "fcm",
+        _ = try await WorkerStore(pool: bench.pool).takeBack(
+            BreakerKey(app: app, provider: "fcm"),
             since: Letters.ago(600),
             pageSize: 2
         )

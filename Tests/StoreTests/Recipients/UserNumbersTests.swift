@@ -21,7 +21,7 @@ struct UserNumbersTests {
     private static func person(_ bench: Bench, _ user: String = "u1") async throws -> (key: UserKey, Recipient) {
         let app = try #require(AppID(validating: "drop"))
         let key = UserKey(app: app, user: try #require(UserID(validating: user)))
-        let found = try await RecipientStore(pool: bench.pool).recipients(of: [key])
+        let found = try await WorkerStore(pool: bench.pool).recipients(of: [key])
         let place = try #require(found.index(forKey: key))
         return (found.keys[place], found.values[place])
     }
@@ -68,7 +68,7 @@ struct UserNumbersTests {
             )
             let app = try #require(AppID(validating: "drop"))
             let keys = try users.map { UserKey(app: app, user: try #require(UserID(validating: $0))) }
-            let found = try await RecipientStore(pool: bench.pool).recipients(of: Set(keys))
+            let found = try await WorkerStore(pool: bench.pool).recipients(of: Set(keys))
             let said = keys.map { found[$0]?.preferences?.enabled }
             #expect(said == [false, true, true, false, true, true])
         }
@@ -109,10 +109,10 @@ struct UserNumbersTests {
             try await eventually("it is erased once more") { try await book.repeatDue(after: .zero, atMost: 10) > 0 }
             let nobody = try await Self.person(bench).key
             #expect(nobody.number == nil)
-            func record(_ id: String, _ sentAt: String) async throws -> [Inbox.Outcome] {
+            func record(_ id: String, _ sentAt: String) async throws -> [RecordOutcome] {
                 var records = try bench.records(id: id, users: ["u1"], title: "Hei", sentAt: sentAt)
                 records[0].key.recipient.number = former.number
-                return try await Inbox(pool: bench.pool).record(records, as: .fresh)
+                return try await WorkerStore(pool: bench.pool).record(records, as: .fresh)
             }
             let gone = try await record("e1", "2026-01-15T00:00:00Z")
             #expect(gone == [.recipientErased])
@@ -137,12 +137,12 @@ struct UserNumbersTests {
             var records = try bench.records(id: "e1", users: ["u1"], title: "Hei")
             records[0].deliveries = [.sending(to: "sub_0000000000000001")]
             let claim = Claim.fresh
-            _ = try await Inbox(pool: bench.pool).record(records, as: claim)
+            _ = try await WorkerStore(pool: bench.pool).record(records, as: claim)
             var key = DeliveryKey(records[0].key, target: 1)
             let history = try await bench.pool.withConnection { (connection) throws(PostgresError) in connection.history
             }
             key.notification.recipient.number = PersonNumber(value: -1, history: history)
-            let ledger = Ledger(pool: bench.pool, lease: .seconds(60))
+            let ledger = WorkerStore(pool: bench.pool, lease: .seconds(60))
             let settled = try await ledger.settle([Settlement(key, .delivered)], of: claim)
             #expect(settled == 1)
             let again = try await ledger.settle([Settlement(key, .delivered)], of: claim)
@@ -194,7 +194,7 @@ struct UserNumbersTests {
             var records = try bench.records(id: "e1", users: ["u1", "u2"], title: "Hei")
             records[0].deliveries = [.suppressed(.noDevice)]
             records[1].deliveries = [.suppressed(.quietHours, target: "sub_0000000000000001")]
-            _ = try await Inbox(pool: bench.pool).record(records, as: .fresh)
+            _ = try await WorkerStore(pool: bench.pool).record(records, as: .fresh)
             let lines = try await bench.column(
                 "SELECT concat_ws('|', user_id, channel, target, state, reason) FROM deliveries ORDER BY user_id"
             )
@@ -211,7 +211,7 @@ struct UserNumbersTests {
     @Test("unread notifications are counted for users who have a number")
     func unread() async throws {
         try await Bench.withSchema { bench in
-            let inbox = Inbox(pool: bench.pool)
+            let inbox = WorkerStore(pool: bench.pool)
             for id in ["e1", "e2", "e3"] {
                 _ = try await inbox.record(try bench.records(id: id, users: ["u1"], title: "Hei"), as: .fresh)
             }

@@ -88,7 +88,7 @@ struct ReplayCancellationTests {
         try await Ground.with { ground, id, round in
             _ = try await ground.book.control(id, .cancel, by: Self.ada)
             let mark = DeadLetterItem.ReplayMark(item: "a", replay: id, round: round)
-            try await ReplayReportStore(pool: ground.bench.pool).settle([.init(mark, .recorded)])
+            try await WorkerStore(pool: ground.bench.pool).report([.init(mark, .recorded)])
             let items = try await ground.items()
             #expect(items == ["a|resolved|1|1|recorded", "b|open|1|0"])
         }

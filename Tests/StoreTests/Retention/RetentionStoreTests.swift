@@ -84,13 +84,13 @@ struct RetentionStoreTests {
     @Test("an event that arrives again after its notification was deleted creates a new notification")
     func again() async throws {
         try await Bench.withSchema { bench in
-            let inbox = Inbox(pool: bench.pool)
+            let inbox = WorkerStore(pool: bench.pool)
             let records = try bench.records(id: "old", users: ["u1"], title: "Hei")
             _ = try await inbox.record(records, as: .fresh)
             try await bench.age("inbox", "created_at", event: "old")
             _ = try await bench.retire(.notifications)
             let users = Set(records.map(\.key.recipient))
-            _ = try await RecipientStore(pool: bench.pool).recipients(of: users)
+            _ = try await WorkerStore(pool: bench.pool).recipients(of: users)
             _ = try await inbox.record(records, as: .fresh)
             #expect(try await bench.count("SELECT count(*) FROM inbox") == 1)
         }
@@ -185,9 +185,8 @@ struct RetentionStoreTests {
             try await bench.addDevices()
             _ = try await bench.retire(.tokens)
             let app = try #require(AppID(validating: "drop"))
-            let back = try await RevocationStore(pool: bench.pool).takeBack(
-                app: app,
-                provider: "apns",
+            let back = try await WorkerStore(pool: bench.pool).takeBack(
+                BreakerKey(app: app, provider: "apns"),
                 since: Letters.ago(500 * 86_400)
             )
             #expect(back == 1)
@@ -197,7 +196,7 @@ struct RetentionStoreTests {
                 ),
                 arrival: Letters.now
             )
-            _ = try await FeedStore(pool: bench.pool).apply([entry])
+            _ = try await WorkerStore(pool: bench.pool).apply([entry])
             let living = try await bench.column(
                 "SELECT device_token FROM push_subscriptions WHERE revoked_at IS NULL ORDER BY 1"
             )

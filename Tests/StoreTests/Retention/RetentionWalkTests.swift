@@ -121,7 +121,7 @@ extension Bench {
                 return record
             }
         }
-        _ = try await Inbox(pool: pool).record(records, as: .fresh)
+        _ = try await WorkerStore(pool: pool).record(records, as: .fresh)
         let ids = records.map(\.key.notification.text)
         _ = try await owner.run(
             "UPDATE deliveries SET state = $1 WHERE notification_id = ANY ($2::text[])",

@@ -14,7 +14,7 @@ struct DatabaseRoleTests {
     @Test("a signed-in user reaches only their own rows, and a session without a user reaches none")
     func rowLevelSecurity() async throws {
         try await Bench.withSchema { bench in
-            _ = try await Inbox(pool: bench.pool).record(
+            _ = try await WorkerStore(pool: bench.pool).record(
                 try bench.records(id: "e1", users: ["u1", "u2"], title: "Hei")
             )
             let api = try Bench.makePool(setUp: bench.namespace.setUp(as: .api))
@@ -39,7 +39,7 @@ struct DatabaseRoleTests {
     @Test("the API can mark as read but cannot insert, edit or delete notifications or write for other users")
     func apiRights() async throws {
         try await Bench.withSchema { bench in
-            _ = try await Inbox(pool: bench.pool).record(try bench.records(id: "e1", users: ["u1"], title: "Hei"))
+            _ = try await WorkerStore(pool: bench.pool).record(try bench.records(id: "e1", users: ["u1"], title: "Hei"))
             let api = try Bench.makePool(setUp: bench.namespace.setUp(as: .api))
             let forbidden: [Statement] = [
                 "UPDATE inbox SET title = 'x'", "DELETE FROM inbox",
@@ -66,7 +66,7 @@ struct DatabaseRoleTests {
         try await Bench.withSchema { bench in
             var records = try bench.records(id: "e1", users: ["u1", "u2"], title: "Hei")
             for place in records.indices { records[place].deliveries = [.sending(to: "sub_0000000000000001")] }
-            _ = try await Inbox(pool: bench.pool).record(records, as: .fresh)
+            _ = try await WorkerStore(pool: bench.pool).record(records, as: .fresh)
             let api = try Bench.makePool(setUp: ["SET ROLE bellhop_api", "SET search_path TO pg_catalog"])
             let schema = bench.namespace
             let found = try await api.transaction { (connection) throws(PostgresError) in
@@ -147,7 +147,7 @@ struct DatabaseRoleTests {
     @Test("a temporary table of the same name intercepts nothing from a trigger of the owner")
     func temporaryTable() async throws {
         try await Bench.withSchema { bench in
-            _ = try await Inbox(pool: bench.pool).record(try bench.records(id: "e1", users: ["u1"], title: "Hei"))
+            _ = try await WorkerStore(pool: bench.pool).record(try bench.records(id: "e1", users: ["u1"], title: "Hei"))
             let api = try Bench.makePool(setUp: bench.namespace.setUp(as: .api))
             let caught = try await api.transaction { (connection) throws(PostgresError) in
                 try connection.signIn("drop", "u1")

@@ -16,34 +16,57 @@ package struct OpenBreaker: Sendable, Equatable {
     package let failures: Int
 }
 
+extension OpenBreaker {
+    /// The reason of a breaker that is open because many devices were reported as gone.
+    package static let massDeath = "mass-death"
+
+    /// Returns all open breakers.
+    package static func all(on pool: PostgresPool) async throws(PostgresError) -> [OpenBreaker] {
+        let rows = try await pool.run(Self.all, [])
+        return try rows.compactMap { (rows, row) throws(PostgresError) in
+            guard let app = AppID(validating: try rows.text(row, 0)) else { return nil }
+            let platform = DevicePlatform(rawValue: try rows.text(row, 2))
+            return OpenBreaker(
+                key: BreakerKey(app: app, provider: try rows.text(row, 1), platform: platform),
+                reason: try rows.text(row, 3),
+                openedAt: try rows.instant(row, 4),
+                probeIn: .milliseconds(max(0, try rows.integer(row, 5))),
+                failures: try rows.number(row, 6)
+            )
+        }
+    }
+
+    private static let all = Statement(
+        """
+        SELECT app, provider, platform, reason, opened_at,
+               ceil(extract(epoch FROM probe_at - now()) * 1000)::bigint, failures::bigint
+        FROM breakers ORDER BY app, provider, platform
+        """,
+        effect: .reads
+    )
+}
+
+/// The result of a request for a probe that is due.
+package enum ProbeClaim: Sendable, Equatable {
+    /// This worker may send the probe.
+    case mayProbe
+    /// Another worker's probe was accepted meanwhile.
+    case isClosed
+    /// Another worker is sending the probe, or its probe was rejected meanwhile.
+    case later(Duration)
+}
+
 /// The table `breakers`, in which workers share their breakers.
 ///
 /// Times are those of the database clock.
-package struct BreakerStore: Sendable {
-    private let pool: PostgresPool
-    /// The time from the first rejection to the first probe.
-    ///
-    /// Each rejected probe doubles it, up to five minutes.
-    package let firstPause: Duration
-
-    package init(pool: PostgresPool, firstPause: Duration = .seconds(10)) {
-        self.pool = pool
-        self.firstPause = firstPause
-    }
-
-    /// The result of a request for a probe that is due.
-    package enum ProbeClaim: Sendable, Equatable {
-        /// This worker may send the probe.
-        case mayProbe
-        /// Another worker's probe was accepted meanwhile.
-        case isClosed
-        /// Another worker is sending the probe, or its probe was rejected meanwhile.
-        case later(Duration)
+extension WorkerStore {
+    package func openBreakers() async throws(PostgresError) -> [OpenBreaker] {
+        try await OpenBreaker.all(on: pool)
     }
 
     /// Opens a breaker unless it is open already.
     ///
-    /// With the reason ``RevocationStore/massDeath``, all answers of the last ten minutes that revoke devices are
+    /// With the reason ``OpenBreaker/massDeath``, all answers of the last ten minutes that revoke devices are
     /// doubted. This also applies to a breaker that was opened for another reason.
     package func open(_ key: BreakerKey, reason: String) async throws(PostgresError) {
         _ = try await pool.run(Self.open, key.parameters + [.text(reason), .integer(firstPause.milliseconds)])
@@ -89,22 +112,6 @@ package struct BreakerStore: Sendable {
         _ = try await pool.run(Self.giveBack, key.parameters)
     }
 
-    /// Returns all open breakers.
-    package func all() async throws(PostgresError) -> [OpenBreaker] {
-        let rows = try await pool.run(Self.all, [])
-        return try rows.compactMap { (rows, row) throws(PostgresError) in
-            guard let app = AppID(validating: try rows.text(row, 0)) else { return nil }
-            let platform = DevicePlatform(rawValue: try rows.text(row, 2))
-            return OpenBreaker(
-                key: BreakerKey(app: app, provider: try rows.text(row, 1), platform: platform),
-                reason: try rows.text(row, 3),
-                openedAt: try rows.instant(row, 4),
-                probeIn: .milliseconds(max(0, try rows.integer(row, 5))),
-                failures: try rows.number(row, 6)
-            )
-        }
-    }
-
     private static let isKey = "app = $1 AND provider = $2 AND platform = $3"
 
     private static let open = Statement(
@@ -116,12 +123,12 @@ package struct BreakerStore: Sendable {
         """
     )
 
-    private static let doubt = "CASE $4 WHEN '\(RevocationStore.massDeath)' THEN now() - interval '10 min' END"
+    private static let doubt = "CASE $4 WHEN '\(OpenBreaker.massDeath)' THEN now() - interval '10 min' END"
 
     /// A breaker that an older version opened has no `deaths_since`.
     private static let deaths = Statement(
         """
-        SELECT coalesce(deaths_since, CASE reason WHEN '\(RevocationStore.massDeath)' THEN opened_at - interval '10 min' END)
+        SELECT coalesce(deaths_since, CASE reason WHEN '\(OpenBreaker.massDeath)' THEN opened_at - interval '10 min' END)
         FROM breakers WHERE \(isKey)
         """,
         effect: .reads
@@ -150,15 +157,6 @@ package struct BreakerStore: Sendable {
     )
 
     private static let giveBack = Statement("UPDATE breakers SET probe_at = now() WHERE \(isKey)")
-
-    private static let all = Statement(
-        """
-        SELECT app, provider, platform, reason, opened_at,
-               ceil(extract(epoch FROM probe_at - now()) * 1000)::bigint, failures::bigint
-        FROM breakers ORDER BY app, provider, platform
-        """,
-        effect: .reads
-    )
 }
 
 extension BreakerKey {

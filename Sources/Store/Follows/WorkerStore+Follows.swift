@@ -12,14 +12,7 @@ package struct FollowKey: Hashable, Sendable {
     }
 }
 
-/// Looks up follows for a whole batch.
-package struct FollowStore: Sendable {
-    private let pool: PostgresPool
-
-    package init(pool: PostgresPool) {
-        self.pool = pool
-    }
-
+extension WorkerStore {
     /// Returns the current follows, in one round trip.
     ///
     /// Users who do not follow, or no longer follow, are omitted.

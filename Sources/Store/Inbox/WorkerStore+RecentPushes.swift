@@ -19,17 +19,12 @@ package struct RecentPushQuestion: Sendable {
     }
 }
 
-/// Reads the recent pushes of users' devices, for the policies that depend on them.
-package struct RecentPushStore: Sendable {
-    private let pool: PostgresPool
-
-    package init(pool: PostgresPool) {
-        self.pool = pool
-    }
-
-    /// Answers all questions in one round trip, in the order of `questions`.
-    package func answers(
-        to questions: [RecentPushQuestion]
+extension WorkerStore {
+    /// Returns recent pushes to users' devices, for the policies that depend on them.
+    ///
+    /// All questions are answered in one round trip, in the order of `questions`.
+    package func recentPushes(
+        _ questions: [RecentPushQuestion]
     ) async throws(PostgresError) -> [DecisionFacts.RecentPushes] {
         var answers = questions.map { _ in DecisionFacts.RecentPushes() }
         let numbered = questions.indices.filter { questions[$0].recipient.number != nil }

@@ -1,34 +1,28 @@
 package import Postgres
 
+/// A request for tokens of a provider's budget.
+package struct BudgetRequest: Sendable {
+    package let name: String
+    /// The bucket's maximum level.
+    package let capacity: Int
+    package let refillPerSecond: Double
+    package let wanted: Int
+    /// The tokens to leave in the bucket for other workers.
+    package let reserve: Int
+
+    package init(name: String, capacity: Int, refillPerSecond: Double, wanted: Int, reserve: Int) {
+        self.name = name
+        self.capacity = capacity
+        self.refillPerSecond = refillPerSecond
+        self.wanted = wanted
+        self.reserve = reserve
+    }
+}
+
 /// The table `provider_budgets`: token buckets that all workers share.
 ///
 /// Drawn tokens are not returned: a worker that dies with them costs a moment's share and blocks no other worker.
-package struct BudgetStore: Sendable {
-    private let pool: PostgresPool
-
-    package init(pool: PostgresPool) {
-        self.pool = pool
-    }
-
-    /// A request for tokens.
-    package struct BudgetRequest: Sendable {
-        package let name: String
-        /// The bucket's maximum level.
-        package let capacity: Int
-        package let refillPerSecond: Double
-        package let wanted: Int
-        /// The tokens to leave in the bucket for other workers.
-        package let reserve: Int
-
-        package init(name: String, capacity: Int, refillPerSecond: Double, wanted: Int, reserve: Int) {
-            self.name = name
-            self.capacity = capacity
-            self.refillPerSecond = refillPerSecond
-            self.wanted = wanted
-            self.reserve = reserve
-        }
-    }
-
+extension WorkerStore {
     /// Draws the available tokens, at most as many as wanted, and returns their number.
     package func draw(_ draw: BudgetRequest) async throws(PostgresError) -> Int {
         let parameters: [Parameter] = [

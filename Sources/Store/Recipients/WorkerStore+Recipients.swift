@@ -1,15 +1,8 @@
 package import BellhopRules
 package import Postgres
 
-/// Looks up stored users for a whole batch.
-package struct RecipientStore: Sendable {
-    private let pool: PostgresPool
-
-    package init(pool: PostgresPool) {
-        self.pool = pool
-    }
-
-    /// Returns one value per user, in one round trip for any number of users.
+extension WorkerStore {
+    /// Returns the stored data of each user, in one round trip for any number of users.
     ///
     /// The returned keys contain the users' numbers. A user without stored data has the defaults and no number.
     package func recipients(of keys: Set<UserKey>) async throws(PostgresError) -> [UserKey: Recipient] {

@@ -2,44 +2,33 @@ import BellhopRules
 package import Postgres
 import ServiceRuntime
 
+/// The result of a claim.
+package struct ClaimResult: Sendable {
+    package var claimed: [ClaimedDelivery] = []
+    /// Notifications with deliveries that another batch has claimed, with the time until the lease ends.
+    package var leased: [NotificationKey: Duration] = [:]
+    /// Notifications with deliveries in a retry tier, with the time until they are due.
+    ///
+    /// Their resume message is in flight, unless the settling process died before it published the message.
+    package var retrying: [NotificationKey: Duration] = [:]
+    /// Notifications with deliveries that could not be read, since another statement had locked them.
+    package var locked: Set<NotificationKey> = []
+
+    package init() {}
+
+    /// Adds the result of a claim on other notifications.
+    package static func += (harvest: inout ClaimResult, more: ClaimResult) {
+        harvest.claimed += more.claimed
+        harvest.leased.merge(more.leased, uniquingKeysWith: min)
+        harvest.retrying.merge(more.retrying, uniquingKeysWith: min)
+        harvest.locked.formUnion(more.locked)
+    }
+}
+
 /// The table `ledger`, the only record of open work.
 ///
 /// Times are those of the database clock.
-package struct Ledger: Sendable {
-    private let pool: PostgresPool
-    /// The period for which a claim is valid.
-    ///
-    /// It exceeds the longest permitted request to a provider.
-    private let lease: Duration
-
-    package init(pool: PostgresPool, lease: Duration) {
-        self.pool = pool
-        self.lease = lease
-    }
-
-    /// The result of a claim.
-    package struct ClaimResult: Sendable {
-        package var claimed: [ClaimedDelivery] = []
-        /// Notifications with deliveries that another batch has claimed, with the time until the lease ends.
-        package var leased: [NotificationKey: Duration] = [:]
-        /// Notifications with deliveries in a retry tier, with the time until they are due.
-        ///
-        /// Their resume message is in flight, unless the settling process died before it published the message.
-        package var retrying: [NotificationKey: Duration] = [:]
-        /// Notifications with deliveries that could not be read, since another statement had locked them.
-        package var locked: Set<NotificationKey> = []
-
-        package init() {}
-
-        /// Adds the result of a claim on other notifications.
-        package static func += (harvest: inout ClaimResult, more: ClaimResult) {
-            harvest.claimed += more.claimed
-            harvest.leased.merge(more.leased, uniquingKeysWith: min)
-            harvest.retrying.merge(more.retrying, uniquingKeysWith: min)
-            harvest.locked.formUnion(more.locked)
-        }
-    }
-
+extension WorkerStore {
     /// Claims the open and available deliveries of these notifications, in one statement.
     ///
     /// If that statement skipped locked rows, a second one identifies them.
@@ -110,7 +99,7 @@ package struct Ledger: Sendable {
 
     /// Settles the deliveries that still have this claim, in one statement, and returns their number.
     ///
-    /// The claim may come from `claim`, from the statement that recorded the delivery, or from `ReceiptStore.claim`.
+    /// The claim may come from `claim`, from the statement that recorded the delivery, or from `claimReceipts`.
     package func settle(_ settlements: [Settlement], of claim: Claim) async throws(PostgresError) -> Int {
         guard !settlements.isEmpty else { return 0 }
         return try await pool.withConnection { (connection) throws(PostgresError) in
@@ -184,7 +173,7 @@ extension Settlement {
     }
 }
 
-extension Ledger.ClaimResult {
+extension ClaimResult {
     /// Adds a delivery that is not available for `wait` milliseconds.
     fileprivate mutating func addWaiting(_ key: NotificationKey, letter: String, wait: Int64) {
         let wait = Duration.milliseconds(max(0, wait))

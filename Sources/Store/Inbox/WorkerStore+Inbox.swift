@@ -1,32 +1,26 @@
 package import BellhopRules
 package import Postgres
 
-/// Writes notifications to the inbox, each exactly once.
-package struct Inbox: Sendable {
-    private let pool: PostgresPool
+/// The result of writing one record to the inbox.
+package enum RecordOutcome: String, Sendable {
+    case recorded
+    /// The id was stored with the same content: a redelivery, a replay or a producer's repeat.
+    case duplicate
+    /// The id was stored with different content, which is kept.
+    case conflict
+    /// The user was erased, and this event is not known to be newer.
+    case recipientErased = "erased"
+}
 
-    package init(pool: PostgresPool) {
-        self.pool = pool
-    }
-
-    /// The result for one record.
-    package enum Outcome: String, Sendable {
-        case recorded
-        /// The id was stored with the same content: a redelivery, a replay or a producer's repeat.
-        case duplicate
-        /// The id was stored with different content, which is kept.
-        case conflict
-        /// The user was erased, and this event is not known to be newer.
-        case recipientErased = "erased"
-    }
-
+/// The inbox: each notification is written exactly once.
+extension WorkerStore {
     /// Writes the records of one batch and their initial deliveries, in one statement.
     ///
     /// Further statements follow if a user has no number yet or if some records were not new.
     ///
     /// The results are in the order of `records`. Copies within a batch count as duplicates, or as conflicts if their
     /// contents differ. Only deliveries of records with the result `recorded` are claimed.
-    package func record(_ records: [InboxRecord], as claim: Claim) async throws(PostgresError) -> [Outcome] {
+    package func record(_ records: [InboxRecord], as claim: Claim) async throws(PostgresError) -> [RecordOutcome] {
         guard !records.isEmpty else { return [] }
         // A common order makes two batches with shared keys wait for each other instead of deadlocking.
         let order = records.indices.sorted { (records[$0].id.bits, $0) < (records[$1].id.bits, $1) }
@@ -35,7 +29,7 @@ package struct Inbox: Sendable {
             try Writing(claim: claim, connection: connection).write(sorted)
         }
         guard let outcomes else { return Array(repeating: .recorded, count: records.count) }
-        var answer = Array(repeating: Outcome.recorded, count: records.count)
+        var answer = Array(repeating: RecordOutcome.recorded, count: records.count)
         for (position, index) in order.enumerated() { answer[index] = outcomes[position] }
         return answer
     }
@@ -59,10 +53,10 @@ package struct Inbox: Sendable {
     /// Predicts the results for these records.
     ///
     /// It changes nothing and does not check for erased users.
-    package func foresee(_ records: [InboxRecord]) async throws(PostgresError) -> [Outcome] {
+    package func foresee(_ records: [InboxRecord]) async throws(PostgresError) -> [RecordOutcome] {
         guard !records.isEmpty else { return [] }
         let stored = try await pool.run(InboxStatements.lookUp, NotificationKey.parameters(records.map(\.key)))
-        var outcomes = records.map { _ in Outcome.recorded }
+        var outcomes = records.map { _ in RecordOutcome.recorded }
         for row in stored.indices {
             guard let place = try stored.place(row, 0, in: outcomes.indices) else { continue }
             let isSame = try stored.bytes(row, 1) == records[place].words.contentHash.bytes
@@ -118,7 +112,7 @@ private struct Writing {
     let connection: PostgresConnection
 
     /// Writes records that are sorted by id, and returns the results; `nil` if all were new.
-    func write(_ records: [InboxRecord]) throws(PostgresError) -> [Inbox.Outcome]? {
+    func write(_ records: [InboxRecord]) throws(PostgresError) -> [RecordOutcome]? {
         let known = try numbered(records)
         guard var outcomes = try record(known) else { return nil }
         // If a user was erased during this batch, the user's number may have ended.
@@ -156,7 +150,7 @@ private struct Writing {
     }
 
     /// Writes records whose users have numbers; `nil` if all were new.
-    private func record(_ records: [InboxRecord]) throws(PostgresError) -> [Inbox.Outcome]? {
+    private func record(_ records: [InboxRecord]) throws(PostgresError) -> [RecordOutcome]? {
         let firsts = Self.firstOfEach(records)
         let columns = RecordColumns(of: firsts)
         let inserted = try connection.run(columns.statement, columns.parameters(claim))
@@ -175,7 +169,7 @@ private struct Writing {
         return firsts
     }
 
-    private func judge(_ records: [InboxRecord], inserted: Rows) throws(PostgresError) -> [Inbox.Outcome] {
+    private func judge(_ records: [InboxRecord], inserted: Rows) throws(PostgresError) -> [RecordOutcome] {
         var fresh: Set<Int64> = []
         for row in inserted.indices { fresh.insert(try inserted.integer(row, 0)) }
         let open = Self.unclear(records, inserted: fresh)
@@ -186,7 +180,7 @@ private struct Writing {
             guard let place = try stored.place(row, 0, in: open.indices) else { continue }
             hashes[open[place]] = try stored.bytes(row, 1)
         }
-        var outcomes = records.map { _ in Inbox.Outcome.recorded }
+        var outcomes = records.map { _ in RecordOutcome.recorded }
         for position in open {
             let record = records[position]
             guard let hash = hashes[position] else {

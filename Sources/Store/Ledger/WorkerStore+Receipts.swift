@@ -25,18 +25,12 @@ package struct OpenReceipt: Sendable {
 }
 
 /// The deliveries in the ledger that wait for a receipt.
-package struct ReceiptStore: Sendable {
-    private let pool: PostgresPool
-
-    package init(pool: PostgresPool) {
-        self.pool = pool
-    }
-
+extension WorkerStore {
     /// Takes at most `limit` deliveries whose receipt has been due for at most `span`, the oldest first.
     ///
     /// Each becomes due again in ten minutes. Meanwhile no other scheduler takes it, and a lost release is repeated
     /// after that time. Rows that another statement has locked are skipped.
-    package func take(
+    package func takeReceipts(
         atMost limit: Int,
         within span: Duration = DuePoll.whole,
         of users: UserFilter = .everyone
@@ -47,8 +41,8 @@ package struct ReceiptStore: Sendable {
         return try DuePollResult(keys, from: rows, age: 5, limit: limit)
     }
 
-    /// Returns the users whose deliveries `take` would take, without taking them.
-    package func head(
+    /// Returns the users whose deliveries `takeReceipts` would take, without taking them.
+    package func receiptHead(
         atMost limit: Int,
         within span: Duration,
         of users: UserFilter
@@ -58,7 +52,7 @@ package struct ReceiptStore: Sendable {
     }
 
     /// Makes taken deliveries due again in a second, because the broker has not confirmed their messages.
-    package func giveBack(_ keys: [DeliveryKey]) async throws(PostgresError) {
+    package func giveBackReceipts(_ keys: [DeliveryKey]) async throws(PostgresError) {
         guard !keys.isEmpty else { return }
         _ = try await pool.run(Self.giveBack, DeliveryKey.parameters(keys))
     }
@@ -66,7 +60,7 @@ package struct ReceiptStore: Sendable {
     /// Claims the deliveries that still wait, in one statement.
     ///
     /// The last claim has the right to settle: two requests for a receipt are harmless, two settlements are not.
-    package func claim(_ keys: [DeliveryKey], as claim: Claim) async throws(PostgresError) -> [OpenReceipt] {
+    package func claimReceipts(_ keys: [DeliveryKey], as claim: Claim) async throws(PostgresError) -> [OpenReceipt] {
         guard !keys.isEmpty else { return [] }
         let rows = try await pool.run(Self.claim, DeliveryKey.parameters(keys) + [.integer(claim.number)])
         return try rows.compactMap { (rows, row) throws(PostgresError) in try OpenReceipt(of: keys, rows, row) }

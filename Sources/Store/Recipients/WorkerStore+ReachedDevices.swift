@@ -14,17 +14,11 @@ package struct ReachedDevice: Sendable {
     }
 }
 
-/// Records reached devices: those for which the provider has accepted a push.
-///
-/// Any client may register invented tokens, so a provider's answers about those prove nothing about other devices.
-package struct ReachedDeviceStore: Sendable {
-    private let pool: PostgresPool
-
-    package init(pool: PostgresPool) {
-        self.pool = pool
-    }
-
+extension WorkerStore {
     /// Records devices that were reached for the first time, and returns their number.
+    ///
+    /// Any client may register invented tokens, so a provider's answers about devices that were never reached prove
+    /// nothing about other devices.
     ///
     /// Rows that another statement has locked are skipped: the next push records them.
     package func note(_ devices: [ReachedDevice]) async throws(PostgresError) -> Int {
@@ -38,7 +32,10 @@ package struct ReachedDeviceStore: Sendable {
     }
 
     /// Returns the platforms on which a provider has reached devices of an app.
-    package func platforms(app: AppID, provider: String) async throws(PostgresError) -> Set<DevicePlatform> {
+    package func platformsReached(
+        of app: AppID,
+        by provider: String
+    ) async throws(PostgresError) -> Set<DevicePlatform> {
         let platforms = DevicePlatform.allCases.map(\.rawValue)
         let rows = try await pool.run(
             Self.platforms,

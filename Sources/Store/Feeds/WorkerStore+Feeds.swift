@@ -4,13 +4,7 @@ package import Postgres
 /// Stores feed messages idempotently.
 ///
 /// An older update never overwrites a newer one.
-package struct FeedStore: Sendable {
-    private let pool: PostgresPool
-
-    package init(pool: PostgresPool) {
-        self.pool = pool
-    }
-
+extension WorkerStore {
     /// Applies a batch.
     ///
     /// All updates of a user are in one transaction, which contains a few dozen users.
@@ -20,15 +14,17 @@ package struct FeedStore: Sendable {
         for entries in FeedEntry.groups(of: entries) {
             try await pool.transaction { (connection) throws(PostgresError) in
                 try FeedLocks(entries).take(on: connection)
-                try Self.apply(entries, on: connection)
+                try FeedEntry.apply(entries, on: connection)
             }
         }
         return entries.map { _ in }
     }
+}
 
+extension FeedEntry {
     /// Applies updates of a few dozen users in a transaction that has their locks already.
     static func apply(_ entries: [FeedEntry], on connection: PostgresConnection) throws(PostgresError) {
-        for round in FeedEntry.rounds(of: entries) {
+        for round in rounds(of: entries) {
             try FeedBatch(round).apply(on: connection)
         }
     }

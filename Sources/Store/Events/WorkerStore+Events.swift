@@ -83,28 +83,22 @@ package struct EventCancellation: Sendable {
     }
 }
 
+/// The result of storing one plan.
+package enum PlanOutcome: Sendable, Equatable {
+    case kept
+    case duplicate
+    /// The id was stored with different content, which is kept.
+    case conflict
+    /// Its cancellation arrived first, or all users that it names were erased.
+    case cancelled
+}
+
 /// The table `events`.
-package struct EventStore: Sendable {
-    private let pool: PostgresPool
-
-    package init(pool: PostgresPool) {
-        self.pool = pool
-    }
-
-    /// The result of storing one plan.
-    package enum Outcome: Sendable, Equatable {
-        case kept
-        case duplicate
-        /// The id was stored with different content, which is kept.
-        case conflict
-        /// Its cancellation arrived first, or all users that it names were erased.
-        case cancelled
-    }
-
+extension WorkerStore {
     /// Stores each event once, without users who were erased after its timestamp.
     ///
     /// The results are in the order of `plans`.
-    package func keep(_ plans: [PlannedEvent]) async throws(PostgresError) -> [Outcome] {
+    package func keep(_ plans: [PlannedEvent]) async throws(PostgresError) -> [PlanOutcome] {
         let questions = plans.indices.flatMap { plans[$0].questions($0) }
         guard !questions.isEmpty else { return try await insert(plans) }
         let rows = try await pool.run(ErasedUsers.lookUp, ErasedUsers.parameters(questions))
@@ -116,7 +110,7 @@ package struct EventStore: Sendable {
         return spared.map { $0 == nil ? .cancelled : kept.next() ?? .cancelled }
     }
 
-    private func insert(_ plans: [PlannedEvent]) async throws(PostgresError) -> [Outcome] {
+    private func insert(_ plans: [PlannedEvent]) async throws(PostgresError) -> [PlanOutcome] {
         let apps = Parameter.textArray(plans.map { $0.event.app.text })
         let ids = Parameter.textArray(plans.map { $0.event.id.text })
         let inserted = try await pool.run(
@@ -133,7 +127,7 @@ package struct EventStore: Sendable {
             fresh.insert([try inserted.text(row, 0), try inserted.text(row, 1)])
         }
         let stored = try await pool.run(Self.lookUp, [apps, ids, .jsonArray(plans.map(\.content))])
-        var outcomes = Array(repeating: Outcome.cancelled, count: plans.count)
+        var outcomes = Array(repeating: PlanOutcome.cancelled, count: plans.count)
         for row in 0..<stored.count {
             guard let position = try stored.place(row, 0, in: plans.indices),
                 try !stored.boolean(row, 2)
@@ -153,7 +147,7 @@ package struct EventStore: Sendable {
 
     /// Treats conflicts as duplicates if a scheduler has published the stored event: such an event has no `deliverAt`
     /// and contains its expiry.
-    private func recogniseDue(_ plans: [PlannedEvent], _ outcomes: inout [Outcome]) async throws(PostgresError) {
+    private func recogniseDue(_ plans: [PlannedEvent], _ outcomes: inout [PlanOutcome]) async throws(PostgresError) {
         let doubtful = plans.indices.filter { outcomes[$0] == .conflict && plans[$0].isForNow }
         guard !doubtful.isEmpty else { return }
         let rows = try await pool.run(
@@ -192,7 +186,7 @@ package struct EventStore: Sendable {
     /// may remain.
     ///
     /// An event planned after `latest` is not due, whatever the database clock shows.
-    package func takeDue(
+    package func takeDueEvents(
         atMost limit: Int,
         within span: Duration = DuePoll.whole,
         closingAfter age: Duration = .seconds(86_400),

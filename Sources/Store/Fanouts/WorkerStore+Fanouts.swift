@@ -1,36 +1,20 @@
 package import BellhopRules
 package import Postgres
 
+/// A user in the audience of an event.
+package struct AudienceMember: Sendable {
+    package let key: UserKey
+    /// The data that the rules require; defaults if nothing is stored for the user.
+    package let recipient: Recipient
+    /// The user's follow of the event's topic; `nil` if the event is for everyone.
+    package let follow: StoredFollow?
+}
+
 /// The tables `fanouts` and `fanout_pages`, as used by workers and schedulers.
 ///
 /// A fan-out is stored when its snapshot is taken. Its audience is divided into pages during the fan-out: a few pages
 /// are planned and unfinished at a time, each with a row and a message.
-package struct FanoutStore: Sendable {
-    private let pool: PostgresPool
-    private let usersPerPage: Int
-
-    /// The number of planned and unfinished pages per fan-out.
-    ///
-    /// It is small, so that a pause takes effect soon and the next fan-out does not wait long.
-    static let pagesAtOnce = 4
-
-    /// The default number of users per page, about as many as one statement can write.
-    package static let usualPage = 1000
-
-    package init(pool: PostgresPool, usersPerPage: Int = usualPage) {
-        self.pool = pool
-        self.usersPerPage = max(1, usersPerPage)
-    }
-
-    /// A user in the audience of an event.
-    package struct AudienceMember: Sendable {
-        package let key: UserKey
-        /// The data that the rules require; defaults if nothing is stored for the user.
-        package let recipient: Recipient
-        /// The user's follow of the event's topic; `nil` if the event is for everyone.
-        package let follow: StoredFollow?
-    }
-
+extension WorkerStore {
     /// Opens the fan-outs of stored events, each once, and returns the pages to publish.
     ///
     /// The audience is the set of users at this moment. A cancelled event has no pages. If a fan-out exists already,
@@ -207,7 +191,7 @@ package struct FanoutStore: Sendable {
 
     /// Takes pages of running fan-outs that have no message, or whose message has been lost, so that they can be
     /// published.
-    package func takeForgotten(
+    package func takeForgottenPages(
         atMost limit: Int,
         lostAfter grace: Duration
     ) async throws(PostgresError) -> [FanoutPage] {

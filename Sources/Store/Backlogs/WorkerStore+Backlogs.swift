@@ -1,55 +1,85 @@
 package import BellhopRules
 package import Postgres
 
+/// A place in a backlog and the turn from which to search; `nil` searches from the start.
+///
+/// Pulls leave dead entries at the head of the index until vacuum can remove them. A worker that remembers its last
+/// turn does not read them.
+package struct BacklogPoll: Sendable {
+    package let place: BacklogPlace
+    package let since: Timestamp?
+
+    package init(_ place: BacklogPlace, since: Timestamp?) {
+        self.place = place
+        self.since = since
+    }
+
+    /// Returns the poll for these users: named ones may wait before the turn from which others are searched for.
+    package func reaching(_ users: UserFilter) -> BacklogPoll {
+        if case .only = users { BacklogPoll(place, since: nil) } else { self }
+    }
+}
+
+/// The first delivery of each requested place, in the order of the request.
+package struct OldestEntries: Sendable {
+    /// The turn of the first waiting delivery; `nil` if none waits.
+    package let oldest: [Timestamp?]
+    /// The database clock.
+    package let now: Timestamp
+
+    package init(oldest: [Timestamp?], now: Timestamp) {
+        self.oldest = oldest
+        self.now = now
+    }
+}
+
+/// The result of a pull.
+package enum PullResult: Sendable {
+    /// The claimed deliveries, the longest waiting first; empty if no available delivery waits.
+    case lines([ClaimedDelivery])
+    /// Another process is pulling from this backlog.
+    case isBusy
+
+    /// The claimed deliveries; `nil` if another process is pulling.
+    package var lines: [ClaimedDelivery]? {
+        if case .lines(let lines) = self { lines } else { nil }
+    }
+}
+
+extension BacklogPlace {
+    /// When the oldest delivery in each of `names` was recorded.
+    ///
+    /// Only the first of each priority is read, whatever the number of deliveries.
+    static let oldest = """
+        CROSS JOIN LATERAL (
+            SELECT min(f.queued_at) AS oldest
+            FROM unnest(ARRAY[0, 1, 2]) AS u (urgency)
+            CROSS JOIN LATERAL (
+                SELECT d.queued_at FROM ledger d WHERE d.outlet = n.outlet AND d.urgency = u.urgency
+                ORDER BY d.queued_at LIMIT 1
+            ) AS f
+        ) AS o
+        """
+
+    /// Steps from one distinct name to the next (a loose index scan), whatever the number of deliveries per name.
+    static let loose = """
+        RECURSIVE names AS (
+            (SELECT d.outlet FROM ledger d WHERE d.outlet IS NOT NULL ORDER BY d.outlet LIMIT 1)
+            UNION ALL
+            SELECT (SELECT d.outlet FROM ledger d WHERE d.outlet > n.outlet ORDER BY d.outlet LIMIT 1)
+            FROM names n WHERE n.outlet IS NOT NULL
+        )
+        """
+}
+
 /// The deliveries in the ledger that wait for capacity of their outlet.
 ///
 /// Such a delivery is `deferred` with an `outlet` and no `due_at`. The settlement that defers it and the pull each
 /// write it once. Only one pull per outlet runs at a time, for the duration of the statement, so that two pulls cannot
 /// split a digest.
-package struct BacklogStore: Sendable {
-    private let pool: PostgresPool
-    private let lease: Duration
-
-    /// Creates a book whose claims are valid for `lease`.
-    package init(pool: PostgresPool, lease: Duration) {
-        self.pool = pool
-        self.lease = lease
-    }
-
-    /// A place in a backlog and the turn from which to search; `nil` searches from the start.
-    ///
-    /// Pulls leave dead entries at the head of the index until vacuum can remove them. A worker that remembers its last
-    /// turn does not read them.
-    package struct Look: Sendable {
-        package let place: BacklogPlace
-        package let since: Timestamp?
-
-        package init(_ place: BacklogPlace, since: Timestamp?) {
-            self.place = place
-            self.since = since
-        }
-
-        /// Returns the look for these users: named ones may wait before the turn from which others are searched for.
-        package func reaching(_ users: UserFilter) -> Look {
-            if case .only = users { Look(place, since: nil) } else { self }
-        }
-    }
-
-    /// The first delivery of each requested place, in the order of the request.
-    package struct OldestEntries: Sendable {
-        /// The turn of the first waiting delivery; `nil` if none waits.
-        package let oldest: [Timestamp?]
-        /// The database clock.
-        package let now: Timestamp
-
-        package init(oldest: [Timestamp?], now: Timestamp) {
-            self.oldest = oldest
-            self.now = now
-        }
-    }
-
+extension WorkerStore {
     /// Returns the first waiting delivery of each place, in one statement.
-    package func heads(_ looks: [Look]) async throws(PostgresError) -> OldestEntries {
+    package func heads(_ looks: [BacklogPoll]) async throws(PostgresError) -> OldestEntries {
         guard !looks.isEmpty else { return OldestEntries(oldest: [], now: Timestamp(clamping: 0)) }
         let rows = try await pool.run(
             Self.heads,
@@ -66,24 +96,11 @@ package struct BacklogStore: Sendable {
         return OldestEntries(oldest: oldest, now: try rows.moment(0, 2))
     }
 
-    /// The result of a pull.
-    package enum PullResult: Sendable {
-        /// The claimed deliveries, the longest waiting first; empty if no available delivery waits.
-        case lines([ClaimedDelivery])
-        /// Another process is pulling from this backlog.
-        case isBusy
-
-        /// The claimed deliveries; `nil` if another process is pulling.
-        package var lines: [ClaimedDelivery]? {
-            if case .lines(let lines) = self { lines } else { nil }
-        }
-    }
-
     /// Claims the next `count` deliveries of a place, in one statement, and the rest of any digest among them.
     ///
     /// A digest's deliveries are claimed together, even if their priorities differ.
     package func pull(
-        _ look: Look,
+        _ look: BacklogPoll,
         atMost count: Int,
         as claim: Claim,
         of users: UserFilter = .everyone
@@ -93,7 +110,7 @@ package struct BacklogStore: Sendable {
 
     /// Returns the users whose deliveries `pull` would claim, without claiming them.
     package func head(
-        _ look: Look,
+        _ look: BacklogPoll,
         atMost count: Int,
         of users: UserFilter
     ) async throws(PostgresError) -> QueueHead {
@@ -113,7 +130,7 @@ package struct BacklogStore: Sendable {
     ///
     /// If the probe were always the first delivery, a single invalid device could keep the breaker open indefinitely.
     package func scout(
-        _ look: Look,
+        _ look: BacklogPoll,
         as claim: Claim,
         of users: UserFilter = .everyone
     ) async throws(PostgresError) -> PullResult {
@@ -135,7 +152,7 @@ package struct BacklogStore: Sendable {
 
     private func claim(
         _ statement: Statement,
-        _ look: Look,
+        _ look: BacklogPoll,
         _ count: Int,
         _ claim: Claim,
         _ users: UserFilter
@@ -162,7 +179,7 @@ package struct BacklogStore: Sendable {
     private static let candidates = 16
 
     /// Returns the backlogs with waiting deliveries, whether or not a worker serves their outlets.
-    package func names() async throws(PostgresError) -> [String] {
+    package func backlogNames() async throws(PostgresError) -> [String] {
         try await pool.run(Self.names, []).texts()
     }
 
@@ -234,7 +251,7 @@ package struct BacklogStore: Sendable {
             SELECT l.* FROM unnest(ARRAY[0, 1, 2]) AS u (urgency)
             CROSS JOIN LATERAL (
                 SELECT person, id, target, attempts, unknown_sends, decision ->> '\(Wait.slotKey)' AS slot,
-                       reason IS NOT DISTINCT FROM '\(HoldStore.reason)' AS was_held
+                       reason IS NOT DISTINCT FROM '\(OperatorHold.reason)' AS was_held
                 FROM ledger
                 WHERE urgency = u.urgency AND sent_at IS NULL AND due_at > now() - interval '6 min'
                   AND due_at <= now() + $3::bigint * interval '1 ms' + \(LedgerStatements.afterLease)
@@ -308,7 +325,7 @@ package struct BacklogStore: Sendable {
             WHERE d.person = ANY (ARRAY[w.person]) AND d.id = w.id AND d.target = w.target
             RETURNING d.person, d.id, d.target, d.attempts::bigint AS attempts,
                       d.unknown_sends::bigint AS unknown_sends, w.slot, w.queued_at,
-                      d.reason IS NOT DISTINCT FROM '\(HoldStore.reason)' AS was_held
+                      d.reason IS NOT DISTINCT FROM '\(OperatorHold.reason)' AS was_held
         )
         SELECT m.is_mine, p.app, p.user_id, t.id, t.target, t.person, t.attempts, t.unknown_sends, t.slot, t.queued_at,
                t.was_held
@@ -318,33 +335,9 @@ package struct BacklogStore: Sendable {
         ORDER BY t.queued_at
         """
 
-    /// When the oldest delivery in each of `names` was recorded.
-    ///
-    /// Only the first of each priority is read, whatever the number of deliveries.
-    static let oldest = """
-        CROSS JOIN LATERAL (
-            SELECT min(f.queued_at) AS oldest
-            FROM unnest(ARRAY[0, 1, 2]) AS u (urgency)
-            CROSS JOIN LATERAL (
-                SELECT d.queued_at FROM ledger d WHERE d.outlet = n.outlet AND d.urgency = u.urgency
-                ORDER BY d.queued_at LIMIT 1
-            ) AS f
-        ) AS o
-        """
-
-    /// Steps from one distinct name to the next (a loose index scan), whatever the number of deliveries per name.
-    static let loose = """
-        RECURSIVE names AS (
-            (SELECT d.outlet FROM ledger d WHERE d.outlet IS NOT NULL ORDER BY d.outlet LIMIT 1)
-            UNION ALL
-            SELECT (SELECT d.outlet FROM ledger d WHERE d.outlet > n.outlet ORDER BY d.outlet LIMIT 1)
-            FROM names n WHERE n.outlet IS NOT NULL
-        )
-        """
-
     private static let names = Statement(
         """
-        WITH \(loose)
+        WITH \(BacklogPlace.loose)
         SELECT outlet FROM names WHERE outlet IS NOT NULL
         """,
         effect: .reads

@@ -1,0 +1,132 @@
+package import BellhopRules
+package import Postgres
+
+/// A device that its provider reports as gone.
+package struct DeadDevice: Sendable {
+    package let recipient: UserKey
+    package let subscription: String
+    package let token: DeviceToken
+    package let reason: String
+    /// A registration after this instant prevents the revocation: it is newer than the answer, or than the send that
+    /// was answered.
+    package let deadSince: Timestamp
+
+    package init(
+        recipient: UserKey,
+        subscription: String,
+        token: DeviceToken,
+        reason: String,
+        deadSince: Timestamp
+    ) {
+        self.recipient = recipient
+        self.subscription = subscription
+        self.token = token
+        self.reason = reason
+        self.deadSince = deadSince
+    }
+}
+
+extension WorkerStore {
+    /// Revokes each device once, unless its token has changed or was registered again since; returns the number of
+    /// revoked devices.
+    ///
+    /// No device is revoked while its provider's breaker is open because of a mass failure, whichever worker detected
+    /// it.
+    package func revoke(_ devices: [DeadDevice]) async throws(PostgresError) -> Int {
+        guard !devices.isEmpty else { return 0 }
+        return try await pool.run(
+            Self.revoke,
+            UserKey.parameters(devices.map(\.recipient)) + [
+                .textArray(devices.map(\.subscription)), .textArray(devices.map(\.token.text)),
+                .textArray(devices.map(\.reason)), .instantArray(devices.map(\.deadSince.microseconds)),
+            ]
+        ).affectedCount
+    }
+
+    /// Locks the rows in the same order as feeds, so that the two cannot deadlock.
+    private static let revoke = Statement(
+        """
+        WITH dead AS MATERIALIZED (
+            SELECT s.app, s.profile_id, s.id, r.reason
+            FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::timestamptz[])
+                 AS r (app, user_id, id, token, reason, dead_since)
+            JOIN push_subscriptions s
+                ON s.app || '' = r.app AND s.profile_id = ANY (ARRAY[r.user_id]) AND s.id = r.id
+                AND s.device_token = r.token
+            WHERE s.registered_at <= r.dead_since AND s.revoked_at IS NULL
+              AND NOT EXISTS (
+                  SELECT FROM breakers b
+                  WHERE b.app = s.app AND b.provider = s.provider AND b.platform = ''
+                    AND (b.deaths_since IS NOT NULL OR b.reason = '\(OpenBreaker.massDeath)')
+                  OFFSET 0
+              )
+            ORDER BY r.user_id COLLATE "C", r.app COLLATE "C", r.id COLLATE "C"
+            FOR UPDATE OF s
+        )
+        UPDATE push_subscriptions s SET revoked_at = now(), revoke_reason = d.reason
+        FROM dead d WHERE \(DeadDevice.isSubscription)
+        """
+    )
+
+    /// Restores the devices that a provider's answers have revoked since `since`, because of a configuration error;
+    /// returns their number.
+    ///
+    /// Devices that the user revoked or that were replaced since stay revoked. A device whose token another user
+    /// registered later also stays revoked, even if that user has logged out: the token no longer belongs to its former
+    /// user. A device whose token was deleted meanwhile is not restored. The call is safe to repeat.
+    ///
+    /// Each page is a transaction that locks its rows in the order of their keys, so that feeds and single revocations
+    /// continue concurrently.
+    package func takeBack(_ key: BreakerKey, since: Timestamp, pageSize: Int) async throws(PostgresError) -> Int {
+        var (count, last): (Int, (at: Int64, user: String, id: String)) = (0, (since.microseconds, "", ""))
+        while true {
+            let rows = try await pool.run(
+                Self.takeBackPage,
+                [
+                    .text(key.app.text), .text(key.provider), .instant(last.at), .text(last.user), .text(last.id),
+                    .integer(Int64(max(1, pageSize))),
+                ]
+            )
+            guard !rows.isEmpty else { return count }
+            count += try rows.number(0, 3)
+            last = (try rows.instant(0, 0), try rows.text(0, 1), try rows.text(0, 2))
+        }
+    }
+
+    private static let takeBackPage = Statement(
+        """
+        WITH page AS MATERIALIZED (
+            SELECT app, profile_id, id, revoked_at FROM push_subscriptions
+            WHERE app = $1 AND provider = $2 AND revoked_at IS NOT NULL
+              AND (revoked_at, profile_id, id) > ($3, $4::text, $5::text)
+            ORDER BY revoked_at, profile_id, id LIMIT $6
+        ), held AS MATERIALIZED (
+            SELECT s.app, s.profile_id, s.id
+            FROM page d JOIN push_subscriptions s ON \(DeadDevice.isSubscription)
+            WHERE coalesce(s.revoked_at, '-infinity') = d.revoked_at AND s.revoke_reason NOT IN (\(RevokeReason.list))
+              AND s.device_token <> ''
+              AND NOT EXISTS (
+                  SELECT FROM push_subscriptions o
+                  WHERE o.app || '' = s.app AND o.device_token = s.device_token
+                    AND md5(o.device_token) = md5(s.device_token)
+                    AND (o.revoked_at IS NULL
+                        OR (o.registered_at, o.profile_id, o.id) > (s.registered_at, s.profile_id, s.id))
+                  OFFSET 0
+              )
+            ORDER BY d.profile_id, d.app, d.id
+            FOR UPDATE OF s
+        ), back AS (
+            UPDATE push_subscriptions s SET revoked_at = NULL, revoke_reason = NULL
+            FROM held d WHERE \(DeadDevice.isSubscription)
+            RETURNING s.id
+        )
+        SELECT revoked_at, profile_id, id, (SELECT count(*) FROM back)
+        FROM page ORDER BY revoked_at DESC, profile_id DESC, id DESC LIMIT 1
+        """
+    )
+}
+
+extension DeadDevice {
+    /// The row of `d`, by its key.
+    static let isSubscription = "s.app || '' = d.app AND s.profile_id = ANY (ARRAY[d.profile_id]) AND s.id = d.id"
+}
