@@ -41,7 +41,7 @@ extension WorkerStore {
     /// The server limits the wait for a lock. If the worker is killed meanwhile, no session is left behind that still
     /// waits.
     package func rehearse() async throws(PostgresError) {
-        let columns = RecordColumns(of: [])
+        let columns = InboxColumns(of: [])
         var chance = SystemRandomNumberGenerator()
         let parameters = columns.parameters(Claim(using: &chance))
         try await pool.transaction { (connection) throws(PostgresError) in
@@ -152,7 +152,7 @@ private struct Writing {
     /// Writes records whose users have numbers; `nil` if all were new.
     private func record(_ records: [InboxRecord]) throws(PostgresError) -> [RecordOutcome]? {
         let firsts = Self.firstOfEach(records)
-        let columns = RecordColumns(of: firsts)
+        let columns = InboxColumns(of: firsts)
         let inserted = try connection.run(columns.statement, columns.parameters(claim))
         return inserted.count < records.count ? try judge(records, inserted: inserted) : nil
     }

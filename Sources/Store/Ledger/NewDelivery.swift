@@ -28,7 +28,7 @@ package struct NewDelivery: Sendable, Equatable {
     }
 
     /// Whether the delivery begins in its terminal state because it has no destination.
-    var isUnsent: Bool { target == Self.nobody && (state == .suppressed || state == .expired) }
+    var isUnsent: Bool { (state == .suppressed || state == .expired) && target == Self.nobody }
 
     /// The target if no device and no address was eligible.
     package static let nobody = TargetNumber.Words.nobody
