@@ -147,7 +147,7 @@ extension Explanation {
         tooLate: "it was too late already when it came",
         "expired-while-waiting": "it became too late while it waited",
         "expired-while-held": "it became too late while an operator held it",
-        OperatorHold.reason: "an operator keeps it from being sent",
+        WaitReason.held.rawValue: "an operator keeps it from being sent",
         HoldAdmin.discarded: "an operator discarded it while it was held",
         "attempts-exhausted": "retry limit reached; stored as a dead letter",
         "payload-refused": "the provider will never take this message; it is in the dead letters",

@@ -84,10 +84,8 @@ extension DeadLetterCause {
 
     /// All reasons that Bellhop or the broker gives.
     static let knownReasons = Set(
-        RejectionReason.allCases.map(\.rawValue) + [
-            refusedByStore, newerMessage, "payload-refused", "attempts-exhausted", "delivery-limit", "maxlen",
-            "expired", "rejected",
-            "unexplained",
+        RejectionReason.allCases.map(\.rawValue) + AbandonReason.allCases.map(\.rawValue) + [
+            refusedByStore, newerMessage, "delivery-limit", "maxlen", "expired", "rejected", "unexplained",
         ]
     )
 }

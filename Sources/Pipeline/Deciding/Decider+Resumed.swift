@@ -37,7 +37,7 @@ extension Decider {
             // delivery.
             let age = now.microseconds - stored.createdAt.microseconds
             return age < Self.patienceWithCatalogs.microseconds
-                ? returned.putOff(.unknownType) : returned.suppressed(.unknownType)
+                ? returned.putOff() : returned.suppressed(.unknownType)
         }
         let follow = returned.follow?.facts(for: key.recipient, with: returned.recipient.devices)
         var facts = facts(stored.content, catalog, type, returned.recipient, follow)
@@ -136,9 +136,9 @@ extension Decider.ResumedDelivery {
         return .withheld(Disposition(index: index, settlement))
     }
 
-    /// Defers the delivery for a minute.
-    fileprivate func putOff(_ reason: SuppressionReason) -> Decider.Resumed {
-        .withheld(.putOff(claimed.key, because: reason.rawValue, index: index))
+    /// Defers the delivery for a minute, since this worker does not know its type.
+    fileprivate func putOff() -> Decider.Resumed {
+        .withheld(.putOff(claimed.key, because: .unknownType, index: index))
     }
 
     private func ruledOut(_ state: DeliveryState, _ reason: String) -> Decider.Resumed {

@@ -31,11 +31,11 @@ struct Disposition: Sendable {
     }
 
     /// Defers a delivery for a minute; no attempt is counted.
-    static func putOff(_ key: DeliveryKey, because reason: String, index: Int = 0) -> Disposition {
+    static func putOff(_ key: DeliveryKey, because reason: WaitReason, index: Int = 0) -> Disposition {
         let wait = Duration.seconds(60)
         return Disposition(
             index: index,
-            Settlement(key, .deferred, reason: reason, burnsAttempt: false, dueIn: wait)
+            Settlement(key, .deferred, reason: reason.rawValue, burnsAttempt: false, dueIn: wait)
         )
     }
 }
@@ -99,11 +99,11 @@ extension OutgoingDelivery {
     /// Puts all its deliveries into a backlog, because nothing was sent through the lane.
     ///
     /// They wait together, each at its own turn.
-    func put(into backlog: BacklogKey, from lane: Lane, because hindrance: SendObstacle) -> [Disposition] {
+    func put(into backlog: BacklogKey, from lane: Lane, because reason: WaitReason) -> [Disposition] {
         let entry = BacklogEntry(BacklogPlace(backlog, priority(in: lane) ?? .low), queuedAt: queuedAt)
         let lines = [BundledDelivery(index: index, key: key, type: ownType)] + companions
         return lines.map { line in
-            var settlement = Settlement(line.key, .deferred, reason: hindrance.rawValue, burnsAttempt: false)
+            var settlement = Settlement(line.key, .deferred, reason: reason.rawValue, burnsAttempt: false)
             settlement.backlog = entry
             return Disposition(index: line.index, settlement)
         }

@@ -34,20 +34,20 @@ package struct RetryLadder: Sendable {
         case .deviceGone: return settled(attempt, .failed, reason: reason)
         // We cannot correct that: the address is wrong, just as a device may be gone.
         case .payloadError(.mailboxUnknown): return settled(attempt, .failed, reason: reason)
-        case .payloadError: return givenUp(attempt, "payload-refused", lastWord: reason)
+        case .payloadError: return givenUp(attempt, .payloadRefused, lastWord: reason)
         case .configError(_, .provider), .configError(_, .platform):
             // Breakers hold these deliveries. This one was already sent when the provider reported the error.
-            let reason = SendObstacle.breaker.rawValue
+            let reason = WaitReason.breaker.rawValue
             return postponed(attempt, Self.configurationPause, reason: reason, burnsAttempt: false)
         case .configError(_, .message), .configError(_, .device):
             // No breaker detects the correction of this error, so the attempts are counted.
             guard attempt.attempts + 1 < limit else {
-                return givenUp(attempt, "attempts-exhausted", lastWord: reason)
+                return givenUp(attempt, .attemptsExhausted, lastWord: reason)
             }
             let wait = max(Self.configurationPause, usualDelay(after: attempt.attempts + 1))
             return waiting(attempt, wait, reason: reason, burnsAttempt: true)
         case .retry(_, let notBefore, _), .unknown(_, let notBefore):
-            guard spent < limit else { return givenUp(attempt, "attempts-exhausted", lastWord: reason) }
+            guard spent < limit else { return givenUp(attempt, .attemptsExhausted, lastWord: reason) }
             let turn = usualDelay(after: isLate ? spent + 1 : spent)
             return waiting(attempt, max(notBefore, turn), reason: reason, burnsAttempt: verdict.burnsAttempt)
         }
@@ -72,8 +72,8 @@ package struct RetryLadder: Sendable {
     }
 
     /// Returns a failed disposition with a dead letter for the operators.
-    private func givenUp(_ attempt: Attempt, _ reason: String, lastWord: String) -> Disposition {
-        var disposition = settled(attempt, .failed, reason: reason)
+    private func givenUp(_ attempt: Attempt, _ reason: AbandonReason, lastWord: String) -> Disposition {
+        var disposition = settled(attempt, .failed, reason: reason.rawValue)
         disposition.lastWord = lastWord
         return disposition
     }

@@ -43,7 +43,7 @@ struct ResumeStage: Sendable {
                 ["from": .text(source), "count": .integer(lines.count), "error": .text(why)]
             )
             return lines.map {
-                .putOff($0.key, because: Settlement.lookUpFailed, index: index($0.key.notification))
+                .putOff($0.key, because: .lookUpFailed, index: index($0.key.notification))
             }
         }
 

@@ -140,7 +140,7 @@ struct Dispatcher: Sendable {
         _ shipments: [OutgoingDelivery],
         _ backlog: BacklogKey,
         _ lane: Lane,
-        _ why: SendObstacle
+        _ why: WaitReason
     ) -> [Disposition] {
         shipments.flatMap { $0.put(into: backlog, from: lane, because: why) }
     }

@@ -251,7 +251,7 @@ extension WorkerStore {
             SELECT l.* FROM unnest(ARRAY[0, 1, 2]) AS u (urgency)
             CROSS JOIN LATERAL (
                 SELECT person, id, target, attempts, unknown_sends, decision ->> '\(Wait.slotKey)' AS slot,
-                       reason IS NOT DISTINCT FROM '\(OperatorHold.reason)' AS was_held
+                       reason IS NOT DISTINCT FROM \(WaitReason.held.sql) AS was_held
                 FROM ledger
                 WHERE urgency = u.urgency AND sent_at IS NULL AND due_at > now() - interval '6 min'
                   AND due_at <= now() + $3::bigint * interval '1 ms' + \(LedgerStatements.afterLease)
@@ -325,7 +325,7 @@ extension WorkerStore {
             WHERE d.person = ANY (ARRAY[w.person]) AND d.id = w.id AND d.target = w.target
             RETURNING d.person, d.id, d.target, d.attempts::bigint AS attempts,
                       d.unknown_sends::bigint AS unknown_sends, w.slot, w.queued_at,
-                      d.reason IS NOT DISTINCT FROM '\(OperatorHold.reason)' AS was_held
+                      d.reason IS NOT DISTINCT FROM \(WaitReason.held.sql) AS was_held
         )
         SELECT m.is_mine, p.app, p.user_id, t.id, t.target, t.person, t.attempts, t.unknown_sends, t.slot, t.queued_at,
                t.was_held

@@ -80,9 +80,6 @@ extension OperatorHold {
 }
 
 extension OperatorHold {
-    /// The reason in the ledger of deliveries that a hold keeps in a backlog.
-    package static let reason = "held"
-
     /// The maximum number of holds in effect.
     package static let most = 200
 

@@ -21,9 +21,6 @@ package struct Settlement: Sendable {
     /// Such a delivery has no due time.
     package var backlog: BacklogEntry?
 
-    /// The reason if the database fails only for this user or content, so that no decision is possible.
-    package static let lookUpFailed = "look-up-failed"
-
     package init(
         _ key: DeliveryKey,
         _ state: DeliveryState,

@@ -109,11 +109,6 @@ enum ReplayStatements {
         """
     )
 
-    /// The reasons of deliveries that wait for something other than their provider.
-    private static let waits =
-        (Wait.Reason.allCases.map(\.rawValue) + ["unknown-type", Settlement.lookUpFailed, OperatorHold.reason])
-        .map { "'\($0)'" }.joined(separator: ", ")
-
     /// A delivery that waits in a backlog only because its provider lacked capacity or required a pause has not been
     /// attempted yet.
     static let collect = Statement(
@@ -125,9 +120,9 @@ enum ReplayStatements {
             SELECT s.position, s.dead_id, l.reason, CASE
                 WHEN l.state IS NULL THEN 'gone'
                 WHEN l.state IN ('delivered', 'accepted') THEN 'delivered'
-                WHEN l.state = 'deferred' AND l.reason = 'breaker' THEN 'refused'
-                WHEN l.state = 'deferred' AND l.reason NOT IN (\(waits)) THEN 'retrying'
-                WHEN l.state = 'failed' AND l.reason NOT IN ('attempts-exhausted', 'payload-refused') THEN 'device-gone'
+                WHEN l.state = 'deferred' AND l.reason = \(WaitReason.breaker.sql) THEN 'refused'
+                WHEN l.state = 'deferred' AND l.reason NOT IN (\(WaitReason.apartFromProvider)) THEN 'retrying'
+                WHEN l.state = 'failed' AND l.reason NOT IN (\(AbandonReason.list)) THEN 'device-gone'
                 ELSE l.state END AS outcome
             FROM sent s
             CROSS JOIN LATERAL (
@@ -137,7 +132,7 @@ enum ReplayStatements {
             \(standing)
             WHERE coalesce(
                 l.state NOT IN ('pending', 'sending') AND (l.state <> 'deferred'
-                    OR l.reason NOT IN ('window-full', 'lease-over', 'provider-rests')), true)
+                    OR l.reason NOT IN (\(WaitReason.beforeAttempt))), true)
         ), settled AS MATERIALIZED (
             SELECT k.* FROM looked k
             CROSS JOIN LATERAL (

@@ -25,12 +25,12 @@ struct DeliveryStatesPageTests {
         return String(rows[0])
     }
 
-    @Test("every reason to wait for a provider has a row with the delivery's state")
+    @Test("every reason to wait has a row with the delivery's state")
     func waiting() throws {
         let shipment = try Answered.shipment
-        for hindrance in SendObstacle.allCases {
+        for reason in WaitReason.allCases {
             let disposition = try #require(
-                shipment.put(into: BacklogKey(shipment.outlet), from: .normal, because: hindrance).first
+                shipment.put(into: BacklogKey(shipment.outlet), from: .normal, because: reason).first
             )
             #expect(disposition.settlement.state == .deferred)
             #expect(disposition.settlement.dueIn == nil)
