@@ -47,13 +47,13 @@ extension DeadLetterSession {
         return survey.eligible.items == 0 ? .answerIsNo : .done
     }
 
-    private static func json(_ backlog: StoreStatus.Backlog) -> JSONValue {
+    private static func json(_ backlog: WaitingBacklog) -> JSONValue {
         .members([("outlet", .string(backlog.name)), ("waiting", .int(backlog.count))])
     }
 
     /// Returns the backlogs of the outlets that a replay may use, as narrowed by its filter.
-    private func waiting(before filter: DeadLetterFilter) async throws -> [StoreStatus.Backlog] {
-        try await StoreStatus.backlogs(pool).filter { backlog in
+    private func waiting(before filter: DeadLetterFilter) async throws -> [WaitingBacklog] {
+        try await WaitingBacklog.all(on: pool).filter { backlog in
             guard let part = OutletScope(backlog.name) else { return false }
             return part.app.text == filter.app ?? part.app.text && part.provider == filter.provider ?? part.provider
         }

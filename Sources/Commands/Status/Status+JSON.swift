@@ -123,7 +123,7 @@ extension Status {
         ])
     }
 
-    private func backlog(_ backlog: StoreStatus.Backlog) -> JSONValue {
+    private func backlog(_ backlog: WaitingBacklog) -> JSONValue {
         .members([
             ("outlet", .string(backlog.name)), ("waiting", .int(backlog.count)),
             ("waitingIsCapped", .bool(backlog.count >= StoreStatus.most)), ("oldestAt", .instant(backlog.oldest)),

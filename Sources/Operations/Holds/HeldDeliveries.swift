@@ -17,7 +17,7 @@ package struct HeldDeliveries: Sendable {
     package let mixed: [String]
     package let asOf: Timestamp
 
-    package init(_ hold: OperatorHold, _ backlogs: [StoreStatus.Backlog], asOf: Timestamp) {
+    package init(_ hold: OperatorHold, _ backlogs: [WaitingBacklog], asOf: Timestamp) {
         self.hold = hold
         self.asOf = asOf
         let own = backlogs.filter { OutletScope($0.name).map(hold.scope.owns) ?? false }

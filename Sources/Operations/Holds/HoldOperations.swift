@@ -20,7 +20,7 @@ package struct HoldOperations: Sendable {
     }
 
     private func counted(_ holds: [OperatorHold]) async throws -> [HeldDeliveries] {
-        let backlogs = holds.isEmpty ? [] : try await StoreStatus.backlogs(context.pool)
+        let backlogs = holds.isEmpty ? [] : try await WaitingBacklog.all(on: context.pool)
         return holds.map { HeldDeliveries($0, backlogs, asOf: SystemTime().timestamp) }
     }
 

@@ -46,32 +46,6 @@ package enum PullResult: Sendable {
     }
 }
 
-extension BacklogPlace {
-    /// When the oldest delivery in each of `names` was recorded.
-    ///
-    /// Only the first of each priority is read, whatever the number of deliveries.
-    static let oldest = """
-        CROSS JOIN LATERAL (
-            SELECT min(f.queued_at) AS oldest
-            FROM unnest(ARRAY[0, 1, 2]) AS u (urgency)
-            CROSS JOIN LATERAL (
-                SELECT d.queued_at FROM ledger d WHERE d.outlet = n.outlet AND d.urgency = u.urgency
-                ORDER BY d.queued_at LIMIT 1
-            ) AS f
-        ) AS o
-        """
-
-    /// Steps from one distinct name to the next (a loose index scan), whatever the number of deliveries per name.
-    static let loose = """
-        RECURSIVE names AS (
-            (SELECT d.outlet FROM ledger d WHERE d.outlet IS NOT NULL ORDER BY d.outlet LIMIT 1)
-            UNION ALL
-            SELECT (SELECT d.outlet FROM ledger d WHERE d.outlet > n.outlet ORDER BY d.outlet LIMIT 1)
-            FROM names n WHERE n.outlet IS NOT NULL
-        )
-        """
-}
-
 /// The deliveries in the ledger that wait for capacity of their outlet.
 ///
 /// Such a delivery is `deferred` with an `outlet` and no `due_at`. The settlement that defers it and the pull each
@@ -337,7 +311,7 @@ extension WorkerStore {
 
     private static let names = Statement(
         """
-        WITH \(BacklogPlace.loose)
+        WITH \(WaitingBacklog.loose)
         SELECT outlet FROM names WHERE outlet IS NOT NULL
         """,
         effect: .reads

@@ -91,7 +91,7 @@ package struct BadgeStore: Sendable {
         """
     }
 
-    private static let number = "coalesce((SELECT p.number FROM \(UserNumbers.number(of: "u")) AS p), 0)"
+    private static let number = "coalesce((SELECT p.number FROM \(UserKey.number(of: "u")) AS p), 0)"
 
     private static let oldestFirst = Statement(oldest("\(number), u.requested_at"), effect: .reads)
 

@@ -104,7 +104,7 @@ private struct NotificationHistoryReader: Sendable {
     }
 
     private func record(_ connection: PostgresConnection) throws(PostgresError) -> NotificationHistory.Record? {
-        let rows = try connection.run(InboxStatements.load, NotificationKey.parameters([key]))
+        let rows = try connection.run(StoredNotification.load, NotificationKey.parameters([key]))
         guard !rows.isEmpty, let stored = try StoredNotification(rows, 0) else { return nil }
         let fate = try connection.run(
             NotificationHistoryStatements.fate,

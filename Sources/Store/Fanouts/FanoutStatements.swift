@@ -269,7 +269,7 @@ enum FanoutStatements {
               AND \(crowd.since) <= \(moment)::timestamptz
             ORDER BY user_id
         ) AS c
-        LEFT JOIN LATERAL \(UserNumbers.row(of: "c")) AS p ON true
+        LEFT JOIN LATERAL \(UserKey.row(of: "c")) AS p ON true
         ORDER BY c.user_id
         """
     }

@@ -71,7 +71,7 @@ enum Erasure {
     /// The users' numbers.
     private static let numbers = """
         SELECT p.number, r.said_at, \(ErasedUsers.isGone) AS is_gone
-        FROM \(columns) AS \(row) CROSS JOIN LATERAL \(UserNumbers.number(of: "r")) AS p
+        FROM \(columns) AS \(row) CROSS JOIN LATERAL \(UserKey.number(of: "r")) AS p
         """
 
     /// A delivery's age is the age of its notification, since its row contains no time of recording.

@@ -59,7 +59,7 @@ enum ReadingFeed {
             UPDATE inbox i SET read_at = now(), seen_at = coalesce(i.seen_at, now())
             FROM (
                 SELECT p.number AS person, \(column)
-                FROM \(words) CROSS JOIN LATERAL \(UserNumbers.number(of: "r")) AS p
+                FROM \(words) CROSS JOIN LATERAL \(UserKey.number(of: "r")) AS p
                 OFFSET 0
             ) AS k
             WHERE i.person = ANY (ARRAY[k.person]) AND i.read_at IS NULL AND \(condition)

@@ -61,14 +61,14 @@ extension HoldAdmin {
 
     /// Returns the events with held deliveries.
     ///
-    /// In each backlog at most ``StoreStatus/most`` deliveries are read.
+    /// In each backlog at most ``WaitingBacklog/most`` deliveries are read.
     package func events(of scope: HoldScope) async throws(PostgresError) -> [EventID] {
         let names = try await names(of: scope)
         let sql = """
             SELECT DISTINCT i.event_id
             FROM unnest($1::text[]) AS n (outlet)
             CROSS JOIN LATERAL (
-                SELECT person, id FROM ledger WHERE outlet = n.outlet AND state = 'w' LIMIT \(StoreStatus.most)
+                SELECT person, id FROM ledger WHERE outlet = n.outlet AND state = 'w' LIMIT \(WaitingBacklog.most)
             ) AS d
             CROSS JOIN LATERAL (SELECT type, event_id FROM inbox WHERE person = d.person AND id = d.id OFFSET 0) AS i
             WHERE i.type = coalesce($2::text, i.type)

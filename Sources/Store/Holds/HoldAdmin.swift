@@ -23,6 +23,14 @@ package struct HoldAdmin: Sendable {
         try await OperatorHold.all(on: pool)
     }
 
+    /// Returns the number of deliveries in each backlog that may contain held deliveries of a scope, counted up to
+    /// ``WaitingBacklog/most`` each.
+    package func backlogs(of scope: HoldScope) async throws(PostgresError) -> [WaitingBacklog] {
+        try await WaitingBacklog.all(on: pool).filter { backlog in
+            OutletScope(backlog.name).map(scope.mayWait) ?? false
+        }
+    }
+
     /// Places a hold and its audit entry.
     package func place(_ scope: HoldScope, by desk: ActingOperator) async throws(PostgresError) -> Placing {
         let parameters: [Parameter] = scope.parameters + [.text(desk.name), .text(desk.because)]

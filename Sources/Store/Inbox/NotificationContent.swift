@@ -34,7 +34,7 @@ package final class NotificationContent: Sendable {
         footprint = data.footprint + extras.metadata.footprint
     }
 
-    /// Creates content from the columns of `InboxStatements.load`; `nil` if no Bellhop process can have written them.
+    /// Creates content from the columns of `StoredNotification.load`; `nil` if no Bellhop process can have written them.
     init?(_ rows: Rows, _ row: Int) throws(PostgresError) {
         guard let event = EventID(validating: try rows.text(row, 2)),
             let type = EventType(validating: try rows.text(row, 3))

@@ -55,7 +55,7 @@ extension WorkerStore {
     /// It changes nothing and does not check for erased users.
     package func foresee(_ records: [InboxRecord]) async throws(PostgresError) -> [RecordOutcome] {
         guard !records.isEmpty else { return [] }
-        let stored = try await pool.run(InboxStatements.lookUp, NotificationKey.parameters(records.map(\.key)))
+        let stored = try await pool.run(InboxRecord.lookUp, NotificationKey.parameters(records.map(\.key)))
         var outcomes = records.map { _ in RecordOutcome.recorded }
         for row in stored.indices {
             guard let place = try stored.place(row, 0, in: outcomes.indices) else { continue }
@@ -70,7 +70,7 @@ extension WorkerStore {
         _ keys: [NotificationKey]
     ) async throws(PostgresError) -> [NotificationKey: StoredNotification] {
         guard !keys.isEmpty else { return [:] }
-        let rows = try await pool.run(InboxStatements.load, NotificationKey.parameters(keys))
+        let rows = try await pool.run(StoredNotification.load, NotificationKey.parameters(keys))
         var found: [NotificationKey: StoredNotification] = [:]
         for row in rows.indices {
             guard let place = try rows.place(row, 0, in: keys.indices), let stored = try StoredNotification(rows, row)
@@ -93,7 +93,7 @@ extension WorkerStore {
         let uncounted = known.map { (types[$0.app] ?? []).map(\.text).joined(separator: " ") }
         let (rows, history) = try await pool.withConnection { (connection) throws(PostgresError) in
             let numbers = known.map { $0.number(in: connection.history) }
-            let rows = try connection.run(InboxStatements.unread, [.integerArray(numbers), .textArray(uncounted)])
+            let rows = try connection.run(Self.unread, [.integerArray(numbers), .textArray(uncounted)])
             return (rows, connection.history)
         }
         var unread: [UserKey: Int] = [:]
@@ -104,6 +104,23 @@ extension WorkerStore {
         }
         return unread
     }
+
+    /// Counts each user's unread notifications, at most 10,000.
+    ///
+    /// The second parameter contains the types that do not count, separated by spaces.
+    private static let unread = Statement(
+        """
+        SELECT k.position, (
+                   SELECT count(*) FROM \(StoredNotification.unreadRows(of: "k.person")) AS shown
+                   WHERE \(StoredNotification.isUnread) AND (k.uncounted = '' OR type <> ALL (string_to_array(k.uncounted, ' ')))
+               )
+        FROM (
+            SELECT generate_subscripts($1::bigint[], 1)::bigint AS position, unnest($1::bigint[]) AS person,
+                   unnest($2::text[]) AS uncounted
+        ) AS k
+        """,
+        effect: .reads
+    )
 }
 
 /// Writes one batch of records.
@@ -174,7 +191,7 @@ private struct Writing {
         for row in inserted.indices { fresh.insert(try inserted.integer(row, 0)) }
         let open = Self.unclear(records, inserted: fresh)
         let keys = open.map { records[$0].key }
-        let stored = try connection.run(InboxStatements.lookUp, NotificationKey.parameters(keys))
+        let stored = try connection.run(InboxRecord.lookUp, NotificationKey.parameters(keys))
         var hashes: [Int: [UInt8]] = [:]
         for row in stored.indices {
             guard let place = try stored.place(row, 0, in: open.indices) else { continue }
@@ -209,6 +226,17 @@ private struct Writing {
 }
 
 extension InboxRecord {
+    /// Returns the content hashes of stored notifications.
+    fileprivate static let lookUp = Statement(
+        """
+        SELECT r.position, n.content_hash
+        FROM \(NotificationKey.named) AS r
+        CROSS JOIN LATERAL \(NotificationKey.row("id, content_hash", of: "r")) AS n
+        WHERE n.id = r.id
+        """,
+        effect: .reads
+    )
+
     fileprivate func numbered(by numbers: [UserKey: PersonNumber]) -> InboxRecord {
         var record = self
         record.key.recipient.number = numbers[key.recipient]

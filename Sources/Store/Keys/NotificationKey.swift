@@ -42,6 +42,36 @@ extension NotificationKey {
     }
 }
 
+extension NotificationKey {
+    /// Notifications from ``parameters(_:)``, with their positions and their users' numbers.
+    ///
+    /// They are computed before any join, since a scan by an id alone would read every row with that id.
+    static let named = """
+        (SELECT w.position, p.number AS person, w.id
+         FROM (
+             SELECT generate_subscripts($1::text[], 1)::bigint AS position, unnest($1::text[]) AS app,
+                    unnest($2::text[]) AS user_id, unnest($3::bigint[]) AS id
+         ) AS w
+         CROSS JOIN LATERAL \(UserKey.number(of: "w")) AS p
+         OFFSET 0)
+        """
+
+    /// Selects the notification that `key` names by `person` and `id`, or the next one.
+    ///
+    /// The outer query must therefore compare the id.
+    ///
+    /// The list's index begins with the same column as the primary key. If the server considers the table small, both
+    /// have the same cost for one id, and a scan of the list's index would read all of the user's rows. Only the
+    /// primary key provides the order of the ids.
+    static func row(_ columns: String, of key: String) -> String {
+        """
+        (SELECT \(columns) FROM inbox
+         WHERE person = \(key).person AND id >= \(key).id
+         ORDER BY id LIMIT 1)
+        """
+    }
+}
+
 extension Rows {
     /// Reads a key from the columns app, user_id and notification number; `nil` if no Bellhop process can have written
     /// them.

@@ -40,3 +40,15 @@ extension UserKey {
         [.textArray(keys.map(\.app.text)), .textArray(keys.map(\.user.text))]
     }
 }
+
+extension UserKey {
+    /// Selects the number of the user that `key` names by `app` and `user_id`.
+    static func number(of key: String) -> String { columns("number", of: key) }
+
+    /// Selects the complete row of the user that `key` names by `app` and `user_id`.
+    static func row(of key: String) -> String { columns("*", of: key) }
+
+    private static func columns(_ columns: String, of key: String) -> String {
+        "(SELECT \(columns) FROM people WHERE user_id = \(key).user_id AND app = \(key).app OFFSET 0)"
+    }
+}

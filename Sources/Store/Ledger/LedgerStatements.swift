@@ -3,12 +3,12 @@ import Postgres
 
 /// The ledger's SQL statements.
 enum LedgerStatements {
-    /// The open deliveries (`d`) of the notifications (`k`) that ``InboxStatements/named`` selects.
+    /// The open deliveries (`d`) of the notifications (`k`) that ``NotificationKey/named`` selects.
     ///
     /// Deliveries in a backlog are excluded and not locked, since only a pull may claim them. Otherwise a digest would
     /// be split in two.
     private static let owed = """
-        FROM \(InboxStatements.named) AS k
+        FROM \(NotificationKey.named) AS k
         JOIN ledger d ON d.person = ANY (ARRAY[k.person]) AND d.id = k.id
         WHERE d.state IN (\(DeliveryState.owed)) AND d.outlet IS NULL
         """
@@ -88,7 +88,7 @@ enum LedgerStatements {
         """
         WITH open AS (
             SELECT d.person, d.id, d.target
-            FROM \(InboxStatements.named) AS k
+            FROM \(NotificationKey.named) AS k
             JOIN ledger d ON d.person = ANY (ARRAY[k.person]) AND d.id = k.id
             WHERE d.outlet IS NULL AND (d.state = 'r' OR d.state = 's' AND d.due_at IS NULL)
             ORDER BY k.person, k.id, d.target + 0
@@ -105,7 +105,7 @@ enum LedgerStatements {
     static let unseen = Statement(
         """
         SELECT k.position
-        FROM \(InboxStatements.named) AS k
+        FROM \(NotificationKey.named) AS k
         JOIN ledger d ON d.person = ANY (ARRAY[k.person]) AND d.id = k.id
         WHERE d.state = 's' AND d.due_at IS NULL
         """,

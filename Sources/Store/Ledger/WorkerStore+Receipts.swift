@@ -104,7 +104,7 @@ extension WorkerStore {
                 SELECT unnest($1::text[]) AS app, unnest($2::text[]) AS user_id, unnest($3::bigint[]) AS id,
                        unnest($4::bigint[]) AS target
             ) AS w
-            CROSS JOIN LATERAL \(UserNumbers.number(of: "w")) AS p
+            CROSS JOIN LATERAL \(UserKey.number(of: "w")) AS p
             OFFSET 0
         ) AS k
         WHERE d.person = ANY (ARRAY[k.person]) AND d.id = k.id AND d.target = k.target AND d.state = 'a'
@@ -125,7 +125,7 @@ extension WorkerStore {
                     SELECT generate_subscripts($1::text[], 1)::bigint AS position, unnest($1::text[]) AS app,
                            unnest($2::text[]) AS user_id, unnest($3::bigint[]) AS id, unnest($4::bigint[]) AS target
                 ) AS w
-                CROSS JOIN LATERAL \(UserNumbers.number(of: "w")) AS p
+                CROSS JOIN LATERAL \(UserKey.number(of: "w")) AS p
                 OFFSET 0
             ) AS k
             JOIN ledger d ON d.person = ANY (ARRAY[k.person]) AND d.id = k.id AND d.target = k.target
@@ -143,7 +143,7 @@ extension WorkerStore {
                n.event_id, n.type, s.device_token
         FROM taken t
         CROSS JOIN LATERAL (SELECT app, user_id FROM people WHERE number = t.person OFFSET 0) AS p
-        LEFT JOIN LATERAL \(InboxStatements.one("id, event_id, type", of: "t")) AS n ON n.id = t.id
+        LEFT JOIN LATERAL \(NotificationKey.row("id, event_id, type", of: "t")) AS n ON n.id = t.id
         LEFT JOIN push_subscriptions s
             ON s.app || '' = p.app AND s.profile_id = ANY (ARRAY[p.user_id]) AND s.id = target_name(t.target)
         """

@@ -3,16 +3,6 @@ import Postgres
 
 /// The users' numbers in inbox and ledger.
 enum UserNumbers {
-    /// Selects the number of the user that `key` names by `app` and `user_id`.
-    static func number(of key: String) -> String { columns("number", of: key) }
-
-    /// Selects the complete row of the user that `key` names by `app` and `user_id`.
-    static func row(of key: String) -> String { columns("*", of: key) }
-
-    private static func columns(_ columns: String, of key: String) -> String {
-        "(SELECT \(columns) FROM people WHERE user_id = \(key).user_id AND app = \(key).app OFFSET 0)"
-    }
-
     /// Locks the rows of users by the parameters of ``UserKey``, in the order that all statements use.
     static func hold(_ strength: String) -> Statement {
         Statement(
@@ -81,7 +71,7 @@ enum UserNumbers {
             SELECT generate_subscripts($1::text[], 1)::bigint AS position, unnest($1::text[]) AS app,
                    unnest($2::text[]) AS user_id
         ) AS w
-        CROSS JOIN LATERAL \(number(of: "w")) AS p
+        CROSS JOIN LATERAL \(UserKey.number(of: "w")) AS p
         """,
         effect: .reads
     )

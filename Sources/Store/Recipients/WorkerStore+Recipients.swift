@@ -30,7 +30,7 @@ extension WorkerStore {
             SELECT generate_subscripts($1::text[], 1)::bigint AS position, unnest($1::text[]) AS app,
                    unnest($2::text[]) AS user_id
         ) AS w
-        CROSS JOIN LATERAL \(UserNumbers.row(of: "w")) AS p
+        CROSS JOIN LATERAL \(UserKey.row(of: "w")) AS p
         """,
         effect: .reads
     )

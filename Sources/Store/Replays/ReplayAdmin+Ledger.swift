@@ -24,7 +24,7 @@ extension ReplayAdmin {
             SELECT generate_subscripts($1::text[], 1)::bigint AS position, unnest($1::text[]) AS app,
                    unnest($2::text[]) AS user_id, unnest($3::bigint[]) AS id, unnest($4::bigint[]) AS target
         ) AS k
-        CROSS JOIN LATERAL \(UserNumbers.number(of: "k")) AS p
+        CROSS JOIN LATERAL \(UserKey.number(of: "k")) AS p
         JOIN ledger l ON l.person = p.number AND l.id = k.id AND l.target = k.target
         """,
         effect: .reads

@@ -229,7 +229,7 @@ enum ReplayStatements {
     private static let standing = """
         LEFT JOIN LATERAL (
             SELECT g.person, g.id, g.target AS goes, delivery_state(g.state) AS state, g.reason
-            FROM \(UserNumbers.number(of: "d")) AS p
+            FROM \(UserKey.number(of: "d")) AS p
             CROSS JOIN LATERAL (
                 SELECT * FROM ledger
                 WHERE person = p.number AND id = notification_number(d.notification_id)

@@ -103,7 +103,7 @@ enum RetentionStatements {
             SELECT l.ctid AS place, l.person, l.id, l.target
             FROM ledger l
             WHERE \(PageRange.condition("l")) AND l.updated_at < \(before) AND l.state IN (\(DeliveryState.settled))
-              AND NOT EXISTS (SELECT FROM \(InboxStatements.one("id", of: "l")) AS n WHERE n.id = l.id OFFSET 0)
+              AND NOT EXISTS (SELECT FROM \(NotificationKey.row("id", of: "l")) AS n WHERE n.id = l.id OFFSET 0)
             FOR UPDATE OF l SKIP LOCKED
         )
         DELETE FROM ledger l USING old

@@ -45,9 +45,9 @@ package struct BacklogAges: Sendable {
 
     private static let firstInLine = Statement(
         """
-        WITH \(BacklogPlace.loose)
+        WITH \(WaitingBacklog.loose)
         SELECT n.outlet, extract(epoch FROM now() - o.oldest)::double precision
-        FROM names n \(BacklogPlace.oldest)
+        FROM names n \(WaitingBacklog.oldest)
         WHERE n.outlet IS NOT NULL AND o.oldest IS NOT NULL
         """,
         effect: .reads

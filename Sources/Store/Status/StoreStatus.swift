@@ -15,15 +15,6 @@ package struct StoreStatus: Sendable {
         package let oldestDue: Int64
     }
 
-    /// The deliveries that wait for capacity of one outlet.
-    package struct Backlog: Sendable, Equatable {
-        /// The app, the provider, and the platform or type if only that waits, such as `drop/fcm`.
-        package let name: String
-        package let count: Int
-        /// When the first was recorded, in microseconds since 1970.
-        package let oldest: Int64
-    }
-
     /// Open dead letters with one stage and reason.
     package struct DeadLetters: Sendable, Equatable {
         package let stage: String
@@ -65,14 +56,14 @@ package struct StoreStatus: Sendable {
     }
 
     /// The limit of each count.
-    package static let most = 100_000
+    package static let most = WaitingBacklog.most
 
     /// The largest groups first, without deliveries that are being sent.
     package let owed: [DueDeliveries]
     /// The number of open deliveries that are overdue for so long that apparently no scheduler releases them.
     package let overdue: Int
     /// The backlogs, by name.
-    package let backlogs: [Backlog]
+    package let backlogs: [WaitingBacklog]
     package let planned: Planned
     package let fanouts: Fanouts
     /// The largest groups first.
@@ -101,7 +92,7 @@ package struct StoreStatus: Sendable {
                 oldestDue: try rows.instant(row, 3)
             )
         }
-        backlogs = try await Self.backlogs(pool)
+        backlogs = try await WaitingBacklog.all(on: pool)
         overdue = try owedRows.map { (rows, row) throws(PostgresError) in try rows.number(row, 4) }.reduce(0, +)
         deadLetters = try letterRows.map { (rows, row) throws(PostgresError) in
             DeadLetters(
@@ -129,13 +120,6 @@ package struct StoreStatus: Sendable {
         fanouts = try await Self.fanouts(pool)
         retiredAhead = try await pool.run(Self.aheadStatement, []).map { (rows, row) throws(PostgresError) in
             RetiredAhead(kind: try rows.text(row, 0), upTo: try rows.moment(row, 1))
-        }
-    }
-
-    /// Returns the deliveries that wait for capacity of their outlets, by backlog name.
-    package static func backlogs(_ pool: PostgresPool) async throws(PostgresError) -> [Backlog] {
-        try await pool.run(backlogStatement, []).map { (rows, row) throws(PostgresError) in
-            Backlog(name: try rows.text(row, 0), count: try rows.number(row, 1), oldest: try rows.instant(row, 2))
         }
     }
 
@@ -167,21 +151,6 @@ package struct StoreStatus: Sendable {
 
     private static let aheadStatement = Statement(
         "SELECT kind, up_to FROM retired WHERE up_to > now() ORDER BY kind",
-        effect: .reads
-    )
-
-    private static let backlogStatement = Statement(
-        """
-        WITH \(BacklogPlace.loose)
-        SELECT n.outlet, c.count, o.oldest
-        FROM names n
-        CROSS JOIN LATERAL (
-            SELECT count(*) AS count FROM (SELECT FROM ledger d WHERE d.outlet = n.outlet LIMIT \(most)) AS counted
-        ) AS c
-        \(BacklogPlace.oldest)
-        WHERE n.outlet IS NOT NULL AND o.oldest IS NOT NULL
-        ORDER BY n.outlet
-        """,
         effect: .reads
     )
 

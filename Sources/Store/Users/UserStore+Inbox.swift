@@ -128,8 +128,8 @@ extension UserStore {
     private static let unread = Statement(countOfUnread, effect: .reads)
 
     static let countOfUnread = """
-        SELECT count(*) FROM \(InboxStatements.unreadRows(of: "(SELECT signed_in_person())")) AS shown
-        WHERE \(InboxStatements.isUnread)
+        SELECT count(*) FROM \(StoredNotification.unreadRows(of: "(SELECT signed_in_person())")) AS shown
+        WHERE \(StoredNotification.isUnread)
         """
 
     /// Selects at most ten of the newest thousand notifications.
@@ -138,7 +138,7 @@ extension UserStore {
         SELECT \(InboxItem.columns) FROM (
             SELECT *, created_at AS listed_at FROM inbox WHERE person = (SELECT signed_in_person())
             ORDER BY created_at DESC, id DESC LIMIT 1000
-        ) AS newest WHERE urgency = 0 AND \(InboxStatements.isUnread)
+        ) AS newest WHERE urgency = 0 AND \(StoredNotification.isUnread)
         ORDER BY listed_at DESC, id DESC LIMIT 10
         """,
         effect: .reads

@@ -29,7 +29,7 @@ enum WrittenStatements {
         "DeadLetterAdmin.swift", "DeadLetterAdmin+Acts.swift", "DeadLetterAdmin+Editing.swift",
         "DeadLetterAdmin+Import.swift",
         "DeadLetterFilter+SQL.swift", "DeadLetterSummary.swift", "FanoutAdmin.swift",
-        "HoldAdmin.swift", "HoldAdmin+Discarding.swift",
+        "HoldAdmin.swift", "HoldAdmin+Discarding.swift", "WaitingBacklog.swift",
     ]
 
     static func all() throws -> [Written] {
