@@ -221,7 +221,7 @@ struct DeadLetterActionTests {
                 for _ in 0..<100 { budgets.add(cause) }
             }
             #expect(budgets.lines == ["expo/drop takes 10 in 1s: its 100 pushes take 9 s at least."])
-            #expect(budgets.json.description == #"[{"account":"expo/drop","pushes":100,"leastSeconds":9}]"#)
+            #expect(budgets.json.written == #"[{"account":"expo/drop","pushes":100,"leastSeconds":9}]"#)
             #expect(ReplayBudgets(nil).lines.isEmpty)
         }
     }

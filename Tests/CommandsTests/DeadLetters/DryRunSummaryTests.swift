@@ -14,17 +14,17 @@ struct DryRunSummaryTests {
         }
         #expect(tally.named.count == 1_000)
         #expect(tally.unnamed == 1_500)
-        let json = tally.json.description
+        let json = tally.json.written
         #expect(json.contains(#"{"prediction":"would-record","detail":null,"count":2000}"#))
         #expect(json.contains(#"{"prediction":"already-recorded","detail":null,"count":500}"#))
-        #expect(tally.named.first?.description.contains("item-0") == true)
+        #expect(tally.named.first?.written.contains("item-0") == true)
     }
 
     @Test("details are counted together beyond a limit, and none is lost")
     func details() {
         var tally = DryRunSummary()
         for number in 0..<300 { tally.add(ReplayPrediction(.stillInvalid, "reason-\(number)"), of: "i") }
-        #expect(tally.json.description.contains(#""detail":"others","count":100}"#))
+        #expect(tally.json.written.contains(#""detail":"others","count":100}"#))
         #expect(tally.lines.count == 201)
     }
 }

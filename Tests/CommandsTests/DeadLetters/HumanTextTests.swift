@@ -1,5 +1,7 @@
 import BellhopRules
 import Foundation
+import ServiceRuntime
+import Settings
 import Store
 import TestSupport
 import Testing

@@ -107,7 +107,7 @@ struct StatusTextTests {
             database, so whether one runs cannot be seen
             """
         #expect(left.problems == ["the database cannot be asked: Connection refused", unseen])
-        #expect(left.json.description.contains(#""schedulers":null"#))
+        #expect(left.json.written.contains(#""schedulers":null"#))
         let idle = status(
             queues.map { queue in
                 var queue = queue
