@@ -236,7 +236,7 @@ struct BacklogSpineTests {
         await ground.pull()
         #expect(ground.provider.sent == ["u0", "u0"])
         #expect(Self.versions(ground) == [2, 2, 2, 2, 2, 4])
-        ground.time.skip(.seconds(11))
+        ground.time.skip(.seconds(21))
         await ground.pull()
         #expect(ground.provider.sent == ["u0", "u0"] + users)
         let attempts = ground.store.state.withLock { Set($0.lines.values.map(\.attempts)) }
@@ -264,15 +264,18 @@ struct BacklogSpineTests {
         let outlet = try Answered.shipment.outlet
         let keys = [BreakerKey(outlet), BreakerKey(outlet, platform: .android)]
         ground.store.state.withLock { state in
-            state.breakers = keys.map {
-                OpenBreaker(key: $0, reason: "PERMISSION_DENIED", openedAt: 0, probeIn: .zero, failures: 1)
-            }
+            let open = MemoryStore.Breaker(
+                reason: "PERMISSION_DENIED",
+                openedAt: Timestamp(clamping: 0),
+                probeAt: Timestamp(clamping: 0)
+            )
+            state.breakers = Dictionary(uniqueKeysWithValues: keys.map { ($0, open) })
         }
         let breakers = ground.tools.breakers
         await breakers.refresh()
         #expect(await breakers.passage(outlet, platform: .android) == .probe(keys[0]))
         #expect(ground.store.state.withLock(\.probes) == 1)
-        #expect(await breakers.passage(outlet, platform: nil) == .probe(keys[0]))
+        #expect(try await ground.store.knock(keys[1]) == .mayProbe)
     }
 
     @Test("a pull in flight does not discard the finding of an older poll")

@@ -63,70 +63,6 @@ struct BacklogStoreTests {
         lines.map(\.key.notification.recipient.user.text)
     }
 
-    @Test("deliveries are pulled in the order of their turns, once each, with their attempts, and are then claimed")
-    func order() async throws {
-        try await Bench.withSchema { bench in
-            try await Self.fill(bench, [("late", 10, 1), ("early", 30, 1), ("urgent", 5, 0), ("middle", 20, 1)])
-            let first = try await Self.pull(bench, 2)
-            let second = try await Self.pull(bench, 2)
-            let third = try await Self.pull(bench, 2)
-            #expect(Self.users(first) == ["early", "middle"])
-            #expect(first.map(\.attempts) == [2, 2])
-            #expect(first.compactMap(\.queuedAt).count == 2)
-            #expect(Self.users(second) == ["late"])
-            #expect(third.isEmpty)
-            let lines = try await bench.column(
-                """
-                SELECT concat_ws('|', user_id, state, claim IS NOT NULL, due_at > now(), outlet, queued_at)
-                FROM deliveries ORDER BY user_id
-                """
-            )
-            let free = lines.filter { $0?.hasPrefix("urgent|deferred|f") ?? false }.count
-            let taken = lines.filter { $0?.hasSuffix("|sending|t|t") ?? false }.count
-            #expect(free == 1)
-            #expect(taken == 3)
-        }
-    }
-
-    @Test("a delivery settled into a backlog takes its turn from its recording, or from the given turn")
-    func turns() async throws {
-        try await Bench.withSchema { bench in
-            let claim = Claim.fresh
-            let records = try bench.records(id: "e1", users: ["u1", "u2"], title: "Hei").map { record in
-                var record = record
-                record.deliveries = [.sending(to: "sub_0000000000000001")]
-                return record
-            }
-            _ = try await WorkerStore(pool: bench.pool).record(records, as: claim)
-            let before = try await bench.column("SELECT updated_at::text FROM deliveries WHERE user_id = 'u1'")
-            let turn = Letters.ago(3_600)
-            let settlements = try records.enumerated().map { number, record in
-                let line = DeliveryKey(notification: record.key, channel: .push, target: "sub_0000000000000001")
-                var settlement = Settlement(line, .deferred, reason: "window-full", burnsAttempt: false)
-                settlement.backlog = BacklogEntry(try Self.place(.normal), queuedAt: number == 0 ? nil : turn)
-                return settlement
-            }
-            let ledger = WorkerStore(pool: bench.pool, lease: Self.lease)
-            let settled = try await ledger.settle(settlements, of: claim)
-            #expect(settled == 2)
-            let turns = try await bench.column("SELECT queued_at::text FROM deliveries WHERE user_id = 'u1'")
-            #expect(turns == before)
-            let free = "SELECT count(*) FROM deliveries WHERE due_at IS NULL AND claim IS NULL"
-            let waiting = try await bench.count(free)
-            #expect(waiting == 2)
-            // A resume or a second copy finds no delivery to claim.
-            let harvest = try await ledger.claim(records.map(\.key), as: .fresh)
-            #expect(harvest.claimed.isEmpty)
-            #expect(harvest.leased.isEmpty && harvest.retrying.isEmpty && harvest.locked.isEmpty)
-            // The recorded priority differs: the priority of the backlog counts.
-            let others = try await Self.pull(bench, 10, .low)
-            #expect(others.isEmpty)
-            let pulled = try await Self.pull(bench, 10, .normal)
-            #expect(Self.users(pulled) == ["u2", "u1"])
-            #expect(pulled.first?.queuedAt == turn)
-        }
-    }
-
     @Test("the sweeper, the search for forgotten claims and a late device ignore deliveries in a backlog")
     func leftAlone() async throws {
         try await Bench.withSchema { bench in
@@ -146,7 +82,7 @@ struct BacklogStoreTests {
         }
     }
 
-    @Test("the deliveries of a pull are found again under its claim, and no others")
+    @Test("the deliveries of a pull are not looked for while the pull may be in progress")
     func regaining() async throws {
         try await Bench.withSchema { bench in
             try await Self.fill(bench, [("u1", 30, 1), ("u2", 20, 1), ("u3", 10, 1)])
@@ -154,41 +90,13 @@ struct BacklogStoreTests {
             let look = BacklogPoll(try Self.place(), since: nil)
             let claim = Claim.fresh
             _ = try await book.pull(look, atMost: 2, as: claim)
-            _ = try await book.pull(look, atMost: 2, as: .fresh)
-            let again = try Self.lines(try await book.regain(look.place.key, as: claim))
-            let nothing = try Self.lines(try await book.regain(look.place.key, as: .fresh))
-            #expect(Set(Self.users(again)) == ["u1", "u2"])
-            #expect(again.map(\.attempts) == [2, 2])
-            #expect(again.allSatisfy { !$0.outcomeWasUnknown })
-            #expect(nothing.isEmpty)
             let busy = try await RowLock.hold(
                 on: bench,
                 "SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || ' backlog drop/fcm', 0))"
             ) {
                 try await book.regain(look.place.key, as: claim)
             }
-            guard case .isBusy = busy else { throw BenchError("it does not wait for a pull that may be under way") }
-        }
-    }
-
-    @Test("a digest's deliveries are pulled together, despite the limit and their priorities, and others stay")
-    func digests() async throws {
-        try await Bench.withSchema { bench in
-            try await Self.fill(bench, [("u1", 20, 1), ("u1", 20, 2), ("u1", 20, 1), ("u2", 20, 1), ("u3", 10, 1)])
-            _ = try await bench.owner.run(
-                """
-                UPDATE deliveries SET queued_at = (SELECT max(queued_at) FROM deliveries WHERE user_id = 'u1'),
-                    decision = '{"digest": "2026-01-01T08:00:00Z"}' WHERE user_id = 'u1'
-                """
-            )
-            _ = try await bench.owner.run(
-                "UPDATE deliveries SET queued_at = queued_at - interval '1 min' WHERE user_id = 'u2'"
-            )
-            let first = try await Self.pull(bench, 2)
-            #expect(Self.users(first) == ["u2", "u1", "u1", "u1"])
-            #expect(first.compactMap(\.digest).count == 3)
-            let rest = try await Self.pull(bench, 2)
-            #expect(Self.users(rest) == ["u3"])
+            guard case .isBusy = busy else { throw BenchError("it does not wait for the pull") }
         }
     }
 
@@ -236,24 +144,6 @@ struct BacklogStoreTests {
             }
             let afterwards = try await Self.pull(bench, 1)
             #expect(afterwards.count == 1)
-        }
-    }
-
-    @Test("one statement returns the oldest turn of each backlog, from a turn or from the beginning")
-    func heads() async throws {
-        try await Bench.withSchema { bench in
-            try await Self.fill(bench, [("u1", 3_600, 1), ("u2", 60, 1)])
-            let book = WorkerStore(pool: bench.pool, lease: Self.lease)
-            let other = BacklogPlace(try #require(BacklogKey("drop/fcm/ios")), .normal)
-            let heads = try await book.heads([
-                BacklogPoll(try Self.place(), since: nil),
-                BacklogPoll(try Self.place(), since: Letters.ago(600)),
-                BacklogPoll(try Self.place(.high), since: nil), BacklogPoll(other, since: nil),
-            ])
-            let isEmpty = heads.oldest.map { $0 == nil }
-            #expect(isEmpty == [false, false, true, true])
-            let ages = heads.oldest.compactMap { $0 }.map { (heads.now.microseconds - $0.microseconds) / 60_000_000 }
-            #expect(ages == [60, 1])
         }
     }
 

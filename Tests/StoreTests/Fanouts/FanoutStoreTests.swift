@@ -98,24 +98,6 @@ struct FanoutStoreTests {
         }
     }
 
-    @Test("a repeat of the event opens no second fan-out and names the pages that no worker has taken")
-    func repeats() async throws {
-        try await Bench.withSchema { bench in
-            try await Self.follow(1...20, in: bench)
-            let book = WorkerStore(pool: bench.pool, usersPerPage: 7)
-            let plan = try await Self.keep("e", in: bench)
-            let copies = try await book.open([plan, plan])
-            #expect(copies.map(\.count) == [1, 0])
-            let first = try #require(copies.first)
-            #expect(try await book.open([plan]) == [first])
-            _ = try await Self.walk(book, first)
-            // A late copy has no effect, even if there are new followers.
-            try await Self.follow(21...30, in: bench)
-            #expect(try await book.open([plan]).map(\.count) == [0])
-            #expect(try await bench.count("SELECT count(*) FROM fanouts") == 1)
-        }
-    }
-
     @Test("an event for everyone reaches the users known at its start, and an event without users finishes")
     func everyone() async throws {
         try await Bench.withSchema { bench in
@@ -136,32 +118,6 @@ struct FanoutStoreTests {
         }
     }
 
-    @Test("a page has one owner unless its message is redelivered, ends once and stays closed")
-    func twice() async throws {
-        try await Bench.withSchema { bench in
-            let (book, page) = try await Self.open(for: 1...100, in: bench)
-            guard case .open(let open) = try await Self.take(page, book) else { throw BenchError("it is not open") }
-            #expect(open.further.map(\.page).sorted() == [1, 2, 3])
-            // Another copy of its message.
-            let other = Claim.fresh
-            guard case .over = try await Self.take(page, book, as: other) else { throw BenchError("two have it") }
-            // The commit's response was lost, and perhaps also the messages of the other pages.
-            guard case .open(let again) = try await Self.take(page, book) else { throw BenchError("it is not open") }
-            #expect(again.further.map(\.page).sorted() == [1, 2, 3])
-            let heir = try await Self.take(page, book, as: other, redelivered: true)
-            guard case .open = heir else { throw BenchError("the heir does not have it") }
-            #expect(try await bench.column("SELECT takes::text FROM fanout_pages WHERE page = 0") == ["1"])
-            var tally = PageCounts()
-            tally.users = 7
-            #expect(try await book.finish(page, tally).map(\.page) == [4])
-            // The worker that finished it may have died before it published the next page.
-            #expect(Set(try await book.finish(page, tally).map(\.page)) == [1, 2, 3, 4])
-            #expect(Set(try await book.untaken(of: page.fanout).map(\.page)) == [1, 2, 3, 4])
-            guard case .over = try await Self.take(page, book) else { throw BenchError("the page is open") }
-            #expect(try await bench.count("SELECT count(*) FROM fanouts WHERE pages = 1 AND users = 7") == 1)
-        }
-    }
-
     @Test("a page that fails repeatedly pauses its fan-out and gets as many attempts again after a resume")
     func poison() async throws {
         try await Bench.withSchema { bench in
@@ -178,25 +134,6 @@ struct FanoutStoreTests {
         }
     }
 
-    @Test("returning a page leaves it taken if another batch has taken it meanwhile")
-    func latePutBack() async throws {
-        try await Bench.withSchema { bench in
-            let (book, page) = try await Self.open(for: 1...3, in: bench)
-            var chance = SeededChance(1)
-            let (late, other) = (Claim(using: &chance), Claim(using: &chance))
-            for claim in [late, other] {
-                guard case .open = try await Self.take(page, book, as: claim, redelivered: true) else {
-                    throw BenchError("the page is not open")
-                }
-            }
-            let taken = "SELECT count(*) FROM fanout_pages WHERE taken_at IS NOT NULL"
-            try await book.putBack(page, takenAs: late)
-            #expect(try await bench.count(taken) == 1)
-            try await book.putBack(page, takenAs: other)
-            #expect(try await bench.count(taken) == 0)
-        }
-    }
-
     @Test("a waiting page is released at increasing intervals")
     func waiting() async throws {
         try await Bench.withSchema { bench in
@@ -209,20 +146,6 @@ struct FanoutStoreTests {
                 let pages = try await book.takeForgottenPages(atMost: 10, lostAfter: .seconds(300))
                 #expect(pages.isEmpty == !isDue)
             }
-        }
-    }
-
-    @Test("the same id for another audience is a conflict")
-    func otherAudience() async throws {
-        try await Bench.withSchema { bench in
-            let first = try await Self.keep("e", in: bench)
-            for audience in [#"{"topic":"venue:2"}"#, #"{"everyone":true}"#] {
-                let json = #"{"id":"e","app":"drop","eventType":"system","to":\#(audience),"title":"Hei","body":""}"#
-                guard case .event(let event) = try bench.submission(json) else { throw BenchError("no event") }
-                let plan = PlannedEvent(event: event, contentHash: first.contentHash, priority: .low, expiresAt: nil)
-                #expect(try await WorkerStore(pool: bench.pool).keep([plan]) == [.conflict])
-            }
-            #expect(try await WorkerStore(pool: bench.pool).keep([first]) == [.duplicate])
         }
     }
 
@@ -274,18 +197,6 @@ struct FanoutStoreTests {
             #expect(try await book.finish(second, PageCounts()).isEmpty)
             #expect(try await book.takeForgottenPages(atMost: 10, lostAfter: .zero).isEmpty)
             #expect(try await bench.column("SELECT state FROM fanouts") == ["cancelled"])
-        }
-    }
-
-    @Test("an event that was cancelled before it arrived is not expanded")
-    func cancelled() async throws {
-        try await Bench.withSchema { bench in
-            let plan = try await Self.keep("e", in: bench)
-            let cancellation = EventCancellation(app: plan.event.app, event: plan.event.id)
-            _ = try await WorkerStore(pool: bench.pool).cancel([cancellation])
-            let opened = try await WorkerStore(pool: bench.pool).open([plan])
-            #expect(opened.map(\.count) == [0])
-            #expect(try await bench.count("SELECT count(*) FROM fanouts") == 0)
         }
     }
 }

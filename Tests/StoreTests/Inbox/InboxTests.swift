@@ -12,19 +12,6 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct InboxTests {
-    @Test("a record is written once, despite repeats")
-    func duplicates() async throws {
-        try await Bench.withSchema { bench in
-            let inbox = WorkerStore(pool: bench.pool)
-            let records = try bench.records(id: "e1", users: ["u1", "u2"], title: "Hei")
-            #expect(try await inbox.record(records) == [.recorded, .recorded])
-            #expect(try await inbox.record(records) == [.duplicate, .duplicate])
-            let more = try bench.records(id: "e1", users: ["u2", "u3"], title: "Hei")
-            #expect(try await inbox.record(more) == [.duplicate, .recorded])
-            #expect(try await bench.count("SELECT count(*) FROM notifications") == 3)
-        }
-    }
-
     @Test("only the records of a batch that already exist are read a second time")
     func closerLook() async throws {
         try await Bench.withSchema { bench in
@@ -90,83 +77,12 @@ struct InboxTests {
         }
     }
 
-    @Test("two copies in one batch are one record")
-    func copiesInABatch() async throws {
-        try await Bench.withSchema { bench in
-            let records = try bench.records(id: "e1", users: ["u1"], title: "Hei")
-            let outcomes = try await WorkerStore(pool: bench.pool).record(records + records + records)
-            #expect(outcomes.filter { $0 == .recorded }.count == 1)
-            #expect(outcomes.filter { $0 == .duplicate }.count == 2)
-        }
-    }
-
-    @Test("the same id with other content is a conflict for users who have it, and the first content stays")
-    func conflicts() async throws {
-        try await Bench.withSchema { bench in
-            let inbox = WorkerStore(pool: bench.pool)
-            _ = try await inbox.record(try bench.records(id: "e1", users: ["u1"], title: "First"))
-            let other = try bench.records(id: "e1", users: ["u1", "u2"], title: "Second")
-            #expect(try await inbox.record(other) == [.conflict, .recorded])
-            let titles = try await bench.column("SELECT title FROM notifications ORDER BY user_id")
-            #expect(titles == ["First", "Second"])
-        }
-    }
-
-    @Test("other content within one batch is a conflict too")
-    func conflictInABatch() async throws {
-        try await Bench.withSchema { bench in
-            let batch =
-                try bench.records(id: "e1", users: ["u1"], title: "One")
-                + bench.records(id: "e1", users: ["u1"], title: "Two")
-            let outcomes = try await WorkerStore(pool: bench.pool).record(batch)
-            #expect(Set(outcomes.map { "\($0)" }) == ["recorded", "conflict"])
-        }
-    }
-
     @Test("the id is the first eight bytes of SHA-256 over app, event and user")
     func identity() throws {
         let app = try #require(AppID(validating: "drop"))
         let event = try #require(EventID(validating: "evt_1"))
         let user = try #require(UserID(validating: "u1"))
         #expect(NotificationID(app: app, event: event, user: user).text == "noti_\(Self.expectedDigits)")
-    }
-
-    @Test("twenty concurrent batches with the same keys write each record once and never deadlock")
-    func concurrency() async throws {
-        try await Bench.withSchema { bench in
-            let inbox = WorkerStore(pool: bench.pool)
-            let users = (0..<100).map { "u\($0)" }
-            let recorded = try await withThrowingTaskGroup(of: Int.self) { group in
-                for round in 0..<20 {
-                    let shuffled = round.isMultiple(of: 2) ? users : users.reversed()
-                    let records = try bench.records(id: "e1", users: shuffled, title: "Hei")
-                    group.addTask { try await inbox.record(records).filter { $0 == .recorded }.count }
-                }
-                return try await group.reduce(0, +)
-            }
-            #expect(recorded == 100)
-            #expect(try await bench.count("SELECT count(*) FROM notifications") == 100)
-        }
-    }
-
-    @Test("an erased user gets no notification from an event unless it is known to be newer")
-    func erasedUser() async throws {
-        try await Bench.withSchema { bench in
-            try await bench.feed([
-                #"{"app":"drop","eventType":"recipient.deleted","userId":"u1","sentAtIso":"2026-03-01T00:00:00Z"}"#
-            ])
-            let inbox = WorkerStore(pool: bench.pool)
-            let older = try bench.records(id: "e1", users: ["u1"], title: "Hei", sentAt: "2026-02-28T23:59:59Z")
-            let silent = try bench.records(id: "e2", users: ["u1"], title: "Hei")
-            let newer = try bench.records(id: "e3", users: ["u1"], title: "Hei", sentAt: "2026-03-01T00:00:01Z")
-            #expect(try await inbox.record(older + silent + newer) == [.recipientErased, .recipientErased, .recorded])
-
-            try await bench.feed([
-                #"{"app":"drop","eventType":"recipient.upserted","userId":"u1","sentAtIso":"2026-04-01T00:00:00Z"}"#
-            ])
-            #expect(try await inbox.record(silent) == [.recorded])
-            #expect(try await inbox.record(older) == [.recipientErased])
-        }
     }
 
     /// The output of `python3 -c "import hashlib;print(hashlib.sha256(b'drop\0evt_1\0u1').hexdigest()[:16])"`.

@@ -28,14 +28,14 @@ struct RecentPushStoreTests {
     }
 
     /// Returns the count, and the age in seconds of the key's latest push, which is `nil` if there is none.
-    private static func ask(_ bench: Bench, key: String = "k") async throws -> (ago: Int?, count: Int) {
+    private static func ask(_ bench: Bench) async throws -> (ago: Int?, count: Int) {
         let user = UserKey(
             app: try #require(AppID(validating: "drop")),
             user: try #require(UserID(validating: "u1"))
         )
         let known = try await WorkerStore(pool: bench.pool).recipients(of: [user])
         let person = try #require(known.keys.first)
-        let question = RecentPushQuestion(person, burst: (key, .seconds(60)), most: 3)
+        let question = RecentPushQuestion(person, burst: ("k", .seconds(60)), most: 3)
         let answer = try #require(try await WorkerStore(pool: bench.pool).recentPushes([question]).first)
         let now = try await bench.owner.run("SELECT now()", []).instant(0, 0)
         let ago = answer.latest.map { Int(((now - $0.microseconds) / 1_000_000)) }
@@ -45,21 +45,6 @@ struct RecentPushStoreTests {
     private static func run(_ sql: [String], on bench: Bench) async throws {
         try await bench.owner.withConnection { (connection) throws(PostgresError) in
             try connection.execute(sql.joined(separator: "\n"))
-        }
-    }
-
-    @Test("the latest push of a key counts while it is recent enough and went to a device")
-    func latest() async throws {
-        try await Bench.withSchema { bench in
-            try await Self.run(
-                [Self.notify(1, ago: 50), Self.notify(2, ago: 500), Self.notify(3, ago: 10, "'suppressed'")],
-                on: bench
-            )
-            let found = try await Self.ask(bench)
-            #expect(found.ago.map { (50...70).contains($0) } == true)
-            #expect(found.count == 2)
-            let other = try await Self.ask(bench, key: "other")
-            #expect(other.ago == nil)
         }
     }
 
@@ -81,22 +66,6 @@ struct RecentPushStoreTests {
             let overdue = #"'{"until": "2020-01-01T00:00:00.000Z", "burst": true}'"#
             try await Self.run(["UPDATE ledger SET state = 'w', decision = \(overdue)"], on: bench)
             #expect(try await Self.ask(bench).ago == nil)
-        }
-    }
-
-    @Test("the count stops at its limit, and a user without a number has no recent pushes")
-    func bounds() async throws {
-        try await Bench.withSchema { bench in
-            try await Self.run((1...6).map { Self.notify($0, ago: 600) }, on: bench)
-            let found = try await Self.ask(bench)
-            #expect(found.count == 3 && found.ago == nil)
-            let nobody = UserKey(
-                app: try #require(AppID(validating: "drop")),
-                user: try #require(UserID(validating: "nobody"))
-            )
-            let question = RecentPushQuestion(nobody, burst: nil, most: 3)
-            let answers = try await WorkerStore(pool: bench.pool).recentPushes([question])
-            #expect(answers == [DecisionFacts.RecentPushes()])
         }
     }
 }

@@ -88,29 +88,6 @@ struct ReceiptStoreTests {
         }
     }
 
-    @Test("of two concurrent claimers only the later one settles, and only once")
-    func race() async throws {
-        try await Bench.withSchema { bench in
-            let keys = try await Self.accept(bench, ["u1"], sentAt: Self.hourAgo)
-            let book = WorkerStore(pool: bench.pool)
-            let ledger = WorkerStore(pool: bench.pool, lease: .seconds(60))
-            let (one, two) = (Claim.fresh, Claim.fresh)
-            let both = (try await book.claimReceipts(keys, as: one), try await book.claimReceipts(keys, as: two))
-            #expect(both.0.count == 1 && both.1.count == 1)
-            let settlement = Settlement(keys[0], .delivered, burnsAttempt: false)
-            let early = try await ledger.settle([settlement], of: one)
-            let late = try await ledger.settle([settlement], of: two)
-            let again = try await ledger.settle([settlement], of: two)
-            #expect([early, late, again] == [0, 1, 0])
-            let line = try await bench.column(
-                "SELECT concat_ws('|', state, attempts, provider_message_id, sent_at IS NULL) FROM deliveries"
-            )
-            #expect(line == ["delivered|1|ticket-1|t"])
-            let settled = try await book.claimReceipts(keys, as: one)
-            #expect(settled.isEmpty)
-        }
-    }
-
     @Test("a receipt without a result keeps its send time and ticket and can be claimed again")
     func lookAgain() async throws {
         try await Bench.withSchema { bench in
