@@ -66,8 +66,9 @@ package enum SchedulerCommand: Command {
                     process.identity,
                     book: HeartbeatStore(pool: process.pool),
                     source: source,
-                    logger: process.logger
-                ) { [clocks = process.clocks] report in report.hindrance = clocks.whatIsWrong },
+                    logger: process.logger,
+                    hindrance: { [clocks = process.clocks] in clocks.whatIsWrong }
+                ),
             ] + (letters.map { [$0] } ?? []) + (stale.map { [$0] } ?? []),
             listen: configuration.metricsListen.shifted(by: portOffset) ?? configuration.metricsListen,
             untilInputEnds: untilInputEnds,

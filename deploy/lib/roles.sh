@@ -48,6 +48,18 @@ start_everything() {
     wait_for_role bellhop "schema and topology in place, workers $workers, scheduler, inbox API, console"
 }
 
+# Waits until `bellhop status` reports every process as ready: a process writes its change of state within a second of
+# it. After ten seconds the status stands, since it then names a real problem.
+await_status() {
+    wait_until 10 status_is_settled || true
+}
+
+status_is_settled() {
+    local status
+    status=$("$bellhop" status --json 2>/dev/null) || true
+    [[ $status == *'"processes":[{'* && $status != *'"hindrance":"'* ]]
+}
+
 # Starts only workers, as one pool. With `start_scheduler`, it serves trials that stop one of the two.
 start_workers() {
     local workers=$1

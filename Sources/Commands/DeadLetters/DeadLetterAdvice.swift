@@ -5,7 +5,9 @@ import Store
 /// The runbook contains the same lines.
 enum DeadLetterAdvice {
     static func words(for cause: DeadLetterCause) -> String {
-        byReason[cause.reason] ?? (cause.stage == .broker ? broker : unknown)
+        // The copy was corrected, so the advice for its original's reason does not apply.
+        if cause.stage == .desk { return copy }
+        return byReason[cause.reason] ?? (cause.stage == .broker ? broker : unknown)
     }
 
     /// Returns the runbook page that explains the cause.
@@ -35,6 +37,7 @@ enum DeadLetterAdvice {
         "unexplained": "it was put into the queue manually: show it, then edit or discard",
     ]
 
+    private static let copy = "it is corrected: replay it if it is open; a replay that is running sends it"
     private static let broker = "the broker dead-lettered it: check its log, then replay"
     private static let unknown = "a newer release gave this reason: see its runbook"
 }

@@ -61,18 +61,28 @@ struct DeadLetterDetailView: Sendable {
         if let replay = item.replay { state += ", in replay \(replay)" }
         if let resolution = item.resolution { state += ": \(resolution)" }
         let place = [item.cause.stage.rawValue, item.cause.provider].compactMap { $0 }.joined(separator: ", ")
-        let died = "died \(item.deaths.of("time")), replayed \(item.replays.of("time"))"
+        let died = "died \(item.failures.of("time")), replayed \(item.replays.of("time"))"
         let named = [item.cause.eventID, item.cause.eventType].compactMap { $0 }.joined(separator: ", ")
         let event = (named.isEmpty ? "it names none" : named) + (item.cause.app.map { " of \($0)" } ?? ", and no app")
-        return [
-            ("state", "\(state); \(died)"), ("reason", "\(item.cause.reason) (\(place))"),
-            ("error", item.cause.error + (item.cause.pointer.map { $0.isEmpty ? "" : " at \($0)" } ?? "")),
+        let error = item.cause.error + (item.cause.pointer.map { $0.isEmpty ? "" : " at \($0)" } ?? "")
+        let causes =
+            item.isUnfailedCopy
+            ? [("reason", "none, this is \(item.cause.error), which had the reason \(item.cause.reason)")]
+            : [("reason", "\(item.cause.reason) (\(place))"), ("error", error)]
+        return [("state", "\(state); \(died)")] + causes + [
             ("group", item.fingerprint),
             ("event", event),
             ("user", item.cause.user ?? "-"),
-            ("failed", "first \(moment(item.firstFailedAt)), last \(moment(item.lastFailedAt))"),
+            ("failed", failures),
             ("attempts", "\(item.attempts)" + (item.copies > 1 ? ", seen \(item.copies) times" : "")),
         ] + (item.editedFrom.map { [("copy of", $0)] } ?? []) + (detail.editedInto.map { [("edited", $0)] } ?? [])
+    }
+
+    /// The times of the failures; a corrected copy has the first failure of its original.
+    private var failures: String {
+        let first = moment(item.firstFailedAt)
+        guard item.isUnfailedCopy else { return "first \(first), last \(moment(item.lastFailedAt))" }
+        return "not yet, its original first \(first)"
     }
 
     private func moment(_ moment: Timestamp) -> String {
@@ -142,7 +152,8 @@ struct DeadLetterDetailView: Sendable {
     private var historyLines: [String] {
         var text = WrappedText()
         text.add("", "What happened")
-        var events = [(item.lastFailedAt, "died: \(item.cause.reason): \(item.cause.error)")]
+        let beginning = item.isUnfailedCopy ? "handed in" : "died: \(item.cause.reason)"
+        var events = [(item.lastFailedAt, "\(beginning): \(item.cause.error)")]
         if detail.isFiled { events.append((item.filedAt, "filed")) }
         for entry in detail.history {
             let who = entry.operator.map { " by \($0)" } ?? ""

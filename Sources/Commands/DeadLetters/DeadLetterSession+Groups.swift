@@ -53,8 +53,10 @@ extension DeadLetterGroups {
 extension DeadLetterGroup {
     /// The stage at which the latest item was given up, and its error.
     fileprivate var latestWords: String {
-        let place = [cause.provider, cause.app, cause.eventType].compactMap { $0 }.joined(separator: " ")
-        return "\(cause.stage.rawValue)\(place.isEmpty ? "" : " " + place): \(cause.error)"
+        // A corrected copy that waits has failed at no stage.
+        let stage = cause.stage == .desk ? nil : cause.stage.rawValue
+        let place = [stage, cause.provider, cause.app, cause.eventType].compactMap { $0 }.joined(separator: " ")
+        return place.isEmpty ? cause.error : "\(place): \(cause.error)"
     }
 
     fileprivate var json: JSONValue {

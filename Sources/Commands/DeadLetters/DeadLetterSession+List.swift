@@ -31,7 +31,7 @@ extension DeadLetterPage {
         guard count > 0 else { return ["No items match."] }
         // A column with the same value in every row is left out.
         let showsState = items.contains { $0.state != .open }
-        let showsDeaths = items.contains { $0.deaths > 1 }
+        let showsDeaths = items.contains { $0.failures > 1 }
         var header = ["item", "failed", "app", "type", "user", "reason"]
         if showsDeaths { header.append("deaths") }
         if showsState { header.insert("state", at: 1) }
@@ -41,17 +41,20 @@ extension DeadLetterPage {
         var rows: [[String]] = []
         for (item, id) in zip(items, HumanText.shortened(items.map(\.deadID))) {
             let cause = item.cause
+            let failed = item.isUnfailedCopy ? "-" : HumanText.ago(item.lastFailedAt, asOf)
             var cells = [
-                id, HumanText.ago(item.lastFailedAt, asOf), HumanText.cut(cause.app ?? "-", to: 16),
-                HumanText.cut(cause.eventType ?? "-", to: 24), HumanText.cut(cause.user ?? "-", to: 16), cause.reason,
+                id, failed, HumanText.cut(cause.app ?? "-", to: 16), HumanText.cut(cause.eventType ?? "-", to: 24),
+                HumanText.cut(cause.user ?? "-", to: 16), item.isUnfailedCopy ? "corrected copy" : cause.reason,
             ]
-            if showsDeaths { cells.append(String(item.deaths)) }
+            if showsDeaths { cells.append(String(item.failures)) }
             if showsState { cells.insert(item.state.rawValue, at: 1) }
             rows.append(cells)
         }
         let errors = items.map { item in
+            if item.isUnfailedCopy { return HumanText.cut(item.cause.error, to: 500) }
+            let copy = item.copyWords.map { "\($0) failed: " } ?? ""
             let place = item.cause.pointer.map { $0.isEmpty ? "" : "\($0): " } ?? ""
-            return HumanText.cut(place + item.cause.error, to: 500)
+            return HumanText.cut(copy + place + item.cause.error, to: 500)
         }
         let bare = TextTable(header, texts: texts, flexible: flexible, rows: rows)
         let room = width.map { $0 - (bare.lines().map(\.count).max() ?? 0) - 2 }

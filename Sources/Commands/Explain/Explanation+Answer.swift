@@ -102,13 +102,26 @@ extension Explanation {
 
     private var refused: String? {
         guard let letter = story.deadLetters.last else { return nil }
-        let count = story.deadLetters.count
+        if letter.isUnfailedCopy { return Self.correction(letter) }
+        let count = story.deadLetters.filter { !$0.isUnfailedCopy }.count
         let others = count > 1 ? " (the last of \(count))" : ""
         return switch letter.state {
         case .open: "It is in the dead letters\(others): \(letter.words)."
         case .replaying: "It is in the dead letters\(others) and being replayed: \(letter.words)."
         case .resolved: "Its dead letter\(others) is resolved: \(letter.words)."
         case .discarded: "Its dead letter\(others) was discarded: \(letter.words)."
+        }
+    }
+
+    /// Returns the state of a corrected copy, which has not failed and must not look like another failure.
+    private static func correction(_ letter: DeadLetterSummary) -> String {
+        let original = letter.editedFrom.map { "Its dead letter \($0)" } ?? "Its dead letter"
+        let copy = "\(original) was corrected, and the corrected copy \(letter.deadID)"
+        return switch letter.state {
+        case .open: "\(copy) is not sent: see bellhop dead-letters show \(letter.deadID)."
+        case .replaying: "\(copy) is being sent."
+        case .resolved: "\(copy) was sent" + (letter.resolution.map { ": \($0)." } ?? ".")
+        case .discarded: "\(copy) was discarded."
         }
     }
 
@@ -136,10 +149,12 @@ extension DueEvent.Closing {
 }
 
 extension DeadLetterSummary {
-    /// Stage, reason, place, error and id.
+    /// Stage, reason, place, error and id; for a corrected copy that has not failed, its original and its id.
     var words: String {
+        if isUnfailedCopy { return "\(cause.error) (\(stateWords), \(deadID))" }
         let times = copies > 1 ? ", seen \(copies) times" : ""
-        return "\(cause.stage.rawValue), \(cause.words) (\(state.rawValue)\(times), \(deadID))"
+        let copy = copyWords.map { ", \($0)" } ?? ""
+        return "\(cause.stage.rawValue), \(cause.words) (\(stateWords)\(times), \(deadID)\(copy))"
     }
 }
 

@@ -47,7 +47,10 @@ extension Explanation {
     }
 
     private var letterMoments: [Moment] {
-        story.deadLetters.map { Moment(instant: $0.lastFailedAt, words: "dead letter: \($0.words)") }
+        story.deadLetters.map { letter in
+            let title = letter.isUnfailedCopy ? "correction" : "dead letter"
+            return Moment(instant: letter.lastFailedAt, words: "\(title): \(letter.words)")
+        }
     }
 
     private var recordMoments: [Moment] {

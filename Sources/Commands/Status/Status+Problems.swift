@@ -150,6 +150,7 @@ extension Status {
                 return "fan-out \(progress.record.number) of \(progress.record.app) has been stalled for \(since): "
                     + "bellhop fanouts show \(progress.record.number)"
             }
+            problems += paused(store.fanouts)
             let open = store.deadLetters.map(\.count).reduce(0, +)
             problems += store.pausedReplays.map { replay in
                 let why = replay.reason.map { " (\($0))" } ?? ""
@@ -162,5 +163,25 @@ extension Status {
         }
         if let managementObstacle { problems.append(managementObstacle) }
         return problems
+    }
+
+    /// Paused fan-outs, which an operator may have forgotten.
+    private func paused(_ fanouts: StoreStatus.Fanouts) -> [String] {
+        let named = fanouts.latestPaused.map { progress in
+            let record = progress.record
+            let pausedAt = record.pausedAt ?? record.startedAt
+            let since = Duration.microseconds(max(0, progress.asOf.microseconds - pausedAt.microseconds)).roughly
+            let why = record.trouble.map { " (\($0))" } ?? ""
+            let left =
+                progress.leftIsCapped
+                ? "more than \(progress.left.grouped) users are" : Self.counted(progress.left, "user", "is", "are")
+            return "fan-out \(record.number) of \(record.app), event \(record.event), has been paused for "
+                + "\(since)\(why), \(left) left: bellhop fanouts resume \(record.number) continues it, "
+                + "cancel \(record.number) ends it"
+        }
+        let others = fanouts.paused - named.count
+        guard others > 0 else { return named }
+        let all = "bellhop fanouts list --state paused"
+        return named + ["\(Self.counted(others, "other fan-out", "is", "are")) paused: \(all)"]
     }
 }

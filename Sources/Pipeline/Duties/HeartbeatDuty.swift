@@ -3,10 +3,11 @@ package import Settings
 package import Store
 import Synchronization
 
-/// Writes the process's heartbeat every ten seconds, with its catalogues and problems, and within one second if these
-/// have changed.
+/// Writes the process's heartbeat every ten seconds, and within one second if its catalogues, a rejected reload or the
+/// reason why it takes no messages have changed.
 ///
-/// Operators thus see all processes of an installation, wherever they run.
+/// Operators thus see all processes of an installation, wherever they run. A process that has just become ready is not
+/// reported as unready for the rest of the interval. A process writes at most one heartbeat per second.
 ///
 /// A process that drains still works, so it continues to write heartbeats, marked as draining, until it ends.
 ///
@@ -18,6 +19,7 @@ package final class HeartbeatDuty: FinalizingService {
     private let source: CatalogSource
     private let logger: Logger
     private let interval: Duration
+    private let hindrance: @Sendable () -> String?
     private let fill: @Sendable (inout Heartbeat) -> Void
     private let drain = Mutex(Drain())
 
@@ -29,13 +31,15 @@ package final class HeartbeatDuty: FinalizingService {
 
     /// Creates a heartbeat.
     ///
-    /// `fill` adds the fields that only this kind of process has.
+    /// `hindrance` returns the reason why the process takes no messages, `nil` if there is none. It is called every
+    /// second. `fill` adds the fields that only this kind of process has.
     package init(
         _ identity: Heartbeat.Identity,
         book: HeartbeatStore,
         source: CatalogSource,
         logger: Logger,
         interval: Duration = usualInterval,
+        hindrance: @escaping @Sendable () -> String? = { nil },
         fill: @escaping @Sendable (inout Heartbeat) -> Void = { _ in }
     ) {
         self.identity = identity
@@ -43,6 +47,7 @@ package final class HeartbeatDuty: FinalizingService {
         self.source = source
         self.logger = logger.labelled(name)
         self.interval = interval
+        self.hindrance = hindrance
         self.fill = fill
     }
 
@@ -95,7 +100,7 @@ package final class HeartbeatDuty: FinalizingService {
 
     /// Waits until the next heartbeat is due.
     ///
-    /// An operator who has sent a SIGHUP will check the result soon.
+    /// An operator who has sent a SIGHUP or started the process will check the result soon.
     private func rest(having told: HeartbeatChange, until drain: DrainSignal) async {
         var rested = Duration.zero
         while rested < interval, news == told {
@@ -110,13 +115,22 @@ package final class HeartbeatDuty: FinalizingService {
     private struct HeartbeatChange: Equatable {
         let catalogs: String
         let refusal: String?
+        /// The text without its numbers, because the duration in it grows every second.
+        let hindrance: String?
     }
 
-    private var news: HeartbeatChange { HeartbeatChange(catalogs: source.current.fingerprint, refusal: source.refusal) }
+    private var news: HeartbeatChange {
+        HeartbeatChange(
+            catalogs: source.current.fingerprint,
+            refusal: source.refusal,
+            hindrance: hindrance()?.filter { !$0.isNumber }
+        )
+    }
 
     private func say(isDraining: Bool = false) async {
         var report = Heartbeat(identity, catalogs: source.current.fingerprint)
         report.refusal = source.refusal
+        report.hindrance = hindrance()
         report.isDraining = isDraining
         fill(&report)
         do throws(StoreError) {

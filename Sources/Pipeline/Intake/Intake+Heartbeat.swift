@@ -13,10 +13,16 @@ extension Intake {
         every interval: Duration = HeartbeatDuty.usualInterval,
         hindrance: @escaping @Sendable () -> String? = { nil }
     ) -> HeartbeatDuty {
-        HeartbeatDuty(identity, book: book, source: catalogs, logger: context.logger, interval: interval) { report in
+        HeartbeatDuty(
+            identity,
+            book: book,
+            source: catalogs,
+            logger: context.logger,
+            interval: interval,
+            hindrance: hindrance
+        ) { report in
             (report.troubles, report.takings) = tools.breakers.streaks.current(at: context.time.timestamp)
             report.figures = figures?.current ?? [:]
-            report.hindrance = hindrance()
             let seconds = max(1, Int(interval.components.seconds))
             for (key, count) in tools.backlogs.takePulls() { report.pulls[key.text] = count / seconds }
         }

@@ -93,11 +93,13 @@ enum NotificationHistoryStatements {
     )
 
     /// Excludes dead letters for other users of the same event.
+    ///
+    /// A corrected copy has the first failure of its original and follows it.
     static let letters = Statement(
         """
         SELECT \(DeadLetterSummary.columns)
         FROM dead_letters d WHERE app = $1 AND event_id = $3 AND (user_id IS NULL OR user_id = $2)
-        ORDER BY first_failed_at, dead_id LIMIT 20
+        ORDER BY first_failed_at, filed_at, dead_id LIMIT 20
         """,
         effect: .reads
     )

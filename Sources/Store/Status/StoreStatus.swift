@@ -39,6 +39,8 @@ package struct StoreStatus: Sendable {
         package let paused: Int
         /// The latest fan-outs, at most as many as an overview shows.
         package let latest: [FanoutProgress]
+        /// The latest paused ones, at most as many as an overview shows; they may be older than ``latest``.
+        package let latestPaused: [FanoutProgress]
     }
 
     /// A replay that an operator has paused, or that was paused automatically.
@@ -127,10 +129,21 @@ package struct StoreStatus: Sendable {
         let groups = try await FanoutStatistics(of: pool).groups
         var open = FanoutFilter()
         open.states = FanoutState.open
-        let latest = groups.isEmpty ? [] : try await FanoutAdmin(pool: pool).latest(open, atMost: 5, counting: most)
+        let admin = FanoutAdmin(pool: pool)
+        let latest = groups.isEmpty ? [] : try await admin.latest(open, atMost: shown, counting: most)
         let count = { (state: FanoutState) in groups.filter { $0.state == state }.map(\.count).reduce(0, +) }
-        return Fanouts(running: count(.running), paused: count(.paused), latest: latest)
+        let paused = count(.paused)
+        open.states = [.paused]
+        return Fanouts(
+            running: count(.running),
+            paused: paused,
+            latest: latest,
+            latestPaused: paused == 0 ? [] : try await admin.latest(open, atMost: shown, counting: most)
+        )
     }
+
+    /// The number of fan-outs that an overview shows.
+    private static let shown = 5
 
     /// The sweeper releases due deliveries within seconds, and stranded ones after five minutes.
     ///

@@ -104,6 +104,50 @@ struct ExplainEventTests {
         }
     }
 
+    /// Corrects a dead letter as `dead-letters edit` does; the copy's id precedes the original's.
+    private static func correction(state: String, resolution: String = "NULL", stage: String = "desk") -> String {
+        """
+        \(letter(user: "'ada'", state: "resolved"))
+        UPDATE dead_letters SET dead_id = 'original', resolution = 'edited: edit-9', copies = 1;
+        \(letter(user: "'ada'", state: state))
+        UPDATE dead_letters SET dead_id = 'edit-9', stage = '\(stage)', error = 'the corrected copy of original',
+            pointer = NULL, copies = 1, edited_from = 'original', resolution = \(resolution),
+            filed_at = now() + interval '1 s', last_failed_at = '2026-03-01T11:00:00Z', deaths = CASE '\(stage)' WHEN 'desk' THEN 1 ELSE 2 END
+        WHERE dead_id <> 'original';
+        """
+    }
+
+    @Test(
+        "a corrected copy is not described as another failure, and names its original",
+        arguments: [
+            ("replaying", "NULL", "and the corrected copy edit-9 is being sent."),
+            ("resolved", "'recorded for 1 user'", "and the corrected copy edit-9 was sent: recorded for 1 user."),
+            ("open", "NULL", "and the corrected copy edit-9 is not sent: see bellhop dead-letters show edit-9."),
+            ("discarded", "NULL", "and the corrected copy edit-9 was discarded."),
+        ]
+    )
+    func correctedCopy(state: String, resolution: String, words: String) async throws {
+        try await ask(after: Self.correction(state: state, resolution: resolution)) { answer, text in
+            #expect(text.contains("Its dead letter original was corrected, \(words)"), "\(answer.output)")
+            let original = "(resolved by its corrected copy edit-9, original)"
+            #expect(text.contains("dead letter: intake, invalid-field at /data/device: "), "\(answer.output)")
+            #expect(text.contains(original), "\(answer.output)")
+            let copy = "correction: the corrected copy of original (\(state), edit-9)"
+            #expect(text.contains(copy), "\(answer.output)")
+            #expect(!text.contains("desk"), "\(answer.output)")
+            #expect(!text.contains("the last of 2"), "\(answer.output)")
+        }
+    }
+
+    @Test("a corrected copy that failed is a dead letter that names its original")
+    func failedCopy() async throws {
+        try await ask(after: Self.correction(state: "open", stage: "record")) { answer, text in
+            let failure = "It is in the dead letters (the last of 2): record, invalid-field: "
+            #expect(text.contains(failure), "\(answer.output)")
+            #expect(text.contains("(open, edit-9, the corrected copy of original)"), "\(answer.output)")
+        }
+    }
+
     private static func letter(user: String, state: String = "open", event: String = "'e1'") -> String {
         """
         INSERT INTO dead_letters (dead_id, fingerprint, state, stage, reason, pointer, error, attempts, copies,

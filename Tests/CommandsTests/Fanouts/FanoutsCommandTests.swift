@@ -208,6 +208,34 @@ struct FanoutsCommandTests {
         }
     }
 
+    @Test("a paused fan-out is a problem of status, with the commands that continue and cancel it")
+    func statusOfPaused() async throws {
+        try await Bench.withTopology { bench in
+            try await bench.addFollowers(100)
+            let number = try await bench.addFanout("e1", users: 60, plannedTo: "u00060", state: .paused)
+            for other in 2...6 { _ = try await bench.addFanout("e\(other)") }
+            _ = try await bench.owner.run(
+                "UPDATE fanouts SET paused_at = now() - interval '200 min' WHERE state = 'paused'"
+            )
+            try await Workplace.withPrompt(on: bench) { prompt, _ in
+                let problem =
+                    "fan-out \(number) of venues, event e1, has been paused for 3 h, 40 users are left: "
+                    + "bellhop fanouts resume \(number) continues it, cancel \(number) ends it"
+                let text = await prompt.run("status").output
+                let words = text.split { $0 == " " || $0 == "\n" }.joined(separator: " ")
+                #expect(words.contains("! \(problem)"), "\(text)")
+                let json = await prompt.run("status", "--json").output
+                #expect(json.contains("\"\(problem)\""), "\(json)")
+                _ = try await bench.owner.run(
+                    "UPDATE fanouts SET state = 'paused', paused_at = now() - interval '50 h', trouble = 'unknown-type'"
+                )
+                let all = await prompt.run("status", "--json").output
+                #expect(all.contains("has been paused for 2 d (unknown-type), 100 users are left"), "\(all)")
+                #expect(all.contains("1 other fan-out is paused: bellhop fanouts list --state paused"), "\(all)")
+            }
+        }
+    }
+
     private static let agreed = ["--yes", "--by", "ada", "--because", "a flood"]
 
     private static func with(_ body: @escaping @Sendable (Prompt, Bench) async throws -> Void) async throws {

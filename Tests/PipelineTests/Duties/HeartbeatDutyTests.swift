@@ -2,6 +2,7 @@
 import ServiceRuntime
 import Settings
 import Store
+import Synchronization
 import TestSupport
 import Testing
 import Workbench
@@ -24,7 +25,7 @@ struct HeartbeatDutyTests {
             let since = try await book.all().first?.drainingSince
             // If its row is deleted, it is written again.
             try await book.leave("w")
-            try await eventually("it still says so") { try await book.all().first?.report.isDraining == true }
+            try await eventually("it still drains") { try await book.all().first?.report.isDraining == true }
             #expect(since != nil)
             await rollCall.sayLastWords(leavingNothing: true)
             let after = try await book.all()
@@ -73,18 +74,46 @@ struct HeartbeatDutyTests {
         }
     }
 
+    @Test("a change of the reason to take no messages is written without a wait for the next heartbeat")
+    func readiness() async throws {
+        try await Bench.withSchema { bench in
+            let book = HeartbeatStore(pool: bench.pool)
+            let hindrance = Mutex<String?>("the database's clock is not known yet")
+            let rollCall = rollCall(bench, book, every: .seconds(3600)) { hindrance.withLock(\.self) }
+            let drain = DrainSignal()
+            let running = Task { try await rollCall.run(until: drain) }
+            try await eventually("it is not ready") {
+                try await book.all().first?.report.hindrance == "the database's clock is not known yet"
+            }
+            hindrance.withLock { $0 = nil }
+            try await eventually("it is ready") {
+                let processes = try await book.all()
+                return processes.count == 1 && processes.first?.report.hindrance == nil
+            }
+            hindrance.withLock { $0 = "urgent: not consuming" }
+            try await eventually("it is not ready again") {
+                try await book.all().first?.report.hindrance == "urgent: not consuming"
+            }
+            drain.fire()
+            try await running.value
+            await rollCall.sayLastWords(leavingNothing: true)
+        }
+    }
+
     private func rollCall(
         _ bench: Bench,
         _ book: HeartbeatStore,
         _ source: CatalogSource? = nil,
-        every interval: Duration = .milliseconds(20)
+        every interval: Duration = .milliseconds(20),
+        hindrance: @escaping @Sendable () -> String? = { nil }
     ) -> HeartbeatDuty {
         HeartbeatDuty(
             Heartbeat.Identity(id: "w", role: "worker", version: "0.1.0", host: "north", process: 7),
             book: book,
             source: source ?? CatalogSource(bench.catalogs),
             logger: Logger(label: "test", level: .error, sink: CapturedLog()),
-            interval: interval
+            interval: interval,
+            hindrance: hindrance
         )
     }
 }

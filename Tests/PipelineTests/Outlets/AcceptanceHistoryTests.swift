@@ -69,8 +69,9 @@ struct AcceptanceHistoryTests {
     @Test(
         "an error that one recipient can cause is that recipient's after recent successes, up to four users",
         arguments: [
-            Verdict.configError(.notAuthorized, scope: .provider),
-            .configError(.invalidCredentials, scope: .platform), .configError(.refusedByPolicy, scope: .provider),
+            Verdict.configError(.notAuthorized, scope: .provider), .configError(.developerError, scope: .provider),
+            .configError(.mismatchedSender, scope: .platform), .configError(.invalidCredentials, scope: .platform),
+            .configError(.refusedByPolicy, scope: .provider),
         ]
     )
     func ofOneRecipient(_ refusal: Verdict) throws {

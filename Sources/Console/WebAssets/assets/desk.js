@@ -96,12 +96,15 @@ const deskView = {
 /** The ids of the ticked items on the displayed page. */
 const ticked = new Set();
 
+/** Returns the reason; a corrected copy that has not failed has none, and its error names its original. */
+const letterTitle = ({ stage, reason }) => (stage === "desk" ? "corrected copy" : reason);
+
 function itemShown(item) {
   const tick = el("input", { type: "checkbox", "aria-label": `Choose ${item.id}`, "data-key": `t-${item.id}`, checked: ticked.has(item.id),
     onchange: ({ target }) => (target.checked ? ticked.add(item.id) : ticked.delete(item.id), refreshSoon()) });
   return el("li", { class: `item ${ticked.has(item.id) ? "ticked" : ""}` }, el("span", { class: "tick" }, tick),
     el("div", { class: "item-words" },
-      el("h2", {}, link(`#/letter/${encodeURIComponent(item.id)}`, item.reason, { "data-row": item.id }), tag(item.state, stateKind(item.state)),
+      el("h2", {}, link(`#/letter/${encodeURIComponent(item.id)}`, letterTitle(item), { "data-row": item.id }), tag(item.state, stateKind(item.state)),
         item.deaths > 1 ? tag(`died ${of(item.deaths, "time")}`, "warn") : null),
       el("p", { class: "error" }, item.error),
       el("p", { class: "muted small" }, [item.app, item.eventType, item.user && `user ${item.user}`, item.provider].filter(Boolean).join(" · ") || "of no app")),

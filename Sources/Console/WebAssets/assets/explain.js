@@ -35,7 +35,7 @@ function explanationShown(found) {
         ["Quiet hours", found.settings.quietHours?.enabled ? `${found.settings.quietHours.startHour} to ${found.settings.quietHours.endHour}` : "none"],
         ["Devices", found.settings.devices.map((device) => `${device.platform} through ${device.provider}${device.revokedAt ? ", ended" : ""}`).join("; ") || "none"]])),
       found.deadLetters.length > 0 ? card("Dead letters", null, el("ul", { class: "plain" }, found.deadLetters.map((one) => el("li", {},
-        link(`#/letter/${encodeURIComponent(one.deadId)}`, one.reason), " ", tag(one.state, stateKind(one.state)), ` ${one.error}`)))) : null),
+        link(`#/letter/${encodeURIComponent(one.deadId)}`, letterTitle(one)), " ", tag(one.state, stateKind(one.state)), ` ${one.error}`)))) : null),
     found.timeline.length > 0 ? card("What happened", null, el("ol", { class: "timeline" }, found.timeline.map((one) =>
       el("li", {}, ago(one.at), el("div", {}, one.what, one.local ? el("p", { class: "muted" }, `${one.local} there`) : null))))) : null,
     rules.length > 0 ? card("Rules evaluated now", null, el("ol", { class: "rules" }, rules.map(ruleShown))) : null,

@@ -98,7 +98,7 @@ const letterView = {
       ? link(`#/explain?${new URLSearchParams({ app: letter.app, user: letter.user, event: letter.eventId })}`, letter.eventId) : letter.eventId;
     return [
       el("p", { class: "crumbs" }, link("#/desk", "Dead letters"), " / ", link(`#/letters?fingerprint=${encodeURIComponent(letter.fingerprint)}`, letter.reason)),
-      el("div", { class: "headline" }, el("h2", {}, letter.reason), tag(letter.state, stateKind(letter.state)), el("code", {}, letter.id)),
+      el("div", { class: "headline" }, el("h2", {}, letterTitle(letter)), tag(letter.state, stateKind(letter.state)), el("code", {}, letter.id)),
       el("p", { class: "error big" }, letter.error),
       el("p", { class: "advice" }, el("b", {}, "Action: "), letter.advice, el("span", { class: "muted" }, ` (${letter.runbook})`)),
       letterButtons(letter),

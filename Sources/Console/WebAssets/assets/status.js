@@ -9,9 +9,9 @@ function problemShown(words) {
 
 /** Returns the console's page for a command that the advice names. */
 function problemLink(command, words) {
+  if (command.includes("fanouts")) return ["#/fanouts", ...(command.match(/\d+/) ?? [])].join("/");
   if (command.includes("dead-letters resume") || words.includes("replay ")) return `#/replays/${words.match(/replay (\d+)/)?.[1] ?? ""}`;
   if (command.includes("dead-letters")) return "#/desk";
-  if (command.includes("fanouts")) return "#/fanouts";
   return command.includes("hold") ? "#/holds" : null;
 }
 
