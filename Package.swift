@@ -128,7 +128,7 @@ let package = Package(
         library(
             "Bench",
             [
-                "Roles", "CLI", "API", "Pipeline", "Store", "AMQP", "Postgres", "HTTPTransfer", "Cryptography",
+                "Roles", "CLI", "API", "Operations", "Pipeline", "Store", "AMQP", "Postgres", "HTTPTransfer", "Cryptography",
                 "Settings", "BellhopRules", "ServiceRuntime",
             ]
         ),

@@ -1,5 +1,7 @@
 import BellhopRules
 import CLI
+import Operations
+import ServiceRuntime
 
 /// The results of one server for one route.
 struct APIResult: Sendable {

@@ -1,5 +1,6 @@
 import BellhopRules
 import CLI
+import ServiceRuntime
 
 /// The result of a run.
 ///

@@ -1,5 +1,6 @@
 import BellhopRules
 import Foundation
+import Operations
 import Pipeline
 import ServiceRuntime
 import Settings

@@ -1,4 +1,5 @@
 import BellhopRules
+import Operations
 import Roles
 import ServiceRuntime
 import Store

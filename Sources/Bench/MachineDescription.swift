@@ -1,6 +1,7 @@
 import BellhopRules
 import CLI
 import Foundation
+import Operations
 import ServiceRuntime
 
 /// The machine and servers of a measurement, without which its figures cannot be interpreted.

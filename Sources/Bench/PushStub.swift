@@ -100,7 +100,7 @@ struct PushStub: Sendable {
                 ])
             )
         ])
-        try "\(file)".write(toFile: Testbed.providersFile(folder), atomically: true, encoding: .utf8)
+        try file.written.write(toFile: Testbed.providersFile(folder), atomically: true, encoding: .utf8)
     }
 
     private static func localPort(of url: String) -> Int? {

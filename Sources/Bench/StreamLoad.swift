@@ -1,6 +1,7 @@
 import BellhopRules
 import CLI
 import Foundation
+import Operations
 import ServiceRuntime
 
 /// Opens many live streams at the same time and measures the server's memory.

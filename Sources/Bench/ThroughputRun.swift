@@ -1,6 +1,7 @@
 import BellhopRules
 import CLI
 import Foundation
+import Operations
 import Roles
 import ServiceRuntime
 import Store

@@ -1,6 +1,7 @@
 import BellhopRules
 import CLI
 import Foundation
+import Operations
 import ServiceRuntime
 import Store
 import Synchronization

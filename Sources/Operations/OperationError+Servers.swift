@@ -13,7 +13,8 @@ extension OperationError {
         case let error as AMQPError:
             self.init(Kind(error.exitCode), attempted: name, "\(error)", advice: "see docs/runbooks/broker.md")
         case let error as StoreError:
-            let advice = error.advice ?? "bring the database back (docs/runbooks/database.md), and look again"
+            let back = "bring the database back (docs/runbooks/database.md), and look again"
+            let advice = error.exitCode == .unavailable ? back : error.advice ?? back
             self.init(Kind(error.exitCode), attempted: name, "\(error)", advice: advice)
         default:
             self.init(.failed, attempted: name, "\(error)", advice: "report it with the log")

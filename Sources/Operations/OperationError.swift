@@ -41,7 +41,7 @@ package struct OperationError: Error, Sendable, Equatable {
     }
 
     /// Makes the error for fields that do not fit together or do not fit what exists.
-    package static func unfit(_ field: String? = nil, _ message: String) -> OperationError {
+    package static func unfit(_ message: String, field: String? = nil) -> OperationError {
         OperationError(.invalid(field: field), attempted: "", message, advice: "")
     }
 

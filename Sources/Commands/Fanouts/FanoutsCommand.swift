@@ -1,5 +1,6 @@
 import BellhopJSON
 import CLI
+import Operations
 import ServiceRuntime
 import Store
 
@@ -53,9 +54,6 @@ enum FanoutVerb: String, CaseIterable, Sendable {
 
     /// The complete text of `--help` for the verb.
     var help: String { FanoutsCommand.help(verb: usage, purpose, options: options, example: example) }
-
-    /// The act on a fan-out, or `nil` for a verb that changes nothing.
-    var act: FanoutAdmin.Act? { FanoutAdmin.Act(rawValue: rawValue) }
 }
 
 /// The command `bellhop fanouts`.
@@ -91,13 +89,14 @@ enum FanoutsCommand: Command {
 
     static func run(_ call: Call) async throws -> ExitCode {
         let verb = try verb(call.words)
-        let setup = try call.setup(requiring: [.databaseURL])
-        return try await setup.withOperatorPool("\(name) \(verb.rawValue)") { pool in
-            let session = FanoutSession(call: call, verb: verb, setup: setup, pool: pool)
+        return try await call.withOperations("\(name) \(verb.rawValue)") { context in
+            let session = FanoutSession(call: call, verb: verb, operations: FanoutOperations(context))
             return switch verb {
             case .list: try await session.list()
             case .show: try await session.show()
-            case .pause, .resume, .cancel: try await session.act()
+            case .pause: try await session.perform(.pause)
+            case .resume: try await session.perform(.resume)
+            case .cancel: try await session.perform(.cancel)
             }
         }
     }

@@ -142,7 +142,7 @@ extension Status {
     private static func fanouts(_ fanouts: StoreStatus.Fanouts) -> JSONValue {
         .members([
             ("running", .int(fanouts.running)), ("paused", .int(fanouts.paused)),
-            ("latest", .array(fanouts.latest.map { .members(FanoutView($0).members) })),
+            ("latest", .array(fanouts.latest.map { .members(FanoutAnswer($0).members) })),
         ])
     }
 

@@ -1,4 +1,5 @@
 import CLI
+import Operations
 import Roles
 import ServiceRuntime
 import Store
@@ -118,7 +119,7 @@ extension Status {
                 let name = "\(progress.record.number) \(progress.record.app) \(progress.record.type)"
                 let state = progress.record.state == .paused ? "paused, " : ""
                 return "  " + HumanText.cut(name, to: Self.firstColumn - 2).filled(to: Self.firstColumn - 2) + state
-                    + FanoutView(progress).line
+                    + FanoutAnswer(progress).line
             }
     }
 

@@ -63,7 +63,6 @@ extension CommandForm {
     private static let filter: Set<String> = [
         "app", "type", "reason", "stage", "provider", "fingerprint", "user", "event", "text", "since", "until", "limit",
     ]
-    private static let fanoutFilter: Set<String> = ["app", "event", "type", "topic"]
 
     /// Commands that change nothing.
     ///
@@ -81,8 +80,6 @@ extension CommandForm {
         ),
         CommandForm(name: "replays", command: ["dead-letters", "replays"], operands: .atMostOne),
         CommandForm(name: "audit", command: ["dead-letters", "audit"], options: ["limit"]),
-        CommandForm(name: "fanouts", command: ["fanouts", "list"], options: fanoutFilter.union(["state", "limit"])),
-        CommandForm(name: "fanout", command: ["fanouts", "show"], operands: .one),
         CommandForm(
             name: "explain",
             command: ["explain"],
@@ -93,7 +90,7 @@ extension CommandForm {
     ]
 
     /// Commands that require an operator.
-    static let acts = letterActs + replayActs + fanoutActs
+    static let acts = letterActs + replayActs
 
     private static let letterActs =
         ["discard", "restore", "note"].map { verb in
@@ -158,15 +155,4 @@ extension CommandForm {
         + ["pause", "resume", "cancel"].map { verb in
             CommandForm(name: "replay-\(verb)", command: ["dead-letters", verb], operands: .one, isAct: true)
         }
-
-    private static let fanoutActs = ["pause", "resume", "cancel"].map { verb in
-        CommandForm(
-            name: "fanout-\(verb)",
-            command: ["fanouts", verb],
-            operands: .many,
-            options: fanoutFilter,
-            isAct: true,
-            asksForConsent: true
-        )
-    }
 }

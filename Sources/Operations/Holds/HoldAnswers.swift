@@ -46,7 +46,9 @@ package struct HoldDiscard: Sendable {
     }
 
     /// The answer if nothing matches.
-    package var nothing: String { "Nothing waits behind hold \(hold.number) that matches." }
+    package var nothing: String {
+        "Nothing waits behind hold \(hold.number) that matches. What was sent before the hold cannot be recalled."
+    }
 }
 
 /// The result of discarding held deliveries.

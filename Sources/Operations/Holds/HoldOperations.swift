@@ -102,16 +102,16 @@ package struct HoldOperations: Sendable {
         let catalogs = try context.catalogs()
         guard let catalog = catalogs[scope.app] else {
             let hint = NearestName.hint(scope.app.text, among: catalogs.catalogs.map(\.app.text))
-            throw OperationError.unfit("app", "no catalogue describes \(scope.app)\(hint)")
+            throw OperationError.unfit("no catalogue describes \(scope.app)\(hint)", field: "app")
         }
         if let type = scope.type, catalog[type] == nil {
             let hint = NearestName.hint(type.text, among: catalog.types.map(\.type.text))
-            throw OperationError.unfit("type", "\(scope.app) has no type \(type)\(hint)")
+            throw OperationError.unfit("\(scope.app) has no type \(type)\(hint)", field: "type")
         }
         let provider = scope.provider.flatMap(PushProvider.init(rawValue:))
         if let provider, !catalog.uses(provider) {
             let words = "\(scope.app) sends nothing through \(provider.rawValue); see its catalogue"
-            throw OperationError.unfit("provider", words)
+            throw OperationError.unfit(words, field: "provider")
         }
         return scope
     }
@@ -123,10 +123,7 @@ package struct HoldOperations: Sendable {
         if let text = fields.items.first {
             let hasScope = !fields.given.isDisjoint(with: ["app", "type", "provider"])
             guard fields.items.count == 1, let number = Int64(text), !hasScope else {
-                throw OperationError.unfit(
-                    "items",
-                    "\(act) requires the number of one hold, or --app and the options of its add"
-                )
+                throw OperationError.unfit("\(act) requires the number of one hold, or --app and the options of its add", field: "items")
             }
             found = holds.first { $0.number == number }
         } else {

@@ -1,38 +1,16 @@
 import BellhopRules
 import CLI
+import Operations
 import ServiceRuntime
 import Settings
 import Store
 
-/// The state of a fan-out, for people and for programs.
-struct FanoutView: Sendable {
-    private let progress: FanoutProgress
-    private let detail: FanoutDetail?
-    private let obstacles: [String]?
-    /// Whether deliveries of the fan-out wait behind a hold, or `nil` if this was not checked.
-    private let isHeld: Bool?
-
-    /// Creates the view of a list entry.
-    init(_ progress: FanoutProgress, isHeld: Bool? = nil) {
-        self.progress = progress
-        self.isHeld = isHeld
-        detail = nil
-        obstacles = nil
-    }
-
-    init(_ progress: FanoutProgress, detail: FanoutDetail, surroundings: FanoutObstacles) {
-        self.progress = progress
-        self.detail = detail
-        obstacles = progress.obstacles(detail, surroundings)
-        isHeld = surroundings.holds.contains { $0.waiting > 0 }
-    }
-
+/// The texts for people.
+extension FanoutAnswer {
     private var record: FanoutRecord { progress.record }
     private var asOf: Timestamp { progress.asOf }
 
-    // MARK: - For people
-
-    static func table(_ views: [FanoutView]) -> [String] {
+    static func table(_ views: [FanoutAnswer]) -> [String] {
         TextTable(
             ["fan-out", "state", "app", "type", "to", "users", "a second", "left", "begun"],
             texts: [1, 2, 3, 4, 7, 8],
@@ -131,48 +109,5 @@ struct FanoutView: Sendable {
         guard let discarded = act.discarded else { return String(act.act.dropFirst(7)) }
         let what = "discarded " + discarded.of("held delivery", "held deliveries")
         return act.isWider ? "\(what), maybe of others, too" : what
-    }
-
-    // MARK: - For programs
-
-    var members: [(String, JSONValue)] {
-        let counts = record.progress
-        let hasEnd = record.finishedAt == nil && !progress.leftIsCapped
-        return [
-            ("fanout", .int(record.number)), ("app", .string(record.app)),
-            ("event", .string(record.event)), ("type", .string(record.type)), ("topic", .optional(record.topic)),
-            ("everyone", .bool(record.topic == nil)), ("lane", .string(record.priority.lane.rawValue)),
-            ("state", .string(record.state.rawValue)), ("stalled", .bool(progress.isStalled)),
-            ("trouble", .optional(record.trouble)), ("users", .int(counts.users)),
-            ("usersLeft", .int(progress.left)), ("usersLeftIsCapped", .bool(progress.leftIsCapped)),
-            ("usersEstimated", hasEnd ? .int(counts.users + progress.left) : .null),
-            ("recorded", .int(counts.recorded)), ("sent", .int(counts.sent)),
-            ("pages", .int(counts.pages)), ("pagesPlanned", .int(counts.planned)),
-            ("usersPerSecond", record.rate(at: asOf).map { .decimal($0, digits: 1) } ?? .null),
-            ("secondsLeft", progress.secondsLeft.map { .decimal($0, digits: 1) } ?? .null),
-            ("startedAt", .string(record.startedAt.description)),
-            ("workedAt", .optional(counts.workedAt?.description)),
-            ("pausedAt", .optional(record.pausedAt?.description)),
-            ("finishedAt", .optional(record.finishedAt?.description)),
-        ] + (isHeld.map { [("held", .bool($0))] } ?? []) + details
-    }
-
-    private var details: [(String, JSONValue)] {
-        guard let detail else { return [] }
-        let pages = detail.pages.map { page in
-            JSONValue.members([
-                ("page", .int(page.number)), ("handedOverAt", .optional(page.handedOverAt?.description)),
-                ("takenAt", .optional(page.takenAt?.description)),
-            ])
-        }
-        let acts = detail.acts.map { act in
-            JSONValue.members([
-                ("at", .string(act.at.description)), ("by", .string(act.operator)), ("act", .string(act.act)),
-                ("because", .string(act.because)), ("discarded", act.discarded.map(JSONValue.int) ?? .null),
-            ])
-        }
-        return [
-            ("waits", .array((obstacles ?? []).map(JSONValue.string))), ("openPages", .array(pages)), ("acts", .array(acts)),
-        ]
     }
 }

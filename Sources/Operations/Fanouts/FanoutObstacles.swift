@@ -1,5 +1,4 @@
 import BellhopRules
-import CLI
 import ServiceRuntime
 import Settings
 import Store

@@ -1,16 +1,9 @@
 package import BellhopJSON
-import Foundation
+import ServiceRuntime
 
 extension JSONValue {
     /// Creates a number that is rounded to `digits` digits after the decimal point, or `null` if it is not finite.
     package static func decimal(_ number: Double, digits: Int) -> JSONValue {
         number.isFinite ? .number(JSONNumber(checked: number.text(digits: digits))) : .null
-    }
-}
-
-extension Double {
-    /// Returns the number rounded to `digits` digits after the decimal point, all of them shown.
-    package func text(digits: Int) -> String {
-        String(format: "%.\(digits)f", self)
     }
 }

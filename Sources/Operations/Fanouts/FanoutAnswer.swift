@@ -1,0 +1,73 @@
+package import BellhopJSON
+import BellhopRules
+package import Store
+
+/// The state of a fan-out, with its details if they were asked for.
+package struct FanoutAnswer: Sendable {
+    package let progress: FanoutProgress
+    package let detail: FanoutDetail?
+    /// The reasons why it does not progress, or `nil` for a list entry.
+    package let obstacles: [String]?
+    /// Whether deliveries of the fan-out wait behind a hold, or `nil` if this was not checked.
+    package let isHeld: Bool?
+
+    /// Creates the view of a list entry.
+    package init(_ progress: FanoutProgress, isHeld: Bool? = nil) {
+        self.progress = progress
+        self.isHeld = isHeld
+        detail = nil
+        obstacles = nil
+    }
+
+    init(_ progress: FanoutProgress, detail: FanoutDetail, surroundings: FanoutObstacles) {
+        self.progress = progress
+        self.detail = detail
+        obstacles = progress.obstacles(detail, surroundings)
+        isHeld = surroundings.holds.contains { $0.waiting > 0 }
+    }
+
+    private var record: FanoutRecord { progress.record }
+    private var asOf: Timestamp { progress.asOf }
+
+    /// The members of its JSON.
+    package var members: [(String, JSONValue)] {
+        let counts = record.progress
+        let hasEnd = record.finishedAt == nil && !progress.leftIsCapped
+        return [
+            ("fanout", .int(record.number)), ("app", .string(record.app)),
+            ("event", .string(record.event)), ("type", .string(record.type)), ("topic", .optional(record.topic)),
+            ("everyone", .bool(record.topic == nil)), ("lane", .string(record.priority.lane.rawValue)),
+            ("state", .string(record.state.rawValue)), ("stalled", .bool(progress.isStalled)),
+            ("trouble", .optional(record.trouble)), ("users", .int(counts.users)),
+            ("usersLeft", .int(progress.left)), ("usersLeftIsCapped", .bool(progress.leftIsCapped)),
+            ("usersEstimated", hasEnd ? .int(counts.users + progress.left) : .null),
+            ("recorded", .int(counts.recorded)), ("sent", .int(counts.sent)),
+            ("pages", .int(counts.pages)), ("pagesPlanned", .int(counts.planned)),
+            ("usersPerSecond", record.rate(at: asOf).map { .decimal($0, digits: 1) } ?? .null),
+            ("secondsLeft", progress.secondsLeft.map { .decimal($0, digits: 1) } ?? .null),
+            ("startedAt", .string(record.startedAt.description)),
+            ("workedAt", .optional(counts.workedAt?.description)),
+            ("pausedAt", .optional(record.pausedAt?.description)),
+            ("finishedAt", .optional(record.finishedAt?.description)),
+        ] + (isHeld.map { [("held", .bool($0))] } ?? []) + details
+    }
+
+    private var details: [(String, JSONValue)] {
+        guard let detail else { return [] }
+        let pages = detail.pages.map { page in
+            JSONValue.members([
+                ("page", .int(page.number)), ("handedOverAt", .optional(page.handedOverAt?.description)),
+                ("takenAt", .optional(page.takenAt?.description)),
+            ])
+        }
+        let acts = detail.acts.map { act in
+            JSONValue.members([
+                ("at", .string(act.at.description)), ("by", .string(act.operator)), ("act", .string(act.act)),
+                ("because", .string(act.because)), ("discarded", act.discarded.map(JSONValue.int) ?? .null),
+            ])
+        }
+        return [
+            ("waits", .array((obstacles ?? []).map(JSONValue.string))), ("openPages", .array(pages)), ("acts", .array(acts)),
+        ]
+    }
+}

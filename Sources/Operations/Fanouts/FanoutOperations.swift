@@ -1,0 +1,166 @@
+import AMQP
+import BellhopJSON
+import BellhopRules
+import ServiceRuntime
+package import Store
+
+/// The operators' acts on fan-outs.
+package struct FanoutOperations: Sendable {
+    private let context: OperationsContext
+
+    package init(_ context: OperationsContext) {
+        self.context = context
+    }
+
+    private var store: FanoutAdmin { FanoutAdmin(pool: context.pool) }
+
+    /// The maximum number of fan-outs that are described before an act.
+    private static let shownBefore = 50
+
+    // MARK: - Reading
+
+    /// Returns the fan-outs that match: those that can continue first, then the most recent ones.
+    package func list(_ filter: FanoutFilter, atMost limit: Int) async throws -> FanoutList {
+        let found = try await store.latest(filter, atMost: limit)
+        let count = found.count < limit ? found.count : try await store.count(filter)
+        let held = try await heldEvents(of: found)
+        return FanoutList(
+            count: count,
+            fanouts: found.map { FanoutAnswer($0, isHeld: held.contains([$0.record.app, $0.record.event])) }
+        )
+    }
+
+    /// Returns one fan-out with all details.
+    package func show(_ filter: FanoutFilter) async throws -> FanoutAnswer {
+        guard filter.numbers.count == 1 || filter.numbers.isEmpty && filter.event != nil else {
+            throw OperationError.unfit("show requires one number or --event; see list", field: "items")
+        }
+        let found = try await store.latest(filter, atMost: 2)
+        let attempted = "show \(filter.subject)"
+        guard let progress = found.first else {
+            let advice = "bellhop fanouts shows what there is"
+            throw OperationError(.notPossible, attempted: attempted, "there is none", advice: advice)
+        }
+        guard found.count == 1 else {
+            let apps = "apps \(found[0].record.app) and \(found[1].record.app) have one"
+            throw OperationError(.refused, attempted: attempted, apps, advice: "add --app")
+        }
+        let detail = try await store.detail(of: progress.record.number)
+        let surroundings = FanoutObstacles(
+            status: progress.record.finishedAt == nil ? try await StoreStatus(of: context.pool) : nil,
+            holds: try await holds(on: progress.record),
+            consumers: progress.isWaiting(detail) ? await consumers(progress.record.priority.lane) : nil
+        )
+        return FanoutAnswer(progress, detail: detail, surroundings: surroundings)
+    }
+
+    // MARK: - Acts
+
+    /// Counts the fan-outs that an act would affect.
+    package func preview(_ act: FanoutAdmin.Act, on filter: FanoutFilter) async throws -> FanoutActPreview {
+        guard filter.isNarrow else {
+            throw OperationError.unfit("\(act.rawValue) requires a fan-out number or a filter")
+        }
+        var filter = filter
+        filter.states = act.acceptedStates
+        return FanoutActPreview(act: act, filter: filter, count: try await store.count(filter))
+    }
+
+    /// Returns the fan-outs that an act would affect, for a dry run.
+    package func affected(by preview: FanoutActPreview) async throws -> [FanoutAnswer] {
+        try await store.latest(preview.filter, atMost: Self.shownBefore).map { FanoutAnswer($0) }
+    }
+
+    /// Explains that no fan-out is in a state that the act accepts.
+    ///
+    /// An operator who named a fan-out by its number or its event needs to see its present state.
+    package func nothing(for preview: FanoutActPreview) async throws -> [String] {
+        let states = preview.act.acceptedStates.map(\.rawValue).sorted().joined(separator: " or ")
+        var filter = preview.filter
+        filter.states = Set(FanoutState.allCases)
+        let isNamed = !filter.numbers.isEmpty || filter.event != nil
+        let named = isNamed ? try await store.latest(filter, atMost: Self.shownBefore) : []
+        return ["No fan-outs match that are \(states)."] + named.map(\.record.presentState)
+    }
+
+    /// Pauses, resumes or cancels all fan-outs that match, and returns their number.
+    package func perform(
+        _ preview: FanoutActPreview,
+        _ agreement: Agreement,
+        by operator: ActingOperator
+    ) async throws -> Int {
+        switch try await store.perform(preview.act, on: preview.filter, agreed: agreement.count, by: `operator`) {
+        case .done(let items): return items
+        case .moreThanAgreed(let items):
+            throw OperationError(
+                .tryAgain,
+                attempted: "\(preview.act.rawValue) \(preview.filter.subject)",
+                "\(items.of("fan-out")) match now, and \(agreement.count.grouped) were agreed to",
+                advice: "nothing was changed; look again"
+            )
+        }
+    }
+
+    // MARK: - Holds and workers
+
+    /// Returns the holds that may affect the fan-out, with the number of its deliveries that wait behind each.
+    private func holds(on record: FanoutRecord) async throws -> [HeldShare] {
+        var shares: [HeldShare] = []
+        for hold in try await HoldAdmin(pool: context.pool).all() where hold.scope.mayConcern(record) {
+            let selection = HoldSelection(hold.scope, of: hold.number, event: EventID(validating: record.event))
+            let count = try await HoldAdmin(pool: context.pool).count(selection)
+            shares.append(HeldShare(hold: hold, waiting: count.deliveries))
+        }
+        return shares
+    }
+
+    /// Returns app and event of each fan-out with deliveries behind a hold.
+    private func heldEvents(of found: [FanoutProgress]) async throws -> Set<[String]> {
+        var held: Set<[String]> = []
+        for hold in try await HoldAdmin(pool: context.pool).all() {
+            guard found.contains(where: { hold.scope.mayConcern($0.record) }) else { continue }
+            let events = try await HoldAdmin(pool: context.pool).events(of: hold.scope)
+            held.formUnion(events.map { [hold.scope.app.text, $0.text] })
+        }
+        return held
+    }
+
+    /// Returns the number of workers that consume the queue of pages, or `nil` if the broker cannot be asked.
+    private func consumers(_ lane: Lane) async -> Int? {
+        guard context.configuration.amqpURL != nil, let broker = try? context.broker() else { return nil }
+        let queue = context.names.resume(lane)
+        let found = try? await BrokerSession.with(broker, name: "bellhop fanouts") { try $0.checkQueue(queue) }
+        return found.map { Int($0.consumers) }
+    }
+}
+
+extension FanoutFilter {
+    /// Creates the filter that the fields define.
+    package init(_ fields: OperationFields, for act: String) throws(OperationError) {
+        self.init()
+        app = fields.text("app")
+        event = fields.text("event")
+        type = fields.text("type")
+        topic = fields.text("topic")
+        if let state = try fields.optional("state", "running, paused, cancelled or finished", FanoutState.init) {
+            states = [state]
+        }
+        for item in fields.items {
+            guard let number = Int64(item), number > 0 else {
+                throw .unfit("\(act) takes numbers of fan-outs; found \(item)", field: "items")
+            }
+            numbers.append(number)
+        }
+    }
+
+    /// The selected fan-outs, for an error.
+    fileprivate var subject: String { numbers.first.map(String.init) ?? event ?? "the fan-outs" }
+}
+
+extension FanoutRecord {
+    fileprivate var presentState: String {
+        let words = "Fan-out \(number) is \(state.rawValue)"
+        guard state == .finished else { return words + "." }
+        return words + ": all its records exist. Only a hold stops its pushes that are not sent yet: bellhop hold add."
+    }
+}

@@ -1,0 +1,47 @@
+import BellhopJSON
+import Store
+
+extension Operation {
+    static let fanouts =
+        [
+            Operation(
+                name: "fanouts",
+                fields: filter.union(["state", "limit"]),
+                work: .reading { fields, context in
+                    let filter = try FanoutFilter(fields, for: "list")
+                    let limit = try fields.number("limit", in: 1...1_000) ?? 50
+                    return try await FanoutOperations(context).list(filter, atMost: limit).json
+                }
+            ),
+            Operation(
+                name: "fanout",
+                items: 1...1,
+                work: .reading { fields, context in
+                    let filter = try FanoutFilter(fields, for: "show")
+                    return .members(try await FanoutOperations(context).show(filter).members)
+                }
+            ),
+        ] + [FanoutAdmin.Act.pause, .resume, .cancel].map(act)
+
+    private static let filter: Set<String> = ["app", "event", "type", "topic"]
+
+    private static func act(_ act: FanoutAdmin.Act) -> Operation {
+        Operation(
+            name: "fanout-\(act.rawValue)",
+            fields: filter,
+            items: 0...500,
+            asksFirst: true,
+            work: .act { fields, consent, context in
+                let operations = FanoutOperations(context)
+                let preview = try await operations.preview(act, on: try FanoutFilter(fields, for: act.rawValue))
+                guard preview.count > 0 else {
+                    return .nothing(try await operations.nothing(for: preview), FanoutActPreview.json(0))
+                }
+                guard let consent, let agreement = consent.agreement(to: preview.question) else {
+                    return .question(preview.question)
+                }
+                return .done(FanoutActPreview.json(try await operations.perform(preview, agreement, by: consent.by)))
+            }
+        )
+    }
+}
