@@ -114,7 +114,8 @@ let package = Package(
         library(
             "Commands",
             [
-                "Roles", "CLI", "API", "Console", "Operations", "Pipeline", "Store", "Push", "Tracing", "AMQP", "Postgres",
+                "Roles", "CLI", "API", "Console", "Operations", "Pipeline", "Store", "Push", "Tracing", "AMQP",
+                "Postgres",
                 "HTTPTransfer", "Cryptography", "Settings", "BellhopJSON", "BellhopRules", "ServiceRuntime",
             ]
         ),
@@ -128,7 +129,8 @@ let package = Package(
         library(
             "Bench",
             [
-                "Roles", "CLI", "API", "Operations", "Pipeline", "Store", "AMQP", "Postgres", "HTTPTransfer", "Cryptography",
+                "Roles", "CLI", "API", "Operations", "Pipeline", "Store", "AMQP", "Postgres", "HTTPTransfer",
+                "Cryptography",
                 "Settings", "BellhopRules", "ServiceRuntime",
             ]
         ),
@@ -194,14 +196,16 @@ let package = Package(
         tests(
             of: "Commands",
             [
-                "Roles", "CLI", "Operations", "Bench", "API", "Workbench", "AMQP", "HTTPServer", "Postgres", "Store", "Pipeline",
+                "Roles", "CLI", "Operations", "Bench", "API", "Workbench", "AMQP", "HTTPServer", "Postgres", "Store",
+                "Pipeline",
                 "Push", "Sandbox", "Cryptography", "Settings", "BellhopRules", "ServiceRuntime",
             ]
         ),
         tests(
             of: "Console",
             [
-                "Workbench", "Commands", "Roles", "CLI", "Operations", "HTTPServer", "Postgres", "Store", "Settings", "BellhopJSON",
+                "Workbench", "Commands", "Roles", "CLI", "Operations", "HTTPServer", "Postgres", "Store", "Settings",
+                "BellhopJSON",
                 "ServiceRuntime",
             ]
         ),

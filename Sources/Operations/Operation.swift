@@ -36,7 +36,9 @@ extension Operation {
     package static let all = holds + fanouts
 
     /// Performs a reading.
-    package func read(_ fields: OperationFields, in context: OperationsContext) async throws(OperationError) -> JSONValue {
+    package func read(_ fields: OperationFields, in context: OperationsContext) async throws(OperationError)
+        -> JSONValue
+    {
         guard case .reading(let read) = work else { preconditionFailure("\(name) is an act") }
         do { return try await read(fields, context) } catch { throw OperationError(error, during: name) }
     }

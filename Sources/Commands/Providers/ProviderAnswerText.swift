@@ -36,7 +36,8 @@ struct ProviderAnswerText: Sendable {
 
     var json: JSONValue {
         .members([
-            ("app", .string(app.text)), ("provider", .string(provider.rawValue)), ("verdict", .string(verdict.kind.rawValue)),
+            ("app", .string(app.text)), ("provider", .string(provider.rawValue)),
+            ("verdict", .string(verdict.kind.rawValue)),
             ("reason", .optional(verdict.reason?.rawValue)), ("isWell", .bool(exitCode == .done)),
             ("explanation", .string(headline)), ("advice", .optional(advice)),
         ])

@@ -197,7 +197,8 @@ extension Status {
         .array(
             troubles.map { trouble in
                 .members([
-                    ("app", .string(trouble.app)), ("provider", .string(trouble.provider)), ("word", .string(trouble.word)),
+                    ("app", .string(trouble.app)), ("provider", .string(trouble.provider)),
+                    ("word", .string(trouble.word)),
                     ("since", .string(trouble.since.description)), ("latestAt", .string(trouble.latest.description)),
                     ("answers", .int(trouble.answers)),
                 ])

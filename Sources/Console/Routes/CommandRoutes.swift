@@ -11,7 +11,9 @@ enum CommandRoutes {
         _ runner: CommandConcurrencyLimiter
     ) async throws(ConsoleError) -> HTTPResponse {
         let filled = try RequestInput(form.shape, query: request.target.query.map { ($0.name, $0.value) })
-        return try response(to: try await runner.ask(CommandRequest(form.words(filled, by: session.person.name, json: true))))
+        return try response(
+            to: try await runner.ask(CommandRequest(form.words(filled, by: session.person.name, json: true)))
+        )
     }
 
     /// Performs an act in two steps.

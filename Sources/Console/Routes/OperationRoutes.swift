@@ -28,7 +28,8 @@ struct OperationRoutes: Sendable {
     ///
     /// The first call returns the question and changes nothing. The second call contains the confirmed count and its
     /// time. If the confirmation no longer fits the present count, the question is returned again.
-    func act(_ operation: Operation, _ body: JSONObject, _ session: Session) async throws(ConsoleError) -> HTTPResponse {
+    func act(_ operation: Operation, _ body: JSONObject, _ session: Session) async throws(ConsoleError) -> HTTPResponse
+    {
         let input = try RequestInput(operation.shape, body: body)
         let fields = input.fields(at: time.timestamp)
         let operatorsName = ActingOperator(name: session.person.name, because: input.because)

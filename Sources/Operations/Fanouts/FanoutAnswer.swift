@@ -67,7 +67,8 @@ package struct FanoutAnswer: Sendable {
             ])
         }
         return [
-            ("waits", .array((obstacles ?? []).map(JSONValue.string))), ("openPages", .array(pages)), ("acts", .array(acts)),
+            ("waits", .array((obstacles ?? []).map(JSONValue.string))), ("openPages", .array(pages)),
+            ("acts", .array(acts)),
         ]
     }
 }

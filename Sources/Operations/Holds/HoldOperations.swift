@@ -123,7 +123,10 @@ package struct HoldOperations: Sendable {
         if let text = fields.items.first {
             let hasScope = !fields.given.isDisjoint(with: ["app", "type", "provider"])
             guard fields.items.count == 1, let number = Int64(text), !hasScope else {
-                throw OperationError.unfit("\(act) requires the number of one hold, or --app and the options of its add", field: "items")
+                throw OperationError.unfit(
+                    "\(act) requires the number of one hold, or --app and the options of its add",
+                    field: "items"
+                )
             }
             found = holds.first { $0.number == number }
         } else {

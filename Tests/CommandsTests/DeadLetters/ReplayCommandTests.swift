@@ -165,13 +165,12 @@ struct ReplayCommandTests {
                 "SELECT concat_ws('|', edited_from, event_id, state, left(resolution, 12)) FROM dead_letters ORDER BY filed_at"
             )
             #expect(items == ["resolved|edited: edit", "lost|evt-9|resolved|recorded"])
-            let copy = try #require(
-                try await rig.bench.column("SELECT dead_id FROM dead_letters WHERE edited_from = 'lost'").first
-            )
+            let copies = try await rig.bench.column("SELECT dead_id FROM dead_letters WHERE edited_from = 'lost'")
+            let copy = try #require(copies.first ?? nil)
             let list = await prompt.run("dead-letters", "list", "--state", "all").output
             let rows = list.split(separator: "\n").map { $0.split(separator: " ").joined(separator: " ") }
-            let copies = rows.filter { $0.hasSuffix("u1 corrected copy the corrected copy of lost") }
-            #expect(copies.count == 1, "\(list)")
+            let listed = rows.filter { $0.hasSuffix("u1 corrected copy the corrected copy of lost") }
+            #expect(listed.count == 1, "\(list)")
             let originals = rows.filter { $0.contains(" missing-id ") }
             #expect(originals.count == 1, "\(list)")
             let shown = await prompt.run("dead-letters", "show", copy).output

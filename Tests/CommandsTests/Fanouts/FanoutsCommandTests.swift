@@ -212,7 +212,7 @@ struct FanoutsCommandTests {
     func statusOfPaused() async throws {
         try await Bench.withTopology { bench in
             try await bench.addFollowers(100)
-            let number = try await bench.addFanout("e1", users: 60, plannedTo: "u00060", state: .paused)
+            let number = try await bench.addFanout("e1", state: .paused, users: 60, plannedTo: "u00060")
             for other in 2...6 { _ = try await bench.addFanout("e\(other)") }
             _ = try await bench.owner.run(
                 "UPDATE fanouts SET paused_at = now() - interval '200 min' WHERE state = 'paused'"
