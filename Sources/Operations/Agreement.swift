@@ -13,7 +13,7 @@ package struct Agreement: Sendable, Equatable {
         self.asOf = asOf
     }
 
-    /// Whether the consent covers an act on so many items.
+    /// Whether the consent covers an act on this number of items.
     ///
     /// With a time, later items are excluded from the act, and some of the items that the operator saw may be gone.
     package func covers(_ items: Int) -> Bool { asOf == nil ? items == count : items <= count }
@@ -26,7 +26,7 @@ package struct ActQuestion: Sendable, Equatable {
     package let deed: String
     /// The time of the count, which limits the act to the items that the operator saw.
     package let asOf: Timestamp?
-    /// What the operator should know before, such as the items that are left out.
+    /// Facts that matter before the act, such as the items that are left out.
     package let lines: [String]
 
     package init(count: Int, deed: String, asOf: Timestamp? = nil, lines: [String] = []) {

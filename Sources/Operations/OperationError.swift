@@ -23,7 +23,7 @@ package struct OperationError: Error, Sendable, Equatable {
     /// The operation, such as `release 3`; for an invalid field the field's name, if the message continues it.
     package let attempted: String
     package let message: String
-    /// What the operator can do; empty for an invalid field.
+    /// The remedy for the operator; empty for an invalid field.
     package let advice: String
 
     package init(_ kind: Kind, attempted: String, _ message: String, advice: String) {

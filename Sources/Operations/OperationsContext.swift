@@ -4,7 +4,7 @@ package import Pipeline
 package import Settings
 package import Store
 
-/// What operations work with: the configuration, and connections with the operators' rights.
+/// The configuration, and the connections with which operations work.
 package struct OperationsContext: Sendable {
     package let configuration: BellhopConfiguration
     package let pool: ConnectionPool

@@ -39,8 +39,8 @@ struct HoldSession: Sendable {
             added.json,
             lines: [
                 added.isNew
-                    ? "Hold \(hold.number): \(scope.words). Workers stop within two seconds; what comes is recorded in the "
-                        + "app, and waits."
+                    ? "Hold \(hold.number): \(scope.words). Each worker stops within two seconds and may still send until "
+                        + "then; later events are recorded in the app, and their deliveries wait."
                     : "\(scope.words) is held already: \(hold.operator) did so "
                         + "\(HumanText.ago(hold.placedAt, added.held.asOf)), hold \(hold.number): \(hold.because).",
                 "\(added.held.countAtFirst) bellhop hold release \(hold.number) lets them go.",

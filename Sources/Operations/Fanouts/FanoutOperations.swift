@@ -19,7 +19,7 @@ package struct FanoutOperations: Sendable {
 
     // MARK: - Reading
 
-    /// Returns the fan-outs that match: those that can continue first, then the most recent ones.
+    /// Returns the fan-outs that match: the ones that can continue first, then the most recent ones.
     package func list(_ filter: FanoutFilter, atMost limit: Int) async throws -> FanoutList {
         let found = try await store.latest(filter, atMost: limit)
         let count = found.count < limit ? found.count : try await store.count(filter)

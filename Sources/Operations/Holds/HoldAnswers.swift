@@ -47,7 +47,8 @@ package struct HoldDiscard: Sendable {
 
     /// The answer if nothing matches.
     package var nothing: String {
-        "Nothing waits behind hold \(hold.number) that matches. What was sent before the hold cannot be recalled."
+        "Nothing waits behind hold \(hold.number) that matches. Deliveries that were sent before the hold cannot be "
+            + "recalled."
     }
 }
 

@@ -46,7 +46,7 @@ struct HoldCommandTests {
             try await Self.fill(bench, "system", ["u1", "u2"], "drop/fcm//system")
             let added = await prompt.run(["hold", "add", "--app", "drop", "--type", "system"] + Self.why)
             #expect(added.code == .done, "\(added.complaints)")
-            #expect(added.output.contains("Hold 1: drop, type system."))
+            #expect(added.output.contains("Hold 1: drop, type system. Each worker stops within two seconds"))
             #expect(added.output.contains("2 wait there now"))
             let again = await prompt.run(["hold", "add", "--app", "drop", "--type", "system", "--json"] + Self.why)
             #expect(again.code == .done)
