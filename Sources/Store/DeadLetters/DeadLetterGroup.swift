@@ -38,3 +38,68 @@ extension DeadLetterGroup {
         lastDay = Array(repeating: 0, count: 24)
     }
 }
+
+/// Groups dead letters that are not stored, in one pass over them.
+package struct DeadLetterGrouping: Sendable {
+    private var groups: [String: DeadLetterGroup] = [:]
+    private var users: [String: Set<Int>] = [:]
+    private var beyond = 0
+    private var items = 0
+    private let now: Timestamp
+
+    /// The maximum number of groups, more than an operator can review.
+    ///
+    /// Items beyond it are only counted.
+    private static let most = 10_000
+
+    package init(at now: Timestamp) {
+        self.now = now
+    }
+
+    package mutating func add(_ item: DeadLetterItem) {
+        items += 1
+        let name = item.fingerprint
+        guard groups[name] != nil || groups.count < Self.most else {
+            beyond += 1
+            return
+        }
+        var group =
+            groups[name]
+            ?? DeadLetterGroup(
+                fingerprint: name,
+                items: 0,
+                users: 0,
+                firstSeen: item.failedAt,
+                lastSeen: item.failedAt,
+                cause: item.cause,
+                lastDay: Array(repeating: 0, count: Self.hours)
+            )
+        group.items += 1
+        if item.failedAt >= group.lastSeen { (group.lastSeen, group.cause) = (item.failedAt, item.cause) }
+        group.firstSeen = min(group.firstSeen, item.failedAt)
+        let age = (now.microseconds - item.failedAt.microseconds) / Self.hour
+        if age >= 0, age < Int64(Self.hours) { group.lastDay[Self.hours - 1 - Int(age)] += 1 }
+        // Only the number of distinct users is needed, so a hash represents each.
+        if let user = item.cause.user { users[name, default: []].insert(user.hashValue) }
+        groups[name] = group
+    }
+
+    private static let hours = 24
+    private static let hour: Int64 = 3_600_000_000
+
+    /// The groups, the largest first.
+    package var all: DeadLetterGroups {
+        let counted = groups.values.map { group in
+            var group = group
+            group.users = users[group.fingerprint]?.count ?? 0
+            return group
+        }
+        let sorted = counted.sorted { ($1.items, $0.fingerprint) < ($0.items, $1.fingerprint) }
+        return DeadLetterGroups(
+            asOf: now,
+            groups: Array(sorted.prefix(DeadLetterGroups.most)),
+            count: groups.count + beyond,
+            items: items
+        )
+    }
+}

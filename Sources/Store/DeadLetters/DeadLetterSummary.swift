@@ -89,3 +89,109 @@ extension DeadLetterSummary {
         )
     }
 }
+
+/// All data of one item.
+package struct DeadLetterDetail: Sendable {
+    package let summary: DeadLetterSummary
+    package let origin: DeadLetterItem.Origin
+    package let history: [Entry]
+    /// The id of the item's corrected copy.
+    package let editedInto: String?
+    /// Whether the item is in the table; otherwise it was read from the broker's queue.
+    package let isFiled: Bool
+
+    /// An event in the item's history.
+    package struct Entry: Sendable {
+        package let at: Timestamp
+        package let kind: String
+        package let `operator`: String?
+        package let words: String
+    }
+}
+
+extension DeadLetterDetail {
+    /// Creates the details of a dead letter that is not stored and therefore has no history.
+    package init(_ item: DeadLetterItem) {
+        summary = DeadLetterSummary(item)
+        origin = item.origin
+        history = []
+        editedInto = nil
+        isFiled = false
+    }
+}
+
+extension DeadLetterDetail.Entry {
+    init(_ rows: Rows, _ row: Int) throws(PostgresError) {
+        at = try rows.moment(row, 0)
+        kind = try rows.text(row, 1)
+        self.operator = try rows.optionalText(row, 2)
+        words = try rows.text(row, 3)
+    }
+}
+
+/// An item with its message.
+package struct DeadLetterMessage: Sendable {
+    package var summary: DeadLetterSummary
+    package let origin: DeadLetterItem.Origin
+    package let contentHash: [UInt8]
+
+    /// Creates the message of a dead letter that is not stored.
+    package init(_ item: DeadLetterItem) {
+        summary = DeadLetterSummary(item)
+        origin = item.origin
+        contentHash = item.contentHash
+    }
+
+    /// The item as the filer would read it from the queue.
+    var item: DeadLetterItem {
+        var item = DeadLetterItem(
+            summary.deadID,
+            summary.cause,
+            failedAt: summary.lastFailedAt,
+            origin: origin,
+            contentHash: contentHash
+        )
+        item.attempts = summary.attempts
+        item.delivery = summary.delivery
+        return item
+    }
+}
+
+extension DeadLetterMessage {
+    /// Creates a message from the columns of its parts.
+    init(_ rows: Rows, _ row: Int) throws(PostgresError) {
+        summary = try DeadLetterSummary(rows, row)
+        origin = try DeadLetterItem.Origin(rows, row)
+        contentHash = try rows.bytes(row, "content_hash")
+    }
+}
+
+/// An entry of the audit.
+package struct AuditEntry: Sendable {
+    package let at: Timestamp
+    package let `operator`: String
+    package let act: String
+    package let filter: JSONObject
+    package let items: Int
+    package let because: String
+    package let replay: Int64?
+    /// The database login of the action, which an operator cannot choose; `nil` for entries from before it was stored.
+    package let login: String?
+    /// The number by which the action can be undone.
+    package let number: Int64
+
+    static let columns = "at, operator, act, filter, items, because, replay_id, login, number"
+
+    init(_ rows: Rows, _ row: Int) throws(PostgresError) {
+        at = try rows.moment(row, 0)
+        self.operator = try rows.text(row, 1)
+        act = try rows.text(row, 2)
+        let json = JSONParser(limits: .event).parse(try rows.json(row, 3))
+        filter = (try? json.get())?.object ?? JSONObject()
+        items = try rows.number(row, 4)
+        because = try rows.text(row, 5)
+        replay = try rows.optionalInteger(row, 6)
+        login = try rows.optionalText(row, 7)
+        number = try rows.integer(row, 8)
+    }
+}

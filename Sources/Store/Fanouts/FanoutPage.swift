@@ -62,3 +62,86 @@ package struct PageCounts: Sendable {
 
     package init() {}
 }
+
+/// A locked row of `fanouts`, so that no other process plans its pages meanwhile.
+struct LockedFanout {
+    let number: Int64
+    let app: String
+    let topic: String?
+    let startedAt: Int64
+    let isRunning: Bool
+    let isPaused: Bool
+    /// The time since it began or was resumed.
+    let age: Duration
+    private let priority: Priority
+    private let planned: Int64
+    private let plannedTo: String
+    private let isPlanned: Bool
+
+    /// The number of planned and unfinished pages per fan-out.
+    ///
+    /// It is small, so that a pause takes effect soon and the next fan-out does not wait long.
+    static let pagesAtOnce = 4
+
+    static func hold(_ number: Int64, on connection: PostgresConnection) throws(PostgresError) -> LockedFanout? {
+        let rows = try connection.run(FanoutStatements.hold, [.integer(number)])
+        return rows.isEmpty ? nil : try LockedFanout(number, rows)
+    }
+
+    private init(_ number: Int64, _ rows: Rows) throws(PostgresError) {
+        self.number = number
+        app = try rows.text(0, 0)
+        topic = try rows.optionalText(0, 1)
+        startedAt = try rows.instant(0, 2)
+        let state = try rows.text(0, 3)
+        isRunning = state == "running"
+        isPaused = state == "paused"
+        priority = Priority(urgency: try rows.integer(0, 4))
+        planned = try rows.integer(0, 5)
+        plannedTo = try rows.text(0, 6)
+        isPlanned = try rows.boolean(0, 7)
+        age = .milliseconds(try rows.integer(0, 8))
+    }
+
+    /// Plans pages until ``pagesAtOnce`` are open, and returns the pages to publish.
+    ///
+    /// Pages of a paused fan-out are planned, and wait for a resume.
+    func topUp(on connection: PostgresConnection, _ usersPerPage: Int) throws(PostgresError) -> [FanoutPage] {
+        guard !isPlanned, isRunning || isPaused else { return [] }
+        let open = try connection.run(FanoutStatements.openPages, [.integer(number)]).number(0, 0)
+        var (pages, after, isLast): ([FanoutPage], String, Bool) = ([], plannedTo, false)
+        var next = planned
+        for _ in 0..<max(0, Self.pagesAtOnce - open) where !isLast {
+            let upto: String
+            (upto, isLast) = try end(after, on: connection, usersPerPage)
+            let page: [Parameter] = [.integer(number), .integer(next), .text(after), .text(upto)]
+            _ = try connection.run(FanoutStatements.plan, page + [.boolean(isRunning)])
+            pages.append(FanoutPage(fanout: number, page: next, priority: priority))
+            next += 1
+            after = upto
+        }
+        guard next > planned else { return [] }
+        _ = try connection.run(
+            FanoutStatements.planned,
+            [.integer(number), .integer(next), .text(after), .boolean(isLast)]
+        )
+        return isRunning ? pages : []
+    }
+
+    /// Returns the last user of the page that begins after `after`, and whether it is the last page.
+    private func end(
+        _ after: String,
+        on connection: PostgresConnection,
+        _ usersPerPage: Int
+    ) throws(PostgresError) -> (upto: String, isLast: Bool) {
+        let rest: [Parameter] = [.text(after), .integer(Int64(usersPerPage))]
+        let rows =
+            if let topic {
+                try connection.run(FanoutStatements.topicBound, [.text(app), .text(topic)] + rest)
+            } else {
+                try connection.run(FanoutStatements.everyoneBound, [.text(app)] + rest)
+            }
+        guard let bound = try rows.optionalText(0, 0) else { return (try rows.optionalText(0, 1) ?? after, true) }
+        return (bound, false)
+    }
+}

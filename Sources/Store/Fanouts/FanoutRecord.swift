@@ -1,5 +1,5 @@
 package import BellhopRules
-import Postgres
+package import Postgres
 
 /// The fan-out of one event, as stored in the table `fanouts`.
 package struct FanoutRecord: Sendable {
@@ -115,4 +115,141 @@ package struct FanoutProgress: Sendable {
 
     /// A lost page is available again after five minutes.
     package static let longestStandstill = Duration.seconds(300)
+}
+
+/// The state of a fan-out.
+package enum FanoutState: String, CaseIterable, Sendable {
+    case running
+    /// Paused by an operator or, with a recorded trouble, automatically.
+    case paused
+    /// No further pages are planned. Pages in progress complete.
+    case cancelled
+    case finished
+
+    /// The states from which a fan-out can continue.
+    package static let open: Set<FanoutState> = [.running, .paused]
+}
+
+/// Selects fan-outs.
+///
+/// All conditions must hold.
+package struct FanoutFilter: Sendable, Equatable {
+    package var app: String?
+    package var event: String?
+    package var type: String?
+    package var topic: String?
+    /// The numbers of individual fan-outs; empty for no such condition.
+    package var numbers: [Int64] = []
+    /// The accepted states; an action restricts them to the states to which it applies.
+    package var states = Set(FanoutState.allCases)
+
+    package init() {}
+
+    /// Whether the filter has any condition other than the states.
+    package var isNarrow: Bool {
+        !numbers.isEmpty || [app, event, type, topic].contains { $0 != nil }
+    }
+
+    /// The condition on `fanouts f`.
+    ///
+    /// The text contains only the given conditions, so that each combination is planned with a suitable index.
+    var condition: SQLPiece {
+        var piece = SQLPiece(sql: "", parameters: [])
+        // The state names are constants of the program and therefore safe in the text.
+        var terms = ["f.state IN (\(states.map { "'\($0.rawValue)'" }.sorted().joined(separator: ", ")))"]
+        for (column, value) in [("app", app), ("event_id", event), ("type", type), ("topic", topic)] {
+            guard let value else { continue }
+            terms.append("f.\(column) = \(piece.bind(.text(value)))")
+        }
+        if !numbers.isEmpty { terms.append("f.number = ANY(\(piece.bind(.integerArray(numbers)))::bigint[])") }
+        piece.sql = terms.joined(separator: " AND ")
+        return piece
+    }
+}
+
+/// The details of one fan-out that a list does not contain.
+package struct FanoutDetail: Sendable {
+    /// A page that is planned and not finished.
+    package struct Page: Sendable {
+        package let number: Int
+        /// When its message was last published or taken; `nil` while the page is not to be taken.
+        package let handedOverAt: Timestamp?
+        /// When a worker began to process it.
+        package let takenAt: Timestamp?
+
+        init(_ rows: Rows, _ row: Int) throws(PostgresError) {
+            number = try rows.number(row, 0)
+            handedOverAt = try rows.timestamp(row, 1)
+            takenAt = try rows.timestamp(row, 2)
+        }
+    }
+
+    /// An operator's action on the fan-out, or on its held deliveries.
+    package struct Done: Sendable {
+        package let at: Timestamp
+        package let `operator`: String
+        package let act: String
+        package let because: String
+        /// The number of discarded deliveries, if the action discarded held deliveries.
+        package let discarded: Int?
+        /// Whether the action also affected other fan-outs.
+        package let isWider: Bool
+
+        init(_ rows: Rows, _ row: Int) throws(PostgresError) {
+            at = try rows.moment(row, 0)
+            self.operator = try rows.text(row, 1)
+            act = try rows.text(row, 2)
+            because = try rows.text(row, 3)
+            discarded = try rows.optionalInteger(row, 4).map { Int(clamping: $0) }
+            isWider = try rows.boolean(row, 5)
+        }
+    }
+
+    package let pages: [Page]
+    /// The actions, the latest first.
+    package let acts: [Done]
+}
+
+/// The values of the fan-out metrics.
+///
+/// It reads a bounded number of fan-outs.
+package struct FanoutStatistics: Sendable {
+    /// The fan-outs of one app in one state.
+    package struct Group: Sendable, Equatable {
+        package let app: String
+        package let state: FanoutState
+        package let count: Int
+        /// The longest time without progress, in seconds; zero if the state requires none.
+        package let standstill: Double
+    }
+
+    package let groups: [Group]
+
+    /// Reads the oldest open fan-outs, at most `most` of them.
+    package init(of pool: PostgresPool, most: Int = 10_000) async throws(PostgresError) {
+        let rows = try await pool.run(Self.open, [.integer(Int64(most))])
+        groups = try rows.compactMap { (rows, row) throws(PostgresError) in
+            guard let state = FanoutState(rawValue: try rows.text(row, 1)) else { return nil }
+            return Group(
+                app: try rows.text(row, 0),
+                state: state,
+                count: try rows.number(row, 2),
+                standstill: max(0, try rows.optionalDouble(row, 3) ?? 0)
+            )
+        }
+    }
+
+    private static let open = Statement(
+        """
+        SELECT app, state, count(*),
+               max(extract(epoch FROM now() - greatest(worked_at, resumed_at)))
+                   FILTER (WHERE state = 'running')::double precision
+        FROM (
+            SELECT app, state, worked_at, resumed_at FROM fanouts WHERE state IN ('running', 'paused')
+            ORDER BY started_at LIMIT $1
+        ) AS open
+        GROUP BY app, state
+        """,
+        effect: .reads
+    )
 }

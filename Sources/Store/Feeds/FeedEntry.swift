@@ -1,4 +1,5 @@
 package import BellhopRules
+import Postgres
 
 /// A feed message with the time that decides its order.
 package struct FeedEntry: Sendable {
@@ -75,5 +76,59 @@ package struct FeedEntry: Sendable {
     private struct User: Hashable {
         let app: AppID
         let user: UserID
+    }
+}
+
+/// One update of one kind for one user.
+struct Word<Content> {
+    let app: AppID
+    let user: UserID
+    let saidAt: Timestamp
+    let content: Content
+    /// The entry's `vouchedAt`.
+    let vouchedAt: Timestamp?
+    let isFromClient: Bool
+
+    init(_ entry: FeedEntry, _ content: Content) {
+        app = entry.update.app
+        user = entry.update.change.user
+        saidAt = entry.saidAt
+        vouchedAt = entry.vouchedAt
+        isFromClient = entry.isFromClient
+        self.content = content
+    }
+
+    init(app: AppID, user: UserID, saidAt: Timestamp, _ content: Content) {
+        self.app = app
+        self.user = user
+        self.saidAt = saidAt
+        self.content = content
+        vouchedAt = nil
+        isFromClient = false
+    }
+
+    /// The parameters `$1` to `$4` of every feed statement: app, user, time, and the hash of the user's possible
+    /// tombstone.
+    static func who(_ words: [Word]) -> [Parameter] {
+        [
+            .textArray(words.map(\.app.text)), .textArray(words.map(\.user.text)),
+            .instantArray(words.map(\.saidAt.microseconds)),
+            .bytesArray(words.map { IdentityHash.recipient($0.app, $0.user).bytes }),
+        ]
+    }
+
+    /// Returns the times at which the app's servers vouched for each user.
+    static func vouched(_ words: [Word]) -> Parameter { .instantArray(words.map { $0.vouchedAt?.microseconds }) }
+}
+
+/// The condition that an update is newer than a deletion.
+enum Tombstone {
+    /// `subject` is the column of `r` with the hash of the tombstone.
+    static func spares(_ subject: String) -> String {
+        """
+        NOT EXISTS (
+            SELECT FROM tombstones x WHERE x.app = r.app AND x.subject_hash = \(subject) AND x.deleted_at >= r.said_at
+            OFFSET 0)
+        """
     }
 }

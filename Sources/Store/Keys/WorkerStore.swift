@@ -1,3 +1,5 @@
+package import Postgres
+
 /// The tables as workers and schedulers use them; each feature's folder adds its statements.
 package struct WorkerStore: Sendable {
     let pool: ConnectionPool
@@ -24,3 +26,6 @@ package struct WorkerStore: Sendable {
         self.usersPerPage = max(1, usersPerPage)
     }
 }
+
+/// The connections to the database, which a process makes once and passes to the stores that it uses.
+package typealias ConnectionPool = PostgresPool

@@ -1,5 +1,7 @@
 package import BellhopRules
+import Glibc
 package import Postgres
+package import ServiceRuntime
 
 extension WorkerStore {
     /// Returns the stored data of each user, in one round trip for any number of users.
@@ -34,4 +36,132 @@ extension WorkerStore {
         """,
         effect: .reads
     )
+}
+
+/// Reads users from the rows of one result, for any statement that selects their columns.
+struct RecipientDecoder {
+    private var documents = PreferenceCache()
+
+    private static let names = [
+        "number", "locale", "timezone", "push_enabled", "email_enabled", "email", "preferences", "devices",
+    ]
+
+    /// The number of columns of a user.
+    static let width = names.count
+
+    /// The columns that ``read(_:_:from:numbering:)`` reads, from a row of `people` with this name.
+    static func columns(of row: String) -> String {
+        names.map { "\(row).\($0)" }.joined(separator: ", ")
+    }
+
+    /// Reads a user from ``columns(of:)``, beginning at `column`, and sets the number in the key.
+    ///
+    /// Missing values have their defaults.
+    mutating func read(
+        _ rows: Rows,
+        _ row: Int,
+        from column: Int,
+        numbering key: inout UserKey
+    ) throws(PostgresError) -> Recipient {
+        key.number = try rows.optionalPersonNumber(row, .index(column))
+        return key.number == nil ? Recipient() : try Recipient(rows, row, from: column + 1, &documents)
+    }
+}
+
+/// The preference documents of one result, each text parsed once, since many users of an app have the same document.
+private struct PreferenceCache {
+    /// The parsed documents by the hashes of their texts.
+    ///
+    /// If two texts have one hash, the second is parsed each time.
+    private var known: [Int: (text: [UInt8], preferences: Preferences?)] = [:]
+
+    mutating func preferences(_ json: UnsafeRawBufferPointer) -> Preferences? {
+        var hasher = Hasher()
+        hasher.combine(bytes: json)
+        let hash = hasher.finalize()
+        if let (text, preferences) = known[hash] {
+            return text.withUnsafeBytes({ Self.areSame($0, json) }) ? preferences : Self.read(json)
+        }
+        let preferences = Self.read(json)
+        known[hash] = (Array(json), preferences)
+        return preferences
+    }
+
+    private static func areSame(_ text: UnsafeRawBufferPointer, _ json: UnsafeRawBufferPointer) -> Bool {
+        guard text.count == json.count, let start = text.baseAddress, let other = json.baseAddress else {
+            return text.count == json.count
+        }
+        return memcmp(start, other, text.count) == 0
+    }
+
+    /// Parses a document.
+    ///
+    /// An unreadable document is ignored, so that the defaults apply.
+    private static func read(_ json: UnsafeRawBufferPointer) -> Preferences? {
+        guard case .success(.object(let document)) = JSONParser(limits: .event).parse(json) else { return nil }
+        return Preferences(document)
+    }
+}
+
+extension Recipient {
+    /// Creates a user from the columns after the number.
+    fileprivate init(
+        _ rows: Rows,
+        _ row: Int,
+        from column: Int,
+        _ documents: inout PreferenceCache
+    ) throws(PostgresError) {
+        self.init()
+        locale = try rows.optionalText(row, .index(column)).flatMap(LanguageTag.init(validating:))
+        timezone = try rows.optionalText(row, .index(column + 1)).flatMap(TimeZoneName.init(validating:))
+        pushEnabled = try rows.boolean(row, .index(column + 2))
+        emailEnabled = try rows.boolean(row, .index(column + 3))
+        email = try rows.optionalText(row, .index(column + 4)).flatMap(EmailAddress.init(validating:))
+        preferences = try rows.withBytes(row, .index(column + 5)) { documents.preferences($0) } ?? nil
+        devices = try rows.withBytes(row, .index(column + 6), Self.devices) ?? []
+    }
+
+    /// Reads the devices; invalid entries are skipped.
+    ///
+    /// At most twenty devices are active, with a few kilobytes each. The larger limit ensures that rows from other
+    /// sources do not hide them.
+    private static func devices(_ json: UnsafeRawBufferPointer) -> [Device] {
+        let parser = JSONParser(limits: JSONParser.Limits(bytes: 8 << 20, depth: 64))
+        guard case .success(.array(let entries)) = parser.parse(json) else { return [] }
+        return entries.compactMap(Device.init(sheet:))
+    }
+}
+
+extension Device {
+    /// Creates a device from an entry of `people.devices`; `nil` if no Bellhop process can have written it.
+    fileprivate init?(sheet entry: JSONValue) {
+        guard let columns = entry.array, columns.count == 8, let subscription = columns[0].string,
+            let token = columns[1].string.flatMap(DeviceToken.init(validating:)),
+            let platform = columns[2].string.flatMap(DevicePlatform.init(rawValue:)),
+            let provider = columns[3].string.flatMap(PushProvider.init(rawValue:))
+        else { return nil }
+        var keys: WebPushKeys?
+        if case .object(let subscription) = columns[6] { keys = WebPushKeys(subscription: subscription) }
+        self.init(
+            subscription: subscription,
+            token: token,
+            platform: platform,
+            provider: provider,
+            permission: columns[4].string.flatMap(PushPermission.init(rawValue:)),
+            environment: columns[5].string.flatMap(PushEnvironment.init(rawValue:)),
+            webPushKeys: keys,
+            wasReached: columns[7] == .bool(true)
+        )
+    }
+}
+
+extension MetricsRegistry {
+    /// The counter for all readers of preference documents: a worker that processes feed messages, and the API.
+    package var preferenceFallbacks: LabelledMetric<Counter> {
+        counter(
+            "bellhop_preference_fallbacks_total",
+            help: "Preference documents that had to be completed, clamped or trimmed.",
+            labels: ["app"]
+        )
+    }
 }

@@ -1,6 +1,108 @@
+import Cryptography
+import Foundation
 import Postgres
 import ServiceRuntime
 import Settings
+
+/// The database role of a process.
+package enum DatabaseRole: String, Sendable {
+    /// Records notifications, applies feeds, stores dead letters.
+    case worker = "bellhop_worker"
+    /// Serves signed-in users their own rows.
+    case api = "bellhop_api"
+    /// For operators: all rights, including the topology's records.
+    case admin = "bellhop_admin"
+}
+
+extension Namespace {
+    /// Returns the first statements of every connection of a pool: they select this schema and restrict the rights to
+    /// the role's.
+    package func setUp(as rights: DatabaseRole) -> [String] {
+        ["SET search_path TO \(name)", "SET ROLE \(rights.rawValue)"] + planning(for: rights)
+    }
+
+    private func planning(for rights: DatabaseRole) -> [String] {
+        switch rights {
+        case .worker: Self.planning
+        // A user's list is read from an index in its order, since sorting would read all rows. The lock timeout
+        // prevents many concurrent calls of one user from occupying as many connections.
+        case .api: Self.planning + ["SET enable_sort TO off", "SET lock_timeout TO '2s'"]
+        case .admin: []
+        }
+    }
+
+    /// Workers look up rows by key for a whole batch, and the API for one user.
+    ///
+    /// The generic plan for this requires no statistics and suits every batch.
+    ///
+    /// By default, the server would plan the first batches of each connection separately and scan tables that it
+    /// considers small. Tables that grow faster than their statistics are not small.
+    private static let planning = [
+        "SET plan_cache_mode TO force_generic_plan", "SET enable_seqscan TO off", "SET enable_memoize TO off",
+        // Due rows are read in the order of their index, up to the limit. A bitmap scan would read all of them.
+        "SET enable_bitmapscan TO off",
+        // If only a full table scan is possible, its estimated cost must not trigger JIT compilation.
+        "SET jit TO off",
+    ]
+}
+
+/// One numbered step of the schema, compiled into the program from `sql/`.
+///
+/// A program therefore always contains the exact schema for which it was built, without separate files that may be
+/// missing.
+package struct Migration: Sendable, Equatable {
+    package let name: String
+    package let sql: String
+    /// Detects a file that was changed after it had been applied: migrations are never edited.
+    package let checksum: String
+    /// The schema's number after the migration: the prefix of its name.
+    package let number: Int
+    /// The oldest schema whose programs work with this one, from the line `-- admits 6` in the file.
+    ///
+    /// A file without this line removes something that other programs may need, and admits only programs that contain
+    /// it.
+    package let admits: Int
+    /// Whether it runs statement by statement and outside a transaction, as is required for building an index while
+    /// workers run: `-- without a transaction`.
+    ///
+    /// It may end half-way, so each of its statements must be repeatable.
+    package let isGradual: Bool
+
+    package init(_ name: String, _ bytes: [UInt8]) {
+        let sql = String(decoding: bytes, as: UTF8.self)
+        let number = Int(name.prefix { $0.isNumber }) ?? 0
+        let notes = sql.split(separator: "\n").prefix { $0.hasPrefix("--") }
+        let words = notes.lazy.filter { $0.hasPrefix(Self.admission) }
+        let admitted = words.compactMap { Int($0.dropFirst(Self.admission.count)) }
+        self.name = name
+        self.sql = sql
+        self.number = number
+        checksum = SHA256.digest(of: bytes).hexPrefix(bytes: 16)
+        admits = min(admitted.first ?? number, number)
+        isGradual = notes.contains("-- without a transaction")
+    }
+
+    private static let admission = "-- admits "
+
+    /// The single statements, if they do not run together.
+    ///
+    /// A statement ends with a semicolon at the end of a line.
+    var statements: [String] {
+        sql.components(separatedBy: ";\n").filter { statement in
+            statement.split(separator: "\n").contains { !$0.hasPrefix("--") && !$0.allSatisfy(\.isWhitespace) }
+        }
+    }
+
+    /// All migrations in the order of their application.
+    package static let all: [Migration] = [
+        Migration("0001_roles", PackageResources._001_roles_sql),
+        Migration("0002_people", PackageResources._002_people_sql),
+        Migration("0003_inbox", PackageResources._003_inbox_sql),
+        Migration("0004_gateways", PackageResources._004_gateways_sql),
+        Migration("0005_desk", PackageResources._005_desk_sql),
+        Migration("0006_rights", PackageResources._006_rights_sql),
+    ]
+}
 
 /// The applied migrations of a database, compared with those of a program.
 ///

@@ -1,5 +1,6 @@
 package import BellhopRules
-import Postgres
+import Cryptography
+package import Postgres
 
 /// A notification as shown to its user.
 package struct InboxItem: Sendable {
@@ -58,4 +59,155 @@ package struct InboxPage: Sendable {
     package let unread: Int
     /// The place at which the next page begins; `nil` at the end.
     package let next: InboxPosition?
+}
+
+/// A query for a part of an inbox.
+package struct InboxQuery: Hashable, Sendable {
+    /// The lists of an inbox.
+    package enum State: String, CaseIterable, Hashable, Sendable {
+        /// The main list: neither archived nor snoozed.
+        case active
+        /// The archived notifications.
+        case archived
+        /// The notifications with a snooze that ends in the future.
+        case snoozed
+    }
+
+    /// The maximum number of notifications.
+    package var limit: Int
+    /// The place after which the page begins; `nil` for the first page.
+    package var before: InboxPosition?
+    package var unreadOnly: Bool
+    /// The accepted types; `nil` for all.
+    package var types: [EventType]?
+    package var state: State
+
+    package init(
+        limit: Int = 20,
+        before: InboxPosition? = nil,
+        unreadOnly: Bool = false,
+        types: [EventType]? = nil,
+        state: State = .active
+    ) {
+        self.limit = limit
+        self.before = before
+        self.unreadOnly = unreadOnly
+        self.types = types
+        self.state = state
+    }
+}
+
+/// A place in an inbox: the time by which a notification is listed, and its id for equal times.
+///
+/// A place does not move when new notifications arrive, so that no page repeats or omits any.
+package struct InboxPosition: Hashable, Sendable, Comparable {
+    let listedAt: Timestamp
+    let id: NotificationID
+
+    init(listedAt: Timestamp, id: NotificationID) {
+        self.listedAt = listedAt
+        self.id = id
+    }
+
+    /// Parses ``text``; `nil` for any other text.
+    package init?(_ text: String) {
+        guard text.utf8.count == 22, let bytes = Base64URL.decode(text), bytes.count == 16 else { return nil }
+        let halves = [bytes.prefix(8), bytes.suffix(8)].map { $0.reduce(UInt64(0)) { $0 << 8 | UInt64($1) } }
+        guard let micros = Int64(exactly: halves[0]), let listedAt = Timestamp(microseconds: micros) else { return nil }
+        self.init(listedAt: listedAt, id: NotificationID(bits: halves[1]))
+    }
+
+    /// The place as opaque text for clients.
+    package var text: String {
+        let halves = [UInt64(bitPattern: listedAt.microseconds), id.bits]
+        return Base64URL.encode(halves.flatMap { half in withUnsafeBytes(of: half.bigEndian) { Array($0) } })
+    }
+
+    /// Compares in the order of the tables, in which an id is a signed number.
+    package static func < (one: InboxPosition, other: InboxPosition) -> Bool {
+        (one.listedAt, one.id.number) < (other.listedAt, other.id.number)
+    }
+
+    /// The place before all notifications.
+    static let beginning = InboxPosition(listedAt: Timestamp(clamping: .max), id: NotificationID(number: .max))
+    /// The place after all notifications.
+    static let end = InboxPosition(listedAt: Timestamp(clamping: .min), id: NotificationID(number: .min))
+}
+
+/// A user's action on notifications.
+package enum InboxAction: Hashable, Sendable {
+    /// The user has seen them.
+    case seen
+    /// Marks them as read, and also as seen.
+    case read
+    case unread
+    case archived
+    case unarchived
+    /// Hides them until a time. Then they are at the top of the list again, unread.
+    case snoozed(until: Timestamp)
+
+    /// The change, and the condition under which it is already made.
+    var change: (set: String, unless: String) {
+        switch self {
+        case .seen: ("seen_at = now()", "seen_at IS NOT NULL")
+        case .read: ("read_at = now(), seen_at = coalesce(seen_at, now())", "read_at IS NOT NULL")
+        case .unread: ("read_at = NULL", "read_at IS NULL")
+        case .archived: ("archived_at = now()", "archived_at IS NOT NULL")
+        case .unarchived: ("archived_at = NULL", "archived_at IS NULL")
+        case .snoozed:
+            (
+                "snoozed_until = $2, read_at = NULL, archived_at = NULL",
+                "snoozed_until IS NOT DISTINCT FROM $2 AND read_at IS NULL AND archived_at IS NULL"
+            )
+        }
+    }
+
+    var parameters: [Parameter] {
+        guard case .snoozed(let until) = self else { return [] }
+        return [.instant(until.microseconds)]
+    }
+}
+
+extension UserStore {
+    /// Marks notifications and returns the number of changed ones.
+    ///
+    /// Unknown ids and those of other users change nothing.
+    package func mark(
+        _ ids: [NotificationID],
+        as mark: InboxAction,
+        of reader: UserKey
+    ) async throws(PostgresError) -> Int {
+        let statement = Self.marking(mark, "id = ANY ($1::bigint[])")
+        return try await change(statement, [.integerArray(ids.map(\.number))] + mark.parameters, of: reader)
+    }
+
+    /// Marks all notifications that are not snoozed.
+    package func markAll(as mark: InboxAction, of reader: UserKey) async throws(PostgresError) -> Int {
+        let isAwake = "$1::boolean AND (snoozed_until IS NULL OR snoozed_until <= now())"
+        return try await change(Self.marking(mark, isAwake), [.boolean(true)] + mark.parameters, of: reader)
+    }
+
+    /// Serialises a user's changes, since two statements that lock rows in different orders would deadlock.
+    private func change(
+        _ statement: Statement,
+        _ parameters: [Parameter],
+        of reader: UserKey
+    ) async throws(PostgresError) -> Int {
+        let answers = try await ask(reader, [(Self.takeTurn, Self.who(reader)), (statement, parameters)])
+        return answers[1].affectedCount
+    }
+
+    private static func marking(_ mark: InboxAction, _ which: String) -> Statement {
+        let change = mark.change
+        return Statement(
+            """
+            UPDATE inbox SET \(change.set)
+            WHERE person = (SELECT signed_in_person()) AND \(which) AND NOT (\(change.unless))
+            """
+        )
+    }
+
+    private static let takeTurn = Statement(
+        "SELECT pg_advisory_xact_lock(hashtextextended('inbox ' || $1::text || ' ' || $2::text, 1))"
+    )
 }

@@ -84,3 +84,147 @@ extension SQLState {
     /// The error of `sign_in` for a token that was issued before its user was erased.
     package static let erasedReader = SQLState("BH401")
 }
+
+extension UserStore {
+    /// Returns a page of the user's inbox, the newest first.
+    ///
+    /// A page reads at most ``reach`` rows, even if few of them match. It may then be short or empty although a next
+    /// page exists.
+    package func page(_ query: InboxQuery, of reader: UserKey) async throws(PostgresError) -> InboxPage {
+        let isFirst = query.before == nil && query.state == .active
+        var questions = [
+            (statement: Self.lists[query.state] ?? Self.activeList, parameters: Self.parameters(query)),
+            (statement: Self.unread, parameters: []),
+        ]
+        if isFirst { questions.append((statement: Self.pinned, parameters: [])) }
+        let answers = try await ask(reader, questions)
+        var items = try answers[0].compactMap(InboxItem.init)
+        let hasMore = items.count > query.limit
+        items = Array(items.prefix(query.limit))
+        let next = hasMore ? items.last?.place : try await horizon(query, of: reader)
+        if !hasMore, let next { items.removeAll { $0.place < next } }
+        return InboxPage(
+            items: items,
+            pinned: isFirst ? try answers[2].compactMap(InboxItem.init) : [],
+            unread: try answers[1].number(0, 0),
+            next: next
+        )
+    }
+
+    /// Returns the number of unread notifications, at most 10,000: the number on the app's icon.
+    package func unreadCount(of reader: UserKey) async throws(PostgresError) -> Int {
+        try await ask(reader, [(Self.unread, [])])[0].number(0, 0)
+    }
+
+    /// The maximum number of rows that one page reads.
+    package static let reach = 10_000
+
+    /// Returns the end of a search that did not reach the end of the inbox; `nil` if it did.
+    ///
+    /// It is nine tenths of the search, since rows that arrive or leave between the two queries move its end.
+    private func horizon(_ query: InboxQuery, of reader: UserKey) async throws(PostgresError) -> InboxPosition? {
+        let place = Self.place(query.before ?? .beginning)
+        let ends = try await ask(reader, (Self.horizons[query.state] ?? []).map { ($0, place) })
+        let places = try ends.filter { !$0.isEmpty }.map { (rows) throws(PostgresError) in
+            InboxPosition(listedAt: try rows.moment(0, 0), id: NotificationID(number: try rows.integer(0, 1)))
+        }
+        return places.max()
+    }
+
+    static func place(_ place: InboxPosition) -> [Parameter] {
+        [.instant(place.listedAt.microseconds), .integer(place.id.number)]
+    }
+
+    private static func parameters(_ query: InboxQuery) -> [Parameter] {
+        place(query.before ?? .beginning) + [
+            .boolean(query.unreadOnly), query.types.map { .textArray($0.map(\.text)) } ?? .null,
+            .integer(Int64(query.limit) + 1),
+        ]
+    }
+
+    private static let lists: [InboxQuery.State: Statement] = [
+        .active: activeList, .archived: archivedList, .snoozed: snoozedList,
+    ]
+
+    /// Selects the user's rows in the order of an index on `column`, after a place.
+    private static func rows(by column: String, where condition: String = "true") -> String {
+        """
+        (SELECT *, \(column) AS listed_at FROM inbox
+         WHERE person = (SELECT signed_in_person()) AND (\(column), id) < ($1, $2) AND \(condition)
+         ORDER BY \(column) DESC, id DESC LIMIT \(reach)) AS looked_at
+        """
+    }
+
+    /// Selects the matching rows.
+    private static func chosen(_ rows: String, where condition: String) -> String {
+        """
+        (SELECT * FROM \(rows)
+         WHERE \(condition) AND (NOT $3 OR read_at IS NULL) AND ($4::text[] IS NULL OR type = ANY ($4))
+         ORDER BY listed_at DESC, id DESC LIMIT $5)
+        """
+    }
+
+    static func list(_ parts: [String], of columns: String = InboxItem.columns) -> String {
+        """
+        SELECT \(columns) FROM (\(parts.joined(separator: " UNION ALL "))) AS listed
+        ORDER BY listed_at DESC, id DESC LIMIT $5
+        """
+    }
+
+    /// The parts of the active list.
+    ///
+    /// A notification whose snooze has ended is listed by that time.
+    static let activeParts = [
+        chosen(rows(by: "created_at"), where: "archived_at IS NULL AND snoozed_until IS NULL"),
+        chosen(rows(by: "snoozed_until", where: "snoozed_until <= now()"), where: "archived_at IS NULL"),
+    ]
+
+    private static let activeList = Statement(list(activeParts), effect: .reads)
+
+    private static let archivedList = Statement(
+        list([chosen(rows(by: "created_at", where: "archived_at IS NOT NULL"), where: "true")]),
+        effect: .reads
+    )
+
+    private static let snoozedList = Statement(
+        list([chosen(rows(by: "snoozed_until", where: "snoozed_until > now()"), where: "archived_at IS NULL")]),
+        effect: .reads
+    )
+
+    /// The ends of the searches in the parts of each list.
+    private static let horizons: [InboxQuery.State: [Statement]] = [
+        .active: [horizon(by: "created_at"), horizon(by: "snoozed_until", where: "snoozed_until <= now()")],
+        .archived: [horizon(by: "created_at", where: "archived_at IS NOT NULL")],
+        .snoozed: [horizon(by: "snoozed_until", where: "snoozed_until > now()")],
+    ]
+
+    private static func horizon(by column: String, where condition: String = "true") -> Statement {
+        Statement(
+            """
+            SELECT \(column), id FROM inbox
+            WHERE person = (SELECT signed_in_person()) AND (\(column), id) < ($1, $2) AND \(condition)
+            ORDER BY \(column) DESC, id DESC OFFSET \(reach / 10 * 9 - 1) LIMIT 1
+            """,
+            effect: .reads
+        )
+    }
+
+    private static let unread = Statement(countOfUnread, effect: .reads)
+
+    static let countOfUnread = """
+        SELECT count(*) FROM \(StoredNotification.unreadRows(of: "(SELECT signed_in_person())")) AS shown
+        WHERE \(StoredNotification.isUnread)
+        """
+
+    /// Selects at most ten of the newest thousand notifications.
+    private static let pinned = Statement(
+        """
+        SELECT \(InboxItem.columns) FROM (
+            SELECT *, created_at AS listed_at FROM inbox WHERE person = (SELECT signed_in_person())
+            ORDER BY created_at DESC, id DESC LIMIT 1000
+        ) AS newest WHERE urgency = 0 AND \(StoredNotification.isUnread)
+        ORDER BY listed_at DESC, id DESC LIMIT 10
+        """,
+        effect: .reads
+    )
+}

@@ -24,12 +24,10 @@ enum WrittenStatements {
     /// Only operators' commands, migrations and the API run them, with separate plans. `Live` notifies open pages:
     /// its one table has a row per process that serves such pages.
     private static let forOperators: Set<String> = [
-        "Users", "Live", "Schema", "Status", "Explain", "Topology", "ReplayAdmin+Ledger.swift",
-        "ReplayAdmin.swift", "ReplayTimeline.swift",
-        "DeadLetterAdmin.swift", "DeadLetterAdmin+Acts.swift", "DeadLetterAdmin+Editing.swift",
-        "DeadLetterAdmin+Import.swift",
-        "DeadLetterFilter+SQL.swift", "DeadLetterSummary.swift", "FanoutAdmin.swift",
-        "HoldAdmin.swift", "HoldAdmin+Discarding.swift", "WaitingBacklog.swift",
+        "Users", "Live", "Schema", "Status", "Explain", "Topology", "ReplayAdmin+Ledger.swift", "ReplayAdmin.swift",
+        "ReplayRecord.swift", "DeadLetterAdmin.swift", "DeadLetterAdmin+Acts.swift", "DeadLetterAdmin+Editing.swift",
+        "DeadLetterFilter.swift", "DeadLetterSummary.swift", "FanoutAdmin.swift", "HoldAdmin.swift",
+        "HoldAdmin+Discarding.swift", "WaitingBacklog.swift",
     ]
 
     static func all() throws -> [Written] {
