@@ -99,7 +99,7 @@ enum ReplayedDeadLetters {
 
     /// The item keeps its first failure and gets the latest error; the previous error is added to its history.
     ///
-    /// Rows are locked in the order of ``ReplayStatements``: first the items of replays, then the dead letters.
+    /// Rows are locked in the order of ``ReplayStore``: first the items of replays, then the dead letters.
     private static let open = Statement(
         """
         WITH letter AS (

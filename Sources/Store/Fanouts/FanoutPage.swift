@@ -63,6 +63,16 @@ package struct PageCounts: Sendable {
     package init() {}
 }
 
+extension FanoutPage {
+    init(_ rows: Rows, _ row: Int) throws(PostgresError) {
+        self.init(
+            fanout: try rows.integer(row, 0),
+            page: try rows.integer(row, 1),
+            priority: Priority(urgency: try rows.integer(row, 2))
+        )
+    }
+}
+
 /// A locked row of `fanouts`, so that no other process plans its pages meanwhile.
 struct LockedFanout {
     let number: Int64
@@ -84,7 +94,7 @@ struct LockedFanout {
     static let pagesAtOnce = 4
 
     static func hold(_ number: Int64, on connection: PostgresConnection) throws(PostgresError) -> LockedFanout? {
-        let rows = try connection.run(FanoutStatements.hold, [.integer(number)])
+        let rows = try connection.run(Self.hold, [.integer(number)])
         return rows.isEmpty ? nil : try LockedFanout(number, rows)
     }
 
@@ -108,21 +118,21 @@ struct LockedFanout {
     /// Pages of a paused fan-out are planned, and wait for a resume.
     func topUp(on connection: PostgresConnection, _ usersPerPage: Int) throws(PostgresError) -> [FanoutPage] {
         guard !isPlanned, isRunning || isPaused else { return [] }
-        let open = try connection.run(FanoutStatements.openPages, [.integer(number)]).number(0, 0)
+        let open = try connection.run(Self.openPages, [.integer(number)]).number(0, 0)
         var (pages, after, isLast): ([FanoutPage], String, Bool) = ([], plannedTo, false)
         var next = planned
         for _ in 0..<max(0, Self.pagesAtOnce - open) where !isLast {
             let upto: String
             (upto, isLast) = try end(after, on: connection, usersPerPage)
             let page: [Parameter] = [.integer(number), .integer(next), .text(after), .text(upto)]
-            _ = try connection.run(FanoutStatements.plan, page + [.boolean(isRunning)])
+            _ = try connection.run(Self.plan, page + [.boolean(isRunning)])
             pages.append(FanoutPage(fanout: number, page: next, priority: priority))
             next += 1
             after = upto
         }
         guard next > planned else { return [] }
         _ = try connection.run(
-            FanoutStatements.planned,
+            Self.planned,
             [.integer(number), .integer(next), .text(after), .boolean(isLast)]
         )
         return isRunning ? pages : []
@@ -137,11 +147,33 @@ struct LockedFanout {
         let rest: [Parameter] = [.text(after), .integer(Int64(usersPerPage))]
         let rows =
             if let topic {
-                try connection.run(FanoutStatements.topicBound, [.text(app), .text(topic)] + rest)
+                try connection.run(FanoutAudience.topicBound, [.text(app), .text(topic)] + rest)
             } else {
-                try connection.run(FanoutStatements.everyoneBound, [.text(app)] + rest)
+                try connection.run(FanoutAudience.everyoneBound, [.text(app)] + rest)
             }
         guard let bound = try rows.optionalText(0, 0) else { return (try rows.optionalText(0, 1) ?? after, true) }
         return (bound, false)
     }
+
+    /// Locks the fan-out, before a page is planned or ended.
+    private static let hold = Statement(
+        """
+        SELECT app, topic, started_at, state, urgency::bigint, planned, planned_to, is_planned,
+               floor(extract(epoch FROM now() - resumed_at) * 1000)::bigint
+        FROM fanouts WHERE number = $1 FOR NO KEY UPDATE
+        """
+    )
+
+    private static let openPages = Statement("SELECT count(*) FROM fanout_pages WHERE fanout = $1", effect: .reads)
+
+    private static let plan = Statement(
+        """
+        INSERT INTO fanout_pages (fanout, page, after, upto, handed_over_at)
+        VALUES ($1, $2, $3, $4, CASE WHEN $5::boolean THEN now() ELSE 'infinity' END)
+        """
+    )
+
+    private static let planned = Statement(
+        "UPDATE fanouts SET planned = $2, planned_to = $3, is_planned = $4 WHERE number = $1"
+    )
 }

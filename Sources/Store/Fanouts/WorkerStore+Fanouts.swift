@@ -1,58 +1,11 @@
-package import BellhopRules
+import BellhopRules
 package import Postgres
-
-/// A user in the audience of an event.
-package struct AudienceMember: Sendable {
-    package let key: UserKey
-    /// The data that the rules require; defaults if nothing is stored for the user.
-    package let recipient: Recipient
-    /// The user's follow of the event's topic; `nil` if the event is for everyone.
-    package let follow: StoredFollow?
-}
 
 /// The tables `fanouts` and `fanout_pages`, as used by workers and schedulers.
 ///
 /// A fan-out is stored when its snapshot is taken. Its audience is divided into pages during the fan-out: a few pages
 /// are planned and unfinished at a time, each with a row and a message.
 extension WorkerStore {
-    /// Opens the fan-outs of stored events, each once, and returns the pages to publish.
-    ///
-    /// The audience is the set of users at this moment. A cancelled event has no pages. If a fan-out exists already,
-    /// its untaken pages are returned, since the process that opened it may have died before it published them. The
-    /// results are in the order of `plans`.
-    package func open(_ plans: [PlannedEvent]) async throws(PostgresError) -> [[FanoutPage]] {
-        guard !plans.isEmpty else { return [] }
-        let events = plans.map(\.event)
-        let parameters: [Parameter] = [
-            .textArray(events.map(\.app.text)), .textArray(events.map(\.id.text)),
-            .textArray(events.map(\.audience.topic?.text)), .textArray(events.map(\.type.text)),
-            .integer(Int64(usersPerPage)),
-        ]
-        return try await pool.transaction { (connection) throws(PostgresError) in
-            var pages = events.map { _ in [FanoutPage]() }
-            let fresh = try connection.run(FanoutStatements.open, parameters)
-            for row in fresh.indices {
-                guard let place = try fresh.place(row, 3, in: pages.indices) else { continue }
-                pages[place].append(try FanoutPage(fresh, row))
-            }
-            // If a batch contains copies of an event, the first copy gets the page.
-            let new = Set(
-                events.indices.filter { !pages[$0].isEmpty }.map { [events[$0].app.text, events[$0].id.text] }
-            )
-            let known = events.indices.filter { !new.contains([events[$0].app.text, events[$0].id.text]) }
-            guard !known.isEmpty else { return pages }
-            let orphans = try connection.run(
-                FanoutStatements.untakenOfEvents,
-                [.textArray(known.map { events[$0].app.text }), .textArray(known.map { events[$0].id.text })]
-            )
-            for row in orphans.indices {
-                guard let place = try orphans.place(row, 3, in: known.indices) else { continue }
-                pages[known[place]].append(try FanoutPage(orphans, row))
-            }
-            return pages
-        }
-    }
-
     /// Takes a page for a worker and plans the next pages.
     ///
     /// A page that another batch has taken is available only if the message was `redelivered` or after five minutes. A
@@ -67,11 +20,11 @@ extension WorkerStore {
         return try await pool.transaction { (connection) throws(PostgresError) -> PageClaimResult in
             guard let fanout = try LockedFanout.hold(page.fanout, on: connection) else { return .over }
             guard fanout.isRunning else {
-                _ = try connection.run(fanout.isPaused ? FanoutStatements.park : FanoutStatements.endPage, place)
+                _ = try connection.run(fanout.isPaused ? Self.park : Self.endPage, place)
                 return .over
             }
             let taken = try connection.run(
-                FanoutStatements.take,
+                Self.take,
                 place + [.integer(claim.number), .boolean(redelivered)]
             )
             guard !taken.isEmpty else { return .over }
@@ -79,7 +32,7 @@ extension WorkerStore {
                 try Self.pause(page, because: "page-fails", on: connection)
                 return .over
             }
-            let event = try connection.run(FanoutStatements.event, [.integer(page.fanout)])
+            let event = try connection.run(Self.event, [.integer(page.fanout)])
             guard !event.isEmpty, let app = AppID(validating: fanout.app) else { return .over }
             var further = try fanout.topUp(on: connection, usersPerPage)
             if try taken.boolean(0, 3) { further += try Self.untaken(of: page.fanout, on: connection) }
@@ -117,30 +70,8 @@ extension WorkerStore {
         of fanout: Int64,
         on connection: PostgresConnection
     ) throws(PostgresError) -> [FanoutPage] {
-        let rows = try connection.run(FanoutStatements.untaken, [.integer(fanout)])
+        let rows = try connection.run(Self.untaken, [.integer(fanout)])
         return try rows.map { (rows, row) throws(PostgresError) in try FanoutPage(rows, row) }
-    }
-
-    /// Returns the users on a page who belonged to the audience at the snapshot and still do.
-    ///
-    /// It includes their stored data and, for a topic, their follows.
-    package func audience(of page: ClaimedPage) async throws(PostgresError) -> [AudienceMember] {
-        let range = page.range
-        let bounds: [Parameter] = [.instant(range.snapshot), .text(range.after), .text(range.upto)]
-        let rows =
-            if let topic = range.topic {
-                try await pool.run(FanoutStatements.followers, [.text(range.app.text), .text(topic)] + bounds)
-            } else {
-                try await pool.run(FanoutStatements.everyone, [.text(range.app.text)] + bounds)
-            }
-        var reader = RecipientDecoder()
-        return try rows.compactMap { (rows, row) throws(PostgresError) -> AudienceMember? in
-            guard let user = UserID(validating: try rows.text(row, 0)) else { return nil }
-            var key = UserKey(app: range.app, user: user)
-            let recipient = try reader.read(rows, row, from: 1, numbering: &key)
-            let follow = range.topic == nil ? nil : try StoredFollow(rows, row, from: 1 + RecipientDecoder.width)
-            return AudienceMember(key: key, recipient: recipient, follow: follow)
-        }
     }
 
     /// Ends a page and plans the next one; returns the pages to publish.
@@ -151,11 +82,11 @@ extension WorkerStore {
         let (number, usersPerPage) = (Parameter.integer(page.fanout), usersPerPage)
         return try await pool.transaction { (connection) throws(PostgresError) in
             guard let fanout = try LockedFanout.hold(page.fanout, on: connection),
-                try connection.run(FanoutStatements.endPage, [number, .integer(page.page)]).affectedCount > 0
+                try connection.run(Self.endPage, [number, .integer(page.page)]).affectedCount > 0
             else { return try Self.untaken(of: page.fanout, on: connection) }
             let counts = [tally.users, tally.recorded, tally.sent].map { Parameter.integer(Int64($0)) }
             let next = try fanout.topUp(on: connection, usersPerPage)
-            _ = try connection.run(FanoutStatements.count, [number] + counts)
+            _ = try connection.run(Self.count, [number] + counts)
             return next
         }
     }
@@ -163,7 +94,7 @@ extension WorkerStore {
     /// Returns a page that the worker cannot process at present.
     package func putBack(_ page: FanoutPage, takenAs claim: Claim) async throws(PostgresError) {
         let parameters = [page.fanout, page.page, claim.number].map { Parameter.integer($0) }
-        _ = try await pool.run(FanoutStatements.putBack, parameters)
+        _ = try await pool.run(Self.putBack, parameters)
     }
 
     /// Pauses a fan-out that cannot continue, until an operator resumes it.
@@ -181,12 +112,12 @@ extension WorkerStore {
         because trouble: String,
         on connection: PostgresConnection
     ) throws(PostgresError) {
-        _ = try connection.run(FanoutStatements.pause, [.integer(page.fanout), .text(trouble)])
+        _ = try connection.run(Self.pause, [.integer(page.fanout), .text(trouble)])
         try park(page, on: connection)
     }
 
     private static func park(_ page: FanoutPage, on connection: PostgresConnection) throws(PostgresError) {
-        _ = try connection.run(FanoutStatements.park, [.integer(page.fanout), .integer(page.page)])
+        _ = try connection.run(Self.park, [.integer(page.fanout), .integer(page.page)])
     }
 
     /// Takes pages of running fan-outs that have no message, or whose message has been lost, so that they can be
@@ -196,7 +127,7 @@ extension WorkerStore {
         lostAfter grace: Duration
     ) async throws(PostgresError) -> [FanoutPage] {
         let rows = try await pool.run(
-            FanoutStatements.forgotten,
+            Self.forgotten,
             [.integer(Int64(limit)), .integer(grace.milliseconds)]
         )
         return try rows.map { (rows, row) throws(PostgresError) in try FanoutPage(rows, row) }
@@ -206,18 +137,118 @@ extension WorkerStore {
     package func giveBack(_ pages: [FanoutPage]) async throws(PostgresError) {
         guard !pages.isEmpty else { return }
         _ = try await pool.run(
-            FanoutStatements.giveBack,
+            Self.giveBack,
             [.integerArray(pages.map(\.fanout)), .integerArray(pages.map(\.page))]
         )
     }
-}
 
-extension FanoutPage {
-    fileprivate init(_ rows: Rows, _ row: Int) throws(PostgresError) {
-        self.init(
-            fanout: try rows.integer(row, 0),
-            page: try rows.integer(row, 1),
-            priority: Priority(urgency: try rows.integer(row, 2))
-        )
-    }
+    private static let untaken = Statement(
+        """
+        SELECT p.fanout, p.page, f.urgency::bigint
+        FROM fanouts f JOIN fanout_pages p ON p.fanout = f.number AND p.taken_at IS NULL
+        WHERE f.number = $1 AND f.state = 'running'
+        """,
+        effect: .reads
+    )
+
+    private static let event = Statement(
+        """
+        SELECT coalesce(e.body, e.content::text), e.content_hash
+        FROM fanouts f JOIN events e ON e.app = f.app AND e.id = f.event_id
+        WHERE f.number = $1 AND e.content IS NOT NULL
+        """,
+        effect: .reads
+    )
+
+    /// Takes a page that is not taken, or that its worker has lost.
+    ///
+    /// A page counts as lost if the broker redelivers its message, or after five minutes. A repeat with the same claim
+    /// takes the page again.
+    private static let take = Statement(
+        """
+        UPDATE fanout_pages p
+        SET taken_at = now(), handed_over_at = now(), claim = $3,
+            copies = CASE WHEN was.taken_at IS NULL THEN 0 ELSE p.copies END,
+            takes = least(p.takes + ($4::boolean AND p.claim IS DISTINCT FROM $3::bigint)::integer, 1000)
+        FROM (SELECT taken_at, claim FROM fanout_pages WHERE fanout = $1 AND page = $2 FOR UPDATE) AS was
+        WHERE p.fanout = $1 AND p.page = $2
+          AND (was.taken_at IS NULL OR was.claim = $3 OR $4::boolean OR was.taken_at < now() - interval '5 min')
+        RETURNING p.after, p.upto, p.takes::bigint, was.taken_at IS NOT NULL
+        """
+    )
+
+    /// Parks a page of a paused fan-out: its message ends, and a resume frees the page.
+    private static let park = Statement(
+        "UPDATE fanout_pages SET taken_at = NULL, handed_over_at = 'infinity' WHERE fanout = $1 AND page = $2"
+    )
+
+    /// Returns the page while its message waits.
+    ///
+    /// The page did not crash its worker, so its takes are counted from zero. It stays taken if another batch has taken
+    /// it meanwhile.
+    private static let putBack = Statement(
+        """
+        UPDATE fanout_pages SET taken_at = NULL, handed_over_at = now(), takes = 0
+        WHERE fanout = $1 AND page = $2 AND claim = $3 AND taken_at IS NOT NULL
+        """
+    )
+
+    private static let endPage = Statement("DELETE FROM fanout_pages WHERE fanout = $1 AND page = $2")
+
+    /// Adds a page's tally.
+    ///
+    /// With the last page the fan-out is finished.
+    private static let count = Statement(
+        """
+        UPDATE fanouts f
+        SET pages = pages + 1, users = users + $2::bigint, recorded = recorded + $3::bigint, sent = sent + $4::bigint,
+            worked_at = now(),
+            state = CASE WHEN end_of.is_last THEN 'finished' ELSE state END,
+            trouble = CASE WHEN end_of.is_last THEN NULL ELSE trouble END,
+            paused_at = CASE WHEN end_of.is_last THEN NULL ELSE paused_at END,
+            finished_at = CASE WHEN end_of.is_last THEN now() ELSE finished_at END,
+            planned_to = CASE WHEN end_of.is_last THEN '' ELSE planned_to END
+        FROM (
+            SELECT f.number AS of, f.is_planned AND f.state <> 'cancelled'
+                   AND NOT EXISTS (SELECT FROM fanout_pages p WHERE p.fanout = f.number) AS is_last
+            FROM fanouts f WHERE f.number = $1
+        ) AS end_of
+        WHERE f.number = end_of.of
+        """
+    )
+
+    private static let pause = Statement(
+        "UPDATE fanouts SET state = 'paused', trouble = $2, paused_at = now() WHERE number = $1 AND state = 'running'"
+    )
+
+    /// Takes pages of running fan-outs that have no message, or whose message has not been taken for `$2` milliseconds.
+    ///
+    /// The interval doubles each time. The pages are read in the order of their index.
+    private static let forgotten = Statement(
+        """
+        UPDATE fanout_pages p
+        SET handed_over_at = now(), copies = CASE WHEN lost.copied THEN least(p.copies + 1, 10) ELSE p.copies END
+        FROM (
+            SELECT p.fanout, p.page, f.urgency, p.handed_over_at IS NOT NULL AS copied
+            FROM fanout_pages p
+            CROSS JOIN LATERAL (SELECT urgency, state FROM fanouts WHERE number = p.fanout OFFSET 0) AS f
+            WHERE coalesce(p.handed_over_at, '-infinity') < now() - $2::bigint * interval '1 ms'
+              AND coalesce(p.handed_over_at < now() - $2::bigint * interval '1 ms' * (1 << p.copies), true)
+              AND f.state = 'running'
+            ORDER BY coalesce(p.handed_over_at, '-infinity')
+            LIMIT $1
+            FOR UPDATE OF p SKIP LOCKED
+        ) AS lost
+        WHERE p.fanout = ANY (ARRAY[lost.fanout]) AND p.page = lost.page
+        RETURNING p.fanout, p.page, lost.urgency::bigint
+        """
+    )
+
+    private static let giveBack = Statement(
+        """
+        UPDATE fanout_pages p SET handed_over_at = NULL
+        FROM unnest($1::bigint[], $2::bigint[]) AS w (fanout, page)
+        WHERE p.fanout = ANY (ARRAY[w.fanout]) AND p.page = w.page AND p.taken_at IS NULL
+        """
+    )
 }

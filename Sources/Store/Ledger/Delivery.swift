@@ -22,6 +22,11 @@ package struct Claim: Sendable, Hashable {
     /// The claimant's number is above them, below the sign bit.
     static let chanceBits: Int64 = 40
 
+    /// The time from the end of a claim's lease to the claim's due time.
+    ///
+    /// Readers of `updated_at` must find that the lease has ended.
+    static let afterLease = "interval '2 s'"
+
     package init(of claimant: Claimant = .unknown, using chance: inout some RandomNumberGenerator) {
         number = claimant.number << Self.chanceBits | Int64.random(in: 0..<1 << Self.chanceBits, using: &chance)
     }

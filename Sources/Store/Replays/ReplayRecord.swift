@@ -65,6 +65,11 @@ package enum ReplayOutcome: String, CaseIterable, Sendable {
     static func list(where isWanted: (ReplayOutcome) -> Bool) -> String {
         allCases.filter(isWanted).map { "'\($0.rawValue)'" }.joined(separator: ", ")
     }
+
+    /// The condition that a column has an outcome after which the dead letter is open again.
+    static func reopens(_ column: String) -> String {
+        "\(column) IN (\(list(where: \.reopens)))"
+    }
 }
 
 /// A replay as stored.

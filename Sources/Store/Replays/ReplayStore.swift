@@ -5,9 +5,9 @@ import ServiceRuntime
 /// The tables `replays` and `replay_items`, as used by the scheduler to take replays, send their items and collect the
 /// outcomes.
 package struct ReplayStore: Sendable {
-    private let pool: PostgresPool
+    let pool: PostgresPool
     /// A name that no other runner has.
-    private let runner: String
+    let runner: String
     private let horizon: ReplayHorizon
 
     package init(pool: PostgresPool, runner: String, horizon: ReplayHorizon) {
@@ -45,80 +45,12 @@ package struct ReplayStore: Sendable {
         ).map(ReplayItem.init)
     }
 
-    /// Returns failed deliveries to the ledger, each by compare-and-set, and returns the notifications to resume.
-    ///
-    /// They are open work again, and are released after ten minutes if their resume is lost. A delivery that is no
-    /// longer `failed` is settled immediately, so that a sent delivery is not sent again.
-    package func send(
-        deliveries positions: [Int64],
-        of id: Int64
-    ) async throws(PostgresError) -> [NotificationKey] {
-        guard !positions.isEmpty else { return [] }
-        let rows = try await pool.run(
-            ReplayStatements.sendDeliveries,
-            [.integer(id), .integerArray(positions), .text(runner)]
-        )
-        return Array(Set(try rows.compactMap { (rows, row) throws(PostgresError) in try rows.notificationKey(row) }))
-    }
-
-    /// Returns deliveries in flight that are not claimed, since their resume may have been lost with the previous
-    /// runner.
-    package func unclaimed(of id: Int64) async throws(PostgresError) -> [NotificationKey] {
-        let rows = try await pool.run(ReplayStatements.unclaimed, [.integer(id)])
-        return Array(Set(try rows.compactMap { (rows, row) throws(PostgresError) in try rows.notificationKey(row) }))
-    }
-
-    /// Records that messages have been published.
-    package func markSent(_ positions: [Int64], of id: Int64) async throws(PostgresError) {
-        guard !positions.isEmpty else { return }
-        _ = try await pool.run(ReplayStatements.markSent, [.integer(id), .integerArray(positions)])
-    }
-
-    /// Settles items that cannot be sent: they are open again, with the reason in the replay's list.
-    package func settle(
-        unsendable positions: [Int64],
-        of id: Int64,
-        as outcome: ReplayOutcome = .failed,
-        why: String
-    ) async throws(PostgresError) {
-        guard !positions.isEmpty else { return }
-        _ = try await pool.run(
-            ReplayStatements.unsendable,
-            [.integer(id), .integerArray(positions), .text(outcome.rawValue), .text(why)]
-        )
-    }
-
-    /// Reads the outcomes of deliveries in flight from the ledger, and settles their items.
-    package func collect(of id: Int64, atMost limit: Int) async throws(PostgresError) -> [ReplayOutcome: Int] {
-        let rows = try await pool.run(ReplayStatements.collect, [.integer(id), .integer(Int64(limit))])
-        var outcomes: [ReplayOutcome: Int] = [:]
-        for row in rows.indices {
-            guard let outcome = ReplayOutcome(rawValue: try rows.text(row, 0)) else { continue }
-            outcomes[outcome, default: 0] += try rows.number(row, 1)
-        }
-        return outcomes
-    }
-
-    /// Pauses a replay if the share of failures among its latest outcomes is too large, and returns the reason if it
-    /// did.
-    ///
-    /// With fewer than `least` outcomes it does nothing.
-    package func pauseIfFailing(_ id: Int64, least: Int) async throws(PostgresError) -> String? {
-        let rows = try await pool.run(ReplayStatements.pauseIfFailing, [.integer(id), .integer(Int64(least))])
-        return rows.isEmpty ? nil : try rows.text(0, 0)
-    }
-
     /// Sets the number of items that may be sent next in a ramp.
     package func setRamp(_ size: Int, of id: Int64) async throws(PostgresError) {
         _ = try await pool.run(
             "UPDATE replays SET ramp = $2::integer WHERE id = $1 AND runner = $3",
             [.integer(id), .integer(Int64(size)), .text(runner)]
         )
-    }
-
-    /// Ends a replay without waiting items and items in flight, and returns whether it ended.
-    package func finish(_ id: Int64) async throws(PostgresError) -> Bool {
-        try await pool.run(ReplayStatements.finish, [.integer(id)]).affectedCount > 0
     }
 
     private static let take = Statement(

@@ -12,7 +12,7 @@ import Workbench
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )
-struct ReceiptStoreTests {
+struct OpenReceiptTests {
     /// Records a notification for each user and settles its one delivery as accepted at `sentAt`, due immediately.
     private static func accept(_ bench: Bench, _ users: [String], sentAt: Timestamp) async throws -> [DeliveryKey] {
         let claim = Claim.fresh

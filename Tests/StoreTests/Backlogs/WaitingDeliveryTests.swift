@@ -12,7 +12,7 @@ import Workbench
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )
-struct BacklogStoreTests {
+struct WaitingDeliveryTests {
     private static let lease = Duration.seconds(60)
 
     /// Puts deliveries of one user each into a backlog.

@@ -1,7 +1,6 @@
-import BellhopRules
-import Postgres
+package import Postgres
 
-/// The SQL for running replays.
+/// The sending of a replay's items, and their outcomes.
 ///
 /// Runners, workers, filers and operators change the same rows concurrently. A statement that needs both tables locks
 /// `replay_items` first, by position, and `dead_letters` afterwards, so that statements wait for each other instead of
@@ -9,13 +8,81 @@ import Postgres
 ///
 /// A replay's list is minutes old, and the planner has no statistics of it. The rows of an item are therefore looked up
 /// by LATERAL with a limit of one, so that only the key can be used.
-enum ReplayStatements {
+extension ReplayStore {
+    /// Returns failed deliveries to the ledger, each by compare-and-set, and returns the notifications to resume.
+    ///
+    /// They are open work again, and are released after ten minutes if their resume is lost. A delivery that is no
+    /// longer `failed` is settled immediately, so that a sent delivery is not sent again.
+    package func send(
+        deliveries positions: [Int64],
+        of id: Int64
+    ) async throws(PostgresError) -> [NotificationKey] {
+        guard !positions.isEmpty else { return [] }
+        let rows = try await pool.run(
+            Self.sendDeliveries,
+            [.integer(id), .integerArray(positions), .text(runner)]
+        )
+        return Array(Set(try rows.compactMap { (rows, row) throws(PostgresError) in try rows.notificationKey(row) }))
+    }
+
+    /// Returns deliveries in flight that are not claimed, since their resume may have been lost with the previous
+    /// runner.
+    package func unclaimed(of id: Int64) async throws(PostgresError) -> [NotificationKey] {
+        let rows = try await pool.run(Self.unclaimed, [.integer(id)])
+        return Array(Set(try rows.compactMap { (rows, row) throws(PostgresError) in try rows.notificationKey(row) }))
+    }
+
+    /// Records that messages have been published.
+    package func markSent(_ positions: [Int64], of id: Int64) async throws(PostgresError) {
+        guard !positions.isEmpty else { return }
+        _ = try await pool.run(Self.markSent, [.integer(id), .integerArray(positions)])
+    }
+
+    /// Settles items that cannot be sent: they are open again, with the reason in the replay's list.
+    package func settle(
+        unsendable positions: [Int64],
+        of id: Int64,
+        as outcome: ReplayOutcome = .failed,
+        why: String
+    ) async throws(PostgresError) {
+        guard !positions.isEmpty else { return }
+        _ = try await pool.run(
+            Self.unsendable,
+            [.integer(id), .integerArray(positions), .text(outcome.rawValue), .text(why)]
+        )
+    }
+
+    /// Reads the outcomes of deliveries in flight from the ledger, and settles their items.
+    package func collect(of id: Int64, atMost limit: Int) async throws(PostgresError) -> [ReplayOutcome: Int] {
+        let rows = try await pool.run(Self.collect, [.integer(id), .integer(Int64(limit))])
+        var outcomes: [ReplayOutcome: Int] = [:]
+        for row in rows.indices {
+            guard let outcome = ReplayOutcome(rawValue: try rows.text(row, 0)) else { continue }
+            outcomes[outcome, default: 0] += try rows.number(row, 1)
+        }
+        return outcomes
+    }
+
+    /// Pauses a replay if the share of failures among its latest outcomes is too large, and returns the reason if it
+    /// did.
+    ///
+    /// With fewer than `least` outcomes it does nothing.
+    package func pauseIfFailing(_ id: Int64, least: Int) async throws(PostgresError) -> String? {
+        let rows = try await pool.run(Self.pauseIfFailing, [.integer(id), .integer(Int64(least))])
+        return rows.isEmpty ? nil : try rows.text(0, 0)
+    }
+
+    /// Ends a replay without waiting items and items in flight, and returns whether it ended.
+    package func finish(_ id: Int64) async throws(PostgresError) -> Bool {
+        try await pool.run(Self.finish, [.integer(id)]).affectedCount > 0
+    }
+
     /// `$3` must still be the runner, and the replay must still run: a runner that was stopped for longer than its
     /// lease sends nothing.
     ///
     /// The number of attempts is never lower than in the dead letter, so that the next death is recognised as a later
     /// one.
-    static let sendDeliveries = Statement(
+    private static let sendDeliveries = Statement(
         """
         WITH item AS MATERIALIZED (
             SELECT i.position, i.dead_id FROM replay_items i
@@ -54,7 +121,7 @@ enum ReplayStatements {
         ), counted AS (
             UPDATE dead_letters d
             SET replays = d.replays + (v.outcome IS NULL)::integer,
-                state = CASE WHEN v.outcome IS NULL THEN d.state WHEN \(reopens("v.outcome")) THEN 'open'
+                state = CASE WHEN v.outcome IS NULL THEN d.state WHEN \(ReplayOutcome.reopens("v.outcome")) THEN 'open'
                     ELSE 'resolved' END,
                 replay_id = CASE WHEN v.outcome IS NULL THEN d.replay_id END,
                 resolution = v.outcome, changed_at = now()
@@ -65,7 +132,7 @@ enum ReplayStatements {
         """
     )
 
-    static let unclaimed = Statement(
+    private static let unclaimed = Statement(
         """
         SELECT d.app, d.user_id, l.id
         FROM replay_items i
@@ -80,7 +147,7 @@ enum ReplayStatements {
     )
 
     /// An item that the worker settled first stays settled.
-    static let markSent = Statement(
+    private static let markSent = Statement(
         """
         WITH waiting AS MATERIALIZED (
             SELECT replay_id, position FROM replay_items
@@ -93,7 +160,7 @@ enum ReplayStatements {
         """
     )
 
-    static let unsendable = Statement(
+    private static let unsendable = Statement(
         """
         WITH item AS MATERIALIZED (
             SELECT replay_id, position, dead_id FROM replay_items
@@ -111,7 +178,7 @@ enum ReplayStatements {
 
     /// A delivery that waits in a backlog only because its provider lacked capacity or required a pause has not been
     /// attempted yet.
-    static let collect = Statement(
+    private static let collect = Statement(
         """
         WITH sent AS MATERIALIZED (
             SELECT position, dead_id FROM replay_items
@@ -146,8 +213,8 @@ enum ReplayStatements {
             FROM settled s WHERE i.replay_id + 0 = $1 AND i.dead_id = ANY (ARRAY[s.dead_id])
         ), moved AS (
             UPDATE dead_letters d
-            SET state = CASE WHEN \(reopens("s.outcome")) THEN 'open' ELSE 'resolved' END, replay_id = NULL,
-                resolution = CASE WHEN \(reopens("s.outcome")) THEN NULL ELSE concat_ws(', ', s.outcome, s.reason) END,
+            SET state = CASE WHEN \(ReplayOutcome.reopens("s.outcome")) THEN 'open' ELSE 'resolved' END, replay_id = NULL,
+                resolution = CASE WHEN \(ReplayOutcome.reopens("s.outcome")) THEN NULL ELSE concat_ws(', ', s.outcome, s.reason) END,
                 changed_at = now()
             FROM settled s
             WHERE d.dead_id = ANY (ARRAY[s.dead_id]) AND d.state || '' = 'replaying' AND coalesce(d.replay_id, 0) = $1
@@ -157,7 +224,7 @@ enum ReplayStatements {
     )
 
     /// Evaluates the latest hundred outcomes since the start or the last resume.
-    static let pauseIfFailing = Statement(
+    private static let pauseIfFailing = Statement(
         """
         WITH latest AS (
             SELECT i.outcome FROM replay_items i JOIN replays r ON r.id = i.replay_id
@@ -183,45 +250,12 @@ enum ReplayStatements {
         """
     )
 
-    static let finish = Statement(
+    private static let finish = Statement(
         """
         UPDATE replays SET state = CASE state WHEN 'cancelled' THEN state ELSE 'done' END, finished_at = now(),
                runner = NULL, runner_until = NULL
         WHERE id = $1 AND finished_at IS NULL
           AND NOT EXISTS (SELECT FROM replay_items WHERE replay_id = $1 AND state <> 'settled')
-        """
-    )
-
-    /// Settles items by the workers' reports of messages from the replay queue.
-    ///
-    /// Items that failed again since, and items that an operator has discarded, are not changed.
-    static let settleMessages = Statement(
-        """
-        WITH word AS (
-            SELECT DISTINCT ON (dead_id) * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[])
-                AS w (dead_id, replay, round, outcome)
-            ORDER BY dead_id, round DESC
-        ), listed AS MATERIALIZED (
-            SELECT i.replay_id, i.position, w.outcome
-            FROM word w JOIN replay_items i ON i.replay_id + 0 = w.replay AND i.dead_id = ANY (ARRAY[w.dead_id])
-            WHERE i.state || '' <> 'settled'
-            ORDER BY i.replay_id + 0, i.position
-            FOR UPDATE OF i
-        ), noted AS (
-            UPDATE replay_items i SET state = 'settled', outcome = l.outcome, settled_at = now()
-            FROM listed l WHERE i.replay_id = ANY (ARRAY[l.replay_id]) AND i.position = l.position
-        ), done AS MATERIALIZED (
-            SELECT d.dead_id, w.round, w.outcome
-            FROM word w JOIN dead_letters d ON d.dead_id = ANY (ARRAY[w.dead_id])
-            WHERE (SELECT count(*) FROM listed) >= 0 AND d.deaths <= w.round
-              AND d.state || '' IN ('open', 'replaying')
-            ORDER BY w.dead_id
-            FOR UPDATE OF d
-        )
-        UPDATE dead_letters d
-        SET state = 'resolved', replay_id = NULL, resolution = o.outcome, changed_at = now(),
-            replays = greatest(d.replays, o.round)
-        FROM done o WHERE d.dead_id = ANY (ARRAY[o.dead_id])
         """
     )
 
@@ -238,10 +272,6 @@ enum ReplayStatements {
             ) AS g
         ) AS l ON true
         """
-
-    private static func reopens(_ column: String) -> String {
-        "\(column) IN (\(ReplayOutcome.list(where: \.reopens)))"
-    }
 
     private static let failures = ReplayOutcome.list(where: \.isFailure)
 }

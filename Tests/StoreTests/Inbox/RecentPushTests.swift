@@ -12,7 +12,7 @@ import Workbench
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )
-struct RecentPushStoreTests {
+struct RecentPushTests {
     /// Returns SQL that inserts a notification of low priority, created `ago` seconds ago, with a row of the ledger.
     private static func notify(_ number: Int, ago: Int, _ state: String = "'delivered'", _ more: String = "") -> String
     {

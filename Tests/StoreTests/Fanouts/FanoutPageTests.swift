@@ -12,7 +12,7 @@ import Workbench
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )
-struct FanoutStoreTests {
+struct FanoutPageTests {
     private static let mine = Claim.fresh
 
     /// Stores an event for the followers of a topic, or for everyone.

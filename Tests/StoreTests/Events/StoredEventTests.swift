@@ -11,7 +11,7 @@ import Workbench
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )
-struct EventStoreTests {
+struct StoredEventTests {
     /// Stores an event for a user and makes it due.
     private static func keep(_ id: String, data: String = "{}", in bench: Bench) async throws -> Event {
         let later = Timestamp(clamping: Letters.now.microseconds + 3_600_000_000)
