@@ -7,8 +7,8 @@ enum Erasure {
     ///
     /// Transactions that began before may still write. The user is therefore recorded for ``ErasureStore``, and only
     /// until its second run.
-    static func run(_ words: [Word<UserID>], on connection: PostgresConnection) throws(PostgresError) {
-        let who = Word.who(words)
+    static func run(_ words: [UserUpdate<UserID>], on connection: PostgresConnection) throws(PostgresError) {
+        let who = UserUpdate.who(words)
         _ = try connection.run(leaveTombstones, who)
         _ = try connection.run(note, Array(who.prefix(3)))
         try takeOut(words, on: connection)
@@ -17,8 +17,8 @@ enum Erasure {
     /// Deletes everything but the tombstone.
     ///
     /// A second run also deletes rows that were written meanwhile.
-    static func takeOut(_ words: [Word<UserID>], on connection: PostgresConnection) throws(PostgresError) {
-        let who = Word.who(words)
+    static func takeOut(_ words: [UserUpdate<UserID>], on connection: PostgresConnection) throws(PostgresError) {
+        let who = UserUpdate.who(words)
         for statement in owned { _ = try connection.run(statement, who) }
         try ErasedUserDeadLetters.erase(
             words.map { UserKey(app: $0.app, user: $0.user) },
@@ -213,9 +213,9 @@ package struct ErasureStore: Sendable {
                 UserKey.parameters(people) + [.integer(patience.milliseconds)]
             )
             guard !rows.isEmpty else { return 0 }
-            let words = try rows.compactMap { (rows, row) throws(PostgresError) -> Word<UserID>? in
+            let words = try rows.compactMap { (rows, row) throws(PostgresError) -> UserUpdate<UserID>? in
                 guard let key = try rows.recipientKey(row) else { return nil }
-                return Word(app: key.app, user: key.user, saidAt: try rows.moment(row, 2), key.user)
+                return UserUpdate(app: key.app, user: key.user, saidAt: try rows.moment(row, 2), key.user)
             }
             if !words.isEmpty { try Erasure.takeOut(words, on: connection) }
             let apps = try rows.texts()

@@ -80,7 +80,7 @@ package struct FeedEntry: Sendable {
 }
 
 /// One update of one kind for one user.
-struct Word<Content> {
+struct UserUpdate<Content> {
     let app: AppID
     let user: UserID
     let saidAt: Timestamp
@@ -109,7 +109,7 @@ struct Word<Content> {
 
     /// The parameters `$1` to `$4` of every feed statement: app, user, time, and the hash of the user's possible
     /// tombstone.
-    static func who(_ words: [Word]) -> [Parameter] {
+    static func who(_ words: [UserUpdate]) -> [Parameter] {
         [
             .textArray(words.map(\.app.text)), .textArray(words.map(\.user.text)),
             .instantArray(words.map(\.saidAt.microseconds)),
@@ -118,7 +118,7 @@ struct Word<Content> {
     }
 
     /// Returns the times at which the app's servers vouched for each user.
-    static func vouched(_ words: [Word]) -> Parameter { .instantArray(words.map { $0.vouchedAt?.microseconds }) }
+    static func vouched(_ words: [UserUpdate]) -> Parameter { .instantArray(words.map { $0.vouchedAt?.microseconds }) }
 }
 
 /// The condition that an update is newer than a deletion.

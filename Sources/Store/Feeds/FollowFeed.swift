@@ -6,9 +6,9 @@ import Postgres
 /// The caller holds the locks of ``FeedLocks``, so that no other transaction writes between the read and the write
 /// here.
 enum FollowFeed {
-    static func apply(_ words: [Word<FollowUpdateRow>], on connection: PostgresConnection) throws(PostgresError) {
+    static func apply(_ words: [UserUpdate<FollowUpdateRow>], on connection: PostgresConnection) throws(PostgresError) {
         let topics: Parameter = .textArray(words.map(\.content.topic.text))
-        let stored = try connection.run(lookUp, Word.who(words) + [topics])
+        let stored = try connection.run(lookUp, UserUpdate.who(words) + [topics])
         var columns = FollowColumns()
         for row in stored.indices {
             guard let place = try stored.place(row, 0, in: words.indices) else { continue }
@@ -21,13 +21,15 @@ enum FollowFeed {
     }
 
     /// Keeps the follows of a device whose token has changed.
-    static func rename(_ words: [Word<SubscriptionUpdate>], on connection: PostgresConnection) throws(PostgresError) {
+    static func rename(_ words: [UserUpdate<SubscriptionUpdate>], on connection: PostgresConnection)
+        throws(PostgresError)
+    {
         let names = words.compactMap { word -> (former: String, present: String)? in
             guard let former = word.content.replaces else { return nil }
             let key = UserKey(app: word.app, user: word.user)
             return (IdentityHash.device(former, of: key), IdentityHash.device(word.content.token, of: key))
         }
-        let who = Array(Word.who(words).prefix(2))
+        let who = Array(UserUpdate.who(words).prefix(2))
         _ = try connection.run(rename, who + [.textArray(names.map(\.former)), .textArray(names.map(\.present))])
     }
 
@@ -108,10 +110,10 @@ extension FollowRecord {
 
 /// The columns of `FollowFeed.write`.
 private struct FollowColumns {
-    private var words: [Word<FollowUpdateRow>] = []
+    private var words: [UserUpdate<FollowUpdateRow>] = []
     private var records: [FollowRecord] = []
 
-    mutating func append(_ record: FollowRecord, _ word: Word<FollowUpdateRow>) {
+    mutating func append(_ record: FollowRecord, _ word: UserUpdate<FollowUpdateRow>) {
         records.append(record)
         words.append(word)
     }
@@ -128,7 +130,7 @@ private struct FollowColumns {
             instants(\.since), instants(\.removedAt), instants(\.saidAt), instants(\.wholeSaidAt),
             instants(\.roleSaidAt), instants(\.mutedSaidAt), instants(\.endSaidAt),
         ]
-        return who + says + times + [texts(\.partsJSON), Word.vouched(words)]
+        return who + says + times + [texts(\.partsJSON), UserUpdate.vouched(words)]
     }
 
     private func instants(_ read: (FollowRecord) -> Timestamp?) -> Parameter {

@@ -7,7 +7,9 @@ import Postgres
 /// inbox API (`InboxAction`) are serialised with this statement, since two statements that lock rows in different
 /// orders would deadlock.
 enum ReadingFeed {
-    static func read(_ words: [Word<ReadUpdate.Selection>], on connection: PostgresConnection) throws(PostgresError) {
+    static func read(_ words: [UserUpdate<ReadUpdate.Selection>], on connection: PostgresConnection)
+        throws(PostgresError)
+    {
         let readers = words.map { ($0.app.text, $0.user.text) }
         _ = try connection.run(takeTurns, [.textArray(readers.map(\.0)), .textArray(readers.map(\.1))])
         var named: [(app: String, user: String, id: Int64)] = []

@@ -3,9 +3,10 @@ import Postgres
 
 /// Applies `recipient.upserted`; ``Erasure`` applies `recipient.deleted`.
 enum RecipientFeed {
-    static func upsert(_ words: [Word<RecipientUpdate>], on connection: PostgresConnection) throws(PostgresError) {
-        let who = Word.who(words)
-        let vouched = Word.vouched(words)
+    static func upsert(_ words: [UserUpdate<RecipientUpdate>], on connection: PostgresConnection) throws(PostgresError)
+    {
+        let who = UserUpdate.who(words)
+        let vouched = UserUpdate.vouched(words)
         _ = try connection.run(welcomeBack, [who[0], vouched, who[3]])
         try takeBackOptOuts(words.filter { !$0.isFromClient && $0.content.emailEnabled.value == true }, on: connection)
         _ = try connection.run(seed, who)
@@ -32,7 +33,7 @@ enum RecipientFeed {
         guard !documents.isEmpty else { return }
         _ = try connection.run(
             preferences,
-            Word.who(documents) + [
+            UserUpdate.who(documents) + [
                 // The JSON value null stands for "cleared": the catalogue's defaults are in effect again.
                 .jsonArray(documents.map { $0.content.preferences.value?.jsonBytes ?? Array("null".utf8) })
             ]
@@ -43,14 +44,14 @@ enum RecipientFeed {
     ///
     /// It runs before the user's row is written, so that the write finds that the opt-out has ended.
     private static func takeBackOptOuts(
-        _ words: [Word<RecipientUpdate>],
+        _ words: [UserUpdate<RecipientUpdate>],
         on connection: PostgresConnection
     ) throws(PostgresError) {
         guard !words.isEmpty else { return }
         let addresses: [Parameter] = [
             .textArray(words.map { $0.content.email.value?.text }), .booleanArray(words.map(\.content.email.isGiven)),
         ]
-        _ = try connection.run(takeBack, Array(Word.who(words).prefix(3)) + addresses)
+        _ = try connection.run(takeBack, Array(UserUpdate.who(words).prefix(3)) + addresses)
     }
 
     private static let takeBack = Statement(

@@ -3,10 +3,10 @@ import Postgres
 
 /// Applies `reminder.set` and `reminder.removed`.
 enum ReminderFeed {
-    static func set(_ words: [Word<ReminderUpdate>], on connection: PostgresConnection) throws(PostgresError) {
+    static func set(_ words: [UserUpdate<ReminderUpdate>], on connection: PostgresConnection) throws(PostgresError) {
         _ = try connection.run(
             store,
-            Word.who(words) + [
+            UserUpdate.who(words) + [
                 .textArray(words.map(\.content.id.text)),
                 .textArray(words.map(\.content.localTime.description)),
                 .textArray(
@@ -17,18 +17,18 @@ enum ReminderFeed {
                 .textArray(words.map { $0.content.timezone?.text }),
                 .textArray(words.map(\.content.title)), .textArray(words.map(\.content.body)),
                 .booleanArray(words.map { _ in false }), .textArray(words.map { $0.content.type?.text }),
-                Word.vouched(words),
+                UserUpdate.vouched(words),
             ]
         )
     }
 
     /// Removes a reminder's content and keeps the row, so that an earlier `reminder.set` cannot restore it.
-    static func remove(_ words: [Word<ReminderID>], on connection: PostgresConnection) throws(PostgresError) {
+    static func remove(_ words: [UserUpdate<ReminderID>], on connection: PostgresConnection) throws(PostgresError) {
         let nothing = Parameter.textArray(words.map { _ in nil })
         _ = try connection.run(
             store,
-            Word.who(words) + [.textArray(words.map(\.content.text))] + Array(repeating: nothing, count: 5)
-                + [.booleanArray(words.map { _ in true }), nothing, Word.vouched(words)]
+            UserUpdate.who(words) + [.textArray(words.map(\.content.text))] + Array(repeating: nothing, count: 5)
+                + [.booleanArray(words.map { _ in true }), nothing, UserUpdate.vouched(words)]
         )
     }
 

@@ -11,14 +11,16 @@ enum SubscriptionFeed {
     ///
     /// Two workers with updates of one token are serialised by `FeedLocks`, since otherwise neither would see the
     /// other's row.
-    static func upsert(_ words: [Word<SubscriptionUpdate>], on connection: PostgresConnection) throws(PostgresError) {
-        let who = Word.who(words)
+    static func upsert(_ words: [UserUpdate<SubscriptionUpdate>], on connection: PostgresConnection)
+        throws(PostgresError)
+    {
+        let who = UserUpdate.who(words)
         let token: Parameter = .textArray(words.map(\.content.token.text))
         let id: Parameter = .textArray(words.map(id))
         let platform: Parameter = .textArray(words.map(\.content.platform.rawValue))
         let provider: Parameter = .textArray(words.map(\.content.provider.rawValue))
         try rotate(words.filter { $0.content.replaces != nil }, on: connection)
-        let vouched = Word.vouched(words)
+        let vouched = UserUpdate.vouched(words)
         let fresh = try connection.run(seed, who + [subjects(words), id, token, platform, provider])
         _ = try connection.run(noteRegistration, Array(who.prefix(3)) + [token, provider, vouched])
         _ = try connection.run(
@@ -42,11 +44,11 @@ enum SubscriptionFeed {
     ///
     /// The former token gets a tombstone, too, in case its own registration arrives later.
     private static func rotate(
-        _ words: [Word<SubscriptionUpdate>],
+        _ words: [UserUpdate<SubscriptionUpdate>],
         on connection: PostgresConnection
     ) throws(PostgresError) {
         guard !words.isEmpty else { return }
-        let who = Word.who(words)
+        let who = UserUpdate.who(words)
         let former = words.map { $0.content.replaces?.text ?? "" }
         try bury(words, former, on: connection)
         let tokens: Parameter = .textArray(words.map(\.content.token.text))
@@ -55,8 +57,8 @@ enum SubscriptionFeed {
         try FollowFeed.rename(words, on: connection)
     }
 
-    static func revoke(_ words: [Word<DeviceToken>], on connection: PostgresConnection) throws(PostgresError) {
-        let who = Word.who(words)
+    static func revoke(_ words: [UserUpdate<DeviceToken>], on connection: PostgresConnection) throws(PostgresError) {
+        let who = UserUpdate.who(words)
         try bury(words, words.map(\.content.text), on: connection)
         _ = try connection.run(revoke, Array(who.prefix(3)) + [.textArray(words.map(\.content.text))])
     }
@@ -67,11 +69,11 @@ enum SubscriptionFeed {
     /// has had. If that token itself replaced another, an hour must have passed. A client thus cannot fill the table by
     /// renaming one device repeatedly.
     private static func bury<Content>(
-        _ words: [Word<Content>],
+        _ words: [UserUpdate<Content>],
         _ tokens: [String],
         on connection: PostgresConnection
     ) throws(PostgresError) {
-        let who = Word.who(words)
+        let who = UserUpdate.who(words)
         let gone: Parameter = .bytesArray(
             zip(words, tokens).map { IdentityHash.subscription($0.app, $0.user, token: $1).bytes }
         )
@@ -83,14 +85,14 @@ enum SubscriptionFeed {
     }
 
     /// The hashes by which tombstones of the tokens are found.
-    private static func subjects(_ words: [Word<SubscriptionUpdate>]) -> Parameter {
+    private static func subjects(_ words: [UserUpdate<SubscriptionUpdate>]) -> Parameter {
         .bytesArray(words.map { IdentityHash.subscription($0.app, $0.user, token: $0.content.token.text).bytes })
     }
 
     /// Returns the subscription's id, the target in the ledger.
     ///
     /// It is stable for a user, provider and token.
-    private static func id(_ word: Word<SubscriptionUpdate>) -> String {
+    private static func id(_ word: UserUpdate<SubscriptionUpdate>) -> String {
         let parts = [word.app.text, word.user.text, word.content.provider.rawValue, word.content.token.text]
         return TargetNumber.prefix + SHA256.digest(of: Array(parts.joined(separator: "\u{0}").utf8)).hexPrefix(bytes: 8)
     }

@@ -32,28 +32,28 @@ extension FeedEntry {
 
 /// At most one update per user, grouped by kind.
 private struct FeedBatch {
-    private var recipients: [Word<RecipientUpdate>] = []
-    private var erasures: [Word<UserID>] = []
-    private var subscriptions: [Word<SubscriptionUpdate>] = []
-    private var revocations: [Word<DeviceToken>] = []
-    private var follows: [Word<FollowUpdateRow>] = []
-    private var reminders: [Word<ReminderUpdate>] = []
-    private var removals: [Word<ReminderID>] = []
-    private var readings: [Word<ReadUpdate.Selection>] = []
+    private var recipients: [UserUpdate<RecipientUpdate>] = []
+    private var erasures: [UserUpdate<UserID>] = []
+    private var subscriptions: [UserUpdate<SubscriptionUpdate>] = []
+    private var revocations: [UserUpdate<DeviceToken>] = []
+    private var follows: [UserUpdate<FollowUpdateRow>] = []
+    private var reminders: [UserUpdate<ReminderUpdate>] = []
+    private var removals: [UserUpdate<ReminderID>] = []
+    private var readings: [UserUpdate<ReadUpdate.Selection>] = []
 
     init(_ entries: [FeedEntry]) {
         for entry in entries {
             switch entry.update.change {
-            case .recipientUpserted(let update): recipients.append(Word(entry, update))
-            case .recipientDeleted(let user): erasures.append(Word(entry, user))
-            case .subscriptionUpserted(let update): subscriptions.append(Word(entry, update))
-            case .subscriptionRevoked(_, let token): revocations.append(Word(entry, token))
-            case .followAdded(let update): follows.append(Word(entry, FollowUpdateRow(added: update, entry.key)))
+            case .recipientUpserted(let update): recipients.append(UserUpdate(entry, update))
+            case .recipientDeleted(let user): erasures.append(UserUpdate(entry, user))
+            case .subscriptionUpserted(let update): subscriptions.append(UserUpdate(entry, update))
+            case .subscriptionRevoked(_, let token): revocations.append(UserUpdate(entry, token))
+            case .followAdded(let update): follows.append(UserUpdate(entry, FollowUpdateRow(added: update, entry.key)))
             case .followRemoved(_, let topic, let token):
-                follows.append(Word(entry, FollowUpdateRow(removed: topic, token, entry.key)))
-            case .reminderSet(let update): reminders.append(Word(entry, update))
-            case .reminderRemoved(_, let id): removals.append(Word(entry, id))
-            case .notificationRead(let update): readings.append(Word(entry, update.which))
+                follows.append(UserUpdate(entry, FollowUpdateRow(removed: topic, token, entry.key)))
+            case .reminderSet(let update): reminders.append(UserUpdate(entry, update))
+            case .reminderRemoved(_, let id): removals.append(UserUpdate(entry, id))
+            case .notificationRead(let update): readings.append(UserUpdate(entry, update.which))
             }
         }
     }
