@@ -175,7 +175,8 @@ struct ReplayCommandTests {
             #expect(originals.count == 1, "\(list)")
             let shown = await prompt.run("dead-letters", "show", copy).output
             let flat = shown.split(whereSeparator: \.isWhitespace).joined(separator: " ")
-            #expect(flat.contains("none, this is the corrected copy of lost, which had the reason missing-id"), "\(shown)")
+            let reason = "none, this is the corrected copy of lost, which had the reason missing-id"
+            #expect(flat.contains(reason), "\(shown)")
             #expect(shown.contains("died 0 times, replayed 1 time"), "\(shown)")
             let json = await prompt.run("dead-letters", "list", "--state", "all", "--json").output
             #expect(json.contains(#""stage":"desk","reason":"missing-id""#), "\(json)")
