@@ -11,8 +11,7 @@ extension Call {
         OperationFields(
             items: Array(words.operands.dropFirst()),
             values: words.values,
-            switches: words.switches,
-            now: SystemTime().timestamp
+            switches: words.switches
         )
     }
 

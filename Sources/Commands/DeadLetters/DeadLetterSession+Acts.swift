@@ -173,7 +173,7 @@ extension AuditEntry {
             ("number", .int(number)), ("at", .string(at.description)), ("by", .string(self.operator)),
             ("login", .optional(login)),
             ("act", .string(act)),
-            ("filter", .members(filter.members.map { ($0.key, $0.value) })), ("items", .int(items)),
+            ("filter", .object(filter)), ("items", .int(items)),
             ("because", .string(because)), ("replay", replay.map { .int($0) } ?? .null),
         ])
     }

@@ -121,7 +121,7 @@ extension ReplayRecord {
             ("pauseAt", .int(pace.pauseShare)), ("notBefore", .optional(pace.notBefore?.description)),
             ("pauseReason", .optional(pauseReason)),
             ("startedAt", .string(startedAt.description)), ("finishedAt", .optional(finishedAt?.description)),
-            ("filter", .members(filter.members.map { ($0.key, $0.value) })),
+            ("filter", .object(filter)),
         ]
     }
 }

@@ -16,10 +16,7 @@ struct FanoutSession: Sendable {
 
     /// Performs `list`: fan-outs that can continue come first, then the most recent ones.
     func list() async throws -> ExitCode {
-        let filter = try filter
-        guard filter.numbers.isEmpty else { throw call.words.misuse("list takes no number; show does") }
-        let limit = try call.words.number("limit", in: 1...1_000) ?? 50
-        let list = try await operations.list(filter, atMost: limit)
+        let list = try await operations.list(call.fields)
         let found = list.fanouts
         call.answer(
             list.json,

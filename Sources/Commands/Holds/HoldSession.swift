@@ -64,9 +64,8 @@ struct HoldSession: Sendable {
     ///
     /// The notifications stay in the app.
     func discard() async throws -> ExitCode {
-        let hold = try await operations.hold(call.fields, for: "discard")
-        let event: EventID? = try words.optional("event", EventID.rule, EventID.init(validating:))
-        let preview = try await operations.previewDiscard(hold, event: event, asOf: call.shell.agreedAsOf)
+        let preview = try await operations.previewDiscard(call.fields, asOf: nil)
+        let hold = preview.hold
         guard preview.count.deliveries > 0 else {
             call.answer(HoldDiscarded.nothing.json, lines: [preview.nothing])
             return .answerIsNo

@@ -38,14 +38,12 @@ struct RequestInput: Sendable {
     /// Whether an act must only report its effect, because it is not confirmed yet.
     var isPreview: Bool { shape.asksFirst && agreed == nil }
 
-    /// Returns the input of an operation.
-    func fields(at now: Timestamp) -> OperationFields {
+    /// The input of an operation.
+    var fields: OperationFields {
         OperationFields(
             items: items,
             values: Dictionary(grouping: values, by: \.name).mapValues { $0.map(\.value) },
-            switches: Set(switches),
-            document: Array(text.utf8),
-            now: now
+            switches: Set(switches)
         )
     }
 

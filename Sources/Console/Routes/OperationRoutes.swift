@@ -2,18 +2,16 @@ import BellhopJSON
 import HTTPServer
 import Operations
 import ServiceRuntime
-import Settings
 import Store
 
 /// Performs operations for pages.
 struct OperationRoutes: Sendable {
     let context: OperationsContext
     let limiter: CommandConcurrencyLimiter
-    let time: any TimeSource
 
     func read(_ operation: Operation, _ request: HTTPRequest) async throws(ConsoleError) -> HTTPResponse {
         let input = try RequestInput(operation.shape, query: request.target.query.map { ($0.name, $0.value) })
-        let fields = input.fields(at: time.timestamp)
+        let fields = input.fields
         let answer = try await limiter.run { () async -> Result<JSONValue, OperationError> in
             do throws(OperationError) {
                 return .success(try await operation.read(fields, in: context))
@@ -31,7 +29,7 @@ struct OperationRoutes: Sendable {
     func act(_ operation: Operation, _ body: JSONObject, _ session: Session) async throws(ConsoleError) -> HTTPResponse
     {
         let input = try RequestInput(operation.shape, body: body)
-        let fields = input.fields(at: time.timestamp)
+        let fields = input.fields
         let operatorsName = ActingOperator(name: session.person.name, because: input.because)
         let consent = input.isPreview ? nil : Consent(by: operatorsName, agreement: input.agreement)
         let answer = try await limiter.run(isAct: true) { () async -> Result<ActAnswer, OperationError> in

@@ -137,7 +137,7 @@ package struct OperatorConsole: Sendable {
 
     private func add(_ operation: Operation, _ router: inout Router) {
         let door = door
-        let routes = OperationRoutes(context: here.context, limiter: runner, time: here.time)
+        let routes = OperationRoutes(context: here.context, limiter: runner)
         guard operation.isAct else {
             return add("GET", "/api/\(operation.name)", &router) { request in
                 _ = try door.admit(request, asOperator: operation.isPersonal)

@@ -20,7 +20,12 @@ package struct FanoutOperations: Sendable {
     // MARK: - Reading
 
     /// Returns the fan-outs that match: the ones that can continue first, then the most recent ones.
-    package func list(_ filter: FanoutFilter, atMost limit: Int) async throws -> FanoutList {
+    package func list(_ fields: OperationFields) async throws -> FanoutList {
+        let filter = try FanoutFilter(fields, for: "list")
+        guard filter.numbers.isEmpty else {
+            throw OperationError.unfit("list takes no number; show does", field: "items")
+        }
+        let limit = try fields.number("limit", in: 1...1_000) ?? 50
         let found = try await store.latest(filter, atMost: limit)
         let count = found.count < limit ? found.count : try await store.count(filter)
         let held = try await heldEvents(of: found)

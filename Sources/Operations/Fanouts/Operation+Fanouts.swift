@@ -7,11 +7,7 @@ extension Operation {
             Operation(
                 name: "fanouts",
                 fields: filter.union(["state", "limit"]),
-                work: .reading { fields, context in
-                    let filter = try FanoutFilter(fields, for: "list")
-                    let limit = try fields.number("limit", in: 1...1_000) ?? 50
-                    return try await FanoutOperations(context).list(filter, atMost: limit).json
-                }
+                work: .reading { fields, context in try await FanoutOperations(context).list(fields).json }
             ),
             Operation(
                 name: "fanout",

@@ -61,7 +61,9 @@ package struct HoldOperations: Sendable {
     // MARK: - Discarding
 
     /// Counts the deliveries behind a hold that a discard would affect.
-    package func previewDiscard(_ hold: OperatorHold, event: EventID?, asOf: Timestamp?) async throws -> HoldDiscard {
+    package func previewDiscard(_ fields: OperationFields, asOf: Timestamp?) async throws -> HoldDiscard {
+        let hold = try await hold(fields, for: "discard")
+        let event = try fields.optional("event", EventID.rule, EventID.init(validating:))
         var selection = HoldSelection(hold.scope, of: hold.number, event: event)
         selection.recordedBy = asOf
         return HoldDiscard(hold: hold, selection: selection, count: try await store.count(selection))

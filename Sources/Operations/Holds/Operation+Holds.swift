@@ -1,5 +1,4 @@
 import BellhopJSON
-import BellhopRules
 
 extension Operation {
     static let holds = [
@@ -36,9 +35,7 @@ extension Operation {
             asksFirst: true,
             work: .act { fields, consent, context in
                 let operations = HoldOperations(context)
-                let hold = try await operations.hold(fields, for: "discard")
-                let event = try fields.optional("event", EventID.rule, EventID.init(validating:))
-                let preview = try await operations.previewDiscard(hold, event: event, asOf: consent?.agreement?.asOf)
+                let preview = try await operations.previewDiscard(fields, asOf: consent?.agreement?.asOf)
                 guard preview.count.deliveries > 0 else {
                     return .nothing([preview.nothing], HoldDiscarded.nothing.json)
                 }
