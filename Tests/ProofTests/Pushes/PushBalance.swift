@@ -79,6 +79,9 @@ struct PushBalance: EvenBalance {
     /// Whether every push was delivered and arrived, without an unnecessary repeat or an unexpected push.
     var isEven: Bool { lost.isEmpty && doubled.isEmpty && unexpected.isEmpty && unfinished.isEmpty }
 
+    /// The number of attempts in the ledger whose request the provider did not receive.
+    var attemptsWithoutRequest: Int { attempts - pushes - repeats - refused }
+
     /// Whether every attempt in the ledger is a request that the provider received and answered.
     var hasOneRequestForEachAttempt: Bool { attempts == pushes + refused }
 

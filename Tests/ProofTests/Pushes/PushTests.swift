@@ -16,6 +16,7 @@ struct PushTests {
                 let scheduler = try await stage.scheduler(settings)
                 var workers = [try await ground.worker(settings), try await ground.worker(settings)]
                 try await ground.registerDevices()
+                try await UnansweredAttempts.record(on: stage)
                 let pieces = Self.pieces(of: fault, for: stage).shuffled(using: &chance)
                 if case .provider(let faults) = fault.kind { ground.sandbox.setFaults(faults) }
                 let began = ContinuousClock.now
@@ -37,7 +38,7 @@ struct PushTests {
                 let pushes = try await ground.balance(sent, counted: counted)
                 expectEven(balance, "\(fault.name), in \((.now - began).inSeconds)")
                 expectEven(pushes, fault.name)
-                expect(pushes, after: fault)
+                expect(pushes, after: fault, unanswered: try await UnansweredAttempts(on: stage))
             }
         }
     }
@@ -51,11 +52,16 @@ struct PushTests {
         return good + good + bad
     }
 
-    private func expect(_ pushes: PushBalance, after fault: PushFault) {
+    private func expect(_ pushes: PushBalance, after fault: PushFault, unanswered: UnansweredAttempts) {
         switch fault.repeats {
         case .never:
-            #expect(pushes.repeats == 0 && pushes.unknown == 0 && pushes.counted == 0, "\(pushes)")
-            #expect(pushes.hasOneRequestForEachAttempt, "\(pushes)")
+            // A slow machine may exceed a request's time limit; the workers record it. Nothing else is permitted.
+            #expect(unanswered.areTimeouts, "\(unanswered)")
+            #expect(pushes.unknown == unanswered.unknown, "\(pushes), \(unanswered)")
+            #expect(pushes.counted == pushes.unknown, "\(pushes)")
+            #expect(pushes.repeats <= pushes.unknown, "\(pushes)")
+            #expect(pushes.attemptsWithoutRequest >= 0, "\(pushes)")
+            #expect(pushes.attemptsWithoutRequest <= unanswered.count, "\(pushes), \(unanswered)")
         case .counted:
             #expect(pushes.unknown > 0, "the fault has done nothing")
             #expect(pushes.counted == pushes.unknown, "\(pushes)")
