@@ -92,7 +92,7 @@ let package = Package(
         ),
         library(
             "Operations",
-            ["Pipeline", "Store", "AMQP", "Settings", "BellhopJSON", "BellhopRules", "ServiceRuntime"]
+            ["Pipeline", "Store", "Push", "AMQP", "Settings", "BellhopJSON", "BellhopRules", "ServiceRuntime"]
         ),
         .target(
             name: "Console",

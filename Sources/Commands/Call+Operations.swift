@@ -25,7 +25,8 @@ extension Call {
         let setup = try setup(requiring: [.databaseURL])
         do {
             return try await setup.withOperatorPool(attempted) { pool in
-                try await body(OperationsContext(configuration: setup.configuration, pool: pool))
+                let zones = ZoneLibrary(environment: shell.environment)
+                return try await body(OperationsContext(configuration: setup.configuration, pool: pool, zones: zones))
             }
         } catch let error as OperationError {
             throw CommandFailure(error, words)

@@ -8,10 +8,12 @@ package import Store
 package struct OperationsContext: Sendable {
     package let configuration: BellhopConfiguration
     package let pool: ConnectionPool
+    package let zones: ZoneLibrary
 
-    package init(configuration: BellhopConfiguration, pool: ConnectionPool) {
+    package init(configuration: BellhopConfiguration, pool: ConnectionPool, zones: ZoneLibrary) {
         self.configuration = configuration
         self.pool = pool
+        self.zones = zones
     }
 
     package var names: TopologyNames { TopologyNames(configuration.namespace) }

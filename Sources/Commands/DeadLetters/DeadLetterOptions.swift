@@ -1,7 +1,4 @@
-import BellhopRules
 import CLI
-import ServiceRuntime
-import Store
 
 /// The options of the dead-letter commands.
 enum DeadLetterOptions {
@@ -58,53 +55,4 @@ enum DeadLetterOptions {
             .switch("reveal", "include personal data; recorded in the audit"),
             .json,
         ]
-}
-
-extension DeadLetterFilter {
-    /// Creates the filter of a command line.
-    ///
-    /// A span such as `2h` counts back from `now`.
-    init(_ words: Words, now: Timestamp) throws(CommandFailure) {
-        self.init()
-        app = words.value("app")
-        type = words.value("type")
-        reason = words.value("reason")
-        stage = words.value("stage")
-        provider = words.value("provider")
-        fingerprint = words.value("fingerprint")
-        user = words.value("user")
-        event = words.value("event")
-        text = words.value("text")
-        since = try words.moment("since", now)
-        until = try words.moment("until", now)
-        limit = try words.number("limit", in: 1...10_000_000)
-        let state = try words.optional("state", "open, replaying, resolved, discarded or all") { name in
-            name == "all" ? Set(DeadLetterState.allCases) : DeadLetterState(rawValue: name).map { [$0] }
-        }
-        states = state ?? states
-    }
-}
-
-extension Words {
-    /// Returns an instant, or the end of a span that begins now.
-    ///
-    /// Returns `nil` if the option is absent.
-    func time(ahead option: String, _ now: Timestamp) throws(CommandFailure) -> Timestamp? {
-        try optional(option, "a future instant such as 2026-02-15T03:00:00Z, or a span such as 2h") { text in
-            let span = Duration(text: text).map {
-                Timestamp(clamping: now.microseconds + min($0.microseconds, 1 << 50))
-            }
-            return (Timestamp(validating: text) ?? span).flatMap { $0 > now ? $0 : nil }
-        }
-    }
-
-    /// Returns an instant, or the beginning of a span that ends now.
-    fileprivate func moment(_ option: String, _ now: Timestamp) throws(CommandFailure) -> Timestamp? {
-        try optional(option, "an instant such as 2026-02-15T13:45:00Z, or a span before now such as 2h") { text in
-            if let instant = Timestamp(validating: text) { return instant }
-            return Duration(text: text).map {
-                Timestamp(clamping: now.microseconds - min($0.microseconds, now.microseconds))
-            }
-        }
-    }
 }

@@ -1,5 +1,6 @@
 import BellhopRules
 import CLI
+import Operations
 import ServiceRuntime
 import Settings
 import Store
@@ -85,8 +86,8 @@ extension DeadLetterQueueSession {
         }
         let shown = found.first { $0.deadID == filter.ids[0] } ?? item
         let now = SystemTime().timestamp
-        let view = DeadLetterDetailView(DeadLetterDetail(shown), event: nil, isRevealed: false, now: now)
-        request.call.answer(view.json, lines: view.lines)
+        let answer = DeadLetterAnswer(DeadLetterDetail(shown), now: now)
+        request.call.answer(answer.json, lines: answer.lines)
         return .done
     }
 

@@ -25,9 +25,10 @@ struct DeadLetterQueueSession: Sendable {
         names = request.setup.names
         broker = try request.setup.broker()
         scan = DeadLetterScan(broker: broker, names: names)
-        var filter = try DeadLetterFilter(request.words, now: SystemTime().timestamp)
-        filter.ids = Array(request.words.operands.dropFirst())
-        if request.verb == .replay, !request.words.has("dry-run") { try filter.expectMeant(request.words, .replay) }
+        let input = request.input
+        var filter = try DeadLetterFilter(input)
+        filter.ids = input.fields.items
+        if request.verb == .replay, !request.words.has("dry-run") { try input.expectChoice(filter) }
         self.filter = filter
     }
 
@@ -82,7 +83,7 @@ struct DeadLetterQueueSession: Sendable {
     ///
     /// An unknown reason, stage or provider is an error, as with the database.
     func foundNothing(_ json: JSONValue) async throws -> ExitCode {
-        try filter.expectWordsOfOurs(words)
+        try await filter.expectKnownNames()
         request.call.answer(json, lines: ["No items match in \(names.dead)."])
         await sayWhoHolds()
         return .answerIsNo
@@ -117,26 +118,5 @@ struct DeadLetterQueueSession: Sendable {
         let namespace = request.configuration.namespace
         let queues = try? await management.queues(of: namespace, virtualHost: broker.virtualHost)
         return queues?[names.dead]?.unacked
-    }
-}
-
-extension DeadLetterFilter {
-    /// Rejects a reason, stage or provider that no program of Bellhop uses.
-    fileprivate func expectWordsOfOurs(_ words: Words) throws(CommandFailure) {
-        let known: [(String, String?, [String])] = [
-            ("reason", reason, DeadLetterAdvice.byReason.keys.sorted()),
-            ("stage", stage, DeadLetterCause.Stage.known.map(\.rawValue)),
-            ("provider", provider, CheckedProvider.allCases.map(\.rawValue)),
-        ]
-        for (name, word, ours) in known {
-            guard let word, !ours.contains(word) else { continue }
-            throw words.misuse("no \(name) is called \(word)\(Self.hint(word, ours))")
-        }
-    }
-
-    /// Returns a suggestion for an unknown word.
-    static func hint(_ word: String, _ known: [String]) -> String {
-        NearestName.find(word, among: known).map { ", did you mean \($0)?" }
-            ?? "; there are \(known.joined(separator: ", "))"
     }
 }

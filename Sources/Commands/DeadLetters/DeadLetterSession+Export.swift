@@ -1,4 +1,5 @@
 import BellhopRules
+import Operations
 import ServiceRuntime
 import Store
 
@@ -7,30 +8,16 @@ extension DeadLetterSession {
     ///
     /// They include personal data, so the export is recorded in the audit.
     func export() async throws -> ExitCode {
-        var filter = try await filter()
-        let count = try await desk.count(filter)
-        guard count.items > 0 else {
-            throw failure(.answerIsNo, "no items match", "bellhop dead-letters groups shows what there is", "items")
-        }
-        filter.filedBy = count.asOf
+        let (filter, items) = try await operations.previewExport(input)
         let file = try ExportFile(path: words.value("output"), else: request.shell.output)
-        // Before anything is written, since an export that cannot be audited must not take place.
-        try await desk.audit("export", filter, items: count.items, by: try actingOperator())
-        var last = ""
-        var written: [String] = []
-        while file.isWanted {
-            let page = try await desk.messages(filter, after: last, atMost: 200)
-            guard let end = page.last else { break }
-            last = end.summary.deadID
+        let written = try await operations.export(filter, items: items, by: try actingOperator()) { page in
+            guard file.isWanted else { return false }
             try file.write(page.map(\.json.written))
-            written += page.map(\.summary.deadID)
+            return true
         }
         try file.close()
         if let path = words.value("output") {
-            // Only items in a complete file count as exported, since retention depends on this mark.
-            for start in stride(from: 0, to: written.count, by: 200) {
-                try await desk.markExported(Array(written[start..<min(start + 200, written.count)]))
-            }
+            try await operations.markExported(written)
             answer(
                 .members([("items", .int(written.count))]),
                 lines: ["Wrote \(written.count.of("item")) to \(path)."]
@@ -49,32 +36,23 @@ extension DeadLetterSession {
         for (number, line) in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated()
         where !line.isEmpty {
             guard let parsed = DeadLetterMessage(parsing: Array(line)) else {
-                throw failure(
-                    .badInput,
+                throw input.error(
+                    .refused,
                     "line \(number + 1) is none of an export",
-                    "nothing was imported; hand in a file that export has written",
-                    operands[0]
+                    advice: "nothing was imported; hand in a file that export has written",
+                    about: operands[0]
                 )
             }
             letters.append(parsed)
         }
         let `operator` = try actingOperator()
-        // Older items are rejected, since the tombstones of users that were erased in the meantime may be deleted.
-        let cutoff = try await cutoff()
-        let young = letters.filter { $0.summary.firstFailedAt >= cutoff.earliest }
-        // Before anything is stored, since an import that cannot be audited must not take place.
-        try await desk.audit("import", DeadLetterFilter(), items: young.count, by: `operator`)
-        var added = 0
-        for start in stride(from: 0, to: young.count, by: 200) {
-            let page = Array(young[start..<min(start + 200, young.count)])
-            added += try await desk.bringIn(page, by: `operator`)
-        }
-        let (known, old) = (young.count - added, letters.count - young.count)
+        let cutoff = try await operations.cutoff()
+        let result = try await operations.importLetters(letters, cutoff, by: `operator`)
         answer(
-            .members([("items", .int(added)), ("known", .int(known)), ("tooOld", .int(old))]),
-            lines: ["Imported \(added.of("item")); \(known.grouped) were there already."]
-                + (old > 0 ? [tooOld(old, cutoff)] : [])
+            result.json,
+            lines: ["Imported \(result.added.of("item")); \(result.known.grouped) were there already."]
+                + (result.tooOld > 0 ? [operations.tooOld(result.tooOld, cutoff)] : [])
         )
-        return young.isEmpty && old > 0 ? .answerIsNo : .done
+        return result.added + result.known == 0 && result.tooOld > 0 ? .answerIsNo : .done
     }
 }

@@ -1,5 +1,6 @@
 import BellhopRules
 import CLI
+import Operations
 import ServiceRuntime
 import Settings
 import Store
@@ -7,13 +8,14 @@ import Store
 extension DeadLetterSession {
     /// Performs `groups`: it lists the groups of dead letters, the largest first.
     func groups() async throws -> ExitCode {
-        try expectNoItems()
-        let filter = try await filter()
         let emphasis = DeadLetterGroups.emphasis
         if words.has("watch") {
-            try await request.call.watch({ try await desk.groups(filter).lines(fitting: width) }, emphasis: emphasis)
+            try await request.call.watch(
+                { try await operations.groups(input).lines(fitting: width) },
+                emphasis: emphasis
+            )
         }
-        let found = try await desk.groups(filter)
+        let found = try await operations.groups(input)
         answer(found.json, lines: found.lines(fitting: width), emphasis: emphasis)
         return found.items == 0 ? .answerIsNo : .done
     }
@@ -57,25 +59,5 @@ extension DeadLetterGroup {
         let stage = cause.stage == .desk ? nil : cause.stage.rawValue
         let place = [stage, cause.provider, cause.app, cause.eventType].compactMap { $0 }.joined(separator: " ")
         return place.isEmpty ? cause.error : "\(place): \(cause.error)"
-    }
-
-    fileprivate var json: JSONValue {
-        .members([
-            ("fingerprint", .string(fingerprint)), ("items", .int(items)), ("users", .int(users)),
-            ("firstSeenAt", .string(firstSeen.description)), ("lastSeenAt", .string(lastSeen.description)),
-            ("stage", .string(cause.stage.rawValue)), ("reason", .string(cause.reason)),
-            ("provider", .optional(cause.provider)), ("app", .optional(cause.app)),
-            ("eventType", .optional(cause.eventType)), ("latestError", .string(cause.error)),
-            ("lastDay", .array(lastDay.map(JSONValue.int))),
-        ])
-    }
-}
-
-extension DeadLetterGroups {
-    var json: JSONValue {
-        .members([
-            ("asOf", .string(asOf.description)), ("items", .int(items)), ("groupCount", .int(count)),
-            ("groups", .array(groups.map(\.json))),
-        ])
     }
 }

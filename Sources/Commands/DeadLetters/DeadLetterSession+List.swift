@@ -1,5 +1,6 @@
 import BellhopRules
 import CLI
+import Operations
 import ServiceRuntime
 import Settings
 import Store
@@ -7,23 +8,16 @@ import Store
 extension DeadLetterSession {
     /// Performs `list`: it lists single items, the most recent failures first.
     func list() async throws -> ExitCode {
-        let filter = try await filter()
-        let order = try words.optional("sort", "newest, oldest or deaths", DeadLetterOrder.init) ?? .newest
-        let look = { () async throws -> DeadLetterPage in
-            try await desk.page(filter, atMost: filter.limit ?? Self.usualPage, in: order)
-        }
         let emphasis = { (index: Int, line: String) -> LineStyle in
             index == 0 ? .heading : line.hasPrefix("    ") ? .faint : .plain
         }
         if words.has("watch") {
-            try await request.call.watch({ try await look().lines(fitting: width) }, emphasis: emphasis)
+            try await request.call.watch({ try await operations.page(input).lines(fitting: width) }, emphasis: emphasis)
         }
-        let page = try await look()
+        let page = try await operations.page(input)
         answer(page.json, lines: page.lines(fitting: width), emphasis: emphasis)
         return page.count == 0 ? .answerIsNo : .done
     }
-
-    private static let usualPage = 50
 }
 
 extension DeadLetterPage {
@@ -75,11 +69,4 @@ extension DeadLetterPage {
     }
 
     private static let leastError = 40
-
-    fileprivate var json: JSONValue {
-        .members([
-            ("asOf", .string(asOf.description)), ("count", .int(count)),
-            ("items", .array(items.map { .members($0.members) })),
-        ])
-    }
 }

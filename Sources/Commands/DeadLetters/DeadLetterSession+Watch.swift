@@ -1,5 +1,6 @@
 import BellhopRules
 import CLI
+import Operations
 import ServiceRuntime
 import Settings
 import Store
@@ -13,8 +14,8 @@ extension DeadLetterSession {
         var still = ReplayStandstill()
         var looks = 0
         while true {
-            let progress = try await progress(of: id)
-            let bar = ReplayView(progress, now: SystemTime().timestamp).bar
+            let progress = try await replays.progress(of: id, input)
+            let bar = ReplayAnswer(progress, now: SystemTime().timestamp).bar
             terminal?.show(bar)
             if progress.isFinished || progress.replay.state == .paused {
                 terminal?.show("")
@@ -25,12 +26,13 @@ extension DeadLetterSession {
             still.note(settled: progress.settled, isCarried: progress.replay.isCarried)
             if still.isWorthAWord {
                 terminal?.show("")
-                let why = await whyNobodyCarries()
+                let why = await replays.standstillReason()
                 isJSON ? say(why) : print(why)
             }
             // Without a terminal, no operator can end the command.
             if request.shell.terminal == nil, still.isOver {
-                throw failure(.tryAgain, "it has not moved for two minutes", Self.goesOn, "replay \(id)")
+                let message = "it has not moved for two minutes"
+                throw input.error(.tryAgain, message, advice: Self.goesOn, about: "replay \(id)")
             }
             try await Task.sleep(for: .milliseconds(250))
         }
@@ -40,29 +42,27 @@ extension DeadLetterSession {
     private func say(_ line: String) { request.shell.complaints.print(line: line) }
 
     /// Performs `replays [N]`: it shows one replay, or all of them, active ones first.
-    func replays() async throws -> ExitCode {
-        let id = try replayNumber()
+    func listReplays() async throws -> ExitCode {
+        let id = try input.replayNumber()
         let emphasis = { (index: Int, _: String) -> LineStyle in index == 0 ? .heading : .plain }
         if words.has("watch") {
             try await request.call.watch(
                 {
-                    guard let id else { return table(of: try await book.latest(atMost: Self.listed)) }
-                    return try await view(of: try await progress(of: id)).lines
+                    guard let id else { return table(of: try await replays.latest()) }
+                    return try await replays.answer(try await replays.progress(of: id, input)).lines
                 },
                 emphasis: emphasis
             )
         }
-        if let id { return try await report(try await progress(of: id)) }
-        let records = try await book.latest(atMost: Self.listed)
+        if let id { return try await report(try await replays.progress(of: id, input)) }
+        let records = try await replays.latest()
         answer(
-            .members([("replays", .array(records.map { .members($0.members) }))]),
+            records.json,
             lines: table(of: records),
             emphasis: emphasis
         )
         return .done
     }
-
-    private static let listed = 20
 
     private func table(of records: [ReplayRecord]) -> [String] {
         guard !records.isEmpty else { return ["Nothing was ever replayed."] }
@@ -79,59 +79,25 @@ extension DeadLetterSession {
         return TextTable(header, texts: [1, 2, 3, 5], flexible: [5], rows: rows).lines(fitting: width)
     }
 
-    private func view(of progress: ReplayProgress) async throws -> ReplayView {
-        let failures = try await book.failures(of: progress.replay.id, atMost: Self.failuresShown)
-        let course = try await book.course(of: progress.replay.id)
-        return ReplayView(progress, failures: failures, course: course, now: SystemTime().timestamp)
-    }
-
-    private func progress(of id: Int64) async throws -> ReplayProgress {
-        guard let progress = try await book.progress(of: id) else {
-            throw failure(.answerIsNo, "unknown replay", Self.listing, "\(id)")
-        }
-        return progress
-    }
-
     /// Performs `pause`, `resume` and `cancel`.
     ///
     /// They work from any terminal.
-    func control() async throws -> ExitCode {
-        guard let id = try replayNumber() else {
+    func control(_ control: ReplayAdmin.Control) async throws -> ExitCode {
+        guard let id = try input.replayNumber() else {
             throw words.misuse("\(request.verb.rawValue) takes a replay's number")
         }
-        let control: ReplayAdmin.Control
-        switch request.verb {
-        case .pause: control = .pause
-        case .resume: control = .resume
-        default: control = .cancel
-        }
         // Checks that the replay exists before the operator is asked for a reason.
-        _ = try await self.progress(of: id)
-        guard try await book.control(id, control, by: try actingOperator()) else {
-            let state = try await book.progress(of: id).map { "it is \($0.replay.state.rawValue)" }
-            throw failure(.answerIsNo, state ?? "unknown replay", Self.listing, "replay \(id)")
-        }
-        guard let progress = try await book.progress(of: id) else { return .done }
-        _ = try await report(progress)
+        _ = try await replays.progress(of: id, input)
+        _ = try await report(try await replays.control(control, id, input, by: try actingOperator()))
         return .done
-    }
-
-    private func replayNumber() throws(CommandFailure) -> Int64? {
-        guard let text = operands.first else { return nil }
-        guard operands.count == 1, let id = Int64(text) else {
-            throw words.misuse(
-                "expected the number of a replay; found \(operands.joined(separator: " "))"
-            )
-        }
-        return id
     }
 
     /// Prints the state of a replay.
     ///
     /// The exit code shows whether everything succeeded.
     private func report(_ progress: ReplayProgress) async throws -> ExitCode {
-        let view = try await view(of: progress)
-        answer(view.json, lines: view.lines)
+        let found = try await replays.answer(progress)
+        answer(found.json, lines: found.lines)
         switch progress.replay.state {
         case .done: return progress.outcomes.keys.contains { $0.isFailure || $0 == .tooOld } ? .answerIsNo : .done
         case .running: return .done
@@ -140,11 +106,8 @@ extension DeadLetterSession {
         }
     }
 
-    private static let listing = "bellhop dead-letters replays lists them"
-
     /// Polls between two progress lines if there is no terminal: ten seconds.
     private static let breath = 40
-    private static let failuresShown = 10
     private static let goesOn =
         "it continues as soon as a scheduler runs; bellhop dead-letters replays shows its progress"
 }

@@ -1,5 +1,6 @@
 import BellhopJSON
 import CLI
+import Operations
 import Roles
 import ServiceRuntime
 import Settings
@@ -24,34 +25,45 @@ enum DeadLettersCommand: Command {
         let call = Call(words: words, shell: call.shell, commands: call.commands)
         let required: Set<Setting> = words.has("from-queue") ? [.amqpURL] : [.databaseURL]
         let request = DeadLetterRequest(call: call, verb: verb, setup: try call.setup(requiring: required))
-        if words.has("from-queue") {
+        do {
+            if words.has("from-queue") {
+                return try await reaching(
+                    for: "\(verb.rawValue) of the letters in the broker's queue",
+                    whatToDo: "bring the broker back; stored dead letters are shown without --from-queue"
+                ) { try await DeadLetterQueueSession(request).run() }
+            }
             return try await reaching(
-                for: "\(verb.rawValue) of the letters in the broker's queue",
-                whatToDo: "bring the broker back; stored dead letters are shown without --from-queue"
-            ) { try await DeadLetterQueueSession(request).run() }
+                for: "\(verb.rawValue) of dead letters",
+                whatToDo:
+                    "bring the database back; meanwhile bellhop dead-letters --from-queue list, export and replay "
+                    + "work on the broker's queue alone"
+            ) { try await attend(to: request) }
+        } catch let error as OperationError {
+            throw CommandFailure(error, words)
         }
-        return try await reaching(
-            for: "\(verb.rawValue) of dead letters",
-            whatToDo:
-                "bring the database back; meanwhile bellhop dead-letters --from-queue list, export and replay "
-                + "work on the broker's queue alone"
-        ) { try await attend(to: request) }
     }
 
     private static func attend(to request: DeadLetterRequest) async throws -> ExitCode {
-        let verb = request.verb
-        return try await DeadLetterSession.with(request) { session in
-            switch verb {
+        let setup = request.setup
+        return try await setup.withPool(as: .admin, name: name, size: 2, patience: .seconds(120)) { pool in
+            let zones = ZoneLibrary(environment: request.shell.environment)
+            let context = OperationsContext(configuration: setup.configuration, pool: pool, zones: zones)
+            let session = DeadLetterSession(request, context)
+            return switch request.verb {
             case .groups: try await session.groups()
             case .list: try await session.list()
             case .show: try await session.show()
             case .replay: try await session.replay()
-            case .replays: try await session.replays()
-            case .pause, .resume, .cancel: try await session.control()
+            case .replays: try await session.listReplays()
+            case .pause: try await session.control(.pause)
+            case .resume: try await session.control(.resume)
+            case .cancel: try await session.control(.cancel)
             case .edit: try await session.edit()
             case .export: try await session.export()
             case .import: try await session.importLetters()
-            case .note, .discard, .restore: try await session.act()
+            case .note: try await session.act(.note)
+            case .discard: try await session.act(.discard)
+            case .restore: try await session.act(.restore)
             case .undo: try await session.undo()
             case .audit: try await session.audit()
             }

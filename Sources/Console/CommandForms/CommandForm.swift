@@ -60,99 +60,19 @@ struct CommandForm: Sendable {
 }
 
 extension CommandForm {
-    private static let filter: Set<String> = [
-        "app", "type", "reason", "stage", "provider", "fingerprint", "user", "event", "text", "since", "until", "limit",
-    ]
-
     /// Commands that change nothing.
     ///
     /// Viewers may call all of them except those with personal data.
     static let readings = [
-        CommandForm(name: "groups", command: ["dead-letters", "groups"], options: filter.union(["state"])),
-        CommandForm(name: "letters", command: ["dead-letters", "list"], options: filter.union(["state", "sort"])),
-        CommandForm(name: "letter", command: ["dead-letters", "show"], operands: .one),
-        CommandForm(
-            name: "forecast",
-            command: ["dead-letters", "replay"],
-            operands: .many,
-            options: filter.union(["cap"]),
-            fixed: ["--dry-run"]
-        ),
-        CommandForm(name: "replays", command: ["dead-letters", "replays"], operands: .atMostOne),
-        CommandForm(name: "audit", command: ["dead-letters", "audit"], options: ["limit"]),
         CommandForm(
             name: "explain",
             command: ["explain"],
             operands: .atMostOne,
             options: ["app", "user", "event"],
             isPersonal: true
-        ),
+        )
     ]
 
     /// Commands that require an operator.
-    static let acts = letterActs + replayActs
-
-    private static let letterActs =
-        ["discard", "restore", "note"].map { verb in
-            CommandForm(
-                name: verb,
-                command: ["dead-letters", verb],
-                operands: .many,
-                options: filter.union(verb == "note" ? ["state"] : []),
-                switches: ["all"],
-                isAct: true,
-                asksForConsent: true
-            )
-        } + [
-            CommandForm(
-                name: "undo",
-                command: ["dead-letters", "undo"],
-                operands: .one,
-                isAct: true,
-                asksForConsent: true
-            ),
-            CommandForm(
-                name: "reveal",
-                command: ["dead-letters", "show"],
-                operands: .one,
-                fixed: ["--reveal"],
-                isAct: true
-            ),
-            CommandForm(
-                name: "edit",
-                command: ["dead-letters", "edit"],
-                operands: .atMostOne,
-                options: filter.union(["set", "routing-key"]),
-                switches: ["all"],
-                fixed: ["--detach"],
-                isAct: true,
-                asksForConsent: true
-            ),
-            CommandForm(
-                name: "rewrite",
-                command: ["dead-letters", "edit"],
-                operands: .one,
-                options: ["routing-key"],
-                fixed: ["--detach", "--file=-"],
-                isAct: true,
-                asksForConsent: true
-            ),
-        ]
-
-    private static let replayActs =
-        [
-            CommandForm(
-                name: "replay",
-                command: ["dead-letters", "replay"],
-                operands: .many,
-                options: filter.union(["rate", "pause-at", "cap", "at"]),
-                switches: ["all", "ramp"],
-                fixed: ["--detach"],
-                isAct: true,
-                asksForConsent: true
-            )
-        ]
-        + ["pause", "resume", "cancel"].map { verb in
-            CommandForm(name: "replay-\(verb)", command: ["dead-letters", verb], operands: .one, isAct: true)
-        }
+    static let acts: [CommandForm] = []
 }

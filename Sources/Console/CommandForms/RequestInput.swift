@@ -40,11 +40,13 @@ struct RequestInput: Sendable {
 
     /// The input of an operation.
     var fields: OperationFields {
-        OperationFields(
+        var fields = OperationFields(
             items: items,
             values: Dictionary(grouping: values, by: \.name).mapValues { $0.map(\.value) },
             switches: Set(switches)
         )
+        fields.document = Array(text.utf8)
+        return fields
     }
 
     /// The agreement, or `nil` if the act was not confirmed.

@@ -47,7 +47,7 @@ package enum ConsoleCommand: Command {
         let configuration = process.setup.configuration
         let board = StatusCache(runner.answer, time: process.time)
         var surroundings = OperatorConsole.Surroundings(
-            OperationsContext(configuration: configuration, pool: process.pool),
+            OperationsContext(configuration: configuration, pool: process.pool, zones: process.zones),
             runner: runner.answer,
             board: board,
             operators: operators,

@@ -1,5 +1,6 @@
 import BellhopRules
 import Foundation
+import Operations
 import Push
 import Store
 import TestSupport

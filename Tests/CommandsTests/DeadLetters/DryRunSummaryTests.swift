@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Commands
+@testable import Operations
 @testable import Pipeline
 
 @Suite("Counts of a dry run")
@@ -25,6 +25,6 @@ struct DryRunSummaryTests {
         var tally = DryRunSummary()
         for number in 0..<300 { tally.add(ReplayPrediction(.stillInvalid, "reason-\(number)"), of: "i") }
         #expect(tally.json.written.contains(#""detail":"others","count":100}"#))
-        #expect(tally.lines.count == 201)
+        #expect(tally.rows.count == 201)
     }
 }

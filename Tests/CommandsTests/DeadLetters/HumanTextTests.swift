@@ -8,6 +8,7 @@ import Testing
 
 @testable import CLI
 @testable import Commands
+@testable import Operations
 @testable import Pipeline
 
 @Suite("Text of the dead-letter commands")
@@ -38,7 +39,7 @@ struct HumanTextTests {
         #expect(!still.isOver)
         var slow = ReplayStandstill()
         for _ in 1...10_000 { slow.note(settled: 0, isCarried: true) }
-        #expect(!slow.isOver, "somebody has it in hand")
+        #expect(!slow.isOver, "a scheduler runs it")
         var left = ReplayStandstill()
         var words = 0
         for _ in 1...479 {

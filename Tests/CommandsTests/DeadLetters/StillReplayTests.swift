@@ -1,11 +1,9 @@
 import AMQP
-import ServiceRuntime
+import Operations
+import Settings
 import TestSupport
 import Testing
 import Workbench
-
-@testable import CLI
-@testable import Commands
 
 @Suite("Stalled replays", .inTurn, .enabled(if: Ground.isThere, Ground.absence), .timeLimit(.ofTest))
 struct StillReplayTests {
@@ -14,16 +12,10 @@ struct StillReplayTests {
         try await Workplace.withPrompt(on: bench) { prompt, _ in
             var environment = prompt.environment
             environment["BELLHOP_AMQP_URL"] = broker
-            let shell = CommandEnvironment(environment: environment)
-            let words = try Words(["replay"], options: DeadLettersCommand.options, of: DeadLettersCommand.name)
-            let call = Call(words: words, shell: shell)
-            let request = DeadLetterRequest(call: call, verb: .replay, setup: try call.setup())
-            let said = CapturedOutput()
-            _ = try await DeadLetterSession.with(request) { session in
-                said.output.print(await session.whyNobodyCarries())
-                return .done
-            }
-            return said.text
+            let configuration = try BellhopConfiguration.read(flags: [:], environment: environment, required: []).get()
+            let zones = ZoneLibrary(environment: environment)
+            let context = OperationsContext(configuration: configuration, pool: bench.pool, zones: zones)
+            return await ReplayOperations(context).standstillReason()
         }
     }
 
@@ -54,7 +46,7 @@ struct StillReplayTests {
             )
             consumer.start()
             var busy = ""
-            for _ in 0..<1_000 where !busy.hasPrefix("A scheduler runs") {
+            for _ in 0..<1_000 where !busy.hasPrefix("A scheduler is running") {
                 busy = try await Self.words(on: bench, broker: url)
             }
             await consumer.close()

@@ -1,17 +1,17 @@
+package import BellhopJSON
 import BellhopRules
-import CLI
 import Foundation
-import Store
+package import Store
 
 extension DeadLetterCause {
-    var members: [(String, JSONValue)] {
+    package var members: [(String, JSONValue)] {
         Member.allCases.map { ($0.rawValue, .optional(self[$0])) }
     }
 }
 
 extension DeadLetterSummary {
     /// The members that every command prints for an item.
-    var members: [(String, JSONValue)] {
+    package var members: [(String, JSONValue)] {
         [("id", .string(deadID)), ("state", .string(state.rawValue)), ("fingerprint", .string(fingerprint))]
             + cause.members
             + [
@@ -33,11 +33,11 @@ extension DeadLetterMessage {
     /// The members that a list shows.
     ///
     /// They exclude the message and therefore all personal data.
-    var listed: [(String, JSONValue)] {
+    package var listed: [(String, JSONValue)] {
         summary.members + [("exchange", .string(origin.exchange)), ("routingKey", .string(origin.routingKey))]
     }
 
-    var json: JSONValue {
+    package var json: JSONValue {
         .members(
             listed + [
                 ("properties", Self.json(origin.properties)), ("headers", Self.json(origin.headers)),
@@ -49,7 +49,7 @@ extension DeadLetterMessage {
     /// Parses a line of an export.
     ///
     /// Returns `nil` if the line does not come from an export.
-    init?(parsing line: [UInt8]) {
+    package init?(parsing line: [UInt8]) {
         guard case .success(.object(let object)) = JSONParser(limits: Self.limits).parse(line),
             let id = object["id"]?.string, object["stage"]?.string != nil, object["reason"]?.string != nil,
             object["error"]?.string != nil, let exchange = object["exchange"]?.string,

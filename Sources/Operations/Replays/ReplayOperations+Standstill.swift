@@ -1,21 +1,19 @@
 import AMQP
-import CLI
-import ServiceRuntime
 import Settings
 
-extension DeadLetterSession {
+extension ReplayOperations {
     /// Explains why a replay does not progress, if the cause can be detected from here.
     ///
     /// A replay is left both by a scheduler that cannot publish and by one that has ended. Only the number of consumers
     /// of the schedulers' queue tells the two cases apart, and only the broker can report it.
-    func whyNobodyCarries() async -> String {
-        guard request.configuration.amqpURL != nil else {
+    package func standstillReason() async -> String {
+        guard context.configuration.amqpURL != nil else {
             return "The replay is not running: no scheduler is running, or it cannot reach the broker; "
                 + "bellhop status, with \(Setting.amqpURL.environmentName), tells which."
         }
         do {
-            let name = setup.names.dead
-            let broker = try setup.broker()
+            let name = context.names.dead
+            let broker = try context.broker()
             let queue = try await BrokerSession.with(broker, name: "bellhop dead-letters") { try $0.checkQueue(name) }
             switch queue?.consumers {
             case nil: return "The replay is not running: the broker has no queue \(name); run bellhop topology apply."
@@ -23,7 +21,7 @@ extension DeadLetterSession {
             case _?: return "A scheduler is running and has not started it; see its log."
             }
         } catch {
-            return "It waits for the broker, which cannot be reached: \(Failure(error).text). "
+            return "It waits for the broker, which cannot be reached: \(error). "
                 + "A scheduler continues it when the broker is back; without the broker, schedulers cannot be counted."
         }
     }

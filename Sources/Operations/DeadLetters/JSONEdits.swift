@@ -1,7 +1,8 @@
+package import BellhopJSON
 import BellhopRules
 
 /// Changes a JSON document, and compares two.
-enum JSONEdits {
+package enum JSONEdits {
     /// No event is nested deeper.
     private static let deepest = 64
 
@@ -32,10 +33,10 @@ enum JSONEdits {
     }
 
     /// One place at which two documents differ.
-    struct Difference: Equatable {
-        let place: JSONPointer
-        let before: JSONValue?
-        let after: JSONValue?
+    package struct Difference: Sendable, Equatable {
+        package let place: JSONPointer
+        package let before: JSONValue?
+        package let after: JSONValue?
     }
 
     /// Returns the places that differ.

@@ -1,28 +1,11 @@
 import BellhopRules
 import CLI
+import Operations
 import ServiceRuntime
 import Settings
 import Store
 
-/// The state of a replay, for people and for programs.
-struct ReplayView: Sendable {
-    private let progress: ReplayProgress
-    private let failures: [ReplayFailure]
-    private let course: ReplayTimeline
-    private let now: Timestamp
-
-    init(
-        _ progress: ReplayProgress,
-        failures: [ReplayFailure] = [],
-        course: ReplayTimeline = ReplayTimeline(),
-        now: Timestamp
-    ) {
-        self.progress = progress
-        self.failures = failures
-        self.course = course
-        self.now = now
-    }
-
+extension ReplayAnswer {
     private var replay: ReplayRecord { progress.replay }
 
     /// A progress bar on one line.
@@ -84,45 +67,6 @@ struct ReplayView: Sendable {
             lines.append("bellhop dead-letters resume \(replay.id) continues it, cancel \(replay.id) reopens the rest.")
         }
         return lines
-    }
-
-    var json: JSONValue {
-        var members = replay.members
-        members.append(("waiting", .int(progress.waiting)))
-        members.append(("underWay", .int(progress.underWay)))
-        let outcomes = ReplayOutcome.allCases.compactMap { outcome in
-            progress.outcomes[outcome].map { (outcome.rawValue, JSONValue.int($0)) }
-        }
-        members.append(("outcomes", .members(outcomes)))
-        let failed = failures.map { failure in
-            JSONValue.members([
-                ("id", .string(failure.deadID)), ("outcome", .string(failure.outcome.rawValue)),
-                ("reason", .string(failure.reason)), ("error", .string(failure.error)),
-                ("at", .string(failure.at.description)),
-            ])
-        }
-        members.append(("failures", .array(failed)))
-        let shares: [(String, JSONValue)] = [
-            ("settled", .array(course.settled.map(JSONValue.int))),
-            ("failed", .array(course.failed.map(JSONValue.int))),
-        ]
-        members.append(("course", .members(shares)))
-        return .members(members)
-    }
-}
-
-extension ReplayRecord {
-    /// The members that every command prints for a replay.
-    var members: [(String, JSONValue)] {
-        [
-            ("replay", .int(id)), ("state", .string(state.rawValue)), ("by", .string(self.operator)),
-            ("because", .string(because)), ("items", .int(items)),
-            ("rate", pace.rate.map(JSONValue.int) ?? .null), ("ramp", .bool(pace.isRamped)),
-            ("pauseAt", .int(pace.pauseShare)), ("notBefore", .optional(pace.notBefore?.description)),
-            ("pauseReason", .optional(pauseReason)),
-            ("startedAt", .string(startedAt.description)), ("finishedAt", .optional(finishedAt?.description)),
-            ("filter", .object(filter)),
-        ]
     }
 }
 

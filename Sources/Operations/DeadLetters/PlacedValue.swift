@@ -1,3 +1,4 @@
+import BellhopJSON
 import BellhopRules
 
 /// A value and its place in a body, as in `--set`.

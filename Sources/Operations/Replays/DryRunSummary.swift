@@ -1,14 +1,12 @@
-import BellhopJSON
-import CLI
-import Pipeline
-import ServiceRuntime
+package import BellhopJSON
+package import Pipeline
 
 /// The result of a dry run.
 ///
 /// Every item is counted, and the first ones are listed.
-struct DryRunSummary {
+package struct DryRunSummary: Sendable {
     /// Predictions that are counted together.
-    private struct Group: Hashable {
+    private struct Group: Hashable, Sendable {
         let kind: String
         let detail: String?
 
@@ -30,16 +28,16 @@ struct DryRunSummary {
     /// The maximum number of listed items.
     ///
     /// An operator can narrow the filter to see others.
-    static let mostNamed = 1_000
+    package static let mostNamed = 1_000
     /// The maximum number of details that are counted separately.
     private static let mostDetails = 200
 
     private var counts: [Group: Int] = [:]
     /// The first items, each with its predicted outcome.
-    private(set) var named: [JSONValue] = []
-    private(set) var unnamed = 0
+    package private(set) var named: [JSONValue] = []
+    package private(set) var unnamed = 0
 
-    mutating func add(_ prediction: ReplayPrediction, of deadID: String) {
+    package mutating func add(_ prediction: ReplayPrediction, of deadID: String) {
         var foreseen = Group(prediction)
         if counts[foreseen] == nil, counts.count >= Self.mostDetails { foreseen = Group(kind: foreseen.kind) }
         counts[foreseen, default: 0] += 1
@@ -55,11 +53,16 @@ struct DryRunSummary {
         )
     }
 
+    package init() {}
+
     private var sorted: [(key: Group, value: Int)] {
         counts.sorted { ($1.value, $0.key.words) < ($0.value, $1.key.words) }
     }
 
-    var json: JSONValue {
+    /// The predictions in words with the number of their items, most frequent first.
+    package var rows: [(words: String, items: Int)] { sorted.map { ($0.key.words, $0.value) } }
+
+    package var json: JSONValue {
         .array(
             sorted.map { entry in
                 .members([
@@ -68,11 +71,5 @@ struct DryRunSummary {
                 ])
             }
         )
-    }
-
-    /// The lines for people.
-    var lines: [String] {
-        let rows = sorted.map { ["  \($0.key.words)", $0.value.grouped] }
-        return Array(TextTable(["prediction", "items"], rows: rows).lines().dropFirst())
     }
 }

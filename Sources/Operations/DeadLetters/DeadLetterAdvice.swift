@@ -1,22 +1,22 @@
-import Store
+package import Store
 
 /// The advice for an item, by its reason.
 ///
 /// The runbook contains the same lines.
-enum DeadLetterAdvice {
-    static func words(for cause: DeadLetterCause) -> String {
+package enum DeadLetterAdvice {
+    package static func words(for cause: DeadLetterCause) -> String {
         // The copy was corrected, so the advice for its original's reason does not apply.
         if cause.stage == .desk { return copy }
         return byReason[cause.reason] ?? (cause.stage == .broker ? broker : unknown)
     }
 
     /// Returns the runbook page that explains the cause.
-    static func runbook(for cause: DeadLetterCause) -> String {
+    package static func runbook(for cause: DeadLetterCause) -> String {
         "docs/runbooks/dead-letters.md#" + (byReason[cause.reason] == nil ? "what-to-do-by-reason" : cause.reason)
     }
 
     /// The advice for every reason that the pipeline gives.
-    static let byReason = [
+    package static let byReason = [
         "malformed-json": "the producer sent invalid JSON: have it corrected; edit urgent messages, discard the rest",
         "too-large": "the body exceeds 256 KiB: have the producer send less; the message cannot be sent as it is",
         "missing-id": "the event has no id: have the producer corrected; edit --set '/id={item}' for urgent messages",

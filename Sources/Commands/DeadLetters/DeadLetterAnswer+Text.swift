@@ -6,38 +6,10 @@ import ServiceRuntime
 import Settings
 import Store
 
-/// One item in the form that `show` prints.
-struct DeadLetterDetailView: Sendable {
-    /// The notification and the ledger row of a delivery.
-    struct Event: Sendable {
-        let notification: StoredNotification?
-        let line: DeliveryHistory?
-    }
-
-    private let detail: DeadLetterDetail
-    private let event: Event?
-    private let conflict: [JSONEdits.Difference]
-    private let isRevealed: Bool
-    private let now: Timestamp
-
-    init(
-        _ detail: DeadLetterDetail,
-        event: Event?,
-        conflict: [JSONEdits.Difference] = [],
-        isRevealed: Bool,
-        now: Timestamp
-    ) {
-        self.detail = detail
-        self.conflict = conflict
-        self.event = event
-        self.isRevealed = isRevealed
-        self.now = now
-    }
-
+extension DeadLetterAnswer {
     private var item: DeadLetterSummary { detail.summary }
 
-    // MARK: - For people
-
+    /// The item in the form that `show` prints.
     var lines: [String] {
         var text = WrappedText()
         text.add("", item.deadID)
@@ -65,17 +37,18 @@ struct DeadLetterDetailView: Sendable {
         let named = [item.cause.eventID, item.cause.eventType].compactMap { $0 }.joined(separator: ", ")
         let event = (named.isEmpty ? "it names none" : named) + (item.cause.app.map { " of \($0)" } ?? ", and no app")
         let error = item.cause.error + (item.cause.pointer.map { $0.isEmpty ? "" : " at \($0)" } ?? "")
-        let causes =
-            item.isUnfailedCopy
-            ? [("reason", "none, this is \(item.cause.error), which had the reason \(item.cause.reason)")]
-            : [("reason", "\(item.cause.reason) (\(place))"), ("error", error)]
-        return [("state", "\(state); \(died)")] + causes + [
-            ("group", item.fingerprint),
-            ("event", event),
-            ("user", item.cause.user ?? "-"),
-            ("failed", failures),
-            ("attempts", "\(item.attempts)" + (item.copies > 1 ? ", seen \(item.copies) times" : "")),
-        ] + (item.editedFrom.map { [("copy of", $0)] } ?? []) + (detail.editedInto.map { [("edited", $0)] } ?? [])
+        var facts = [("state", "\(state); \(died)")]
+        if item.isUnfailedCopy {
+            facts.append(("reason", "none, this is \(item.cause.error), which had the reason \(item.cause.reason)"))
+        } else {
+            facts += [("reason", "\(item.cause.reason) (\(place))"), ("error", error)]
+        }
+        facts += [("group", item.fingerprint), ("event", event), ("user", item.cause.user ?? "-")]
+        facts += [("failed", failures)]
+        facts += [("attempts", "\(item.attempts)" + (item.copies > 1 ? ", seen \(item.copies) times" : ""))]
+        if let original = item.editedFrom { facts.append(("copy of", original)) }
+        if let copy = detail.editedInto { facts.append(("edited", copy)) }
+        return facts
     }
 
     /// The times of the failures; a corrected copy has the first failure of its original.
@@ -117,14 +90,14 @@ struct DeadLetterDetailView: Sendable {
             lines.append("  its body was cut: \(origin.body.count.of("byte")) are left of \(cut.bytes.grouped)")
             lines.append("  the whole had the SHA-256 \(cut.sha256)")
         }
-        guard let body = HumanText.document(origin.body) else {
+        guard let body else {
             lines.append(
                 "  \(origin.body.count.of("byte")) that are not JSON" + (isRevealed ? ":" : "; --reveal shows them")
             )
             return isRevealed
                 ? lines + [HumanText.cut(String(decoding: origin.body, as: UTF8.self), to: 10_000)] : lines
         }
-        return lines + PrettyJSON.lines(isRevealed ? body : MaskedJSON.body(body), indentation: "  ").indented
+        return lines + PrettyJSON.lines(body, indentation: "  ").indented
     }
 
     /// The lines that show how two events with the same id differ.
@@ -138,10 +111,6 @@ struct DeadLetterDetailView: Sendable {
                 (change.before.map { ["  - \(change.place.text) \(text($0))"] } ?? [])
                     + (change.after.map { ["  + \(change.place.text) \(text($0))"] } ?? [])
             }
-    }
-
-    private var headers: JSONValue? {
-        HumanText.document(detail.origin.headers).map { isRevealed ? $0 : MaskedJSON.headers($0) }
     }
 
     private static func oneLine(_ value: JSONValue?) -> String {
@@ -163,45 +132,6 @@ struct DeadLetterDetailView: Sendable {
         let order = events.enumerated().sorted { ($0.element.0, $0.offset) < ($1.element.0, $1.offset) }
         for (_, (moment, words)) in order { text.add("  \(HumanText.instant(moment))  ", words) }
         return text.lines
-    }
-
-    // MARK: - For programs
-
-    var json: JSONValue {
-        var members = item.members
-        members.append(("advice", .string(DeadLetterAdvice.words(for: item.cause))))
-        members.append(("runbook", .string(DeadLetterAdvice.runbook(for: item.cause))))
-        members.append(("conflict", .array(conflict.map { .string($0.place.text) })))
-        members.append(("editedInto", .optional(detail.editedInto)))
-        members.append(("revealed", .bool(isRevealed)))
-        members.append(("origin", originJSON))
-        if let line = event?.line {
-            let ledger: [(String, JSONValue)] = [
-                ("state", .optional(line.state?.rawValue)), ("reason", .optional(line.reason)),
-                ("attempts", .int(line.attempts)),
-            ]
-            members.append(("ledger", .members(ledger)))
-        }
-        let history = detail.history.map { entry in
-            JSONValue.members([
-                ("at", .string(entry.at.description)), ("kind", .string(entry.kind)), ("by", .optional(entry.operator)),
-                ("words", .string(entry.words)),
-            ])
-        }
-        members.append(("history", .array(history)))
-        return .members(members)
-    }
-
-    private var originJSON: JSONValue {
-        let body = HumanText.document(detail.origin.body).map { isRevealed ? $0 : MaskedJSON.body($0) }
-        return .members([
-            ("exchange", .string(detail.origin.exchange)), ("routingKey", .string(detail.origin.routingKey)),
-            ("properties", HumanText.document(detail.origin.properties) ?? .null),
-            ("headers", headers ?? .null), ("bytes", .int(detail.origin.body.count)),
-            ("bodyCut", .bool(detail.origin.cutBody != nil)),
-            ("body", body ?? .null),
-            ("bodyBase64", isRevealed ? .string(Data(detail.origin.body).base64EncodedString()) : .null),
-        ])
     }
 }
 

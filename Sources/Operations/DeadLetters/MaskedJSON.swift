@@ -1,10 +1,10 @@
-import BellhopRules
+package import BellhopJSON
 import ServiceRuntime
 
 /// Masks personal data in JSON.
 ///
 /// It keeps the structure and the members that identify things.
-enum MaskedJSON {
+package enum MaskedJSON {
     /// Members of events, feed messages and internal messages that identify a kind or an owner, and that contain
     /// nothing that a user did or wrote.
     ///
@@ -22,7 +22,7 @@ enum MaskedJSON {
     private static let audiences: Set<String> = ["user", "users", "topic", "everyone"]
 
     /// Masks a whole message.
-    static func body(_ value: JSONValue) -> JSONValue {
+    package static func body(_ value: JSONValue) -> JSONValue {
         guard let object = value.object else { return part(value) }
         guard object["specversion"] != nil else { return fields(object) }
         return mapped(object) { name, value in
@@ -32,7 +32,7 @@ enum MaskedJSON {
     }
 
     /// Masks a part of a message completely.
-    static func part(_ value: JSONValue) -> JSONValue {
+    package static func part(_ value: JSONValue) -> JSONValue {
         switch value {
         case .null, .bool: value
         case .number, .string: .string(mask(value.string))
@@ -69,7 +69,7 @@ enum MaskedJSON {
     }
 
     /// Masks headers, except the broker's own and the identifying attributes of CloudEvents.
-    static func headers(_ value: JSONValue) -> JSONValue {
+    package static func headers(_ value: JSONValue) -> JSONValue {
         guard let object = value.object else { return part(value) }
         return mapped(object) { isTelling(header: $0.lowercased()) ? $1 : part($1) }
     }
@@ -80,41 +80,5 @@ enum MaskedJSON {
         }
         return name == "traceparent" || name == "x-delivery-count" || name.hasPrefix("x-death")
             || name.hasPrefix("x-first-death-") || name.hasPrefix("x-last-death-")
-    }
-}
-
-/// Formats JSON over several lines, for people.
-enum PrettyJSON {
-    static func lines(_ value: JSONValue, indentation: String = "") -> [String] {
-        switch value {
-        case .object(let object) where !object.isEmpty:
-            let parts = object.members.map { member in
-                (
-                    String(decoding: JSONWriter.canonicalBytes(of: .string(member.key)), as: UTF8.self) + ": ",
-                    member.value
-                )
-            }
-            return block("{", parts, "}", indentation)
-        case .array(let values) where values.contains { $0.object != nil || $0.array != nil }:
-            return block("[", values.map { ("", $0) }, "]", indentation)
-        default: return [String(decoding: JSONWriter.canonicalBytes(of: value), as: UTF8.self)]
-        }
-    }
-
-    private static func block(
-        _ opening: String,
-        _ parts: [(String, JSONValue)],
-        _ closing: String,
-        _ indentation: String
-    ) -> [String] {
-        let inner = indentation + "  "
-        var result = [opening]
-        for (index, part) in parts.enumerated() {
-            var lines = lines(part.1, indentation: inner)
-            lines[0] = inner + part.0 + lines[0]
-            if index < parts.count - 1 { lines[lines.count - 1] += "," }
-            result += lines
-        }
-        return result + [indentation + closing]
     }
 }

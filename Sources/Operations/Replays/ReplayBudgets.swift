@@ -1,26 +1,26 @@
+package import BellhopJSON
 import BellhopRules
-import CLI
-import Push
+package import Push
 import ServiceRuntime
-import Store
+package import Store
 
 /// Estimates the minimum duration of a replay's pushes, from the providers' rate limits for all workers together.
 ///
 /// The estimate requires the providers' file and covers only deliveries, since the provider of any other message is
 /// known only after it is recorded.
-struct ReplayBudgets {
+package struct ReplayBudgets: Sendable {
     private let providers: ProviderConfiguration?
     private var pushes: [String: (budget: PushBudget, count: Int)] = [:]
 
     /// Creates an estimate.
     ///
     /// `providers` is `nil` if the providers' file is not available.
-    init(_ providers: ProviderConfiguration?) {
+    package init(_ providers: ProviderConfiguration?) {
         self.providers = providers
     }
 
     /// Counts an item that would be sent.
-    mutating func add(_ cause: DeadLetterCause) {
+    package mutating func add(_ cause: DeadLetterCause) {
         guard let app = cause.app.flatMap(AppID.init(validating:)), let provider = cause.provider,
             let budget = providers?.apps[app]?.budget(of: provider)
         else { return }
@@ -37,7 +37,7 @@ struct ReplayBudgets {
         return Int(min(rest.rounded(.up), 1e9))
     }
 
-    var lines: [String] {
+    package var lines: [String] {
         sorted.compactMap { budget, count in
             let seconds = Self.seconds(count, budget)
             guard seconds > 0 else { return nil }
@@ -47,7 +47,7 @@ struct ReplayBudgets {
         }
     }
 
-    var json: JSONValue {
+    package var json: JSONValue {
         .array(
             sorted.map { budget, count in
                 .members([

@@ -1,0 +1,100 @@
+package import BellhopJSON
+import BellhopRules
+import ServiceRuntime
+package import Store
+
+/// Corrected copies that can be sent in place of their originals, and the reasons why other items are left out.
+package struct DeadLetterEdit: Sendable {
+    let isOfOneItem: Bool
+    /// The time at which the items were counted.
+    let asOf: Timestamp?
+    package private(set) var corrections: [Correction] = []
+    /// The number of items that are left out, by reason.
+    private var leftOut: [String: Int] = [:]
+    /// The changes of the first copy.
+    private var changes: [String] = []
+    /// The size of all bodies.
+    private(set) var bytes = 0
+
+    init(isOfOneItem: Bool, asOf: Timestamp? = nil) {
+        self.isOfOneItem = isOfOneItem
+        self.asOf = asOf
+    }
+
+    mutating func add(_ correction: Correction, _ lines: @autoclosure () -> [String]) {
+        if corrections.isEmpty { changes = lines() }
+        bytes += correction.copy.origin.body.count
+        corrections.append(correction)
+    }
+
+    mutating func leaveOut(_ reason: String) { leftOut[reason, default: 0] += 1 }
+
+    package var count: Int { corrections.count }
+
+    package var question: ActQuestion {
+        let deed =
+            isOfOneItem
+            ? "sends a corrected copy of 1 item in its place"
+            : "sends corrected copies of \(count.of("item")) in their place"
+        return ActQuestion(count: count, deed: deed, asOf: asOf, lines: lines)
+    }
+
+    /// The changes of the first copy, and the items that are left out.
+    package var lines: [String] {
+        let first = isOfOneItem ? [] : corrections.prefix(1).map { "The first, \($0.original):" }
+        let left = leftOut.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { reason, count in
+            "\(count.of("item stays", "items stay")): \(reason)"
+        }
+        return first + changes + left
+    }
+
+    /// The answer if no copy can be sent.
+    package static let nothing = "None of them would be taken in; nothing was changed."
+
+    /// The answer of a dry run.
+    package var dryRunJSON: JSONValue { .members([("wouldSend", .int(count)), ("left", leftOutJSON)]) }
+
+    /// Returns the answer after a replay has begun to send the copies; `nil` if nothing was sent.
+    package func json(items: Int, replay: Int64?) -> JSONValue {
+        guard isOfOneItem, let copy = corrections.first?.copy, let replay else {
+            return .members([
+                ("items", .int(items)), ("left", leftOutJSON), ("replay", replay.map { .int($0) } ?? .null),
+            ])
+        }
+        return .members([("items", .int(1)), ("copy", .string(copy.deadID)), ("replay", .int(replay))])
+    }
+
+    private var leftOutJSON: JSONValue {
+        .members(leftOut.sorted { $0.key < $1.key }.map { ($0.key, JSONValue.int($0.value)) })
+    }
+
+    /// Returns the changes in lines.
+    ///
+    /// The old values stay masked, since they are personal data.
+    static func lines(
+        _ changes: [JSONEdits.Difference],
+        _ copy: DeadLetterItem,
+        _ before: DeadLetterItem.Origin
+    ) -> [String] {
+        func text(_ value: JSONValue) -> String {
+            HumanText.cut(String(decoding: JSONWriter.canonicalBytes(of: value), as: UTF8.self), to: 200)
+        }
+        var lines: [String] = []
+        for change in changes {
+            if let before = change.before {
+                let masked = change.place.text.isEmpty ? MaskedJSON.body(before) : MaskedJSON.part(before)
+                lines.append("- \(change.placeName) \(text(masked))")
+            }
+            if let after = change.after { lines.append("+ \(change.placeName) \(text(after))") }
+        }
+        guard copy.origin.routingKey != before.routingKey else { return lines }
+        return lines + [
+            "- routing key \(HumanText.cut(before.routingKey, to: 100))", "+ routing key \(copy.origin.routingKey)",
+        ]
+    }
+}
+
+extension JSONEdits.Difference {
+    /// The place, as `/data/amount` or `the whole body`.
+    var placeName: String { place.text.isEmpty ? "the whole body" : place.text }
+}

@@ -1,0 +1,51 @@
+package import BellhopJSON
+import BellhopRules
+package import Store
+
+extension DeadLetterGroups {
+    package var json: JSONValue {
+        .members([
+            ("asOf", .string(asOf.description)), ("items", .int(items)), ("groupCount", .int(count)),
+            ("groups", .array(groups.map(\.json))),
+        ])
+    }
+}
+
+extension DeadLetterGroup {
+    fileprivate var json: JSONValue {
+        .members([
+            ("fingerprint", .string(fingerprint)), ("items", .int(items)), ("users", .int(users)),
+            ("firstSeenAt", .string(firstSeen.description)), ("lastSeenAt", .string(lastSeen.description)),
+            ("stage", .string(cause.stage.rawValue)), ("reason", .string(cause.reason)),
+            ("provider", .optional(cause.provider)), ("app", .optional(cause.app)),
+            ("eventType", .optional(cause.eventType)), ("latestError", .string(cause.error)),
+            ("lastDay", .array(lastDay.map(JSONValue.int))),
+        ])
+    }
+}
+
+extension DeadLetterPage {
+    package var json: JSONValue {
+        .members([
+            ("asOf", .string(asOf.description)), ("count", .int(count)),
+            ("items", .array(items.map { .members($0.members) })),
+        ])
+    }
+}
+
+extension AuditEntry {
+    package var json: JSONValue {
+        .members([
+            ("number", .int(number)), ("at", .string(at.description)), ("by", .string(self.operator)),
+            ("login", .optional(login)),
+            ("act", .string(act)),
+            ("filter", .object(filter)), ("items", .int(items)),
+            ("because", .string(because)), ("replay", replay.map { .int($0) } ?? .null),
+        ])
+    }
+}
+
+extension [AuditEntry] {
+    /// The answer of `audit`.
+    package var json: JSONValue { .members([("acts", .array(map(\.json)))]) }
+}

@@ -1,0 +1,135 @@
+import BellhopJSON
+import Store
+
+extension Operation {
+    static let deadLetters = deadLetterReadings + deadLetterActs + deadLetterEdits
+
+    private static let deadLetterReadings = [
+        Operation(
+            name: "groups",
+            fields: DeadLetterFilter.fields.union(["state"]),
+            work: .reading { fields, context in
+                try await DeadLetterOperations(context).groups(DeadLetterInput("groups", fields)).json
+            }
+        ),
+        Operation(
+            name: "letters",
+            fields: DeadLetterFilter.fields.union(["state", "sort"]),
+            work: .reading { fields, context in
+                try await DeadLetterOperations(context).page(DeadLetterInput("list", fields)).json
+            }
+        ),
+        Operation(
+            name: "letter",
+            items: 1...1,
+            work: .reading { fields, context in
+                let input = DeadLetterInput("show", fields)
+                return try await DeadLetterOperations(context).show(input, revealedBy: nil).json
+            }
+        ),
+        Operation(
+            name: "audit",
+            fields: ["limit"],
+            work: .reading { fields, context in
+                try await DeadLetterOperations(context).audit(DeadLetterInput("audit", fields)).json
+            }
+        ),
+    ]
+
+    private static let deadLetterActs =
+        [DeadLetterAction.discard, .restore, .note].map { act in
+            Operation(
+                name: act.rawValue,
+                fields: DeadLetterFilter.fields.union(act == .note ? ["state"] : []),
+                switches: ["all"],
+                items: 0...500,
+                asksFirst: true,
+                work: .act { fields, consent, context in
+                    let (operations, input) = (DeadLetterOperations(context), DeadLetterInput(act.rawValue, fields))
+                    let preview = try await operations.preview(act, input, asOf: consent?.agreement?.asOf)
+                    return try await operations.answer(preview, input, consent)
+                }
+            )
+        } + [
+            Operation(
+                name: "undo",
+                items: 1...1,
+                asksFirst: true,
+                work: .act { fields, consent, context in
+                    let (operations, input) = (DeadLetterOperations(context), DeadLetterInput("undo", fields))
+                    let preview = try await operations.previewUndo(input, asOf: consent?.agreement?.asOf)
+                    return try await operations.answer(preview, input, consent)
+                }
+            ),
+            Operation(
+                name: "reveal",
+                items: 1...1,
+                work: .act { fields, consent, context in
+                    let input = DeadLetterInput("show", fields)
+                    let revealed = try consent.required
+                    return .done(try await DeadLetterOperations(context).show(input, revealedBy: revealed).json)
+                }
+            ),
+        ]
+
+    private static let deadLetterEdits = [
+        Operation(
+            name: "edit",
+            fields: DeadLetterFilter.fields.union(["set", "routing-key"]),
+            switches: ["all"],
+            items: 0...1,
+            asksFirst: true,
+            work: .act { fields, consent, context in
+                let (operations, input) = (DeadLetterOperations(context), DeadLetterInput("edit", fields))
+                guard fields.items.isEmpty else { return try await operations.editOne(input, consent) }
+                guard let edit = try await operations.editAll(input, asOf: consent?.agreement?.asOf) else {
+                    return .nothing(["No open items match."], .members([("items", .int(0))]))
+                }
+                return try await operations.answer(edit, input, consent)
+            }
+        ),
+        Operation(
+            name: "rewrite",
+            fields: ["routing-key"],
+            items: 1...1,
+            asksFirst: true,
+            work: .act { fields, consent, context in
+                guard !fields.document.isEmpty else { throw OperationError.invalid("text", "is missing") }
+                return try await DeadLetterOperations(context).editOne(DeadLetterInput("edit", fields), consent)
+            }
+        ),
+    ]
+}
+
+extension DeadLetterOperations {
+    fileprivate func answer(
+        _ preview: DeadLetterActPreview,
+        _ input: DeadLetterInput,
+        _ consent: Consent?
+    ) async throws -> ActAnswer {
+        guard preview.count.items > 0 else { return .nothing([preview.nothing], DeadLetterActDone.nothing) }
+        guard let consent, consent.agreement(to: preview.question) != nil else { return .question(preview.question) }
+        return .done(try await perform(preview, input, by: consent.by).json)
+    }
+
+    fileprivate func editOne(_ input: DeadLetterInput, _ consent: Consent?) async throws -> ActAnswer {
+        let letter = try await editable(input)
+        guard let body = try newBody(of: letter, input) else {
+            throw OperationError.unfit("edit requires a value to set, a routing key or a whole body", field: "set")
+        }
+        return try await answer(try await edit(letter, body, input), input, consent)
+    }
+
+    fileprivate func answer(
+        _ edit: DeadLetterEdit,
+        _ input: DeadLetterInput,
+        _ consent: Consent?
+    ) async throws -> ActAnswer {
+        guard edit.count > 0 else {
+            return .nothing(edit.lines + [DeadLetterEdit.nothing], edit.json(items: 0, replay: nil))
+        }
+        guard let consent, consent.agreement(to: edit.question) != nil else { return .question(edit.question) }
+        let (replay, items) = try await send(edit, input, by: consent.by)
+        return .done(edit.json(items: items, replay: replay))
+    }
+}

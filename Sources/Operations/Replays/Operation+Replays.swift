@@ -1,0 +1,60 @@
+import BellhopJSON
+import Store
+
+extension Operation {
+    static let replays =
+        [
+            Operation(
+                name: "forecast",
+                fields: DeadLetterFilter.fields.union(["cap"]),
+                items: 0...500,
+                work: .reading { fields, context in
+                    try await ReplayOperations(context).dryRun(DeadLetterInput("replay", fields)).json
+                }
+            ),
+            Operation(
+                name: "replays",
+                items: 0...1,
+                work: .reading { fields, context in
+                    let (operations, input) = (ReplayOperations(context), DeadLetterInput("replays", fields))
+                    guard let id = try input.replayNumber() else { return try await operations.latest().json }
+                    return try await operations.answer(try await operations.progress(of: id, input)).json
+                }
+            ),
+            Operation(
+                name: "replay",
+                fields: DeadLetterFilter.fields.union(["rate", "pause-at", "cap", "at"]),
+                switches: ["all", "ramp"],
+                items: 0...500,
+                asksFirst: true,
+                work: .act { fields, consent, context in
+                    let (operations, input) = (ReplayOperations(context), DeadLetterInput("replay", fields))
+                    let preview = try await operations.preview(input, asOf: consent?.agreement?.asOf)
+                    try await operations.expectFree(preview, input)
+                    guard preview.count > 0 else {
+                        return .nothing(preview.leftOut + [ReplayPreview.nothing], ReplayPreview.nothingJSON)
+                    }
+                    guard let consent, consent.agreement(to: preview.question) != nil else {
+                        return .question(preview.question)
+                    }
+                    return .done(try await operations.start(preview, input, by: consent.by).json)
+                }
+            ),
+        ] + [ReplayAdmin.Control.pause, .resume, .cancel].map(control)
+
+    private static func control(_ control: ReplayAdmin.Control) -> Operation {
+        Operation(
+            name: "replay-\(control.rawValue)",
+            items: 1...1,
+            work: .act { fields, consent, context in
+                let (operations, input) = (ReplayOperations(context), DeadLetterInput(control.rawValue, fields))
+                let by = try consent.required
+                guard let id = try input.replayNumber() else {
+                    throw OperationError.unfit("\(control.rawValue) takes a replay's number", field: "items")
+                }
+                let progress = try await operations.control(control, id, input, by: by)
+                return .done(try await operations.answer(progress).json)
+            }
+        )
+    }
+}

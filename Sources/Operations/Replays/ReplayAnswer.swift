@@ -1,0 +1,61 @@
+package import BellhopJSON
+package import BellhopRules
+package import Store
+
+/// The state of a replay, with its outcomes over time and its latest failures.
+package struct ReplayAnswer: Sendable {
+    package let progress: ReplayProgress
+    package let failures: [ReplayFailure]
+    package let course: ReplayTimeline
+    package let now: Timestamp
+
+    package init(
+        _ progress: ReplayProgress,
+        failures: [ReplayFailure] = [],
+        course: ReplayTimeline = ReplayTimeline(),
+        now: Timestamp
+    ) {
+        self.progress = progress
+        self.failures = failures
+        self.course = course
+        self.now = now
+    }
+
+    package var json: JSONValue {
+        let outcomes = ReplayOutcome.allCases.compactMap { outcome in
+            progress.outcomes[outcome].map { (outcome.rawValue, JSONValue.int($0)) }
+        }
+        let failed = failures.map { failure in
+            JSONValue.members([
+                ("id", .string(failure.deadID)), ("outcome", .string(failure.outcome.rawValue)),
+                ("reason", .string(failure.reason)), ("error", .string(failure.error)),
+                ("at", .string(failure.at.description)),
+            ])
+        }
+        let shares: [(String, JSONValue)] = [
+            ("settled", .array(course.settled.map(JSONValue.int))),
+            ("failed", .array(course.failed.map(JSONValue.int))),
+        ]
+        return .members(
+            progress.replay.members + [
+                ("waiting", .int(progress.waiting)), ("underWay", .int(progress.underWay)),
+                ("outcomes", .members(outcomes)), ("failures", .array(failed)), ("course", .members(shares)),
+            ]
+        )
+    }
+}
+
+extension ReplayRecord {
+    /// The members that every answer has for a replay.
+    package var members: [(String, JSONValue)] {
+        [
+            ("replay", .int(id)), ("state", .string(state.rawValue)), ("by", .string(self.operator)),
+            ("because", .string(because)), ("items", .int(items)),
+            ("rate", pace.rate.map(JSONValue.int) ?? .null), ("ramp", .bool(pace.isRamped)),
+            ("pauseAt", .int(pace.pauseShare)), ("notBefore", .optional(pace.notBefore?.description)),
+            ("pauseReason", .optional(pauseReason)),
+            ("startedAt", .string(startedAt.description)), ("finishedAt", .optional(finishedAt?.description)),
+            ("filter", .object(filter)),
+        ]
+    }
+}

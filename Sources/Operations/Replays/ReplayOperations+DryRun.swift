@@ -1,0 +1,68 @@
+package import BellhopJSON
+import BellhopRules
+import Pipeline
+import Push
+package import Store
+
+/// The predicted outcomes of a replay.
+package struct ReplayDryRunAnswer: Sendable {
+    package let survey: ReplaySurvey
+    /// The items that are left out, in lines.
+    package let leftOut: [String]
+    package let predictions: DryRunSummary
+    /// The minimum duration, by the providers' rate limits.
+    package let budgets: ReplayBudgets
+    /// The backlogs behind which the replayed deliveries would wait.
+    package let ahead: [WaitingBacklog]
+
+    package var json: JSONValue {
+        .members([
+            ("count", .int(survey.eligible.items)), ("tooOld", .int(survey.tooOld)),
+            ("tooOften", .int(survey.tooOften)), ("bodyCut", .int(survey.cut)),
+            ("predictions", predictions.json), ("items", .array(predictions.named)),
+            ("itemsNotNamed", .int(predictions.unnamed)), ("budgets", budgets.json),
+            (
+                "ahead",
+                .array(
+                    ahead.map { .members([("outlet", .string($0.name)), ("waiting", .int($0.count))]) }
+                )
+            ),
+        ])
+    }
+}
+
+extension ReplayOperations {
+    /// Predicts the outcome of each item and changes nothing.
+    ///
+    /// Only one page of items is in memory at a time, and only the first items are listed.
+    package func dryRun(_ input: DeadLetterInput) async throws -> ReplayDryRunAnswer {
+        let preview = try await preview(try await deadLetters.filter(input), input, asOf: nil)
+        let dryRun = try deadLetters.dryRun()
+        let providers = context.configuration.providers.flatMap { try? ProviderConfiguration.read(file: $0) }
+        var (predictions, budgets, last) = (DryRunSummary(), ReplayBudgets(providers), "")
+        while true {
+            let page = try await deadLetters.store.messages(preview.order.eligible, after: last, atMost: 200)
+            guard let end = page.last else { break }
+            last = end.summary.deadID
+            for (item, prediction) in zip(page, try await dryRun.predict(page, at: input.now)) {
+                predictions.add(prediction, of: item.summary.deadID)
+                if prediction.kind == .wouldSend { budgets.add(item.summary.cause) }
+            }
+        }
+        return ReplayDryRunAnswer(
+            survey: preview.survey,
+            leftOut: preview.leftOut,
+            predictions: predictions,
+            budgets: budgets,
+            ahead: try await waiting(before: preview.order.filter)
+        )
+    }
+
+    /// Returns the backlogs of the outlets that a replay may use, as narrowed by its filter.
+    private func waiting(before filter: DeadLetterFilter) async throws -> [WaitingBacklog] {
+        try await WaitingBacklog.all(on: context.pool).filter { backlog in
+            guard let part = OutletScope(backlog.name) else { return false }
+            return part.app.text == filter.app ?? part.app.text && part.provider == filter.provider ?? part.provider
+        }
+    }
+}

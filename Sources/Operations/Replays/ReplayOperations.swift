@@ -1,0 +1,174 @@
+package import BellhopJSON
+package import BellhopRules
+import ServiceRuntime
+package import Store
+
+/// The items that a replay would send, and the items that it leaves out.
+package struct ReplayPreview: Sendable {
+    package let order: ReplayOrder
+    package let survey: ReplaySurvey
+    /// The items that are left out, in lines.
+    package let leftOut: [String]
+
+    package var count: Int { survey.eligible.items }
+
+    package var question: ActQuestion {
+        let deed = "replays \(count.of("item")) of \(survey.eligible.users.of("user"))"
+        return ActQuestion(count: count, deed: deed, asOf: order.filter.filedBy, lines: leftOut)
+    }
+
+    /// The answer if nothing matches.
+    package static let nothing = "No open items match that may be replayed."
+    package static let nothingJSON = JSONValue.members([("items", .int(0))])
+}
+
+/// A replay that has begun.
+package struct ReplayStarted: Sendable {
+    package let id: Int64
+    package let items: Int
+    /// The time at which it begins to send, or `nil` if that is now.
+    package let notBefore: Timestamp?
+
+    package var json: JSONValue { .members([("replay", .int(id))]) }
+}
+
+/// The operators' work on replays.
+package struct ReplayOperations: Sendable {
+    let context: OperationsContext
+
+    package init(_ context: OperationsContext) {
+        self.context = context
+    }
+
+    private var store: ReplayAdmin { ReplayAdmin(pool: context.pool) }
+    var deadLetters: DeadLetterOperations { DeadLetterOperations(context) }
+
+    // MARK: - Starting
+
+    /// Fixes the list of items that match now; with `asOf`, only items that were filed by then.
+    package func preview(_ input: DeadLetterInput, asOf: Timestamp?) async throws -> ReplayPreview {
+        let filter = try await deadLetters.filter(input)
+        try input.expectChoice(filter)
+        return try await preview(filter, input, asOf: asOf)
+    }
+
+    func preview(
+        _ filter: DeadLetterFilter,
+        _ input: DeadLetterInput,
+        asOf: Timestamp?
+    ) async throws -> ReplayPreview {
+        let cutoff = try await deadLetters.cutoff()
+        let limits = ReplayLimits(
+            perItem: try input.fields.number("cap", in: 1...1_000) ?? ReplayLimits.usualPerItem,
+            failedSince: cutoff.earliest
+        )
+        var order = ReplayOrder(filter, limits: limits, pace: try input.pace())
+        order.filter.filedBy = asOf
+        let survey = try await store.survey(order)
+        order.filter.filedBy = asOf ?? survey.eligible.asOf
+        return ReplayPreview(order: order, survey: survey, leftOut: leftOut(survey, cutoff))
+    }
+
+    private func leftOut(_ survey: ReplaySurvey, _ cutoff: ReplayCutoff) -> [String] {
+        var lines: [String] = []
+        if survey.tooOld > 0 { lines.append(deadLetters.tooOld(survey.tooOld, cutoff)) }
+        if survey.tooOften > 0 {
+            lines.append("\(survey.tooOften.of("item")) were replayed too often and stay; --cap N allows more.")
+        }
+        if survey.cut > 0 { lines.append(HumanText.cutBodies(survey.cut)) }
+        return lines
+    }
+
+    /// Rejects a replay while another one holds some of its items.
+    package func expectFree(_ preview: ReplayPreview, _ input: DeadLetterInput) async throws {
+        if let id = try await store.holder(of: preview.order.filter) { throw try await overlap(id, input) }
+    }
+
+    private func overlap(_ id: Int64, _ input: DeadLetterInput) async throws -> OperationError {
+        guard let other = try await store.progress(of: id) else {
+            return input.error(.tryAgain, "another replay held some of them", advice: "look again")
+        }
+        let settled = "\(other.settled.grouped) of \(other.replay.items.grouped) are settled"
+        return input.error(
+            .tryAgain,
+            "replay \(id) of \(other.replay.operator), begun \(HumanText.ago(other.replay.startedAt, input.now)), "
+                + "\(other.replay.state.rawValue), holds some of them (\(settled))",
+            advice: "wait for it, or bellhop dead-letters cancel \(id)"
+        )
+    }
+
+    /// Begins a replay, which a scheduler runs.
+    package func start(
+        _ preview: ReplayPreview,
+        _ input: DeadLetterInput,
+        by operator: ActingOperator
+    ) async throws -> ReplayStarted {
+        switch try await store.start(preview.order, agreed: preview.count, by: `operator`) {
+        case .started(let id, let items):
+            return ReplayStarted(id: id, items: items, notBefore: preview.order.pace.notBefore)
+        case .overlaps(let id): throw try await overlap(id, input)
+        case .moreThanAgreed(let items): throw input.tooMany(items, agreed: preview.count, "nothing has begun")
+        case .nothingToDo:
+            throw input.error(.tryAgain, "another operator changed them meanwhile", advice: "look again")
+        }
+    }
+
+    // MARK: - Running replays
+
+    /// Returns the replays that have not ended, then the latest others.
+    package func latest() async throws -> [ReplayRecord] { try await store.latest(atMost: Self.listed) }
+
+    /// Returns the progress of a replay.
+    package func progress(of id: Int64, _ input: DeadLetterInput) async throws -> ReplayProgress {
+        guard let progress = try await store.progress(of: id) else {
+            throw input.error(.notPossible, "unknown replay", advice: Self.listing, about: "\(id)")
+        }
+        return progress
+    }
+
+    /// Returns the state of a replay with its outcomes and latest failures.
+    package func answer(_ progress: ReplayProgress) async throws -> ReplayAnswer {
+        let id = progress.replay.id
+        return ReplayAnswer(
+            progress,
+            failures: try await store.failures(of: id, atMost: Self.failuresShown),
+            course: try await store.course(of: id),
+            now: SystemTime().timestamp
+        )
+    }
+
+    /// Pauses, resumes or cancels a replay, and returns its new progress.
+    package func control(
+        _ control: ReplayAdmin.Control,
+        _ id: Int64,
+        _ input: DeadLetterInput,
+        by operator: ActingOperator
+    ) async throws -> ReplayProgress {
+        guard try await store.control(id, control, by: `operator`) else {
+            let state = try await store.progress(of: id).map { "it is \($0.replay.state.rawValue)" }
+            let subject = "replay \(id)"
+            throw input.error(.notPossible, state ?? "unknown replay", advice: Self.listing, about: subject)
+        }
+        return try await progress(of: id, input)
+    }
+
+    private static let listed = 20
+    private static let failuresShown = 10
+    private static let listing = "bellhop dead-letters replays lists them"
+}
+
+extension [ReplayRecord] {
+    /// The answer of `replays`.
+    package var json: JSONValue { .members([("replays", .array(map { .members($0.members) }))]) }
+}
+
+extension DeadLetterInput {
+    /// The pace of a replay.
+    fileprivate func pace() throws(OperationError) -> ReplayOrder.Pace {
+        var pace = ReplayOrder.Pace(isRamped: fields.has("ramp"))
+        pace.rate = try fields.number("rate", in: 1...100_000, unit: "/s")
+        if let share = try fields.number("pause-at", in: 1...100) { pace.pauseShare = share }
+        pace.notBefore = try fields.time(after: now, "at")
+        return pace
+    }
+}
