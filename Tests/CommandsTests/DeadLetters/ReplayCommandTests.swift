@@ -166,7 +166,8 @@ struct ReplayCommandTests {
             )
             #expect(items == ["resolved|edited: edit", "lost|evt-9|resolved|recorded"])
             let copies = try await rig.bench.column("SELECT dead_id FROM dead_letters WHERE edited_from = 'lost'")
-            let copy = try #require(copies.first ?? nil)
+            let first = copies.first ?? nil
+            let copy = try #require(first)
             let list = await prompt.run("dead-letters", "list", "--state", "all").output
             let rows = list.split(separator: "\n").map { $0.split(separator: " ").joined(separator: " ") }
             let listed = rows.filter { $0.hasSuffix("u1 corrected copy the corrected copy of lost") }

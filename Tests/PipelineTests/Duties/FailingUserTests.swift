@@ -97,7 +97,8 @@ struct FailingUserTests {
             _ = try await bench.owner.run(duty.work)
             // A trigger's condition may contain no query.
             let failing = try await bench.column("SELECT number::text FROM people WHERE user_id = 'u7'")
-            let number = try #require(failing.first ?? nil)
+            let first = failing.first ?? nil
+            let number = try #require(first)
             let condition = duty.failing.replacing("number", with: number)
             try await bench.damage("OLD.\(condition)", of: duty.table, at: "UPDATE")
             let metrics = MetricsRegistry()
@@ -237,7 +238,7 @@ struct FailingUsersTests {
         #expect(try await line.take().sorted() == [3, 11])
     }
 
-    @Test("an error that concerns no user is thrown, and nobody is left out")
+    @Test("an error that concerns no user is thrown, and no user is left out")
     func server() async throws {
         let line = Line(Array(1...16), failing: [3])
         line.code = "57P01"
@@ -277,7 +278,7 @@ struct FailingUsersTests {
         #expect(line.waiting.contains(1))
     }
 
-    @Test("a small limit starves nobody, and the failing user is found")
+    @Test("a small limit starves no user, and the failing user is found")
     func smallLimit() async throws {
         for limit in [1, 2, 5] {
             let line = Line(Array(1...40), failing: [7])
@@ -290,7 +291,7 @@ struct FailingUsersTests {
         }
     }
 
-    @Test("a queue that another process holds acquits nobody")
+    @Test("a queue that another process holds acquits no user")
     func busy() async throws {
         let line = Line([1, 2], failing: [1])
         line.slowness = .seconds(30)

@@ -212,7 +212,8 @@ struct BacklogTests {
                     SELECT person::text FROM ledger WHERE outlet IS NOT NULL ORDER BY queued_at LIMIT 1
                     """
                 )
-                let person = try #require(next.first ?? nil)
+                let first = next.first ?? nil
+                let person = try #require(first)
                 try await bench.damage("OLD.person = \(person) AND OLD.state = 'w'", of: "ledger", at: "UPDATE")
                 gate.open()
                 try await rig.wait(for: 5, Self.delivered)
