@@ -53,8 +53,8 @@ package enum WorkerCommand: Command {
             logger: process.logger,
             metrics: process.metrics
         )
-        // The holds must be loaded before anything is sent.
-        try await breakers.brakes.load()
+        // Holds and reached devices must be known before anything is sent.
+        try await breakers.load()
         let tools = WorkerContext(
             store: store,
             publisher: publisher,

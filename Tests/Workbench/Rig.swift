@@ -14,6 +14,9 @@ package struct Rig: Sendable {
     package let bench: Bench
     package let publisher: Publisher
     package let metrics = MetricsRegistry()
+    /// The worker's breakers.
+    package let breakers: CircuitBreakers
+    private let store: WorkerStore
     private let outfit: Outfit
     private let drain = DrainSignal()
     private let catalogs: CatalogSource
@@ -54,6 +57,13 @@ package struct Rig: Sendable {
         self.publisher = publisher
         self.outfit = outfit
         catalogs = CatalogSource(bench.catalogs)
+        store = WorkerStore(
+            pool: bench.pool,
+            lease: Self.lease,
+            firstPause: .milliseconds(500),
+            usersPerPage: outfit.usersPerPage
+        )
+        breakers = CircuitBreakers(store: store, logger: Self.logger, metrics: metrics)
     }
 
     /// The lease, as in production, so that no claim ends because the machine is slow.
@@ -73,16 +83,9 @@ package struct Rig: Sendable {
         let publisher = Publisher(PublisherOptions(broker: try bench.broker, name: "test, publishing"))
         publisher.start()
         let rig = Rig(bench: bench, publisher: publisher, outfit: outfit)
-        let store = WorkerStore(
-            pool: bench.pool,
-            lease: lease,
-            firstPause: .milliseconds(500),
-            usersPerPage: outfit.usersPerPage
-        )
-        let breakers = CircuitBreakers(store: store, logger: rig.logger, metrics: rig.metrics)
-        try await breakers.brakes.load()
-        let watch = BreakerRefresher(breakers, interval: .milliseconds(200))
-        let tools = rig.tools(store, breakers)
+        try await rig.breakers.load()
+        let watch = BreakerRefresher(rig.breakers, interval: .milliseconds(200))
+        let tools = rig.tools
         let workers: [any Service] = try rig.lanes(tools) + [try rig.receipts(tools)]
         let clerks: [any Service] = outfit.hasClerk ? [try rig.clerk()] : []
         let services: [any Service] = workers + [watch] + clerks + rig.duties()
@@ -102,7 +105,7 @@ package struct Rig: Sendable {
     private var context: PipelineContext {
         PipelineContext(
             time: outfit.time,
-            logger: logger,
+            logger: Self.logger,
             metrics: PipelineMetrics(metrics),
             herald: outfit.herald,
             tracer: outfit.tracer,
@@ -110,7 +113,7 @@ package struct Rig: Sendable {
         )
     }
 
-    private var logger: Logger { Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text)) }
+    private static var logger: Logger { Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text)) }
 
     private var policy: DeliveryPolicy {
         DeliveryPolicy(
@@ -120,7 +123,7 @@ package struct Rig: Sendable {
         )
     }
 
-    private func tools(_ store: WorkerStore, _ breakers: CircuitBreakers) -> WorkerContext {
+    private var tools: WorkerContext {
         WorkerContext(
             store: store,
             publisher: publisher,
@@ -196,7 +199,7 @@ package struct Rig: Sendable {
             pool: bench.pool,
             publisher: publisher,
             names: bench.names,
-            logger: logger,
+            logger: Self.logger,
             metrics: metrics
         )
     }

@@ -18,6 +18,11 @@ struct AcceptanceHistory: Equatable {
     /// For Expo, which has separate credentials per platform: the platforms for which it accepted a message recently.
     var platformsTakenLately: Set<DevicePlatform> = []
 
+    /// The reason of the open breaker that the batch probes.
+    ///
+    /// The same answer again confirms it. All devices count then.
+    var probed: String?
+
     static let everybody = AcceptanceHistory()
 
     /// Whether only reached devices count.

@@ -1,14 +1,13 @@
 import BellhopRules
+import Push
+import Store
 
-/// A worker's recent observations of acceptance at its outlets.
+/// A worker's knowledge of acceptance at its outlets: recent acceptances, and the platforms with reached devices.
 ///
 /// Their number is bounded by the configured outlets.
 struct AcceptanceHistoryCache {
     /// The period for which an accepted message proves that the credentials are right.
     static let memory = Duration.seconds(600)
-
-    /// The period after which the platforms with reached devices are read from the database again.
-    private static let pause = Duration.seconds(5)
 
     private struct Place: Hashable {
         let outlet: OutletKey
@@ -17,38 +16,38 @@ struct AcceptanceHistoryCache {
     }
 
     private var taken: [Place: ContinuousClock.Instant] = [:]
-    private var platforms: [OutletKey: (reached: Set<DevicePlatform>, at: ContinuousClock.Instant)] = [:]
 
-    /// Notes that a provider accepted messages in these environments and for these platforms.
-    mutating func take(
-        _ environments: Set<PushEnvironment?>,
-        _ platforms: Set<DevicePlatform>,
+    /// The parts of outlets, each with one platform, that have reached devices; `nil` until they were read.
+    var reached: Set<OutletScope>?
+
+    /// Notes the environments and platforms for which a provider accepted messages.
+    mutating func note(
+        _ verdicts: [Verdict],
+        of shipments: [OutgoingDelivery],
         _ outlet: OutletKey,
         at now: ContinuousClock.Instant
     ) {
-        for environment in environments { taken[Place(outlet: outlet, environment: environment)] = now }
-        for platform in platforms { taken[Place(outlet: outlet, platform: platform)] = now }
+        let hasPlatforms = outlet.provider == PushProvider.expo.rawValue
+        for (verdict, shipment) in zip(verdicts, shipments) where verdict.isTaken {
+            taken[Place(outlet: outlet, environment: shipment.environment)] = now
+            if hasPlatforms, let platform = shipment.platform { taken[Place(outlet: outlet, platform: platform)] = now }
+        }
     }
 
-    /// Stores the platforms on which the outlet has reached devices.
-    mutating func learn(_ platforms: Set<DevicePlatform>, _ outlet: OutletKey, at now: ContinuousClock.Instant) {
-        self.platforms[outlet] = (platforms, now)
-    }
-
-    /// Returns the devices whose answers count; `nil` if the database must be queried.
-    func witnesses(_ outlet: OutletKey, at now: ContinuousClock.Instant) -> AcceptanceHistory? {
-        guard let known = platforms[outlet], now - known.at < Self.pause else { return nil }
-        var witnesses = takers(outlet, at: now)
-        witnesses.platforms = known.reached
-        return witnesses
-    }
-
-    /// Returns the recent acceptances only, for an outlet whose reached devices are not known.
-    func takers(_ outlet: OutletKey, at now: ContinuousClock.Instant) -> AcceptanceHistory {
+    /// Returns the observations at an outlet.
+    ///
+    /// Until the reached devices were read, all platforms count as reached. Unreached devices then block nothing and
+    /// are not lost. Only APNs and FCM report whether a device was reached.
+    func history(_ outlet: OutletKey, at now: ContinuousClock.Instant) -> AcceptanceHistory {
         let lately = taken.filter { $0.key.outlet == outlet && now - $0.value < Self.memory }.keys
-        return AcceptanceHistory(
+        var history = AcceptanceHistory(
             recentlyAccepted: Set(lately.filter { $0.platform == nil }.map(\.environment)),
             platformsTakenLately: Set(lately.compactMap(\.platform))
         )
+        guard [.apns, .fcm].contains(PushProvider(rawValue: outlet.provider)) else { return history }
+        history.platforms = Set(
+            DevicePlatform.allCases.filter { reached?.contains(OutletScope(outlet, platform: $0)) ?? true }
+        )
+        return history
     }
 }

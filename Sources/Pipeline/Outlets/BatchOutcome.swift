@@ -19,30 +19,16 @@ struct BatchOutcome {
     private let shipments: [OutgoingDelivery]
     private let outlet: OutletKey
 
-    /// Evaluates `verdicts`, the separate meaning of each answer, one per shipment.
-    ///
-    /// `alarm` is the reason of the open breaker that these messages probe. The same answer again confirms it, and no
-    /// device is revoked.
+    /// Evaluates `verdicts`, the separate meaning of each answer, one per shipment, with the earlier observations.
     init(
         _ verdicts: [Verdict],
         of shipments: [OutgoingDelivery],
         _ outlet: OutletKey,
-        despite alarm: String? = nil,
-        witnesses: AcceptanceHistory = .everybody
+        _ history: AcceptanceHistory = .everybody
     ) {
-        let panel = BatchVerdictRules(shipments: shipments, witnesses: witnesses, alarm: alarm)
-        self.verdicts = panel.escalatingMassFailures(
-            panel.confiningSingleRecipients(panel.confiningUnreachedDevices(verdicts))
-        )
+        self.verdicts = MassFailure.meanings(of: verdicts, to: shipments, history)
         self.shipments = shipments
         self.outlet = outlet
-    }
-
-    /// Whether a breaker would open because of unreached devices.
-    ///
-    /// Then the result depends on the devices that count.
-    var dependsOnUnreachedDevices: Bool {
-        zip(shipments, verdicts).contains { breaker($1, $0) != nil && !$0.wasReached }
     }
 
     /// The number of users with devices that are gone, and the number of answers.
@@ -57,17 +43,6 @@ struct BatchOutcome {
         let gone = zip(shipments, verdicts).filter { $1.isGone }.map(\.0)
         let reached = gone.filter(\.wasReached)
         return (Set(reached.map(\.person)).count, verdicts.count - gone.count + reached.count)
-    }
-
-    /// The environments in which the provider accepted messages: APNs' environments, or `nil` for a provider without
-    /// environments.
-    var environmentsTaken: Set<PushEnvironment?> {
-        Set(zip(shipments, verdicts).lazy.filter { $1.isTaken }.map(\.0.environment))
-    }
-
-    /// The platforms for which the provider accepted messages.
-    var platformsTaken: Set<DevicePlatform> {
-        Set(zip(shipments, verdicts).lazy.filter { $1.isTaken }.compactMap(\.0.platform))
     }
 
     /// The pause that the provider requested.

@@ -28,7 +28,7 @@ package final class CircuitBreakers: Sendable {
         var deaths: [OutletKey: MassRevocationDetector] = [:]
         /// The same for reached devices only.
         var deathsOfReached: [OutletKey: MassRevocationDetector] = [:]
-        var hearsay = AcceptanceHistoryCache()
+        var acceptances = AcceptanceHistoryCache()
         /// The time until which gone devices are accepted in any number, because an alarm has just proved wrong.
         var believed: [OutletKey: ContinuousClock.Instant] = [:]
     }
@@ -153,19 +153,39 @@ package final class CircuitBreakers: Sendable {
         -> [Verdict?]
     {
         streaks.note(verdicts, outlet, at: time.timestamp)
-        let alarm = probe.flatMap { probe in state.withLock { $0.open[probe]?.reason } }
-        var judgement = BatchOutcome(verdicts, of: shipments, outlet, despite: alarm)
-        note(judgement, outlet)
-        if judgement.dependsOnUnreachedDevices, alarm == nil {
-            let witnesses = await witnesses(outlet)
-            judgement = BatchOutcome(verdicts, of: shipments, outlet, witnesses: witnesses)
-        }
-        judgement.isMassDeath = await isMassDeath(judgement, outlet)
-        if let wait = judgement.rest { rest(outlet, for: wait) }
-        let refusals = judgement.refusals
+        let outcome = outcome(of: verdicts, of: shipments, outlet, probe: probe)
+        if let wait = outcome.rest { rest(outlet, for: wait) }
+        let refusals = outcome.refusals
         for (key, reason) in refusals { await open(key, reason, isProbe: key == probe) }
-        if let probe, refusals[probe] == nil, judgement.provesAccess { await close(probe) }
-        return judgement.rulings
+        if let probe, refusals[probe] == nil, outcome.provesAccess { await close(probe) }
+        return outcome.rulings
+    }
+
+    /// Notes the answers to a batch and evaluates them.
+    ///
+    /// The batch's own acceptances count for the evaluation of its errors.
+    private func outcome(
+        of verdicts: [Verdict],
+        of shipments: [OutgoingDelivery],
+        _ outlet: OutletKey,
+        probe: BreakerKey?
+    ) -> BatchOutcome {
+        let now = time.steady()
+        return state.withLock { state in
+            state.acceptances.note(verdicts, of: shipments, outlet, at: now)
+            // If all were accepted, earlier observations change nothing.
+            let isPlain = verdicts.allSatisfy(\.isTaken)
+            let history = isPlain ? .everybody : state.acceptances.history(outlet, at: now)
+            let probed = probe.flatMap { state.open[$0]?.reason }
+            var outcome = BatchOutcome(
+                verdicts,
+                of: shipments,
+                outlet,
+                probed.map { AcceptanceHistory(probed: $0) } ?? history
+            )
+            outcome.isMassDeath = isMassDeath(outcome, outlet, history, &state, at: now)
+            return outcome
+        }
     }
 
     /// Opens the breaker because a provider's receipts report so many devices gone that sending must stop for now.
@@ -179,78 +199,28 @@ package final class CircuitBreakers: Sendable {
         await open(BreakerKey(outlet), reason.rawValue, isProbe: false)
     }
 
-    /// Notes the environments and platforms for which the provider accepts messages now.
-    private func note(_ judgement: BatchOutcome, _ outlet: OutletKey) {
-        let environments = judgement.environmentsTaken
-        guard !environments.isEmpty else { return }
-        let platforms = outlet.provider == PushProvider.expo.rawValue ? judgement.platformsTaken : []
-        state.withLock { $0.hearsay.take(environments, platforms, outlet, at: time.steady()) }
-    }
-
-    /// Returns the devices whose answers count at an outlet.
-    ///
-    /// If the database is unavailable, only reached devices count. Unreached devices then block nothing and are not
-    /// lost.
-    private func witnesses(_ outlet: OutletKey) async -> AcceptanceHistory {
-        guard let provider = PushProvider(rawValue: outlet.provider), provider == .apns || provider == .fcm else {
-            return state.withLock { $0.hearsay.takers(outlet, at: time.steady()) }
-        }
-        let known = state.withLock { $0.hearsay.witnesses(outlet, at: time.steady()) }
-        if let known { return known }
-        do throws(StoreError) {
-            let platforms = try await store.platformsReached(of: outlet.app, by: outlet.provider)
-            let now = time.steady()
-            return state.withLock { state in
-                state.hearsay.learn(platforms, outlet, at: now)
-                return state.hearsay.witnesses(outlet, at: now) ?? .everybody
-            }
-        } catch {
-            logger.warning("cannot read reached devices", ["error": .error(error)])
-            return AcceptanceHistory(platforms: Set(DevicePlatform.allCases))
-        }
-    }
-
-    /// Whether there is a mass failure of devices.
-    ///
-    /// Unreached devices count only if the app has no reached device.
-    private func isMassDeath(_ judgement: BatchOutcome, _ outlet: OutletKey) async -> Bool {
-        switch watch(judgement, outlet) {
-        case .quiet: return false
-        case .alarm: break
-        case .strangersOnly: guard await !witnesses(outlet).hasReachedDevices else { return false }
-        }
-        state.withLock { state in
-            state.deaths[outlet]?.reset()
-            state.deathsOfReached[outlet]?.reset()
-        }
-        return true
-    }
-
-    private enum RevocationCheck {
-        case quiet
-        case alarm
-        /// An alarm only if unreached devices count.
-        case strangersOnly
-    }
-
     /// Detects a mass failure of devices.
     ///
     /// After the alarm, the remaining answers in flight are not accepted either.
     ///
-    /// Browsers are excluded: anybody can register large numbers of dead endpoints, and must not be able to block other
-    /// users.
-    private func watch(_ judgement: BatchOutcome, _ outlet: OutletKey) -> RevocationCheck {
-        guard outlet.provider != PushProvider.webpush.rawValue else { return .quiet }
-        let deaths = judgement.deaths
-        let ofReached = judgement.deathsOfReached
-        let now = time.steady()
+    /// Unreached devices count only if the app has no reached device. Browsers are excluded: anybody can register large
+    /// numbers of dead endpoints, and must not be able to block other users.
+    private func isMassDeath(
+        _ outcome: BatchOutcome,
+        _ outlet: OutletKey,
+        _ history: AcceptanceHistory,
+        _ state: inout State,
+        at now: ContinuousClock.Instant
+    ) -> Bool {
+        guard outlet.provider != PushProvider.webpush.rawValue else { return false }
+        let (deaths, ofReached) = (outcome.deaths, outcome.deathsOfReached)
         let minute = (now - start).components.seconds / 60
-        return state.withLock { state in
-            let isAlarmed = deaths.people > 0 && state.open[BreakerKey(outlet)]?.reason == OpenBreaker.massDeath
-            if let until = state.believed[outlet] {
-                guard until <= now else { return isAlarmed ? .alarm : .quiet }
-                state.believed[outlet] = nil
-            }
+        let isAlarmed = deaths.people > 0 && state.open[BreakerKey(outlet)]?.reason == OpenBreaker.massDeath
+        var isMassDeath = isAlarmed
+        if let until = state.believed[outlet], until > now {
+            guard isAlarmed else { return false }
+        } else {
+            state.believed[outlet] = nil
             let all = state.deaths[outlet, default: MassRevocationDetector()].take(
                 gone: deaths.people,
                 of: deaths.answers,
@@ -261,23 +231,40 @@ package final class CircuitBreakers: Sendable {
                 of: ofReached.answers,
                 atMinute: minute
             )
-            if reached || isAlarmed { return .alarm }
-            return all ? .strangersOnly : .quiet
+            isMassDeath = isAlarmed || reached || (all && !history.hasReachedDevices)
         }
+        guard isMassDeath else { return false }
+        state.deaths[outlet]?.reset()
+        state.deathsOfReached[outlet]?.reset()
+        return true
     }
 
     // MARK: - State shared by all workers
 
-    /// Reads the breakers that other workers have opened or closed.
-    func refresh() async {
+    /// Reads the holds and the reached platforms before anything is sent.
+    package func load() async throws(StoreError) {
+        try await brakes.load()
+        try await loadReachedPlatforms()
+    }
+
+    private func loadReachedPlatforms() async throws(StoreError) {
+        let reached = try await store.platformsReached()
+        state.withLock { $0.acceptances.reached = reached }
+    }
+
+    /// Reads the breakers that other workers have opened or closed, and the reached platforms.
+    ///
+    /// If the database is unavailable, the known ones stay in effect.
+    package func refresh() async {
         let known = state.withLock { $0.open.filter(\.value.isTold).keys }
         do throws(StoreError) {
             let all = try await store.openBreakers()
             for breaker in all { remember(breaker.key, breaker.reason, probeIn: breaker.probeIn) }
             let open = Set(all.map(\.key))
             for key in known where !open.contains(key) { forget(key) }
+            try await loadReachedPlatforms()
         } catch {
-            logger.warning("cannot read circuit breakers", ["error": .error(error)])
+            logger.warning("cannot read circuit breakers and reached devices", ["error": .error(error)])
         }
     }
 

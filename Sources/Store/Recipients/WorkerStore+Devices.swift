@@ -183,17 +183,17 @@ extension WorkerStore {
         ).affectedCount
     }
 
-    /// Returns the platforms on which a provider has reached devices of an app.
-    package func platformsReached(
-        of app: AppID,
-        by provider: String
-    ) async throws(PostgresError) -> Set<DevicePlatform> {
-        let platforms = DevicePlatform.allCases.map(\.rawValue)
-        let rows = try await pool.run(
-            Self.platforms,
-            [.text(app.text), .text(provider), .textArray(platforms)]
-        )
-        return Set(try rows.texts().compactMap(DevicePlatform.init(rawValue:)))
+    /// Returns the parts of outlets, each with one platform, that have reached devices.
+    package func platformsReached() async throws(PostgresError) -> Set<OutletScope> {
+        let rows = try await pool.run(Self.platforms)
+        var reached: Set<OutletScope> = []
+        for row in rows.indices {
+            guard let app = AppID(validating: try rows.text(row, 0)),
+                let platform = DevicePlatform(rawValue: try rows.text(row, 2))
+            else { continue }
+            reached.insert(OutletScope(app: app, provider: try rows.text(row, 1), platform: platform))
+        }
+        return reached
     }
 
     private static let note = Statement(
@@ -213,14 +213,25 @@ extension WorkerStore {
         """
     )
 
+    /// Steps from one platform of an outlet to the next without reading the devices in between.
+    ///
+    /// The triple is compared as a whole, as in the index of reached devices. The number of steps is bounded, so that
+    /// rows of unknown apps cannot extend it.
     private static let platforms = Statement(
         """
-        SELECT p.platform FROM unnest($3::text[]) AS p (platform)
-        CROSS JOIN LATERAL (
-            SELECT FROM push_subscriptions s
-            WHERE s.app = $1 AND s.provider = $2 AND s.platform = p.platform AND s.reached_at IS NOT NULL
-            LIMIT 1
-        ) AS reached
+        WITH RECURSIVE reached AS (
+            SELECT ''::text COLLATE "C" AS app, ''::text COLLATE "C" AS provider, ''::text COLLATE "C" AS platform,
+                   0 AS number
+            UNION ALL
+            SELECT n.app, n.provider, n.platform, r.number + 1
+            FROM reached r CROSS JOIN LATERAL (
+                SELECT s.app, s.provider, s.platform FROM push_subscriptions s
+                WHERE s.reached_at IS NOT NULL AND (s.app, s.provider, s.platform) > (r.app, r.provider, r.platform)
+                ORDER BY s.app, s.provider, s.platform LIMIT 1
+            ) AS n
+            WHERE r.number < 1000
+        )
+        SELECT app, provider, platform FROM reached WHERE number > 0
         """,
         effect: .reads
     )

@@ -82,7 +82,8 @@ package protocol OutletStore: Sendable {
     func knock(_ key: BreakerKey) async throws(StoreError) -> ProbeClaim
     func giveBackProbe(of key: BreakerKey) async throws(StoreError)
 
-    func platformsReached(of app: AppID, by provider: String) async throws(StoreError) -> Set<DevicePlatform>
+    /// Returns the parts of outlets, each with one platform, that have reached devices.
+    func platformsReached() async throws(StoreError) -> Set<OutletScope>
     func holds() async throws(StoreError) -> [OperatorHold]
     func deathsSince(_ key: BreakerKey) async throws(StoreError) -> Timestamp?
     func takeBack(_ key: BreakerKey, since: Timestamp) async throws(StoreError) -> Int

@@ -87,8 +87,7 @@ struct DevicePromises {
     func reaching(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             let device = try await fixture.register("u1", token: "t1")
-            let app = try Self.outlet().app
-            #expect(try await fixture.store.platformsReached(of: app, by: "fcm").isEmpty)
+            #expect(try await fixture.store.platformsReached().isEmpty)
             let key = try StoreFixture.user("u1")
             let reached = ReachedDevice(recipient: key, subscription: device.subscription, token: device.token)
             let other = try #require(DeviceToken(validating: "t2"))
@@ -97,8 +96,8 @@ struct DevicePromises {
             for one in [stale, reached, reached] { counts.append(try await fixture.store.note([one])) }
             #expect(counts == [0, 1, 0])
             #expect(try await fixture.devices("u1").map(\.wasReached) == [true])
-            #expect(try await fixture.store.platformsReached(of: app, by: "fcm") == [.android])
-            #expect(try await fixture.store.platformsReached(of: app, by: "apns").isEmpty)
+            let scope = OutletScope(app: key.app, provider: "fcm", platform: .android)
+            #expect(try await fixture.store.platformsReached() == [scope])
         }
     }
 

@@ -70,12 +70,14 @@ extension MemoryStore {
         }
     }
 
-    func platformsReached(of app: AppID, by provider: String) async throws(PostgresError) -> Set<DevicePlatform> {
+    func platformsReached() async throws(PostgresError) -> Set<OutletScope> {
         try answering { state in
-            let active = state.people.filter { $0.key.app == app }.flatMap(\.value.devices)
-            let ended = state.revokedDevices.filter { $0.user.app == app }.map(\.device)
-            let own = (active + ended).filter { $0.provider.rawValue == provider && $0.wasReached }
-            return Set(own.map(\.platform))
+            let active = state.people.flatMap { key, person in person.devices.map { (key.app, $0) } }
+            let ended = state.revokedDevices.map { ($0.user.app, $0.device) }
+            let reached = (active + ended).filter { $0.1.wasReached }
+            return Set(
+                reached.map { OutletScope(app: $0.0, provider: $0.1.provider.rawValue, platform: $0.1.platform) }
+            )
         }
     }
 

@@ -1,3 +1,4 @@
+import BellhopRules
 import Push
 import Store
 import Testing
@@ -16,9 +17,8 @@ struct AcceptanceHistoryTests {
     func strangers() throws {
         let strangers = Answered.people(20, Self.foreign)
         let (before, _) = try Answered.judged(strangers)
-        #expect(before.dependsOnUnreachedDevices)
         #expect(!before.refusals.isEmpty)
-        let (after, _) = try Answered.judged(strangers, witnesses: Self.android)
+        let (after, _) = try Answered.judged(strangers, Self.android)
         #expect(after.refusals.isEmpty)
         #expect(after.verdicts == [Verdict](repeating: Self.tryAgain, count: 20))
     }
@@ -26,7 +26,7 @@ struct AcceptanceHistoryTests {
     @Test("unreached devices are revoked once the provider has accepted a push recently")
     func provenKeys() throws {
         let lately = AcceptanceHistory(platforms: [.android], recentlyAccepted: [nil])
-        let (judgement, _) = try Answered.judged(Answered.people(20, Self.foreign), witnesses: lately)
+        let (judgement, _) = try Answered.judged(Answered.people(20, Self.foreign), lately)
         #expect(judgement.refusals.isEmpty)
         #expect(judgement.verdicts == [Verdict](repeating: Self.foreign, count: 20))
     }
@@ -36,12 +36,12 @@ struct AcceptanceHistoryTests {
         let strangers = Answered.people(30, from: 10, Self.foreign)
         for (people, opens) in [(4, false), (5, true)] {
             let answers = Answered.people(people, Self.foreign, wasReached: true) + strangers
-            let (judgement, outlet) = try Answered.judged(answers, witnesses: Self.android)
+            let (judgement, outlet) = try Answered.judged(answers, Self.android)
             let expected: [BreakerKey: String] = opens ? [BreakerKey(outlet): "SENDER_ID_MISMATCH"] : [:]
             #expect(judgement.refusals == expected)
         }
         let many = Answered.people(6, Self.foreign, wasReached: true) + Answered.people(6, from: 6, Self.taken)
-        let (healthy, _) = try Answered.judged(many, witnesses: Self.android)
+        let (healthy, _) = try Answered.judged(many, Self.android)
         #expect(healthy.verdicts.prefix(6) == [Verdict](repeating: Self.foreign, count: 6)[...])
     }
 
@@ -52,17 +52,17 @@ struct AcceptanceHistoryTests {
         answer.environment = .sandbox
         let apple = AcceptanceHistory(platforms: [.ios])
         let (alone, outlet) = try Answered.judged([answer], through: .apns)
-        #expect(alone.refusals.keys.contains(BreakerKey(outlet)) && alone.dependsOnUnreachedDevices)
-        let (known, _) = try Answered.judged([answer], through: .apns, witnesses: apple)
+        #expect(alone.refusals.keys.contains(BreakerKey(outlet)))
+        let (known, _) = try Answered.judged([answer], through: .apns, apple)
         #expect(known.refusals.isEmpty)
         answer.wasReached = true
-        let (real, _) = try Answered.judged([answer], through: .apns, witnesses: apple)
-        #expect(!real.refusals.isEmpty && !real.dependsOnUnreachedDevices)
+        let (real, _) = try Answered.judged([answer], through: .apns, apple)
+        #expect(!real.refusals.isEmpty)
         let platform = Verdict.configError(.thirdPartyAuthError, scope: .platform)
         let phone = Answered(person: "u1", verdict: platform, platform: .ios)
-        let (first, _) = try Answered.judged([phone], witnesses: Self.android)
+        let (first, _) = try Answered.judged([phone], Self.android)
         #expect(!first.refusals.isEmpty)
-        let (later, _) = try Answered.judged([phone], witnesses: apple)
+        let (later, _) = try Answered.judged([phone], apple)
         #expect(later.refusals.isEmpty)
     }
 
@@ -77,12 +77,12 @@ struct AcceptanceHistoryTests {
     func ofOneRecipient(_ refusal: Verdict) throws {
         let lately = AcceptanceHistory(recentlyAccepted: [nil], platformsTakenLately: [.android])
         let (first, _) = try Answered.judged(Answered.people(1, refusal), through: .expo)
-        #expect(!first.refusals.isEmpty && first.dependsOnUnreachedDevices)
-        let (alone, _) = try Answered.judged(Answered.people(4, refusal), through: .expo, witnesses: lately)
+        #expect(!first.refusals.isEmpty)
+        let (alone, _) = try Answered.judged(Answered.people(4, refusal), through: .expo, lately)
         #expect(alone.refusals.isEmpty)
         #expect(alone.rulings == alone.verdicts.map(Optional.some))
         #expect(alone.verdicts.allSatisfy { $0 == refusal.ofOneRecipient })
-        let (many, _) = try Answered.judged(Answered.people(5, refusal), through: .expo, witnesses: lately)
+        let (many, _) = try Answered.judged(Answered.people(5, refusal), through: .expo, lately)
         #expect(!many.refusals.isEmpty)
     }
 
@@ -92,19 +92,19 @@ struct AcceptanceHistoryTests {
         let phones = (0..<5).map { Answered(person: "u\($0)", verdict: refusal, platform: .ios) }
         let others = Answered.people(20, from: 5, Self.taken)
         let android = AcceptanceHistory(recentlyAccepted: [nil], platformsTakenLately: [.android])
-        let (unknown, outlet) = try Answered.judged([phones[0]], through: .expo, witnesses: android)
+        let (unknown, outlet) = try Answered.judged([phones[0]], through: .expo, android)
         #expect(unknown.refusals.keys.contains(BreakerKey(outlet, platform: .ios)))
         let both = AcceptanceHistory(recentlyAccepted: [nil], platformsTakenLately: [.android, .ios])
-        let (known, _) = try Answered.judged([phones[0]], through: .expo, witnesses: both)
+        let (known, _) = try Answered.judged([phones[0]], through: .expo, both)
         #expect(known.refusals.isEmpty)
-        let (mixed, _) = try Answered.judged(phones + others, through: .expo, witnesses: both)
+        let (mixed, _) = try Answered.judged(phones + others, through: .expo, both)
         #expect(mixed.refusals.keys.contains(BreakerKey(outlet, platform: .ios)))
     }
 
     @Test("a key that is rejected for all devices opens the breaker without a reached device")
     func wrongKey() throws {
         let wrong = Verdict.configError(.permissionDenied, scope: .provider)
-        let (judgement, outlet) = try Answered.judged(Answered.people(1, wrong), witnesses: Self.android)
+        let (judgement, outlet) = try Answered.judged(Answered.people(1, wrong), Self.android)
         #expect(judgement.refusals == [BreakerKey(outlet): "PERMISSION_DENIED"])
     }
 
@@ -117,16 +117,19 @@ struct AcceptanceHistoryTests {
         #expect(judgement.deathsOfReached.people == 2 && judgement.deathsOfReached.answers == 3)
     }
 
-    @Test("reached devices are queried again after five seconds, and accepted pushes count for ten minutes")
-    func hearsay() throws {
-        let (_, outlet) = try Answered.judged([])
+    @Test("accepted pushes count for ten minutes, and all platforms count as reached until they were read")
+    func memory() throws {
+        let shipments = [try Answered.shipment]
+        let outlet = shipments[0].outlet
         let start = ContinuousClock.now
-        var hearsay = AcceptanceHistoryCache()
-        #expect(hearsay.witnesses(outlet, at: start) == nil)
-        hearsay.take([nil], [], outlet, at: start)
-        hearsay.learn([.android], outlet, at: start + .seconds(599))
-        #expect(hearsay.witnesses(outlet, at: start + .seconds(599))?.recentlyAccepted == [nil])
-        #expect(hearsay.witnesses(outlet, at: start + .seconds(600))?.recentlyAccepted == [])
-        #expect(hearsay.witnesses(outlet, at: start + .seconds(604)) == nil)
+        var known = AcceptanceHistoryCache()
+        #expect(known.history(outlet, at: start).platforms == Set(DevicePlatform.allCases))
+        known.reached = [OutletScope(outlet, platform: .android)]
+        #expect(known.history(outlet, at: start) == AcceptanceHistory(platforms: [.android]))
+        known.note([Self.taken], of: shipments, outlet, at: start)
+        #expect(known.history(outlet, at: start + .seconds(599)).recentlyAccepted == [nil])
+        #expect(known.history(outlet, at: start + .seconds(600)).recentlyAccepted == [])
+        let browsers = OutletKey(app: outlet.app, provider: .webpush)
+        #expect(known.history(browsers, at: start) == .everybody)
     }
 }

@@ -71,12 +71,11 @@ struct Answered: Sendable {
     static func judged(
         _ answers: [Answered],
         through provider: PushProvider = .fcm,
-        despite alarm: String? = nil,
-        witnesses: AcceptanceHistory = .everybody
+        _ history: AcceptanceHistory = .everybody
     ) throws -> (judgement: BatchOutcome, outlet: OutletKey) {
         let outlet = OutletKey(app: try #require(AppID(validating: "drop")), provider: provider)
         let shipments = try answers.enumerated().map { try $1.shipment($0, provider) }
         let verdicts = answers.map(\.verdict)
-        return (BatchOutcome(verdicts, of: shipments, outlet, despite: alarm, witnesses: witnesses), outlet)
+        return (BatchOutcome(verdicts, of: shipments, outlet, history), outlet)
     }
 }

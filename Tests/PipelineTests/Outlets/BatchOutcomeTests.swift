@@ -122,11 +122,17 @@ struct BatchOutcomeTests {
 
     @Test("a probe with the reason of its breaker confirms it, and another answer stands for itself")
     func probes() throws {
-        let (same, outlet) = try Answered.judged(Answered.people(1, Self.foreign), despite: "SENDER_ID_MISMATCH")
+        let (same, outlet) = try Answered.judged(
+            Answered.people(1, Self.foreign),
+            AcceptanceHistory(probed: "SENDER_ID_MISMATCH")
+        )
         #expect(same.refusals == [BreakerKey(outlet): "SENDER_ID_MISMATCH"])
         #expect(same.rulings == [nil])
         #expect(!same.provesAccess)
-        let (other, _) = try Answered.judged(Answered.people(1, Self.foreign), despite: "PERMISSION_DENIED")
+        let (other, _) = try Answered.judged(
+            Answered.people(1, Self.foreign),
+            AcceptanceHistory(probed: "PERMISSION_DENIED")
+        )
         #expect(other.refusals.isEmpty)
         #expect(other.rulings == [Self.foreign])
     }

@@ -193,7 +193,7 @@ struct StatementCoverage {
                 return ReachedDevice(recipient: key, subscription: "sub_0000000000000001", token: token)
             }
         )
-        _ = try await reached.platformsReached(of: keys[0].app, by: "fcm")
+        _ = try await reached.platformsReached()
         let revocations = WorkerStore(pool: pool)
         let devices = try keys.map { key in
             DeadDevice(
