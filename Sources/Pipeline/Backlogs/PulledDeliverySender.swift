@@ -78,13 +78,13 @@ struct PulledDeliverySender: Sendable {
         let lane = load.place.priority.lane
         let batch = Batch(carrying: load.claim, lane: lane, shift.drain, shift.asides, context)
         let decider = Decider(catalogs: catalogs.current, senders: senders, zones: zones, now: batch.now)
-        guard let work = await resumption.decide(load.lines, under: load.lease, decider, batch) else {
+        guard let (work, stuck) = await resumption.decide(load.lines, under: load.lease, decider, batch) else {
             dispatcher.give(back: load.places)
             return nil
         }
         let isOwn = { (shipment: OutgoingDelivery) in load.place.key.isOf(shipment) }
         // At the head of the backlog, such deliveries would be pulled repeatedly.
-        let putOff = work.putOff(load.lines, in: batch, load.place.key.text)
+        let putOff = resumption.putOff(load.lines, stuck, in: batch, load.place.key.text)
         for _ in putOff { context.metrics.setAside.count("backlogs") }
         return Ready(
             batch: batch,

@@ -3,12 +3,12 @@ struct Tally<Key: Hashable> {
     private var counts: [Key: Int] = [:]
     private var latest: (key: Key, run: Int)?
 
-    mutating func add(_ key: Key) {
+    mutating func add(_ key: Key, _ count: Int = 1) {
         if let latest, latest.key == key {
-            self.latest?.run += 1
+            self.latest?.run += count
         } else {
             endRun()
-            latest = (key, 1)
+            latest = (key, count)
         }
     }
 

@@ -17,27 +17,27 @@ extension Intake {
     }
 
     /// Processes the pages of a batch concurrently, within the limit of the page gates.
-    func expand(_ pages: StoredBatch.Pages) async {
+    func expand(_ pages: [Entry<PageWork>], _ batch: Batch) async {
         await withDiscardingTaskGroup { group in
-            for entry in pages.arrived {
-                let batch = pages.batch.part(claiming: context.newClaim())
-                group.addTask { await expand(entry, pages.heirs, batch) }
+            for entry in pages {
+                let batch = batch.part(claiming: context.newClaim())
+                group.addTask { await expand(entry, batch) }
             }
         }
     }
 
-    private func expand(_ entry: Entry<PageWork>, _ heirs: Set<Int>, _ batch: Batch) async {
+    private func expand(_ entry: Entry<PageWork>, _ batch: Batch) async {
         batch.messages.keep(entry.work.message, at: entry.index)
         defer { batch.messages.keep(nil, at: entry.index) }
-        let recorded = await pageGates.pass(batch.lane) { () -> PageDraft? in
+        let draft = await pageGates.pass(batch.lane) { () -> PageDraft? in
             await batch.asides.room()
             await context.clocks?.hold(until: batch.drain)
-            return batch.drain.isDraining ? nil : await record(entry, heirs, batch)
+            return batch.drain.isDraining ? nil : await take(entry, batch)
         }
-        switch recorded {
+        switch draft {
         case nil: batch.messages.giveUp([entry.index])
         case .over(let next)?: await end(entry, publishing: next, batch)
-        case .recorded(let page)?: await deliver(page, entry, batch)
+        case .recorded(let work, let app, let counts)?: await deliver(work, of: app, counts, entry, batch)
         }
         await release(entry, batch)
     }
@@ -56,38 +56,27 @@ extension Intake {
     private enum PageDraft {
         /// The page is over; only other pages remain to be published.
         case over(publishing: [FanoutPage])
-        case recorded(RecordedPage)
+        case recorded(PendingWork, AppID, PageCounts)
     }
 
-    private struct RecordedPage {
-        let work: ResumeStage.Work
-        /// Notifications that existed already and may have open deliveries.
-        let owed: StoredBatch.Rest
-        let letters: [Entry<DeadLetterSource>]
-        let app: AppID
-        let tally: PageCounts
-        let trace: SpanContext?
-    }
-
-    /// Records a page; `nil` if it has to be given up.
-    private func record(_ entry: Entry<PageWork>, _ heirs: Set<Int>, _ batch: Batch) async -> PageDraft? {
-        let page = entry.work.page
-        let isHeir = heirs.contains(entry.index)
+    /// Takes and records a page; `nil` if it has to be given up.
+    private func take(_ entry: Entry<PageWork>, _ batch: Batch) async -> PageDraft? {
+        let work = entry.work
         let taken = await ask(entry, batch) { store throws(StoreError) in
-            try await store.take(page, as: batch.claim, redelivered: isHeir)
+            try await store.take(work.page, as: batch.claim, redelivered: work.isHeir)
         }
         switch taken {
         case nil: return nil
         case .over?:
             // The worker that ended it may have died before it published the successor.
-            guard isHeir else { return .over(publishing: []) }
+            guard work.isHeir else { return .over(publishing: []) }
             return await ask(entry, batch) { store throws(StoreError) in
-                .over(publishing: try await store.untaken(of: page.fanout))
+                .over(publishing: try await store.untaken(of: work.page.fanout))
             }
         case .open(let open)?:
             // The next pages need not wait for this one.
             async let areSent = settler.send(pages: open.further, batch)
-            let recorded = await record(open, entry, heirs, batch)
+            let recorded = await record(open, entry, batch)
             // The page stays open for its successors. Its recorded deliveries are claimed, so they are sent in any
             // case.
             if await !areSent { batch.messages.giveUp([entry.index]) }
@@ -95,12 +84,7 @@ extension Intake {
         }
     }
 
-    private func record(
-        _ open: ClaimedPage,
-        _ entry: Entry<PageWork>,
-        _ heirs: Set<Int>,
-        _ batch: Batch
-    ) async -> PageDraft? {
+    private func record(_ open: ClaimedPage, _ entry: Entry<PageWork>, _ batch: Batch) async -> PageDraft? {
         let index = entry.index
         // A page may have waited for long since its batch was taken.
         let decider = decider(at: context.time.timestamp)
@@ -118,40 +102,40 @@ extension Intake {
         // Users who fail individually in the database keep the page open; the other users are served now.
         work.shipments += recorded.shipments
         work.footprint += words.content.footprint + recorded.shipments.count * Self.shipmentBytes
-        let duplicates = ResumeStage.parts(of: recorded.duplicates, each: contents)
-        var tally = PageCounts()
-        tally.users = audience.count
-        tally.recorded = recorded.count + recorded.duplicates.count
-        tally.sent = work.shipments.count
-        return .recorded(
-            RecordedPage(
-                work: work,
-                owed: StoredBatch.Rest(parts: duplicates, heirs: heirs, decider: decider),
-                letters: letters(recorded, of: words, entry),
-                app: words.app,
-                tally: tally,
-                trace: trace(entry.work.page, of: words, users: audience.count, batch)
-            )
+        // A page names each user once. If the answer to its record was lost, its own claim has these deliveries.
+        work.rest = PendingWork.Rest(
+            parts: ResumeStage.parts(of: recorded.duplicates, each: contents),
+            heirs: entry.work.isHeir ? [index] : [],
+            decider: decider,
+            keepsClaim: true
         )
+        work.deadLetters = deadLetters(recorded, of: words, entry)
+        work.trace = trace(entry.work.page, of: words, users: audience.count, batch)
+        var counts = PageCounts()
+        counts.users = audience.count
+        counts.recorded = recorded.count + recorded.duplicates.count
+        counts.sent = work.shipments.count
+        return .recorded(work, words.app, counts)
     }
 
     /// Runs the second half.
     ///
     /// The page ends when all of it is settled and all of its dead letters are confirmed.
-    private func deliver(_ page: RecordedPage, _ entry: Entry<PageWork>, _ batch: Batch) async {
-        page.work.open(batch)
-        page.owed.open(batch)
-        batch.messages.open(page.letters.map(\.index))
-        settler.bury(page.letters, batch)
-        await batch.asides.carrying(page.work.footprint) { await deliver(page.work, batch, on: page.trace) }
-        // A page names each user once. If the answer to its record was lost, its own claim has these deliveries.
-        await resume(page.owed, batch, keepingClaim: true)
+    private func deliver(
+        _ work: PendingWork,
+        of app: AppID,
+        _ counts: PageCounts,
+        _ entry: Entry<PageWork>,
+        _ batch: Batch
+    ) async {
+        batch.messages.open(work.positions)
+        await deliver(work, batch)
         guard await batch.messages.isLast(for: entry.index) else { return }
         let next = await ask(entry, batch) { store throws(StoreError) in
-            try await store.finish(entry.work.page, page.tally)
+            try await store.finish(entry.work.page, counts)
         }
         guard let next else { return }
-        context.metrics.fanouts.count(page.tally, page.app)
+        context.metrics.fanouts.count(counts, app)
         await end(entry, publishing: next, batch)
     }
 
@@ -190,7 +174,7 @@ extension Intake {
     }
 
     /// Returns a dead letter for each user who cannot have the notification: the event, for that user only.
-    private func letters(
+    private func deadLetters(
         _ recorded: Recorder.Recorded,
         of words: NotificationText,
         _ entry: Entry<PageWork>

@@ -16,15 +16,15 @@ extension Intake {
     }
 
     /// Records one receipt span per event of a batch, with its processing steps.
-    func trace(_ sorted: ParsedBatch, of messages: [IncomingMessage], _ batch: Batch, since start: Instant) {
+    func trace(_ parsed: ParsedBatch, of messages: [IncomingMessage], _ batch: Batch, since start: Instant) {
         guard let tracer = context.tracer, let steps = batch.steps else { return }
         let end = tracer.time.now()
         var spans: [Span] = []
-        for taken in Self.taken(sorted) {
+        for taken in Self.taken(parsed) {
             let event = taken.event
             let trace = EventTrace(of: event.id, event.app, under: event.traceParent, tracer.sampler)
             guard trace.context.isSampled else { continue }
-            let isCopy = sorted.heirs.contains(taken.index)
+            let isCopy = parsed.heirs.contains(taken.index)
             // A second receipt has a separate span, because the first may have been exported before its worker died.
             let context = isCopy ? tracer.child(of: trace.context) : trace.context
             let parent = isCopy ? trace.context : trace.parent
@@ -43,17 +43,17 @@ extension Intake {
         tracer.record(spans)
     }
 
-    private static func taken(_ sorted: ParsedBatch) -> [Taken] {
-        var all: [Taken] = []
-        for entry in sorted.records {
-            let event = entry.work.words.event
-            if let last = all.last, last.index == entry.index, last.event === event {
-                all[all.count - 1].users = (last.users ?? 0) + 1
-            } else {
-                all.append(Taken(event: event, index: entry.index, users: 1))
+    private static func taken(_ parsed: ParsedBatch) -> [Taken] {
+        parsed.messages.indices.compactMap { index in
+            switch parsed.messages[index] {
+            case .event(let records):
+                records.first.map {
+                    Taken(event: parsed.records[$0].work.words.event, index: index, users: records.count)
+                }
+            case .plan(let plan): Taken(event: plan.event, index: index)
+            case .cancellation, .feed, .resume, .badges, .page, .invalid: nil
             }
         }
-        return all + sorted.plans.map { Taken(event: $0.work.event, index: $0.index, users: nil) }
     }
 
     /// Records the page of a fan-out in a separate trace, with a link to its event's trace.

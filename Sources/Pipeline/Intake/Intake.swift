@@ -61,95 +61,80 @@ package struct Intake: Sendable {
         let started = context.time.now()
         let batch = Batch(messages, shift, context)
         let decider = decider(at: batch.now)
-        let catalogs = decider.catalogs
-        let sorted = ParsedBatch(messages, catalogs: catalogs, names: tools.names, arrival: batch.now)
-        async let kept = feedsAndPlans.keep(
-            sorted.plans,
-            cancelling: sorted.cancellations,
-            batch
-        )
+        let parsed = ParsedBatch(messages, catalogs: decider.catalogs, names: tools.names, arrival: batch.now)
+        async let kept = feedsAndPlans.keep(parsed.plans, cancelling: parsed.cancellations, batch)
         // Feed messages that precede an event in the same batch apply to it.
-        let fed = await feedsAndPlans.feed(sorted.feeds, batch)
+        let fed = await feedsAndPlans.feed(parsed.feeds, batch)
+        var work = PendingWork()
         // A slow count of unread notifications must not use up the lease of deliveries.
-        let badges = await badges(sorted.badges, decider, batch)
-        let recorded = await record(sorted.records, decider, batch)
-        let parts = ResumeStage.parts(of: sorted.resumed + recorded.duplicates)
-        var work = await resumption.take(parts.first ?? [], sorted.heirs, decider, batch)
+        work.badges = await badges(parsed.badges, decider, batch)
+        let recorded = await record(parsed.records, decider, batch)
+        work.shipments = recorded.shipments
+        work.footprint = parsed.footprint
+        let parts = ResumeStage.parts(of: parsed.resumed + recorded.duplicates)
+        work += await resumption.take(parts.first ?? [], parsed.heirs, decider, batch)
         work += await decideAnew(recorded.late, decider, batch)
-        work.shipments = recorded.shipments + work.shipments
-        work.footprint += sorted.footprint
+        work.rest = PendingWork.Rest(parts: Array(parts.dropFirst()), heirs: parsed.heirs, decider: decider)
         var plans = await kept
-        let opened = await feedsAndPlans.open(&plans, batch)
-        let faults = sorted.faults + fed + recorded.faults + plans.faults
-        await report(sorted, recorded, faults, batch)
-        let stored = StoredBatch(
-            batch: batch,
-            work: work,
-            rest: StoredBatch.Rest(
-                parts: Array(parts.dropFirst()),
-                heirs: sorted.heirs,
-                decider: decider
-            ),
-            badges: badges,
-            undeliverables: Self.undeliverables(faults, of: messages, sorted),
-            opened: opened,
-            pages: StoredBatch.Pages(batch: batch, arrived: sorted.pages, heirs: sorted.heirs)
-        )
-        stored.open()
-        account(sorted, stored, took: context.time.now() - started)
-        trace(sorted, of: messages, batch, since: started)
+        work.opened = await feedsAndPlans.open(&plans, batch)
+        let faults = parsed.faults + fed + recorded.faults + plans.faults
+        work.deadLetters = faults.map { fault in
+            let (index, replay) = (fault.index, parsed.replays[fault.index])
+            return Entry(index: index, work: .message(messages[index], fault.work, replay: replay))
+        }
+        await report(parsed, recorded, faults, batch)
+        let stored = StoredBatch(batch: batch, work: work, pages: parsed.pages)
+        batch.messages.open(work.positions + stored.pages.map(\.index))
+        account(parsed, stored, took: context.time.now() - started)
+        trace(parsed, of: messages, batch, since: started)
         return stored
     }
 
-    /// Runs the second half: dead-letters invalid messages, sends claimed deliveries and settles their outcomes.
+    /// Runs the second half, except the pages of fan-outs, which are processed separately.
     ///
     /// Each message is acknowledged as soon as all of it is settled, so that a message for a slow provider does not
     /// delay the others of its batch. Messages that wait for the confirm of a dead letter may be completed after this
-    /// has returned. The pages of fan-outs are processed separately.
+    /// has returned.
     func deliver(_ stored: StoredBatch) async {
-        let batch = stored.batch
-        let hasIdle = batch.messages.stored()
+        let hasIdle = stored.batch.messages.stored()
         // This ends with the batch at the latest, because the end of the scope cancels the remaining wait.
         async let _: Void = hasIdle ? acknowledgeIdle(stored) : ()
-        settler.bury(stored.undeliverables, batch)
-        async let resumed: Void = resume(stored.rest, batch)
-        async let opened: Void = hand(over: stored.opened, batch)
-        async let told: Void = dispatcher.send(stored.badges, lane: batch.lane) { dispositions in
-            await settler.revoke(dispositions.compactMap(\.deadDevice), batch)
-            batch.messages.close(dispositions.map(\.index))
-        }
-        await deliver(stored.work, batch)
-        _ = await (resumed, opened, told)
+        await deliver(stored.work, stored.batch)
     }
 
-    /// Sends and settles work.
-    ///
-    /// Deliveries of a fan-out's page belong to the page's trace.
-    func deliver(_ work: ResumeStage.Work, _ batch: Batch, on page: SpanContext? = nil) async {
-        async let sent: Void = dispatcher.send(work.shipments, lane: batch.lane, on: page) { dispositions in
-            await settler.settle(dispositions, batch)
+    /// Dead-letters invalid messages, sends claimed deliveries and settles their outcomes, with a part of its message
+    /// open for each.
+    func deliver(_ work: PendingWork, _ batch: Batch) async {
+        await batch.asides.carrying(work.weight) {
+            settler.bury(work.deadLetters, batch)
+            async let resumed: Void = resume(work.rest, batch)
+            async let opened: Void = hand(over: work.opened, batch)
+            async let told: Void = dispatcher.send(work.badges, lane: batch.lane) { dispositions in
+                await settler.revoke(dispositions.compactMap(\.deadDevice), batch)
+                batch.messages.close(dispositions.map(\.index))
+            }
+            async let sent: Void = dispatcher.send(work.shipments, lane: batch.lane, on: work.trace) { dispositions in
+                await settler.settle(dispositions, batch)
+            }
+            await settler.settle(work.withheld, batch)
+            await settler.resumeLater(work.later, closing: work.waiting, batch)
+            _ = await (resumed, opened, told, sent)
         }
-        await settler.settle(work.withheld, batch)
-        await settler.resumeLater(work.later, closing: work.waiting, batch)
-        await sent
     }
 
     /// Processes the notifications that exceeded one statement, part by part, each from its claim to its settlement.
-    ///
-    /// If two parts name the same notification, the first part processes it. With `keepingClaim` the parts keep the
-    /// batch's claim, which then owns deliveries whose recording was answered too late. No two parts may name the same
-    /// notification then.
-    func resume(_ rest: StoredBatch.Rest, _ batch: Batch, keepingClaim: Bool = false) async {
+    private func resume(_ rest: PendingWork.Rest?, _ batch: Batch) async {
+        guard let rest else { return }
         for part in rest.parts {
-            let batch = keepingClaim ? batch : batch.part(claiming: context.newClaim())
+            let batch = rest.keepsClaim ? batch : batch.part(claiming: context.newClaim())
             await context.clocks?.hold(until: batch.drain)
             guard !batch.drain.isDraining else {
                 batch.messages.giveUp(part.map(\.index))
                 continue
             }
             let work = await resumption.take(part, rest.heirs, rest.decider, batch)
-            work.open(batch)
-            await batch.asides.carrying(work.footprint) { await deliver(work, batch) }
+            batch.messages.open(work.positions)
+            await deliver(work, batch)
             batch.messages.close(part.map(\.index))
         }
     }
@@ -205,8 +190,8 @@ package struct Intake: Sendable {
         each: Int = ResumeStage.keysPerPart,
         _ decider: Decider,
         _ batch: Batch
-    ) async -> ResumeStage.Work {
-        var work = ResumeStage.Work()
+    ) async -> PendingWork {
+        var work = PendingWork()
         for part in ResumeStage.parts(of: late, each: each) { work += await resumption.take(part, [], decider, batch) }
         return work
     }
@@ -297,17 +282,17 @@ package struct Intake: Sendable {
     ///
     /// The outcome of an invalid message is reported by its next dead letter.
     private func report(
-        _ sorted: ParsedBatch,
+        _ parsed: ParsedBatch,
         _ recorded: Recorder.Recorded,
         _ faults: [Entry<DeadLetterCause>],
         _ batch: Batch
     ) async {
-        guard !sorted.replayed.isEmpty else { return }
+        guard !parsed.replays.isEmpty else { return }
         let faulty = Set(faults.map(\.index))
-        let settled = sorted.replayed.filter { !faulty.contains($0.key) && !batch.messages.isGivenUp($0.key) }
+        let settled = parsed.replays.filter { !faulty.contains($0.key) && !batch.messages.isGivenUp($0.key) }
         let reports = settled.map { index, replay in
             let outcome: ReplayOutcome =
-                recorded.hasOnlyDuplicates(of: index, in: sorted) ? .alreadyRecorded : .recorded
+                recorded.hasOnlyDuplicates(of: index, in: parsed) ? .alreadyRecorded : .recorded
             return Entry(index: index, work: ReplayReport(replay.mark, outcome))
         }
         let told = await batch.store(reports) { [store = tools.store] reports throws(StoreError) in
@@ -322,17 +307,6 @@ package struct Intake: Sendable {
         }
     }
 
-    private static func undeliverables(
-        _ faults: [Entry<DeadLetterCause>],
-        of messages: [IncomingMessage],
-        _ sorted: ParsedBatch
-    ) -> [Entry<DeadLetterSource>] {
-        faults.map { entry in
-            let replay = sorted.replayed[entry.index]
-            return Entry(index: entry.index, work: .message(messages[entry.index], entry.work, replay: replay))
-        }
-    }
-
     /// Acknowledges completed messages after a short wait for the first push of the batch, so that one acknowledgement
     /// serves both.
     private func acknowledgeIdle(_ stored: StoredBatch) async {
@@ -343,20 +317,10 @@ package struct Intake: Sendable {
     /// Shorter than the response time of a slow provider.
     private static let patience = Duration.milliseconds(50)
 
-    private func account(_ sorted: ParsedBatch, _ stored: StoredBatch, took span: Duration) {
-        for app in sorted.repaired { context.metrics.records.countRepair(app) }
+    private func account(_ parsed: ParsedBatch, _ stored: StoredBatch, took span: Duration) {
+        for app in parsed.repaired { context.metrics.records.countRepair(app) }
         context.metrics.batch(stored.batch.messages.count, took: span)
-        let summary = IntakeSummary(
-            messages: [(stored.batch.lane.rawValue, stored.batch.messages.count)],
-            parts: [
-                ("notifications", sorted.records.count), ("pushes", stored.work.shipments.count),
-                ("refused", sorted.faults.count), ("planned", sorted.plans.count),
-                ("cancelled", sorted.cancellations.count), ("fed", sorted.feeds.count),
-                ("resumed", sorted.resumed.count), ("badges", sorted.badges.count),
-                ("replayed", sorted.replayed.count), ("pages", sorted.pages.count),
-            ],
-            longest: span
-        )
+        let summary = IntakeSummary(parsed, stored, took: span)
         context.logger.debug("batch processed", summary.fields)
         report.add(summary)
     }

@@ -3,16 +3,21 @@ import Synchronization
 
 /// The results of one batch, or of all batches of a period, as figures for the log.
 struct IntakeSummary: Sendable {
+    /// The counted items, in the order of the log.
+    enum Figure: String, CaseIterable {
+        case notifications, pushes, refused, planned, cancelled, fed, resumed, badges, replayed, pages
+    }
+
     /// The number of messages per lane.
     private(set) var messages: [(lane: String, count: Int)]
-    private(set) var parts: [(name: String, count: Int)]
+    private(set) var figures: [Figure: Int]
     /// The duration of the slowest batch.
     private(set) var longest: Duration
     private(set) var batches = 1
 
-    init(messages: [(String, Int)], parts: [(String, Int)], longest: Duration) {
-        self.messages = messages.map { (lane: $0.0, count: $0.1) }
-        self.parts = parts.map { (name: $0.0, count: $0.1) }
+    init(_ messages: Int, from lane: String, figures: [Figure: Int], longest: Duration) {
+        self.messages = [(lane, messages)]
+        self.figures = figures
         self.longest = longest
     }
 
@@ -24,9 +29,7 @@ struct IntakeSummary: Sendable {
                 messages.append((lane, count))
             }
         }
-        for (name, count) in other.parts {
-            if let index = parts.firstIndex(where: { $0.name == name }) { parts[index].count += count }
-        }
+        figures.merge(other.figures, uniquingKeysWith: +)
         longest = max(longest, other.longest)
         batches += other.batches
     }
@@ -34,9 +37,34 @@ struct IntakeSummary: Sendable {
     var fields: LogFields {
         var fields: LogFields = ["batches": .integer(batches)]
         for (lane, count) in messages { fields[lane] = .integer(count) }
-        for (name, count) in parts where count > 0 { fields[name] = .integer(count) }
+        for figure in Figure.allCases {
+            if let count = figures[figure], count > 0 { fields[figure.rawValue] = .integer(count) }
+        }
         fields["longest"] = .span(longest)
         return fields
+    }
+}
+
+extension IntakeSummary {
+    /// Creates the summary of one batch.
+    init(_ parsed: ParsedBatch, _ stored: StoredBatch, took span: Duration) {
+        var tally = Tally<Figure>()
+        for message in parsed.messages {
+            switch message {
+            case .event(let records): tally.add(.notifications, records.count)
+            case .plan: tally.add(.planned)
+            case .cancellation: tally.add(.cancelled)
+            case .feed: tally.add(.fed)
+            case .resume(let keys): tally.add(.resumed, keys.count)
+            case .badges(let users): tally.add(.badges, users.count)
+            case .page: tally.add(.pages)
+            case .invalid: tally.add(.refused)
+            }
+        }
+        tally.add(.pushes, stored.work.shipments.count)
+        tally.add(.replayed, parsed.replays.count)
+        let batch = stored.batch
+        self.init(batch.messages.count, from: batch.lane.rawValue, figures: tally.counted(), longest: span)
     }
 }
 

@@ -151,12 +151,10 @@ package struct LaneWorker: Service {
                     consumer.acknowledge(canaries)
                 }
             }
-            for batch in stored {
-                let pages = batch.pages
-                group.addTask {
-                    await shift.asides.carrying(batch.sendingWeight) { await intake.deliver(batch) }
-                }
-                if !pages.arrived.isEmpty { group.addTask { await intake.expand(pages) } }
+            for stored in stored {
+                let (batch, pages) = (stored.batch, stored.pages)
+                group.addTask { await intake.deliver(stored) }
+                if !pages.isEmpty { group.addTask { await intake.expand(pages, batch) } }
             }
         }
     }

@@ -10,53 +10,6 @@ struct ResumeStage: Sendable {
     let time: any TimeSource
     let brakes: ActiveHolds
 
-    /// The work on resumed notifications.
-    struct Work: Sendable {
-        var shipments: [OutgoingDelivery] = []
-        /// The size of the notifications' texts in bytes.
-        var footprint = 0
-        /// Claimed deliveries that are no longer to be sent.
-        var withheld: [Disposition] = []
-        /// Notifications that are claimed by another batch or locked.
-        ///
-        /// They are tried again when the lease has ended, or soon.
-        var later: [ResumeSender.Way: [NotificationKey]] = [:]
-        /// The positions of the messages that named these notifications.
-        var waiting: [Int] = []
-        /// Claimed notifications that fail individually in the database.
-        var stuck: [(key: NotificationKey, why: String)] = []
-
-        /// Defers the claimed deliveries that fail individually in the database for a minute.
-        ///
-        /// Their resumes arrive as messages, which are set aside if the database continues to fail on the claim.
-        func putOff(
-            _ claimed: [ClaimedDelivery],
-            in batch: Batch,
-            _ source: String,
-            at index: (NotificationKey) -> Int = { _ in 0 }
-        ) -> [Disposition] {
-            guard let (_, why) = stuck.first else { return [] }
-            let keys = Set(stuck.map(\.key))
-            let lines = claimed.filter { keys.contains($0.key.notification) }
-            batch.persistence.context.logger.warning(
-                "the database fails on deliveries alone, deferring them for a minute",
-                ["from": .text(source), "count": .integer(lines.count), "error": .text(why)]
-            )
-            return lines.map {
-                .putOff($0.key, because: .lookUpFailed, index: index($0.key.notification))
-            }
-        }
-
-        static func += (work: inout Work, more: Work) {
-            work.shipments += more.shipments
-            work.footprint += more.footprint
-            work.withheld += more.withheld
-            work.later.merge(more.later) { $0 + $1 }
-            work.waiting += more.waiting
-            work.stuck += more.stuck
-        }
-    }
-
     /// Divides entries into parts that one statement may claim.
     ///
     /// A user's notifications stay in one part as far as possible, because a digest may be among them. A message names
@@ -85,24 +38,27 @@ struct ResumeStage: Sendable {
     ///
     /// Each notification comes with the position of the message that named it. `heirs` are the positions of the
     /// messages that may be the only remaining ones for their notifications.
-    func take(_ entries: [Entry<NotificationKey>], _ heirs: Set<Int>, _ decider: Decider, _ batch: Batch) async -> Work
-    {
-        var work = Work()
-        guard !entries.isEmpty else { return work }
+    func take(
+        _ entries: [Entry<NotificationKey>],
+        _ heirs: Set<Int>,
+        _ decider: Decider,
+        _ batch: Batch
+    ) async -> PendingWork {
+        guard !entries.isEmpty else { return PendingWork() }
         let indices = Dictionary(entries.map { ($0.work, $0.index) }, uniquingKeysWith: { first, _ in first })
         let lease = Lease()
         guard let (harvest, unclaimed) = await claim(Array(indices.keys), under: lease, batch),
             let decided = await decide(harvest.claimed, under: lease, decider, batch, at: { indices[$0] ?? 0 })
         else {
             batch.messages.giveUp(entries.map(\.index))
-            return work
+            return PendingWork()
         }
-        work = decided
         for (key, why) in unclaimed {
             batch.messages.giveUp(entries.filter { $0.work == key }.map(\.index), because: why)
         }
+        var work = decided.work
         // Their claims end now: after a lease, it would be unknown whether they were sent.
-        work.withheld += work.putOff(harvest.claimed, in: batch, "notifications") { indices[$0] ?? 0 }
+        work.withheld += putOff(harvest.claimed, decided.stuck, in: batch, "notifications") { indices[$0] ?? 0 }
         // A message that was given up is redelivered with all of its notifications.
         let open = Set(entries.lazy.filter { !batch.messages.isGivenUp($0.index) }.map(\.work))
         let inherited = Set(entries.lazy.filter { heirs.contains($0.index) }.map(\.work))
@@ -114,19 +70,19 @@ struct ResumeStage: Sendable {
 
     /// Decides claimed deliveries again; `nil` if a drain came before the look-up.
     ///
-    /// `index` returns the position of the message that named a notification.
+    /// It also returns the notifications that fail individually in the database, with the reasons, and leaves their
+    /// deliveries out. `index` returns the position of the message that named a notification.
     func decide(
         _ claimed: [ClaimedDelivery],
         under lease: Lease,
         _ decider: Decider,
         _ batch: Batch,
         at index: (NotificationKey) -> Int = { _ in 0 }
-    ) async -> Work? {
+    ) async -> (work: PendingWork, stuck: [NotificationKey: String])? {
         guard let found = await lookUp(claimed, decider, batch) else { return nil }
         let decider = decider.at(time.timestamp)
-        var work = Work()
+        var work = PendingWork()
         work.footprint = found.notifications.values.reduce(0) { $0 + $1.content.footprint }
-        work.stuck = found.stuck.map { ($0.key, $0.value) }
         var digests = DigestBuilder()
         for claimed in claimed where found.stuck[claimed.key.notification] == nil {
             let key = claimed.key.notification
@@ -145,13 +101,32 @@ struct ResumeStage: Sendable {
             }
         }
         work.shipments += digests.shipments(decider.catalogs) { found.recipients[$0]?.locale }
-        return work
+        return (work, found.stuck)
+    }
+
+    /// Defers the claimed deliveries of notifications that fail individually in the database for a minute.
+    ///
+    /// Their resumes arrive as messages, which are set aside if the database continues to fail on the claim.
+    func putOff(
+        _ claimed: [ClaimedDelivery],
+        _ stuck: [NotificationKey: String],
+        in batch: Batch,
+        _ source: String,
+        at index: (NotificationKey) -> Int = { _ in 0 }
+    ) -> [Disposition] {
+        guard let why = stuck.first?.value else { return [] }
+        let lines = claimed.filter { stuck[$0.key.notification] != nil }
+        batch.persistence.context.logger.warning(
+            "the database fails on deliveries alone, deferring them for a minute",
+            ["from": .text(source), "count": .integer(lines.count), "error": .text(why)]
+        )
+        return lines.map { .putOff($0.key, because: .lookUpFailed, index: index($0.key.notification)) }
     }
 
     /// Puts a delivery under an operator's hold aside.
     ///
     /// It does so separately for each one, so that no digest includes a held delivery and no probe is spent on it.
-    private func putAside(_ shipment: OutgoingDelivery, _ batch: Batch, _ work: inout Work) -> Bool {
+    private func putAside(_ shipment: OutgoingDelivery, _ batch: Batch, _ work: inout PendingWork) -> Bool {
         guard let hold = brakes.hold(shipment.outlet, of: shipment) else { return false }
         work.withheld += shipment.put(into: hold.backlog, from: batch.lane, because: hold.hindrance)
         return true

@@ -2,149 +2,186 @@ import AMQP
 import BellhopRules
 import Store
 
+/// One message of a batch, parsed; the list of kinds is complete.
+///
+/// An event for named users is nearly every message, so the larger contents of other kinds are stored indirectly.
+enum ParsedMessage: Sendable {
+    /// An event for named users, with its rows in the batch's records: one for each user.
+    case event(records: Range<Int>)
+    /// An event that is stored until its expansion, for a wide audience or for later.
+    indirect case plan(PlannedEvent)
+    indirect case cancellation(EventCancellation)
+    /// A change of a user's data; `isRepaired` states whether its preference document was repaired.
+    indirect case feed(FeedEntry, isRepaired: Bool)
+    /// Notifications with open deliveries.
+    case resume([NotificationKey])
+    /// Users whose devices must receive a badge number.
+    case badges([UserKey])
+    /// A page of a fan-out that is due.
+    indirect case page(PageWork)
+    /// A message with a fault that no retry can fix.
+    indirect case invalid(DeadLetterCause)
+}
+
 /// A page of a fan-out, with the message that named it.
 struct PageWork: Sendable {
     let page: FanoutPage
     let message: IncomingMessage
+
+    /// Whether the message was delivered before, so that a worker may have processed a part of the page.
+    var isHeir: Bool { message.redelivered }
 }
 
-/// One batch of messages, parsed and grouped by the required processing; indices are positions in the batch.
+/// One batch of messages, parsed; indices are positions in the batch.
 struct ParsedBatch {
-    /// Faults that no retry can fix.
-    private(set) var faults: [Entry<DeadLetterCause>] = []
+    /// One element for each message, in order.
+    private(set) var messages: [ParsedMessage] = []
     /// One record for each event and named user.
     private(set) var records: [Entry<InboxRecord>] = []
-    /// Events that are stored until their expansion, for a wide audience or for later.
-    private(set) var plans: [Entry<PlannedEvent>] = []
-    private(set) var cancellations: [Entry<EventCancellation>] = []
-    private(set) var feeds: [Entry<FeedEntry>] = []
-    /// The apps of preference documents that were repaired, once for each document.
-    private(set) var repaired: [AppID] = []
     /// The replays of replayed messages, by the messages' positions.
-    private(set) var replayed: [Int: ReplayHeaders] = [:]
-    /// Notifications with open deliveries.
-    private(set) var resumed: [Entry<NotificationKey>] = []
+    private(set) var replays: [Int: ReplayHeaders] = [:]
     /// The positions of messages that were delivered before, or that replace such a message.
     private(set) var heirs: Set<Int> = []
-    /// Users whose devices must receive a badge number.
-    private(set) var badges: [Entry<UserKey>] = []
-    /// Pages of fan-outs that are due.
-    private(set) var pages: [Entry<PageWork>] = []
 
-    /// Parses and groups messages.
+    /// Parses messages.
     ///
     /// `names` contains the events exchange, whose routing keys count, and the resume queues. `arrival` is the time of
     /// messages without a timestamp.
-    init(_ messages: [IncomingMessage], catalogs: CatalogSet, names: TopologyNames, arrival: Timestamp) {
+    init(_ arrived: [IncomingMessage], catalogs: CatalogSet, names: TopologyNames, arrival: Timestamp) {
         let parser = SubmissionParser.hashing(catalogs)
-        records.reserveCapacity(messages.count)
+        messages.reserveCapacity(arrived.count)
+        records.reserveCapacity(arrived.count)
         let eventsExchange = names.events
-        let replays = names.replay
-        let resumeQueues = Lane.allCases.map(names.resume) + [replays]
-        for (index, message) in messages.enumerated() {
+        let replayQueue = names.replay
+        let resumeQueues = Lane.allCases.map(names.resume) + [replayQueue]
+        for (index, message) in arrived.enumerated() {
             if message.redelivered { heirs.insert(index) }
             var envelope = InboundEnvelope(message, eventsExchange: eventsExchange)
             var arrival = arrival
-            if message.queue == replays, let replay = ReplayHeaders(marks: message.properties.headers) {
-                replayed[index] = replay
+            if message.queue == replayQueue, let replay = ReplayHeaders(marks: message.properties.headers) {
+                replays[index] = replay
                 guard !names.carriesWork(exchange: replay.exchange, routingKey: replay.routingKey) else {
-                    addInternal(message, index)
+                    addInternal(message)
                     continue
                 }
                 envelope = replay.envelope(of: message, eventsExchange: eventsExchange)
                 arrival = replay.arrivedAt ?? arrival
             } else if resumeQueues.contains(message.queue) {
-                addInternal(message, index)
+                addInternal(message)
                 continue
             }
-            add(parser.parse(envelope), index, catalogs, arrival)
+            add(parser.parse(envelope), catalogs, arrival)
         }
     }
 
     /// Predicts the processing of messages that were not consumed, each with the time of its arrival.
     init(foreseeing envelopes: [(envelope: InboundEnvelope, arrival: Timestamp)], catalogs: CatalogSet) {
         let parser = SubmissionParser.hashing(catalogs)
-        for (index, (envelope, arrival)) in envelopes.enumerated() {
-            add(parser.parse(envelope), index, catalogs, arrival)
-        }
+        for (envelope, arrival) in envelopes { add(parser.parse(envelope), catalogs, arrival) }
     }
 
     private mutating func add(
         _ submission: Result<Submission, Rejection>,
-        _ index: Int,
         _ catalogs: CatalogSet,
         _ arrival: Timestamp
     ) {
-        switch submission {
-        case .failure(let rejection): faults.append(Entry(index: index, work: DeadLetterCause(rejection)))
-        case .success(.event(let event)):
-            if let rejection = add(event, index, catalogs, arrival) {
-                faults.append(Entry(index: index, work: DeadLetterCause(rejection)))
+        let message: ParsedMessage =
+            switch submission {
+            case .failure(let rejection): .invalid(DeadLetterCause(rejection))
+            case .success(.event(let event)): parse(event, catalogs, arrival)
+            case .success(.feed(let update)): Self.parse(update, catalogs, arrival)
+            case .success(.cancellation(let app, let event)):
+                .cancellation(EventCancellation(app: app, event: event))
             }
-        case .success(.feed(let update)): add(update, index, catalogs, arrival)
-        case .success(.cancellation(let app, let event)):
-            cancellations.append(Entry(index: index, work: EventCancellation(app: app, event: event)))
-        }
+        messages.append(message)
     }
 
-    /// The size of the notifications' texts in bytes, each event's text once.
-    var footprint: Int {
-        var sum = 0
-        var latest: NotificationText?
-        for index in records.indices where records[index].work.words !== latest {
-            let words = records[index].work.words
-            latest = words
-            sum += words.content.footprint
-        }
-        return sum
-    }
-
-    private mutating func addInternal(_ message: IncomingMessage, _ index: Int) {
-        switch message.cut == nil ? InternalMessage.read(message.body) : .failure(.foreign) {
-        case .success(.resume(let resume)):
-            if resume.isHeir { heirs.insert(index) }
-            resumed += resume.keys.map { Entry(index: index, work: $0) }
-        case .success(.badges(let badges)): self.badges += badges.recipients.map { Entry(index: index, work: $0) }
-        case .success(.page(let page)):
-            pages.append(Entry(index: index, work: PageWork(page: page, message: message)))
-        case .failure(let why): faults.append(Entry(index: index, work: why.cause(at: .resume, called: "resume")))
-        }
-    }
-
-    private mutating func add(_ update: FeedUpdate, _ index: Int, _ catalogs: CatalogSet, _ arrival: Timestamp) {
-        var update = update
-        if let catalog = catalogs[update.app] { update.change.foldTopic(catalog.topics) }
-        if case .recipientUpserted(var recipient) = update.change, let catalog = catalogs[update.app] {
-            if recipient.normalizePreferences(catalog.preferenceSchema) { repaired.append(update.app) }
-            update.change = .recipientUpserted(recipient)
-        }
-        feeds.append(Entry(index: index, work: FeedEntry(update: update, arrival: arrival)))
-    }
-
-    private mutating func add(
-        _ event: Event,
-        _ index: Int,
-        _ catalogs: CatalogSet,
-        _ arrival: Timestamp
-    ) -> Rejection? {
-        let worded: RenderedEvent
+    /// Adds the records of an event for named users.
+    private mutating func parse(_ event: Event, _ catalogs: CatalogSet, _ arrival: Timestamp) -> ParsedMessage {
+        let rendered: RenderedEvent
         switch RenderedEvent.read(event, catalogs, at: arrival) {
-        case .failure(let rejection): return rejection
-        case .success(let success): worded = success
+        case .failure(let rejection): return .invalid(DeadLetterCause(rejection))
+        case .success(let success): rendered = success
         }
         guard event.deliverAt == nil, case .users(let users) = event.audience else {
-            let plan = worded.plan
-            if let rejection = plan.refusal { return rejection }
-            plans.append(Entry(index: index, work: plan))
-            return nil
+            let plan = rendered.plan
+            if let rejection = plan.refusal { return .invalid(DeadLetterCause(rejection)) }
+            return .plan(plan)
         }
-        let words = worded.words(ContentHash(of: event))
+        let words = rendered.words(ContentHash(of: event))
+        let start = records.count
         for user in users {
             var record = InboxRecord(words, for: user)
             record.position = records.count
-            records.append(Entry(index: index, work: record))
+            records.append(Entry(index: messages.count, work: record))
         }
-        return nil
+        return .event(records: start..<records.count)
+    }
+
+    private static func parse(_ update: FeedUpdate, _ catalogs: CatalogSet, _ arrival: Timestamp) -> ParsedMessage {
+        var update = update
+        var isRepaired = false
+        if let catalog = catalogs[update.app] {
+            update.change.foldTopic(catalog.topics)
+            if case .recipientUpserted(var recipient) = update.change {
+                isRepaired = recipient.normalizePreferences(catalog.preferenceSchema)
+                update.change = .recipientUpserted(recipient)
+            }
+        }
+        return .feed(FeedEntry(update: update, arrival: arrival), isRepaired: isRepaired)
+    }
+
+    private mutating func addInternal(_ message: IncomingMessage) {
+        switch message.cut == nil ? InternalMessage.read(message.body) : .failure(.foreign) {
+        case .success(.resume(let resume)):
+            if resume.isHeir { heirs.insert(messages.count) }
+            messages.append(.resume(resume.keys))
+        case .success(.badges(let badges)): messages.append(.badges(badges.recipients))
+        case .success(.page(let page)): messages.append(.page(PageWork(page: page, message: message)))
+        case .failure(let why): messages.append(.invalid(why.cause(at: .resume, called: "resume")))
+        }
+    }
+}
+
+extension ParsedBatch {
+    var plans: [Entry<PlannedEvent>] { entries { if case .plan(let plan) = $0 { plan } else { nil } } }
+
+    var cancellations: [Entry<EventCancellation>] {
+        entries { if case .cancellation(let cancellation) = $0 { cancellation } else { nil } }
+    }
+
+    var feeds: [Entry<FeedEntry>] { entries { if case .feed(let entry, _) = $0 { entry } else { nil } } }
+
+    /// The apps of preference documents that were repaired, once for each document.
+    var repaired: [AppID] {
+        entries { if case .feed(let entry, isRepaired: true) = $0 { entry.update.app } else { nil } }.map(\.work)
+    }
+
+    var resumed: [Entry<NotificationKey>] {
+        entries { if case .resume(let keys) = $0 { keys } else { nil } }
+            .flatMap { entry in entry.work.map { Entry(index: entry.index, work: $0) } }
+    }
+
+    var badges: [Entry<UserKey>] {
+        entries { if case .badges(let users) = $0 { users } else { nil } }
+            .flatMap { entry in entry.work.map { Entry(index: entry.index, work: $0) } }
+    }
+
+    var pages: [Entry<PageWork>] { entries { if case .page(let page) = $0 { page } else { nil } } }
+
+    var faults: [Entry<DeadLetterCause>] { entries { if case .invalid(let cause) = $0 { cause } else { nil } } }
+
+    /// The size of the notifications' texts in bytes, each event's text once.
+    var footprint: Int {
+        messages.reduce(0) { sum, message in
+            guard case .event(let rows) = message, let first = rows.first else { return sum }
+            return sum + records[first].work.words.content.footprint
+        }
+    }
+
+    /// Returns the contents of the messages of one kind.
+    private func entries<Work>(_ work: (ParsedMessage) -> Work?) -> [Entry<Work>] {
+        messages.indices.compactMap { index in work(messages[index]).map { Entry(index: index, work: $0) } }
     }
 }
 

@@ -38,9 +38,9 @@ struct Recorder: Sendable {
         }
 
         /// Whether a message named users, and all of their notifications existed already.
-        func hasOnlyDuplicates(of index: Int, in sorted: ParsedBatch) -> Bool {
-            let records = sorted.records.count { $0.index == index }
-            return records > 0 && duplicates.count { $0.index == index } == records
+        func hasOnlyDuplicates(of index: Int, in parsed: ParsedBatch) -> Bool {
+            guard case .event(let records) = parsed.messages[index], !records.isEmpty else { return false }
+            return duplicates.count { $0.index == index } == records.count
         }
     }
 

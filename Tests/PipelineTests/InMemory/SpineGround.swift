@@ -178,7 +178,7 @@ final class SpineGround: Sendable {
             )
             let stored = await intake.store(messages, shift)
             await intake.deliver(stored)
-            await intake.expand(stored.pages)
+            await intake.expand(stored.pages, stored.batch)
             asides.finish()
         }
         return messages.indices.filter { isAcknowledged(messages[$0]) }

@@ -8,8 +8,9 @@ import Testing
 struct IntakeReportTests {
     private func batch(_ lane: String, _ messages: Int, refused: Int = 0, took: Duration) -> IntakeSummary {
         IntakeSummary(
-            messages: [(lane, messages)],
-            parts: [("notifications", messages - refused), ("refused", refused)],
+            messages,
+            from: lane,
+            figures: [.notifications: messages - refused, .refused: refused],
             longest: took
         )
     }
