@@ -23,28 +23,22 @@ struct Decider: Sendable {
         var nowhere: [(app: AppID, reason: SuppressionReason)] = []
     }
 
-    /// A notification that is about to be recorded, with its routes afterwards.
+    /// A notification that is about to be recorded, with the routes of the deliveries to send afterwards.
     ///
-    /// It is an object because it passes from step to step with all data about the user.
+    /// It is an object because it passes from step to step with all data for its pushes.
     final class Decided: Sendable {
         let record: InboxRecord
-        let routes: [Route]
-        fileprivate let recipient: Recipient
+        fileprivate let routes: [DeliveryRuling.Route]
         /// The type by which the rules decided; `nil` if the catalogue no longer contains it, so that nothing is sent.
         fileprivate let type: CatalogType?
+        fileprivate let unread: Int?
 
-        fileprivate init(_ record: InboxRecord, routes: [Route], _ recipient: Recipient, _ type: CatalogType?) {
+        fileprivate init(_ record: InboxRecord, _ routes: [DeliveryRuling.Route], _ type: CatalogType?, unread: Int?) {
             self.record = record
             self.routes = routes
-            self.recipient = recipient
             self.type = type
+            self.unread = unread
         }
-    }
-
-    /// The channel through which a notification is sent immediately.
-    enum Route: Sendable {
-        case push(Device)
-        case mail
     }
 
     /// Decides about new notifications of users who were looked up.
@@ -70,55 +64,45 @@ struct Decider: Sendable {
                 record.key.recipient = recipients.keys[place]
             }
             record.words = translations.words(record.words, for: recipient)
-            switch decide(record, for: recipient, &recent) {
-            case .success(let decided): decisions.decided.append(Entry(index: entry.index, work: decided))
-            case .failure(let nowhere): decisions.nowhere.append((record.app, nowhere.reason))
-            }
+            decide(record, at: entry.index, for: recipient, &recent, &decisions)
         }
         return decisions
     }
 
-    /// The reason why a notification is not stored.
-    private struct NotRecorded: Error {
-        let reason: SuppressionReason
-    }
-
     private func decide(
         _ record: InboxRecord,
+        at index: Int,
         for recipient: Recipient,
-        _ recent: inout RecentPushes
-    ) -> Result<Decided, NotRecorded> {
+        _ recent: inout RecentPushes,
+        _ decisions: inout Decisions
+    ) {
         var record = record
-        var routes: [Route] = []
+        var routes: [DeliveryRuling.Route] = []
         let content = record.words.content
         guard let catalog = catalogs[record.app], let type = catalog[content.type] else {
             record.deliveries = [.suppressed(.unknownType)]
-            return .success(Decided(record, routes: routes, recipient, nil))
+            let decided = Decided(record, routes, nil, unread: nil)
+            return decisions.decided.append(Entry(index: index, work: decided))
         }
         let follow = record.follow?.facts(for: record.key.recipient, with: recipient.devices)
         var facts = facts(content, catalog, type, recipient, follow)
         facts.history.recent = recent.facts(of: record, catalogs)
         let decision = Decision(facts)
         recent.note(decision, of: record, catalogs, at: now)
-        if let reason = decision.absence { return .failure(NotRecorded(reason: reason)) }
-        if let outcome = decision.push {
-            record.deliveries.append(line(outcome, to: NewDelivery.nobody))
+        if let reason = decision.absence { return decisions.nowhere.append((record.app, reason)) }
+        func add(_ ruling: DeliveryRuling, to target: String) {
+            record.deliveries.append(NewDelivery(ruling, to: target))
+            if case .send(let route) = ruling { routes.append(route) }
         }
+        if let outcome = decision.push { add(ruling(outcome, to: nil, of: record.app), to: NewDelivery.nobody) }
         // A mail that is not sent has no row, because most users have no address; `explain` shows the rules' result.
-        if decision.email == .send, senders.mails(record.app), recipient.email != nil {
-            record.deliveries.append(.sending(to: NewDelivery.mailbox, by: .email))
-            routes.append(.mail)
+        let mail = mailRuling(decision.email, facts)
+        if case .send = mail { add(mail, to: NewDelivery.mailbox) }
+        for device in decision.devices {
+            add(ruling(device.outcome, to: device.device, of: record.app), to: device.device.subscription)
         }
-        for ruling in decision.devices {
-            let target = ruling.device.subscription
-            if case .send = ruling.outcome, !senders.serves(record.app, ruling.device.provider) {
-                record.deliveries.append(.suppressed(.noProvider, target: target))
-                continue
-            }
-            record.deliveries.append(line(ruling.outcome, to: target))
-            if case .send = ruling.outcome { routes.append(.push(ruling.device)) }
-        }
-        return .success(Decided(record, routes: routes, recipient, type))
+        let decided = Decided(record, routes, type, unread: recipient.unread)
+        decisions.decided.append(Entry(index: index, work: decided))
     }
 
     /// Adds the shipments of a notification that is recorded and therefore claimed.
@@ -127,25 +111,13 @@ struct Decider: Sendable {
         let (key, content) = (decided.record.key, decided.record.words.content)
         guard let type = decided.type else { return }
         for route in decided.routes {
-            let (line, payload): (DeliveryKey, Payload)
-            switch route {
-            case .push(let device):
-                line = DeliveryKey(notification: key, channel: .push, target: device.subscription)
-                payload = .push(PushMessage(key, content, type, to: device, unread: decided.recipient.unread))
-            case .mail:
-                guard let catalog = catalogs[key.recipient.app],
-                    let mail = EmailMessage(key, content, decided.recipient, catalog)
-                else { continue }
-                line = DeliveryKey(notification: key, channel: .email, target: NewDelivery.mailbox)
-                payload = .mail(mail)
-            }
             shipments.append(
                 OutgoingDelivery(
                     index: entry.index,
-                    key: line,
+                    key: DeliveryKey(key, route),
                     content: content,
                     type: type,
-                    payload: payload,
+                    payload: Payload(route, key, content, type, unread: decided.unread),
                     lease: lease
                 )
             )
@@ -172,15 +144,5 @@ struct Decider: Sendable {
         facts.isNeverMailed = content.extras.isNeverMailed
         if content.extras.topic != nil { facts.follow = follow ?? .ended }
         return facts
-    }
-
-    private func line(_ outcome: Outcome, to target: String) -> NewDelivery {
-        switch outcome {
-        case .send: .sending(to: target)
-        case .wait(let wait): .deferred(to: target, wait)
-        case .drop: .suppressed(.quietHours, target: target)
-        case .suppress(let reason): .suppressed(reason, target: target)
-        case .expire: .expired(target: target)
-        }
     }
 }

@@ -2,6 +2,31 @@ import BellhopRules
 import Push
 import Store
 
+extension Payload {
+    /// Creates the push or the mail of a claimed delivery.
+    init(
+        _ route: DeliveryRuling.Route,
+        _ key: NotificationKey,
+        _ content: NotificationContent,
+        _ type: CatalogType,
+        unread: Int?
+    ) {
+        switch route {
+        case .push(let device): self = .push(PushMessage(key, content, type, to: device, unread: unread))
+        case .mail(let address, let language): self = .mail(EmailMessage(key, content, to: address, in: language))
+        }
+    }
+}
+
+extension DeliveryKey {
+    init(_ notification: NotificationKey, _ route: DeliveryRuling.Route) {
+        switch route {
+        case .push(let device): self.init(notification: notification, channel: .push, target: device.subscription)
+        case .mail: self.init(notification: notification, channel: .email, target: NewDelivery.mailbox)
+        }
+    }
+}
+
 extension PushMessage {
     /// Creates the push of a notification for a device.
     ///
@@ -37,10 +62,13 @@ extension PushMessage {
 }
 
 extension EmailMessage {
-    /// Creates the mail of a notification; `nil` if the user has no address.
-    init?(_ key: NotificationKey, _ content: NotificationContent, _ recipient: Recipient, _ catalog: Catalog) {
-        guard let address = recipient.email else { return nil }
-        let language = recipient.locale.flatMap { catalog.language(of: content.type, for: $0) } ?? catalog.language
+    /// Creates the mail of a notification.
+    init(
+        _ key: NotificationKey,
+        _ content: NotificationContent,
+        to address: EmailAddress,
+        in language: LanguageTag
+    ) {
         self.init(
             app: key.recipient.app,
             user: key.recipient.user,

@@ -142,13 +142,8 @@ package struct ReplayDryRun: Sendable {
         var facts = known.decider.facts(stored.content, catalog, type, known.person, known.follow)
         facts.history.isRead = stored.isRead
         facts.history.isSuperseded = stored.isSuperseded
-        let decision = Decision(facts)
-        guard key.channel == .push else {
-            return known.gates.prediction(decision.email ?? .suppress(.emailDisabled), to: nil, app, type.type)
-        }
-        let device = decision.devices.first { $0.device.subscription == key.target }
-        let outcome = decision.push ?? device?.outcome ?? .suppress(.deviceGone)
-        return known.gates.prediction(outcome, to: device?.device, app, type.type)
+        let (outcome, device) = Decision(facts).outcome(of: key)
+        return known.gates.prediction(outcome, to: device, app, type.type)
     }
 
     // MARK: - Messages
