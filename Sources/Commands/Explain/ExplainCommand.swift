@@ -1,5 +1,6 @@
 import BellhopRules
 import CLI
+import Operations
 import Pipeline
 import Roles
 import ServiceRuntime

@@ -1,5 +1,6 @@
 import BellhopRules
 import CLI
+import Operations
 
 extension ExplainedDecision {
     /// Returns the decision for scripts.
@@ -20,7 +21,7 @@ extension ExplainedDecision {
             ("push", decision.push.map { .members($0.json(clock)) } ?? .null),
             ("devices", .array(facts.recipient.devices.compactMap(json))),
             ("email", decision.email.map { .members($0.json(clock)) } ?? .null),
-            ("rules", RuleList(steps: steps, clock: clock, name: { $0 }).json),
+            ("rules", RuleList(steps: steps, clock: clock).json),
         ])
     }
 

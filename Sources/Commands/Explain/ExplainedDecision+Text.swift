@@ -1,4 +1,5 @@
 import BellhopRules
+import Operations
 
 extension ExplainedDecision {
     /// Returns the decision as text: the answer first, then every evaluated rule.
@@ -16,7 +17,7 @@ extension ExplainedDecision {
         text.section("E-mail")
         text.item(decision.email?.sentence(clock) ?? "this type is not mailed")
         text.section("The rules, in the order in which they were asked")
-        RuleList(steps: steps, clock: clock, name: name).write(into: &text)
+        RuleList(steps: steps, clock: clock).write(into: &text, name: name)
         return text.text
     }
 

@@ -1,4 +1,5 @@
 import BellhopRules
+import Operations
 import Pipeline
 import Settings
 

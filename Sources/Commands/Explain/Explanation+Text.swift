@@ -1,4 +1,5 @@
 import BellhopRules
+import Operations
 import Store
 
 extension Explanation {
@@ -106,7 +107,7 @@ extension Explanation {
         case .decided(let decision, let steps):
             text.section("The rules, if they were asked now")
             if !decision.isRecorded { text.item("nothing of it would be kept, not even in the app") }
-            RuleList(steps: steps, clock: clock, name: name(ofDevice:)).write(into: &text)
+            RuleList(steps: steps, clock: clock).write(into: &text, name: name(ofDevice:))
         }
     }
 }

@@ -8,6 +8,7 @@ import Testing
 import Workbench
 
 @testable import Commands
+@testable import Operations
 
 @Suite(
     "bellhop explain",

@@ -1,14 +1,14 @@
-import BellhopRules
+package import BellhopRules
 import Pipeline
-import Settings
-import Store
+package import Settings
+package import Store
 
 /// A notification's story with the rules' present decision about it.
-struct Explanation {
-    let story: NotificationHistory
-    let now: Timestamp
-    let clock: UserClock
-    let today: CurrentDecision
+package struct Explanation: Sendable {
+    package let story: NotificationHistory
+    package let now: Timestamp
+    package let clock: UserClock
+    package let today: CurrentDecision
     /// The operators' holds on the app.
     let holds: [OperatorHold]
     /// Open breakers: the app's providers that reject our credentials or settings.
@@ -16,13 +16,13 @@ struct Explanation {
     /// The user's quiet hours.
     ///
     /// They are `nil` if the user never set any and the app's own are unknown.
-    let quietHours: QuietHours?
+    package let quietHours: QuietHours?
 
     /// Whether catalogues are configured, but none of them describes the app.
     let isStranger: Bool
 
     /// The decision that the rules would make now.
-    enum CurrentDecision {
+    package enum CurrentDecision: Sendable {
         case decided(Decision, steps: [RuleStep])
         case notAsked(because: String)
     }
@@ -30,7 +30,7 @@ struct Explanation {
     /// Creates an explanation.
     ///
     /// `catalogs` is `nil` if none are configured, so that the rules cannot be evaluated.
-    init(
+    package init(
         _ story: NotificationHistory,
         holds: [OperatorHold] = [],
         breakers: [OpenBreaker] = [],
@@ -77,7 +77,7 @@ struct Explanation {
     }
 
     /// Returns a name such as `ios through expo (sub_…)`, or the bare id if the device no longer exists.
-    func name(ofDevice subscription: String) -> String {
+    package func name(ofDevice subscription: String) -> String {
         guard let device = story.devices.first(where: { $0.subscription == subscription }) else { return subscription }
         return "\(device.platform) through \(device.provider) (\(subscription))"
     }

@@ -1,9 +1,9 @@
-import BellhopRules
-import CLI
+package import BellhopJSON
+package import BellhopRules
 
 extension Outcome {
     /// The outcome in one word, for scripts and tables.
-    var word: String {
+    package var word: String {
         switch self {
         case .send: "send"
         case .wait: "wait"
@@ -31,7 +31,7 @@ extension Outcome {
     }
 
     /// Returns the outcome in a sentence.
-    func sentence(_ clock: UserClock) -> String {
+    package func sentence(_ clock: UserClock) -> String {
         switch self {
         case .send: "goes out immediately"
         case .wait(let wait):
@@ -47,7 +47,7 @@ extension Outcome {
     }
 
     /// Returns the outcome's JSON members.
-    func json(_ clock: UserClock) -> [(String, JSONValue)] {
+    package func json(_ clock: UserClock) -> [(String, JSONValue)] {
         [
             ("outcome", .string(word)), ("reason", .optional(reason)), ("until", .optional(until?.description)),
             ("untilLocal", .optional(until.flatMap(clock.local))),

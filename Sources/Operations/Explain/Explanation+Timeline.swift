@@ -1,17 +1,17 @@
-import BellhopRules
+package import BellhopRules
 import Store
 
 extension Explanation {
     /// A past or future event.
-    struct Moment {
-        let instant: Timestamp
-        let words: String
+    package struct Moment: Sendable {
+        package let instant: Timestamp
+        package let words: String
     }
 
     /// Everything with a time, in order.
     ///
     /// Future moments therefore come last.
-    var timeline: [Moment] {
+    package var timeline: [Moment] {
         let moments = eventMoments + letterMoments + recordMoments + lineMoments + erasureMoments
         return moments.enumerated().sorted { ($0.element.instant, $0.offset) < ($1.element.instant, $1.offset) }
             .map(\.element)

@@ -1,12 +1,12 @@
+package import BellhopJSON
 import BellhopRules
-import CLI
 import Store
 
 extension Explanation {
     /// The explanation for scripts.
     ///
     /// Every member is always present, and null if it has no value.
-    var json: JSONValue {
+    package var json: JSONValue {
         .members([
             ("found", .bool(!story.isUnknown)), ("app", .string(story.key.recipient.app.text)),
             ("user", .string(story.key.recipient.user.text)), ("notificationId", .string(story.key.notification.text)),
@@ -128,7 +128,7 @@ extension Explanation {
         return .members([
             ("inApp", .bool(decision.isRecorded)), ("push", decision.push.map { .members($0.json(clock)) } ?? .null),
             ("devices", .array(devices)), ("email", decision.email.map { .members($0.json(clock)) } ?? .null),
-            ("rules", RuleList(steps: steps, clock: clock, name: { $0 }).json),
+            ("rules", RuleList(steps: steps, clock: clock).json),
         ])
     }
 }

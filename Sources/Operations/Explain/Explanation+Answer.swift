@@ -1,9 +1,9 @@
-import BellhopRules
+package import BellhopRules
 import Store
 
 extension Explanation {
     /// The answer, in as few sentences as possible.
-    var answer: [String] {
+    package var answer: [String] {
         if story.isUnknown { return [unknown] }
         guard let record = story.record else {
             let absence = [planned, refused, erased].compactMap { $0 }
@@ -132,7 +132,7 @@ extension Explanation {
     }
 
     /// Returns an instant such as `2026-11-22 06:00:00 UTC (07:00)`.
-    func instant(_ instant: Timestamp) -> String {
+    package func instant(_ instant: Timestamp) -> String {
         let brief = clock.brief(instant)
         return "\(instant.toTheSecond) UTC" + (brief.isEmpty ? "" : " \(brief)")
     }
@@ -159,5 +159,5 @@ extension DeadLetterSummary {
 }
 
 extension String {
-    var capitalizedFirst: String { prefix(1).uppercased() + dropFirst() }
+    fileprivate var capitalizedFirst: String { prefix(1).uppercased() + dropFirst() }
 }
