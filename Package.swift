@@ -92,7 +92,10 @@ let package = Package(
         ),
         library(
             "Operations",
-            ["Pipeline", "Store", "Push", "AMQP", "Settings", "BellhopJSON", "BellhopRules", "ServiceRuntime"]
+            [
+                "Pipeline", "Store", "Push", "AMQP", "HTTPTransfer", "Settings", "BellhopJSON", "BellhopRules",
+                "ServiceRuntime",
+            ]
         ),
         .target(
             name: "Console",
@@ -115,8 +118,7 @@ let package = Package(
             "Commands",
             [
                 "Roles", "CLI", "API", "Console", "Operations", "Pipeline", "Store", "Push", "Tracing", "AMQP",
-                "Postgres",
-                "HTTPTransfer", "Cryptography", "Settings", "BellhopJSON", "BellhopRules", "ServiceRuntime",
+                "Postgres", "Cryptography", "Settings", "BellhopJSON", "BellhopRules", "ServiceRuntime",
             ]
         ),
         library(

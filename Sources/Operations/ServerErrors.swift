@@ -26,6 +26,9 @@ extension StoreError {
         }
     }
 
+    /// The text for people, with the advice if there is one.
+    package var textWithAdvice: String { advice.map { "\(self); \($0)" } ?? "\(self)" }
+
     package var advice: String? {
         switch code {
         case .cannotConnect where isMissingPrivilege:

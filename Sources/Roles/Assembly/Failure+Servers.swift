@@ -19,7 +19,7 @@ extension Failure {
         case let error as AMQPError: exitCode = error.exitCode
         case let error as StoreError:
             exitCode = error.exitCode
-            if let advice = error.advice { text += "; \(advice)" }
+            text = error.textWithAdvice
         default: exitCode = .bug
         }
         self.init(exitCode: exitCode, text: text)

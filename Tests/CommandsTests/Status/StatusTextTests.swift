@@ -6,6 +6,7 @@ import Store
 import Testing
 
 @testable import Commands
+@testable import Operations
 
 @Suite("Text of the status")
 struct StatusTextTests {

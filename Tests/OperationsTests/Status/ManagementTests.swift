@@ -4,7 +4,7 @@ import Settings
 import TestSupport
 import Testing
 
-@testable import Commands
+@testable import Operations
 
 @Suite("RabbitMQ's management API", .inTurn, .timeLimit(.ofTest))
 struct ManagementTests {

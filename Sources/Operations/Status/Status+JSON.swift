@@ -1,6 +1,5 @@
+package import BellhopJSON
 import BellhopRules
-import CLI
-import Operations
 import ServiceRuntime
 import Store
 
@@ -8,7 +7,7 @@ extension Status {
     /// The status as one object.
     ///
     /// Its names are stable, and unavailable values are null.
-    var json: JSONValue {
+    package var json: JSONValue {
         .members(basics + traffic + tables(database.value?.store))
     }
 
@@ -70,7 +69,7 @@ extension Status {
     }
 
     /// The state of the schema in one word, for both forms.
-    var schemaWord: String? {
+    package var schemaWord: String? {
         switch database.value?.schema {
         case .current: "current"
         case .pending: "pending"
@@ -104,7 +103,7 @@ extension Status {
     /// Returns the age of a queue's oldest message.
     ///
     /// It is never negative, even if the sender's clock is ahead.
-    func age(_ queue: QueueStatus) -> Duration? {
+    package func age(_ queue: QueueStatus) -> Duration? {
         queue.counts?.oldestSent.map { max(.zero, time - Instant(microseconds: $0)) }
     }
 

@@ -1,12 +1,11 @@
 import BellhopRules
-import Operations
 import Pipeline
 import ServiceRuntime
 import Store
 
 extension Status {
     /// The problems that require an action, the most serious first, each as a sentence.
-    var problems: [String] {
+    package var problems: [String] {
         obstacles + clockProblems + setupProblems + idleProblems + processProblems + refusals + failures + brakes
             + leftovers
     }

@@ -1,40 +1,40 @@
 import Pipeline
-import ServiceRuntime
-import Settings
-import Store
+package import ServiceRuntime
+package import Settings
+package import Store
 
 /// The state of one installation at one moment, if it could be read.
-struct Status: Sendable {
+package struct Status: Sendable {
     /// A part of the installation that was read or could not be read.
-    enum Observed<Value: Sendable>: Sendable {
+    package enum Observed<Value: Sendable>: Sendable {
         case seen(Value)
         /// With the reason why it could not be read.
         case unseen(because: String)
 
-        var value: Value? {
+        package var value: Value? {
             if case .seen(let value) = self { value } else { nil }
         }
 
-        var obstacle: String? {
+        package var obstacle: String? {
             if case .unseen(let reason) = self { reason } else { nil }
         }
     }
 
     /// The values from the database.
-    struct Database: Sendable {
-        let schema: Migrator.Status
+    package struct Database: Sendable {
+        package let schema: Migrator.Status
         /// `nil` if the schema is missing or does not match this program.
-        let store: StoreStatus?
+        package let store: StoreStatus?
         /// The offset of this host's clock from the database's clock, or `nil` if it could not be measured.
         var clock: DatabaseClock.Comparison?
     }
 
-    let namespace: Namespace
-    let time: Instant
-    let broker: Observed<[QueueStatus]>
-    let database: Observed<Database>
+    package let namespace: Namespace
+    package let time: Instant
+    package let broker: Observed<[QueueStatus]>
+    package let database: Observed<Database>
     /// The differences between topology and catalogues, or `nil` if they could not be determined.
-    let topologyDifferences: [String]?
+    package let topologyDifferences: [String]?
     /// The fingerprint of this shell's catalogues, or `nil` if it has none.
     var catalogs: String?
     /// The reason why this shell's catalogues cannot be read, or `nil` if they can or if none are configured.
@@ -52,7 +52,7 @@ struct Status: Sendable {
     }
 
     /// Whether both broker and database could be read.
-    var isWhole: Bool { broker.obstacle == nil && database.obstacle == nil }
+    package var isWhole: Bool { broker.obstacle == nil && database.obstacle == nil }
 
     /// Returns the queue for a purpose, or `nil` if the broker could not be read.
     func queue(_ purpose: QueueStatus.Purpose) -> QueueStatus? {

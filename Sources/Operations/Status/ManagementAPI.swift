@@ -1,16 +1,16 @@
 import BellhopJSON
 import Foundation
 import HTTPTransfer
-import ServiceRuntime
-import Settings
+package import ServiceRuntime
+package import Settings
 
 /// A client of RabbitMQ's management API, for values that AMQP does not provide.
-struct ManagementAPI: Sendable {
+package struct ManagementAPI: Sendable {
     /// The values of one queue.
-    struct Queue: Sendable, Equatable {
-        let unacked: Int?
+    package struct Queue: Sendable, Equatable {
+        package let unacked: Int?
         /// Microseconds since 1970, or `nil` if the broker does not know the time or the message has none.
-        let oldestSent: Int64?
+        package let oldestSent: Int64?
     }
 
     private let base: URLComponents
@@ -19,7 +19,7 @@ struct ManagementAPI: Sendable {
     /// Creates a client.
     ///
     /// The URL may contain user and password, and the base path of the API.
-    init(_ url: Secret) throws(CommandFailure) {
+    package init(_ url: Secret) throws(CommandFailure) {
         guard let base = URLComponents(string: url.revealed), base.host != nil else {
             throw CommandFailure(
                 .configuration,
@@ -32,7 +32,7 @@ struct ManagementAPI: Sendable {
     }
 
     /// Returns the queues of a namespace by name.
-    func queues(of namespace: Namespace, virtualHost: String) async throws(CommandFailure) -> [String: Queue] {
+    package func queues(of namespace: Namespace, virtualHost: String) async throws(CommandFailure) -> [String: Queue] {
         let transport: CurlTransport
         do {
             var options = CurlTransportOptions(name: "management")

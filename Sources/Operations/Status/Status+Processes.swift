@@ -1,25 +1,23 @@
+import BellhopJSON
 import BellhopRules
-import CLI
-import Operations
 import Pipeline
-import Roles
 import ServiceRuntime
 import Store
 
 /// Combines the reports of all processes.
 extension Status {
     /// The processes of one role, version and set of catalogues, either running or draining.
-    struct Crew: Sendable, Equatable {
+    package struct Crew: Sendable, Equatable {
         let role: String
         let isDraining: Bool
-        let version: String
-        let catalogs: String
-        let count: Int
+        package let version: String
+        package let catalogs: String
+        package let count: Int
         /// Hosts and process ids, as many as fit on a line.
-        let places: String
+        package let places: String
 
         /// The title in the table.
-        var title: String { isDraining ? "\(role), draining" : role }
+        package var title: String { isDraining ? "\(role), draining" : role }
     }
 
     /// Returns host and process id of a process with this role that was seen in the last 30 seconds, or `nil` if there
@@ -33,7 +31,7 @@ extension Status {
     private var processes: [LiveProcess] { database.value?.store?.processes ?? [] }
 
     /// The groups of each role, the largest first.
-    var crews: [Crew] {
+    package var crews: [Crew] {
         let groups = Dictionary(grouping: processes.map(\.report)) { report in
             [report.identity.role, report.identity.version, report.catalogs, report.isDraining ? "draining" : ""]
         }
@@ -165,7 +163,7 @@ extension Status {
     private static let worthAWord = Duration.seconds(10)
 
     /// Returns the deliveries per second that all workers pull from a backlog, or `nil` if no process reports.
-    func pace(of backlog: String) -> Int? {
+    package func pace(of backlog: String) -> Int? {
         processes.isEmpty ? nil : processes.compactMap { $0.report.pulls[backlog] }.reduce(0, +)
     }
 

@@ -1,12 +1,12 @@
-import BellhopRules
-import Pipeline
+package import BellhopRules
+package import Pipeline
 
 /// The state of one queue at one moment.
-struct QueueStatus: Sendable, Equatable {
+package struct QueueStatus: Sendable, Equatable {
     /// The purpose of a queue.
     ///
     /// It determines the order in the table, and whether the queue should have consumers.
-    enum Purpose: Sendable, Equatable {
+    package enum Purpose: Sendable, Equatable {
         case lane(Lane)
         case resume(Lane)
         case retry(RetryTier)
@@ -16,22 +16,22 @@ struct QueueStatus: Sendable, Equatable {
     }
 
     /// The numbers of messages and consumers.
-    struct Counts: Sendable, Equatable {
-        let ready: Int
-        let consumers: Int
+    package struct Counts: Sendable, Equatable {
+        package let ready: Int
+        package let consumers: Int
         /// Messages that consumers hold unacknowledged, or `nil` if only AMQP was asked, which cannot report it.
-        var unacked: Int?
+        package var unacked: Int?
         /// The time at which the oldest message was sent, or `nil` if it is unknown.
         var oldestSent: Int64?
     }
 
-    let name: String
-    let purpose: Purpose
+    package let name: String
+    package let purpose: Purpose
     /// `nil` if the queue does not exist.
-    var counts: Counts?
+    package var counts: Counts?
 
     /// The title for people.
-    var title: String {
+    package var title: String {
         switch purpose {
         case .lane(let lane): "\(lane.rawValue) lane"
         case .resume(let lane): "\(lane.rawValue) resumes"
