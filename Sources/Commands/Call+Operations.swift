@@ -4,6 +4,7 @@ import Operations
 import Roles
 import ServiceRuntime
 import Settings
+import Store
 
 extension Call {
     /// The command line as the input of an operation: the operands after the verb are its items.
@@ -25,12 +26,17 @@ extension Call {
         let setup = try setup(requiring: [.databaseURL])
         do {
             return try await setup.withOperatorPool(attempted) { pool in
-                let zones = ZoneLibrary(environment: shell.environment)
-                return try await body(OperationsContext(configuration: setup.configuration, pool: pool, zones: zones))
+                try await body(operationsContext(setup, pool))
             }
         } catch let error as OperationError {
             throw CommandFailure(error, words)
         }
+    }
+
+    /// Returns the dependencies of operations, with the time zones of the command's environment.
+    func operationsContext(_ setup: CommandContext, _ pool: ConnectionPool) -> OperationsContext {
+        let zones = ZoneLibrary(environment: shell.environment)
+        return OperationsContext(configuration: setup.configuration, pool: pool, zones: zones)
     }
 
     /// Asks the operator to type the count of a question, and returns whether to continue.

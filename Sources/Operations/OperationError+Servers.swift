@@ -1,5 +1,6 @@
 import AMQP
 import ServiceRuntime
+import Settings
 import Store
 
 extension OperationError {
@@ -10,6 +11,8 @@ extension OperationError {
         case let failure as CommandFailure:
             let kind = Kind(failure.exitCode)
             self.init(kind, attempted: failure.attempted, failure.cameBack, advice: failure.whatToDo)
+        case let error as CatalogFailure:
+            self.init(.misconfigured, attempted: name, "\(error)", advice: "see bellhop check-config")
         case let error as AMQPError:
             self.init(Kind(error.exitCode), attempted: name, "\(error)", advice: "see docs/runbooks/broker.md")
         case let error as StoreError:

@@ -4,7 +4,7 @@ package import Pipeline
 package import Settings
 package import Store
 
-/// The configuration, and the connections with which operations work.
+/// The configuration, the connections and the time zones with which operations work.
 package struct OperationsContext: Sendable {
     package let configuration: BellhopConfiguration
     package let pool: ConnectionPool

@@ -56,11 +56,8 @@ struct ConsoleFixture: Sendable {
             lent: LentConnections(configuration: configuration, pool: pool),
             run: { words, shell in await CommandLineTool.bellhop(with: []).run(words, shell) }
         )
-        let context = OperationsContext(
-            configuration: configuration,
-            pool: pool,
-            zones: ZoneLibrary(environment: [:])
-        )
+        let zones = ZoneLibrary(environment: environment)
+        let context = OperationsContext(configuration: configuration, pool: pool, zones: zones)
         let console = try made(bench, context, runner, folder, origin)
         let result: Result<Void, any Error>
         do { result = .success(try await body(console)) } catch { result = .failure(error) }

@@ -2,7 +2,6 @@ import CLI
 import Operations
 import Roles
 import ServiceRuntime
-import Settings
 
 /// The command `bellhop status [--json]`.
 enum StatusCommand: Command {
@@ -15,9 +14,7 @@ enum StatusCommand: Command {
         try call.words.expectNoOperands()
         let setup = try call.setup(requiring: [.amqpURL, .databaseURL])
         let status = try await setup.withPool(as: .admin, name: name, patience: StatusOperations.patience) { pool in
-            let zones = ZoneLibrary(environment: call.shell.environment)
-            let context = OperationsContext(configuration: setup.configuration, pool: pool, zones: zones)
-            let operations = try StatusOperations(context)
+            let operations = try StatusOperations(call.operationsContext(setup, pool))
             if call.words.has("watch") {
                 try await call.watch(
                     { await operations.status().lines(fitting: call.shell.output.width) },

@@ -29,8 +29,6 @@ struct CommandForm: Sendable {
     var fixed: [String] = []
     /// Whether the command changes something, or shows data that requires an audit entry.
     var isAct = false
-    /// Whether the command shows texts of messages, which viewers may not see.
-    var isPersonal = false
     /// Whether the command requires a confirmed count.
     var asksForConsent = false
 
@@ -60,18 +58,8 @@ struct CommandForm: Sendable {
 }
 
 extension CommandForm {
-    /// Commands that change nothing.
-    ///
-    /// Viewers may call all of them except those with personal data.
-    static let readings = [
-        CommandForm(
-            name: "explain",
-            command: ["explain"],
-            operands: .atMostOne,
-            options: ["app", "user", "event"],
-            isPersonal: true
-        )
-    ]
+    /// Commands that change nothing, which viewers may call.
+    static let readings: [CommandForm] = []
 
     /// Commands that require an operator.
     static let acts: [CommandForm] = []

@@ -96,7 +96,7 @@ package struct OperatorConsole: Sendable {
         ConsolePages.all.map { ("GET", $0.path, .everybody) } + [
             ("POST", "/api/sign-in", .everybody), ("POST", "/api/sign-out", .signedIn),
             ("GET", "/api/session", .signedIn), ("GET", "/api/status", .signedIn), ("GET", "/api/figures", .signedIn),
-        ] + CommandForm.readings.map { ("GET", "/api/\($0.name)", $0.isPersonal ? .operators : .signedIn) }
+        ] + CommandForm.readings.map { ("GET", "/api/\($0.name)", .signedIn) }
         + CommandForm.acts.map { ("POST", "/api/acts/\($0.name)", .operators) }
         + Operation.all.map { operation in
             operation.isAct
@@ -121,7 +121,7 @@ package struct OperatorConsole: Sendable {
         let (door, runner) = (door, runner)
         for form in CommandForm.readings {
             add("GET", "/api/\(form.name)", &router) { request in
-                let session = try door.admit(request, asOperator: form.isPersonal)
+                let session = try door.admit(request)
                 return try await CommandRoutes.read(form, request, session, runner)
             }
         }

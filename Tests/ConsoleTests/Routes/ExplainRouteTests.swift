@@ -1,0 +1,62 @@
+import BellhopJSON
+import Foundation
+import TestSupport
+import Testing
+import Workbench
+
+@testable import Console
+@testable import Roles
+
+@Suite(
+    "Explanations in the console",
+    .inTurn,
+    .enabled(if: Servers.databaseURL != nil && Servers.amqpURL != nil, "needs both servers"),
+    .timeLimit(.ofTest)
+)
+struct ExplainRouteTests {
+    @Test("an invalid question is rejected and names the field")
+    func fields() async throws {
+        try await ConsoleFixture.with { console in
+            let person = try await console.signIn()
+            let wrong = [
+                ("user=ada&event=e", "app"), ("app=drop&event=e", "user"), ("app=drop&user=ada", "items"),
+                ("app=drop&user=ada&item=noti_1", "items"), ("app=Drop&user=ada&event=e", "app"),
+                ("app=drop&user=ada&event=e&item=noti_1c0d30af6f555b13", "items"), ("app=drop&by=ada", "by"),
+            ]
+            for (query, field) in wrong {
+                let answer = try await console.call("GET", "/api/explain?\(query)", as: person)
+                #expect(answer.status == 422 && answer.code == "invalid-field", "\(query): \(answer)")
+                #expect(answer["error"]?["field"]?.string == field, "\(query): \(answer)")
+            }
+        }
+    }
+
+    @Test("a notification that Bellhop does not know is an answer, the same as the command's")
+    func unknown() async throws {
+        try await ConsoleFixture.with { console in
+            let person = try await console.signIn()
+            let query = "app=drop&user=ada&item=noti_1c0d30af6f555b13"
+            let answer = try await console.call("GET", "/api/explain?\(query)", as: person)
+            #expect(answer.status == 200 && answer["found"] == false)
+            let words = ["explain", "--app", "drop", "--user", "ada", "noti_1c0d30af6f555b13", "--json"]
+            let printed = await console.runner.answer(CommandRequest(words))
+            #expect(printed.exitCode == .answerIsNo)
+            #expect(Golden.masked(printed.output) == Golden.masked(answer.json.written))
+        }
+    }
+
+    @Test("catalogues with a fault are reported as such")
+    func catalogs() async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(Servers.uniqueName("catalogs"))
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try Data("{".utf8).write(to: folder.appendingPathComponent("drop.json5"))
+        try await ConsoleFixture.with(environment: ["BELLHOP_CATALOGS": folder.path]) { console in
+            let person = try await console.signIn()
+            let answer = try await console.call("GET", "/api/explain?app=drop&user=ada&event=e", as: person)
+            #expect(answer.status == 500 && answer.code == "failed", "\(answer)")
+            #expect(answer.message.contains("drop.json5"), "\(answer.message)")
+            #expect(answer.message.contains("bellhop check-config"), "\(answer.message)")
+        }
+    }
+}
