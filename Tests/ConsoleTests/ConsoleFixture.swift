@@ -82,7 +82,7 @@ struct ConsoleFixture: Sendable {
         let (time, metrics, logger) = (
             SteadyHand(), MetricsRegistry(), Logger(label: "test", level: .error, sink: CapturedLog())
         )
-        let board = StatusCache(runner.answer, time: time)
+        let board = StatusCache(context, time: time)
         var surroundings = OperatorConsole.Surroundings(
             context,
             runner: runner.answer,

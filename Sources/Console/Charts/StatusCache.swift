@@ -1,4 +1,5 @@
 import BellhopJSON
+package import Operations
 package import ServiceRuntime
 
 /// The status for all operators at the console.
@@ -6,16 +7,19 @@ package import ServiceRuntime
 /// It is queried once for all of them, and stored as figures for the charts.
 package actor StatusCache: Service {
     package nonisolated let name = "figures"
-    private let runner: CommandRunner
+    private let context: OperationsContext
     private let time: any TimeSource
     private let interval: Duration
     private var reader = StatusSampler()
     private var points: [StatusSample] = []
-    private var latest: (answer: CommandResult, at: ContinuousClock.Instant)?
-    private var underWay: Task<CommandResult, Never>?
+    private var latest: (status: Reading, at: ContinuousClock.Instant)?
+    private var underWay: Task<Reading, Never>?
 
-    package init(_ runner: @escaping CommandRunner, time: any TimeSource, every interval: Duration = .seconds(10)) {
-        self.runner = runner
+    /// A status, or the reason why there is none.
+    typealias Reading = Result<JSONValue, OperationError>
+
+    package init(_ context: OperationsContext, time: any TimeSource, every interval: Duration = .seconds(10)) {
+        self.context = context
         self.time = time
         self.interval = interval
     }
@@ -29,23 +33,29 @@ package actor StatusCache: Service {
     }
 
     /// Returns the status, at most two seconds old.
-    func current() async -> CommandResult {
-        if let latest, time.steady() - latest.at < Self.freshness { return latest.answer }
+    func current() async -> Reading {
+        if let latest, time.steady() - latest.at < Self.freshness { return latest.status }
         if let underWay { return await underWay.value }
-        let task = Task { [runner] in await runner(Self.question) }
+        let task = Task { [context] in await Self.read(in: context) }
         underWay = task
-        let answer = await task.value
+        let status = await task.value
         underWay = nil
-        latest = (answer, time.steady())
-        return answer
+        latest = (status, time.steady())
+        return status
+    }
+
+    private static func read(in context: OperationsContext) async -> Reading {
+        let nothing = OperationFields(items: [], values: [:], switches: [])
+        do throws(OperationError) {
+            return .success(try await Operation.status.read(nothing, in: context))
+        } catch {
+            return .failure(error)
+        }
     }
 
     /// Stores the present figures.
     func look() async {
-        let answer = await current()
-        guard let status = try? JSONParser(limits: Self.limits).parse(Array(answer.output.utf8)).get(),
-            let point = reader.read(status)
-        else { return }
+        guard case .success(let status) = await current(), let point = reader.read(status) else { return }
         points.append(point)
         if points.count > Self.most { points.removeFirst(points.count - Self.most) }
     }
@@ -57,9 +67,7 @@ package actor StatusCache: Service {
         return Array("{\"names\":[\(names)],\"seconds\":\(interval.components.seconds),\"points\":[\(rows)]}".utf8)
     }
 
-    private static let question = CommandRequest(["status", "--json"])
     private static let freshness = Duration.seconds(2)
-    private static let limits = JSONParser.Limits(bytes: 8 << 20, depth: 32)
     /// Points of three hours.
     private static let most = 1_080
 }

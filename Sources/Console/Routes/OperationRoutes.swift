@@ -19,7 +19,7 @@ struct OperationRoutes: Sendable {
                 return .failure(error)
             }
         }
-        return .json(Array(try value(answer).written.utf8))
+        return .json(try Self.value(answer))
     }
 
     /// Performs an act in two steps.
@@ -39,25 +39,31 @@ struct OperationRoutes: Sendable {
                 return .failure(error)
             }
         }
-        return switch try value(answer) {
-        case .question(let question): .json(Array(question.json.written.utf8))
+        return switch try Self.value(answer) {
+        case .question(let question): .json(question.json)
         case .nothing(let lines, _) where input.isPreview:
-            .json(Array(JSONValue.members([("nothing", .array(lines.map(JSONValue.string)))]).written.utf8))
+            .json(.members([("nothing", .array(lines.map(JSONValue.string)))]))
         case .nothing(_, let json): Self.done(json, .answerIsNo)
         case .done(let json, let code): Self.done(json, code)
         }
     }
 
     private static func done(_ json: JSONValue, _ code: ExitCode) -> HTTPResponse {
-        .json(Array(JSONValue.members([("code", .int(Int(code.rawValue))), ("done", json)]).written.utf8))
+        .json(.members([("code", .int(Int(code.rawValue))), ("done", json)]))
     }
 
-    private func value<Value>(_ result: Result<Value, OperationError>) throws(ConsoleError) -> Value {
+    /// Returns the value, or throws the error in the form that a page receives.
+    static func value<Value>(_ result: Result<Value, OperationError>) throws(ConsoleError) -> Value {
         switch result {
         case .success(let value): return value
         case .failure(let error): throw ConsoleError(error)
         }
     }
+}
+
+extension HTTPResponse {
+    /// Returns the bytes that the command line prints: characters that move a cursor or are invisible are escaped.
+    static func json(_ value: JSONValue) -> HTTPResponse { .json(Array(value.written.printedLine().utf8)) }
 }
 
 extension ActQuestion {

@@ -179,7 +179,7 @@ package struct OperatorConsole: Sendable {
         let (door, board) = (door, here.board)
         add("GET", "/api/status", &router) { request in
             _ = try door.admit(request)
-            return try CommandRoutes.response(to: await board.current())
+            return .json(try OperationRoutes.value(await board.current()))
         }
         add("GET", "/api/figures", &router) { request in
             _ = try door.admit(request)

@@ -45,9 +45,10 @@ package enum ConsoleCommand: Command {
         untilInputEnds: Bool
     ) async -> ExitCode {
         let configuration = process.setup.configuration
-        let board = StatusCache(runner.answer, time: process.time)
+        let context = OperationsContext(configuration: configuration, pool: process.pool, zones: process.zones)
+        let board = StatusCache(context, time: process.time)
         var surroundings = OperatorConsole.Surroundings(
-            OperationsContext(configuration: configuration, pool: process.pool, zones: process.zones),
+            context,
             runner: runner.answer,
             board: board,
             operators: operators,

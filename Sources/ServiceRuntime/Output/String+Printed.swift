@@ -9,7 +9,7 @@ extension String {
     }
 
     /// Returns the text as one line, with newlines and tabs escaped too.
-    func printedLine() -> String {
+    package func printedLine() -> String {
         escapingMarks { _ in false }
     }
 
