@@ -195,6 +195,7 @@ let package = Package(
                 "Cryptography", "Settings", "BellhopJSON", "BellhopRules", "ServiceRuntime",
             ]
         ),
+        tests(of: "Operations", ["HTTPServer", "Store", "Settings", "ServiceRuntime"]),
         tests(
             of: "Commands",
             [

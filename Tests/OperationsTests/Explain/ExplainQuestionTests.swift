@@ -1,0 +1,49 @@
+import Store
+import Testing
+
+@testable import Operations
+
+@Suite("The question of an explanation")
+struct ExplainQuestionTests {
+    private static func fields(_ items: [String] = [], _ values: [String: String]) -> OperationFields {
+        OperationFields(items: items, values: values.mapValues { [$0] }, switches: [])
+    }
+
+    @Test("a question names a user, and a notification or an event")
+    func subjects() throws {
+        let event = try ExplainQuestion(Self.fields([], ["app": "drop", "user": "ada", "event": "e1"]))
+        #expect(event.user.app.text == "drop" && event.user.user.text == "ada")
+        guard case .event(let id) = event.subject else {
+            Issue.record("\(event.subject)")
+            return
+        }
+        #expect(id.text == "e1")
+        let name = "noti_1c0d30af6f555b13"
+        let notification = try ExplainQuestion(Self.fields([name], ["app": "drop", "user": "ada"]))
+        guard case .notification(let found) = notification.subject else {
+            Issue.record("\(notification.subject)")
+            return
+        }
+        #expect(found.text == name)
+    }
+
+    @Test(
+        "an invalid question names the field",
+        arguments: [
+            ([], ["user": "ada", "event": "e"], "app", "app is missing"),
+            ([], ["app": "drop", "event": "e"], "user", "user is missing"),
+            ([], ["app": "drop", "user": "ada"], "items", "expected one notification, or --event"),
+            (["noti_1"], ["app": "drop", "user": "ada"], "items", "expected the whole id of a notification"),
+            (["noti_1"], ["app": "drop", "user": "ada", "event": "e"], "items", "expected one notification"),
+        ] as [([String], [String: String], String, String)]
+    )
+    func invalid(_ items: [String], _ values: [String: String], _ field: String, _ message: String) {
+        do throws(OperationError) {
+            let question = try ExplainQuestion(Self.fields(items, values))
+            Issue.record("\(question)")
+        } catch {
+            #expect(error.kind == .invalid(field: field))
+            #expect(error.text.hasPrefix(message), "\(error.text)")
+        }
+    }
+}
