@@ -12,7 +12,7 @@ package struct CommandLineTool: Sendable {
     private let versionLine: String
     private let report: @Sendable (any Error) -> Failure
 
-    /// Creates the program from its commands, and adds those that describe the others.
+    /// Creates the program from its commands, and adds the commands that describe the others.
     ///
     /// - Parameters:
     ///   - commands: the commands in the order of the help text.
@@ -73,7 +73,7 @@ package struct CommandLineTool: Sendable {
                 return .done
             }
             let parsed = try Words(Array(words.dropFirst()), options: command.options, of: command.name)
-            let call = Call(words: parsed, shell: shell, commands: commands) { await run($0, $1) }
+            let call = Call(words: parsed, shell: shell, commands: commands)
             return try await command.run(call)
         } catch {
             let failure = report(error)

@@ -1,4 +1,3 @@
-import BellhopRules
 import CLI
 import ServiceRuntime
 import Store
@@ -15,13 +14,11 @@ extension Call {
         return ActingOperator(name: name, because: because)
     }
 
-    /// Asks the operator to type the count, unless `--yes` or a given consent replaces the answer, and returns whether
-    /// to continue.
+    /// Asks the operator to type the count, unless `--yes` replaces the answer, and returns whether to continue.
     ///
-    /// `deed` follows "This". `asOf` is the time of the count, if items that arrived later are excluded.
-    func confirm(_ count: Int, asOf: Timestamp? = nil, _ deed: String) throws(CommandFailure) -> Bool {
+    /// `deed` follows "This".
+    func confirm(_ count: Int, _ deed: String) throws(CommandFailure) -> Bool {
         if words.has("yes") { return true }
-        if let consent = shell.consent { return consent(count, asOf, deed) }
         guard let terminal = shell.terminal else {
             throw words.misuse("this \(deed); add --yes to do it without a terminal")
         }

@@ -41,7 +41,7 @@ extension Call {
 
     /// Asks the operator to type the count of a question, and returns whether to continue.
     func confirm(_ question: ActQuestion) throws(CommandFailure) -> Bool {
-        try confirm(question.count, asOf: question.asOf, question.deed)
+        try confirm(question.count, question.deed)
     }
 }
 

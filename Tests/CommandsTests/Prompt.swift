@@ -2,7 +2,6 @@ import Bench
 import Foundation
 import Sandbox
 import ServiceRuntime
-import Synchronization
 import Testing
 import TestSupport
 import Workbench
@@ -50,32 +49,6 @@ struct Prompt: Sendable {
         var other = self
         other.environment[name] = value
         return other
-    }
-}
-
-/// The captured output of a command, as it would reach a terminal or a pipe.
-final class CapturedOutput: Sendable {
-    private let bytes = Mutex<[UInt8]>([])
-
-    var output: PrintedOutput {
-        PrintedOutput { [self] piece in
-            bytes.withLock { $0 += piece }
-            return 0
-        }
-    }
-
-    /// Returns the output of a terminal with colours.
-    func screen(width: Int) -> PrintedOutput {
-        PrintedOutput(width: width) { [self] piece in
-            bytes.withLock { $0 += piece }
-            return 0
-        }
-    }
-
-    /// The text without the final newline.
-    var text: String {
-        let text = String(decoding: bytes.withLock { $0 }, as: UTF8.self)
-        return text.hasSuffix("\n") ? String(text.dropLast()) : text
     }
 }
 

@@ -14,12 +14,13 @@ import Workbench
 @testable import Console
 @testable import Roles
 
-/// The console with the program's own commands, on a dedicated schema, called without a socket.
+/// The console on a dedicated schema, called without a socket.
 struct ConsoleFixture: Sendable {
     let bench: Bench
     let console: OperatorConsole
     let board: StatusCache
-    let runner: InProcessCommandRunner
+    /// The environment of the console, for commands that are compared with it.
+    let environment: [String: String]
     let time: SteadyHand
     let metrics: MetricsRegistry
     /// The file that lists the operators.
@@ -51,14 +52,9 @@ struct ConsoleFixture: Sendable {
         let environment = settings(bench).merging(environment) { _, given in given }
         let configuration = try BellhopConfiguration.read(flags: [:], environment: environment, required: []).get()
         let pool = try CommandContext(configuration: configuration).pool(as: .admin, name: "console", size: 6)
-        let runner = InProcessCommandRunner(
-            environment: environment,
-            lent: LentConnections(configuration: configuration, pool: pool),
-            run: { words, shell in await CommandLineTool.bellhop(with: []).run(words, shell) }
-        )
         let zones = ZoneLibrary(environment: environment)
         let context = OperationsContext(configuration: configuration, pool: pool, zones: zones)
-        let console = try made(bench, context, runner, folder, origin)
+        let console = try made(bench, context, environment, folder, origin)
         let result: Result<Void, any Error>
         do { result = .success(try await body(console)) } catch { result = .failure(error) }
         await pool.close()
@@ -68,7 +64,7 @@ struct ConsoleFixture: Sendable {
     private static func made(
         _ bench: Bench,
         _ context: OperationsContext,
-        _ runner: InProcessCommandRunner,
+        _ environment: [String: String],
         _ folder: URL,
         _ origin: WebOrigin?
     ) throws -> ConsoleFixture {
@@ -85,7 +81,6 @@ struct ConsoleFixture: Sendable {
         let board = StatusCache(context, time: time)
         var surroundings = OperatorConsole.Surroundings(
             context,
-            runner: runner.answer,
             board: board,
             operators: try OperatorDirectory(file: file.path, time: time, logger: logger),
             time: time,
@@ -96,12 +91,20 @@ struct ConsoleFixture: Sendable {
             bench: bench,
             console: OperatorConsole(surroundings),
             board: board,
-            runner: runner,
+            environment: environment,
             time: time,
             metrics: metrics,
             operators: file,
             tokens: tokens
         )
+    }
+
+    /// Runs a command with the console's settings, and returns its exit code and its output.
+    func command(_ words: [String]) async -> (exitCode: ExitCode, output: String) {
+        let printed = CapturedOutput()
+        let shell = CommandEnvironment(environment: environment, output: printed.output)
+        let code = await CommandLineTool.bellhop(with: []).run(words, shell)
+        return (code, printed.text)
     }
 
     private static func settings(_ bench: Bench) -> [String: String] {

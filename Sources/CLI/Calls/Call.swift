@@ -8,19 +8,11 @@ package struct Call: Sendable {
     package let shell: CommandEnvironment
     /// All commands of the program, for commands that describe the others.
     package let commands: [any Command.Type]
-    /// Runs another command in another shell, for a command that replaces a person at a terminal.
-    package let run: @Sendable (_ words: [String], _ shell: CommandEnvironment) async -> ExitCode
 
-    package init(
-        words: Words,
-        shell: CommandEnvironment,
-        commands: [any Command.Type] = [],
-        run: @escaping @Sendable (_ words: [String], _ shell: CommandEnvironment) async -> ExitCode = { _, _ in .bug }
-    ) {
+    package init(words: Words, shell: CommandEnvironment, commands: [any Command.Type] = []) {
         self.words = words
         self.shell = shell
         self.commands = commands
-        self.run = run
     }
 
     /// Whether the caller is a program.

@@ -1,4 +1,3 @@
-package import BellhopRules
 package import ServiceRuntime
 
 /// The command's access to the process around it.
@@ -14,18 +13,6 @@ package struct CommandEnvironment: Sendable {
     package var readInput: @Sendable () -> [UInt8]?
     /// The operator's terminal, or `nil` if no person is present.
     package var terminal: Terminal?
-    /// Replaces the terminal's confirmation of an act.
-    ///
-    /// It receives the number of items, the time of the count by the database's clock, and the effect of the act.
-    package var consent: (@Sendable (_ count: Int, _ asOf: Timestamp?, _ deed: String) -> Bool)?
-    /// The time at which the operator saw the items.
-    ///
-    /// Items that arrived later are excluded from the consent.
-    package var agreedAsOf: Timestamp?
-    /// The connections of the surrounding process, if it lends them to the commands that it runs.
-    ///
-    /// The commands then read no configuration and open no connections.
-    package var lent: (any Sendable)?
     /// The user name of the process.
     package var user: String
 

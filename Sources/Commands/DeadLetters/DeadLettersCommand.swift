@@ -46,9 +46,7 @@ enum DeadLettersCommand: Command {
     private static func attend(to request: DeadLetterRequest) async throws -> ExitCode {
         let setup = request.setup
         return try await setup.withPool(as: .admin, name: name, size: 2, patience: .seconds(120)) { pool in
-            let zones = ZoneLibrary(environment: request.shell.environment)
-            let context = OperationsContext(configuration: setup.configuration, pool: pool, zones: zones)
-            let session = DeadLetterSession(request, context)
+            let session = DeadLetterSession(request, request.call.operationsContext(setup, pool))
             return switch request.verb {
             case .groups: try await session.groups()
             case .list: try await session.list()

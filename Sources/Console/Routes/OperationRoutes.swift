@@ -7,10 +7,10 @@ import Store
 /// Performs operations for pages.
 struct OperationRoutes: Sendable {
     let context: OperationsContext
-    let limiter: CommandConcurrencyLimiter
+    let limiter: ConcurrencyLimiter
 
     func read(_ operation: Operation, _ request: HTTPRequest) async throws(ConsoleError) -> HTTPResponse {
-        let input = try RequestInput(operation.shape, query: request.target.query.map { ($0.name, $0.value) })
+        let input = try RequestInput(operation, query: request.target.query.map { ($0.name, $0.value) })
         let fields = input.fields
         let answer = try await limiter.run { () async -> Result<JSONValue, OperationError> in
             do throws(OperationError) {
@@ -28,7 +28,7 @@ struct OperationRoutes: Sendable {
     /// time. If the confirmation no longer fits the present count, the question is returned again.
     func act(_ operation: Operation, _ body: JSONObject, _ session: Session) async throws(ConsoleError) -> HTTPResponse
     {
-        let input = try RequestInput(operation.shape, body: body)
+        let input = try RequestInput(operation, body: body)
         let fields = input.fields
         let operatorsName = ActingOperator(name: session.person.name, because: input.because)
         let consent = input.isPreview ? nil : Consent(by: operatorsName, agreement: input.agreement)

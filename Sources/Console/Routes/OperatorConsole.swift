@@ -4,14 +4,12 @@ package import Operations
 package import ServiceRuntime
 import Settings
 
-/// The operators' console: pages, and the commands behind them, for signed-in operators.
+/// The operators' console: pages, and the operations behind them, for signed-in operators.
 package struct OperatorConsole: Sendable {
     /// The console's dependencies.
     package struct Surroundings: Sendable {
         /// The configuration and the connections for operations.
         package let context: OperationsContext
-        /// The program's own commands.
-        package let runner: CommandRunner
         package let board: StatusCache
         package let operators: OperatorDirectory
         package let time: any TimeSource
@@ -23,14 +21,12 @@ package struct OperatorConsole: Sendable {
 
         package init(
             _ context: OperationsContext,
-            runner: @escaping CommandRunner,
             board: StatusCache,
             operators: OperatorDirectory,
             time: any TimeSource,
             log: (logger: Logger, metrics: MetricsRegistry)
         ) {
             self.context = context
-            self.runner = runner
             self.board = board
             self.operators = operators
             self.time = time
@@ -41,7 +37,7 @@ package struct OperatorConsole: Sendable {
 
     private let here: Surroundings
     private let door: OperatorAuthenticator
-    private let runner: CommandConcurrencyLimiter
+    private let limiter = ConcurrencyLimiter()
     private let metrics: ConsoleMetrics
     private let proxyWatch: ProxyWatch
     private var router = Router()
@@ -50,7 +46,6 @@ package struct OperatorConsole: Sendable {
         here = surroundings
         let sessions = SessionTable(time: surroundings.time)
         door = OperatorAuthenticator(surroundings, sessions: sessions)
-        runner = CommandConcurrencyLimiter(surroundings.runner)
         metrics = ConsoleMetrics(surroundings.metrics) { sessions.count }
         proxyWatch = ProxyWatch(
             surroundings.proxies,
@@ -60,8 +55,8 @@ package struct OperatorConsole: Sendable {
         addRoutes()
     }
 
-    /// The number of database connections: one per concurrent question, and one for the status board.
-    package static let connections = CommandConcurrencyLimiter.usualPlaces + 1
+    /// The number of database connections: one per concurrent operation, and one for the status board.
+    package static let connections = ConcurrencyLimiter.usualPlaces + 1
 
     /// Room for an event of the maximum size in JSON's escapes, and for a few operators.
     package static let limits: HTTPLimits = {
@@ -96,8 +91,7 @@ package struct OperatorConsole: Sendable {
         ConsolePages.all.map { ("GET", $0.path, .everybody) } + [
             ("POST", "/api/sign-in", .everybody), ("POST", "/api/sign-out", .signedIn),
             ("GET", "/api/session", .signedIn), ("GET", "/api/status", .signedIn), ("GET", "/api/figures", .signedIn),
-        ] + CommandForm.readings.map { ("GET", "/api/\($0.name)", .signedIn) }
-        + CommandForm.acts.map { ("POST", "/api/acts/\($0.name)", .operators) }
+        ]
         + Operation.all.map { operation in
             operation.isAct
                 ? ("POST", "/api/acts/\(operation.name)", .operators)
@@ -118,26 +112,13 @@ package struct OperatorConsole: Sendable {
         for page in ConsolePages.all { router.add("GET", page.path) { page.answer(to: $0) } }
         addDoor(&router)
         addBoard(&router)
-        let (door, runner) = (door, runner)
-        for form in CommandForm.readings {
-            add("GET", "/api/\(form.name)", &router) { request in
-                let session = try door.admit(request)
-                return try await CommandRoutes.read(form, request, session, runner)
-            }
-        }
-        for form in CommandForm.acts {
-            add("POST", "/api/acts/\(form.name)", body: actBody("/api/acts/\(form.name)"), &router) { request in
-                let session = try door.admitAct(request)
-                return try await CommandRoutes.act(form, try Self.body(of: request), session, runner)
-            }
-        }
         for operation in Operation.all { add(operation, &router) }
         self.router = router
     }
 
     private func add(_ operation: Operation, _ router: inout Router) {
         let door = door
-        let routes = OperationRoutes(context: here.context, limiter: runner)
+        let routes = OperationRoutes(context: here.context, limiter: limiter)
         guard operation.isAct else {
             return add("GET", "/api/\(operation.name)", &router) { request in
                 _ = try door.admit(request, asOperator: operation.isPersonal)

@@ -7,9 +7,6 @@ extension Call {
     ///
     /// Faults end the command with exit code 78.
     package func setup(requiring required: Set<Setting> = []) throws -> CommandContext {
-        if let lent = shell.lent as? LentConnections {
-            return try CommandContext(configuration: lent.configuration, operatorPool: lent.pool).having(required)
-        }
-        return CommandContext(configuration: try configuration(requiring: required), environment: shell.environment)
+        CommandContext(configuration: try configuration(requiring: required), environment: shell.environment)
     }
 }

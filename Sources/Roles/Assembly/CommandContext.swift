@@ -14,26 +14,10 @@ package struct CommandContext: Sendable {
     package let configuration: BellhopConfiguration
     /// The environment, including variables that are not settings of Bellhop.
     package var environment: [String: String] = [:]
-    /// A pool with the operators' rights, for commands that run inside a process that has one.
-    ///
-    /// The commands must not close it.
-    package var operatorPool: PostgresPool?
 
-    package init(
-        configuration: BellhopConfiguration,
-        environment: [String: String] = [:],
-        operatorPool: PostgresPool? = nil
-    ) {
+    package init(configuration: BellhopConfiguration, environment: [String: String] = [:]) {
         self.configuration = configuration
         self.environment = environment
-        self.operatorPool = operatorPool
-    }
-
-    /// Returns itself if these settings are present, and throws otherwise.
-    package func having(_ required: Set<Setting>) throws(CommandFailure) -> CommandContext {
-        if required.contains(.databaseURL), configuration.databaseURL == nil { throw Self.missing(.databaseURL) }
-        if required.contains(.amqpURL), configuration.amqpURL == nil { throw Self.missing(.amqpURL) }
-        return self
     }
 
     /// Makes a pool with the rights of a role.
@@ -63,7 +47,6 @@ package struct CommandContext: Sendable {
         patience: Duration = .seconds(30),
         _ body: (PostgresPool) async throws -> Value
     ) async throws -> Value {
-        if rights == .admin, let operatorPool { return try await body(operatorPool.with(statementTimeout: patience)) }
         let pool = try pool(as: rights, name: name, size: size, patience: patience)
         let result: Result<Value, any Error>
         do { result = .success(try await body(pool)) } catch { result = .failure(error) }

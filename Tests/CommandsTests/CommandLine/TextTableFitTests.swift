@@ -1,5 +1,6 @@
 import ServiceRuntime
 import Testing
+import TestSupport
 
 @testable import CLI
 @testable import Commands

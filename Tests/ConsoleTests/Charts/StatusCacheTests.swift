@@ -45,7 +45,7 @@ struct StatusCacheTests {
         try await ConsoleFixture.with([Letters.rejected("a-letter")]) { console in
             try await Self.hold(console)
             let sent = Self.timeless(try await Self.bytes("/api/status", console))
-            let printed = await console.runner.answer(CommandRequest(["status", "--json"])).output
+            let printed = await console.command(["status", "--json"]).output
             #expect(sent == Self.timeless(printed))
             #expect(sent.contains(#"wrong\u202e prices"#), "\(sent)")
         }

@@ -38,7 +38,7 @@ struct DeadLetterActionTests {
             ]
             for (path, words) in pages {
                 let answer = try await console.call("GET", "/api/\(path)", as: person)
-                let said = await console.runner.answer(CommandRequest(words + ["--json"]))
+                let said = await console.command(words + ["--json"])
                 let printed = try JSONParser().parse(Array(said.output.utf8)).get()
                 #expect(answer.status == 200, "\(path)")
                 #expect(Self.timeless(answer.json) == Self.timeless(printed), "\(path)")

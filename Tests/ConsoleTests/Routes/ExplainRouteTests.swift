@@ -39,7 +39,7 @@ struct ExplainRouteTests {
             let answer = try await console.call("GET", "/api/explain?\(query)", as: person)
             #expect(answer.status == 200 && answer["found"] == false)
             let words = ["explain", "--app", "drop", "--user", "ada", "noti_1c0d30af6f555b13", "--json"]
-            let printed = await console.runner.answer(CommandRequest(words))
+            let printed = await console.command(words)
             #expect(printed.exitCode == .answerIsNo)
             #expect(Golden.masked(printed.output) == Golden.masked(answer.json.written))
         }

@@ -1,5 +1,4 @@
 import HTTPServer
-import ServiceRuntime
 
 /// The reason why a request fails, in the form that a page receives.
 struct ConsoleError: Error, Sendable {
@@ -18,25 +17,6 @@ struct ConsoleError: Error, Sendable {
 
     static func field(_ field: String, _ message: String) -> ConsoleError {
         ConsoleError(status: 422, code: "invalid-field", message: message, field: field)
-    }
-
-    /// Converts a command's failure.
-    ///
-    /// It is `nil` if the command has answered: a paused replay ends with 75, for example, and is still an answer.
-    init?(_ answer: CommandResult) {
-        guard answer.output.isEmpty || !answer.complaint.isEmpty else { return nil }
-        let words = answer.complaint.split(separator: "\n").last.map(String.init) ?? ""
-        let lead = "bellhop: "
-        let message = words.hasPrefix(lead) ? String(words.dropFirst(lead.count)) : words
-        switch answer.exitCode {
-        case .done: return nil
-        case .answerIsNo where message.isEmpty: return nil
-        case .answerIsNo: self.init(status: 409, code: "no", message: message)
-        case .usage, .badInput: self.init(status: 422, code: "refused", message: message)
-        case .unavailable: self.init(status: 503, code: "unavailable", message: message)
-        case .tryAgain: self.init(status: 409, code: "try-again", message: message)
-        case .bug, .configuration: self.init(status: 500, code: "failed", message: message)
-        }
     }
 
     init(status: Int, code: String, message: String, field: String? = nil) {

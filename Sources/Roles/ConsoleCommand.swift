@@ -28,20 +28,12 @@ package enum ConsoleCommand: Command {
         let operators = try OperatorDirectory(file: file, time: process.time, logger: process.logger)
         // The schema is not checked, because a console that does not start without the database could not report that
         // the database is unavailable.
-        let lent = LentConnections(configuration: setup.configuration, pool: process.pool)
-        let runner = InProcessCommandRunner(environment: call.shell.environment, lent: lent, run: call.run)
-        return await serve(
-            process,
-            operators,
-            runner,
-            untilInputEnds: call.words.has(Option.untilStdinEnds.name)
-        )
+        return await serve(process, operators, untilInputEnds: call.words.has(Option.untilStdinEnds.name))
     }
 
     private static func serve(
         _ process: RoleProcess,
         _ operators: OperatorDirectory,
-        _ runner: InProcessCommandRunner,
         untilInputEnds: Bool
     ) async -> ExitCode {
         let configuration = process.setup.configuration
@@ -49,7 +41,6 @@ package enum ConsoleCommand: Command {
         let board = StatusCache(context, time: process.time)
         var surroundings = OperatorConsole.Surroundings(
             context,
-            runner: runner.answer,
             board: board,
             operators: operators,
             time: process.time,

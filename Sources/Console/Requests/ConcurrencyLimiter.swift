@@ -1,30 +1,21 @@
 import Synchronization
 
-/// Limits the concurrent questions to the commands.
+/// Limits the concurrent operations.
 ///
 /// There is no queue.
 ///
 /// Some places are reserved for acts, so that readers cannot prevent an operator from placing a hold.
-struct CommandConcurrencyLimiter: Sendable {
+struct ConcurrencyLimiter: Sendable {
     private final class Places: Sendable {
         let taken = Mutex(0)
     }
 
-    private let runner: CommandRunner
     private let places = Places()
     private let most: Int
     static let usualPlaces = 16
     private static let keptForActs = 4
 
-    init(_ runner: @escaping CommandRunner, most: Int = usualPlaces) {
-        self.runner = runner
-        self.most = most
-    }
-
-    func ask(_ question: CommandRequest, isAct: Bool = false) async throws(ConsoleError) -> CommandResult {
-        let runner = runner
-        return try await run(isAct: isAct) { await runner(question) }
-    }
+    init(most: Int = usualPlaces) { self.most = most }
 
     /// Runs a body unless too many run already.
     func run<Value>(isAct: Bool = false, _ body: () async -> Value) async throws(ConsoleError) -> Value {

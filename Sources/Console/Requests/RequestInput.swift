@@ -2,27 +2,9 @@ import BellhopJSON
 import BellhopRules
 import Operations
 
-/// The input that a page may give.
-struct InputShape: Sendable {
-    /// The names of texts.
-    let fields: Set<String>
-    /// The names of flags.
-    let switches: Set<String>
-    let items: ClosedRange<Int>
-    let isAct: Bool
-    /// Whether the act asks for an agreement first.
-    let asksFirst: Bool
-}
-
-extension Operation {
-    var shape: InputShape {
-        InputShape(fields: fields, switches: switches, items: items, isAct: isAct, asksFirst: asksFirst)
-    }
-}
-
-/// A page's input, checked against the shape that is permitted.
+/// A page's input, checked against the fields and items that the operation takes.
 struct RequestInput: Sendable {
-    let shape: InputShape
+    let operation: Operation
     let items: [String]
     let values: [(name: String, value: String)]
     let switches: [String]
@@ -36,7 +18,7 @@ struct RequestInput: Sendable {
     private(set) var text = ""
 
     /// Whether an act must only report its effect, because it is not confirmed yet.
-    var isPreview: Bool { shape.asksFirst && agreed == nil }
+    var isPreview: Bool { operation.asksFirst && agreed == nil }
 
     /// The input of an operation.
     var fields: OperationFields {
@@ -54,22 +36,27 @@ struct RequestInput: Sendable {
         agreed.map { Agreement(count: $0, asOf: agreedAsOf.flatMap(Timestamp.init(validating:))) }
     }
 
+    /// The longest value, in bytes.
+    private static let longestValue = 8_192
+    /// The maximum number of rows on a page.
+    private static let longestList = 1_000
+
     // MARK: - Reading
 
     /// Reads the query of a reading.
     ///
     /// `item` names an item, everything else is a field.
-    init(_ shape: InputShape, query: [(name: String, value: String)]) throws(ConsoleError) {
+    init(_ operation: Operation, query: [(name: String, value: String)]) throws(ConsoleError) {
         var operands: [String] = []
         var values: [(name: String, value: String)] = []
         for (name, value) in query {
             if name == "item" { operands.append(value) } else if !value.isEmpty { values.append((name, value)) }
         }
-        try self.init(shape, operands, values, [])
+        try self.init(operation, operands, values, [])
     }
 
     /// Reads the body of an act.
-    init(_ shape: InputShape, body: JSONObject) throws(ConsoleError) {
+    init(_ operation: Operation, body: JSONObject) throws(ConsoleError) {
         let known = ["items", "options", "because", "agreed", "asOf", "text"]
         if let stranger = body.members.first(where: { !known.contains($0.key) }) {
             throw .field(stranger.key, "there is no such member")
@@ -81,7 +68,7 @@ struct RequestInput: Sendable {
             operands.append(name)
         }
         let (values, switches) = try Self.options(body["options"])
-        try self.init(shape, operands, values, switches)
+        try self.init(operation, operands, values, switches)
         text = try Self.text(body, "text", atMost: 1 << 20)
         agreed = body["agreed"]?.number?.int64.flatMap { Int(exactly: $0) }
         let asOf = try Self.text(body, "asOf", atMost: 64)
@@ -98,31 +85,31 @@ struct RequestInput: Sendable {
     }
 
     private init(
-        _ shape: InputShape,
+        _ operation: Operation,
         _ operands: [String],
         _ values: [(name: String, value: String)],
         _ switches: [String]
     ) throws(ConsoleError) {
-        guard shape.items.contains(operands.count) else {
+        guard operation.items.contains(operands.count) else {
             throw .field(
                 "items",
-                "expected \(Self.words(shape.items))"
+                "expected \(Self.words(operation.items))"
             )
         }
         for text in operands where !Self.isSound(text) || text.hasPrefix("-") {
             throw .field("items", "expected names of items")
         }
         for (name, value) in values {
-            guard shape.fields.contains(name) else { throw .field(name, "there is no such option here") }
+            guard operation.fields.contains(name) else { throw .field(name, "there is no such option here") }
             guard Self.isSound(value) else { throw .field(name, "expected a text of at most 8,192 bytes") }
-            if name == "limit", Int(value).map({ $0 > CommandForm.longestList }) ?? true {
-                throw .field(name, "expected a number up to \(CommandForm.longestList)")
+            if name == "limit", Int(value).map({ $0 > Self.longestList }) ?? true {
+                throw .field(name, "expected a number up to \(Self.longestList)")
             }
         }
-        if let stranger = switches.first(where: { !shape.switches.contains($0) }) {
+        if let stranger = switches.first(where: { !operation.switches.contains($0) }) {
             throw .field(stranger, "there is no such option here")
         }
-        self.shape = shape
+        self.operation = operation
         items = operands
         self.values = values
         self.switches = switches
@@ -165,6 +152,6 @@ struct RequestInput: Sendable {
     }
 
     private static func isSound(_ text: String) -> Bool {
-        !text.isEmpty && text.utf8.count <= CommandForm.longestValue && !text.unicodeScalars.contains("\u{0}")
+        !text.isEmpty && text.utf8.count <= longestValue && !text.unicodeScalars.contains("\u{0}")
     }
 }
