@@ -5,23 +5,23 @@
 /// Credentials that must not share a connection (two teams of one provider) need separate transports. Releasing the
 /// last reference also ends the connections, without waiting for that.
 package final class CurlTransport: HTTPTransport {
-    private let desk: BlockingConnectionPool<CurlConnection>
+    private let connections: BlockingConnectionPool<CurlConnection>
 
     /// Creates the transport; nothing is connected yet.
     package init(_ options: CurlTransportOptions) throws(TransferError) {
         try options.validate()
-        desk = try BlockingConnectionPool(options)
+        connections = try BlockingConnectionPool(options)
     }
 
     deinit {
-        desk.abandon()
+        connections.abandon()
     }
 
     package func send(_ requests: [TransferRequest]) async -> [TransferOutcome] {
-        await desk.send(requests)
+        await connections.send(requests)
     }
 
     package func close() async {
-        await desk.close()
+        await connections.close()
     }
 }

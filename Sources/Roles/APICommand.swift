@@ -46,10 +46,10 @@ package enum APICommand: Command {
     ) async throws -> ExitCode {
         let configuration = process.setup.configuration
         let herald = process.herald()
-        let desk = UserStore(pool: process.pool)
-        let hub = try process.liveHub(desk, catalogs, keys, herald)
+        let users = UserStore(pool: process.pool)
+        let hub = try process.liveHub(users, catalogs, keys, herald)
         var tools = APIContext(
-            desk: desk,
+            users: users,
             catalogs: catalogs,
             zones: process.zones,
             time: process.time,
@@ -102,7 +102,7 @@ package enum APICommand: Command {
 extension RoleProcess {
     /// Makes the hub of open streams, which receives change notifications on its own database connection.
     fileprivate func liveHub(
-        _ desk: UserStore,
+        _ users: UserStore,
         _ catalogs: CatalogSource,
         _ keys: KeySetProvider,
         _ herald: InboxChangeNotifier
@@ -112,7 +112,7 @@ extension RoleProcess {
         listener.applicationName = "bellhop api, listening"
         listener.setUp = setup.configuration.namespace.setUp(as: .api)
         let here = LiveHub.Surroundings(
-            desk: desk,
+            users: users,
             book: ListenerStore(pool: pool, namespace: setup.configuration.namespace),
             catalogs: catalogs,
             keys: { keys.current },

@@ -47,7 +47,7 @@ struct APIFixture: Sendable {
     var api: InboxAPI { caller.api }
     var issuer: TokenIssuer { caller.issuer }
     var metrics: MetricsRegistry { caller.metrics }
-    var desk: UserStore { caller.desk }
+    var users: UserStore { caller.users }
     /// The open streams, and the service that notifies them.
     var live: (hub: LiveHub, herald: InboxChangeNotifier) { caller.live }
 

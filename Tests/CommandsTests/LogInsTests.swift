@@ -124,12 +124,12 @@ struct LogInsTests {
             #expect(Set(try await Self.attempt(beyond, at: api)) == [.privilegeMissing])
             let own = ["SET ROLE bellhop_api", "SELECT 1 FROM \(namespace).notifications"]
             #expect(try await Self.attempt(own, at: api).allSatisfy { $0 == nil })
-            let desk = [
+            let admin = [
                 "SET ROLE bellhop_admin", "SELECT 1 FROM \(namespace).dead_letters",
                 "SELECT 1 FROM \(namespace).audit",
             ]
             let console = Self.url("console", database, server)
-            #expect(try await Self.attempt(desk, at: console).allSatisfy { $0 == nil })
+            #expect(try await Self.attempt(admin, at: console).allSatisfy { $0 == nil })
         }
         try await Self.execute(clearing)
     }

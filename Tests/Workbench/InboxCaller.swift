@@ -18,7 +18,7 @@ package struct InboxCaller: Sendable {
     package let api: InboxAPI
     package let issuer: TokenIssuer
     package let metrics: MetricsRegistry
-    package let desk: UserStore
+    package let users: UserStore
     /// The open streams, and the notifier of inbox changes.
     package let live: (hub: LiveHub, herald: InboxChangeNotifier)
     private let keys: KeyRing
@@ -85,7 +85,7 @@ package struct InboxCaller: Sendable {
         self.pool = pool
         issuer = try TokenIssuer(key: .generateP256())
         metrics = MetricsRegistry()
-        desk = UserStore(pool: pool)
+        users = UserStore(pool: pool)
         let keys = KeyRing(try TokenKeySet.read(issuer.keySet, file: "test").get())
         self.keys = keys
         let catalogs = CatalogSource(bench.catalogs)
@@ -93,7 +93,7 @@ package struct InboxCaller: Sendable {
         let book = ListenerStore(pool: pool, namespace: bench.namespace)
         let herald = InboxChangeNotifier(book: book, logger: logger, metrics: metrics)
         let here = LiveHub.Surroundings(
-            desk: desk,
+            users: users,
             book: book,
             catalogs: catalogs,
             keys: { keys.current },
@@ -104,7 +104,7 @@ package struct InboxCaller: Sendable {
         let listener = ListenerOptions(url: try Bench.databaseURL, channels: [])
         live = (LiveHub(here, listener: listener, limits: setting.limits, metrics: metrics), herald)
         var tools = APIContext(
-            desk: desk,
+            users: users,
             catalogs: catalogs,
             zones: ZoneLibrary(environment: ProcessInfo.processInfo.environment),
             time: setting.time,

@@ -15,7 +15,7 @@ struct ConsumerSession {
     private let inbox: ConsumerInbox
     private var subscriptions: Subscriptions
     private var assembler: MessageAssembler
-    private var desk: AckWriter
+    private var acks: AckWriter
     private var arrived: [IncomingMessage] = []
     private var arrivedBytes = 0
     private var pulse: HeartbeatTimer
@@ -28,7 +28,7 @@ struct ConsumerSession {
         self.inbox = inbox
         assembler = MessageAssembler(whole: options.wholeBody)
         subscriptions = Subscriptions(options)
-        desk = AckWriter(channel: Self.channel, prefetch: subscriptions.smallestPrefetch)
+        acks = AckWriter(channel: Self.channel, prefetch: subscriptions.smallestPrefetch)
         pulse = HeartbeatTimer(heartbeat: connection.heartbeat)
     }
 
@@ -41,10 +41,10 @@ struct ConsumerSession {
         var isReady = false
         while true {
             let work = inbox.takeWork()
-            try desk.settle(work, on: connection)
+            try acks.settle(work, on: connection)
             switch work.phase {
             case .closing:
-                try desk.farewell(on: connection, inbox.waker)
+                try acks.farewell(on: connection, inbox.waker)
                 return connection.close(waiting: 2000)
             case .stopped: try subscriptions.cancelAll(on: connection)
             // The calls may have read deliveries, which then wait inside the library.
@@ -64,7 +64,7 @@ struct ConsumerSession {
                 try pulse.beat(connection)
             }
             guard inbox.fallAsleep(hadRoom: hasRoom) else { continue }
-            let wait = min(pulse.interval, subscriptions.untilNextAttempt, desk.untilDue)
+            let wait = min(pulse.interval, subscriptions.untilNextAttempt, acks.untilDue)
             let interest = hasRoom ? Waker.Interest.reading(connection.descriptor) : .nothing
             let isReadable = inbox.waker.sleep(for: wait, interest)
             inbox.wakeUp()
@@ -127,7 +127,7 @@ struct ConsumerSession {
     private mutating func complete(_ content: MessageAssembler.Content?) {
         guard case .delivery(let delivery) = content else { return }
         let queue = subscriptions.queue(delivery.subscription)
-        arrived.append(IncomingMessage(delivery, queue: queue, epoch: desk.epoch))
+        arrived.append(IncomingMessage(delivery, queue: queue, epoch: acks.epoch))
         arrivedBytes += delivery.cost
     }
 
@@ -154,7 +154,7 @@ struct ConsumerSession {
     }
 
     private mutating func begin(_ deliver: amqp_basic_deliver_t) throws(AMQPError) {
-        guard desk.deliver(deliver.delivery_tag), let index = subscriptions.index(ofTag: deliver.consumer_tag) else {
+        guard acks.deliver(deliver.delivery_tag), let index = subscriptions.index(ofTag: deliver.consumer_tag) else {
             throw AMQPError(.protocolViolation, "the broker delivered out of order or to an unknown consumer")
         }
         // A message in a private queue of this connection proves nothing about the other queues.
@@ -209,7 +209,7 @@ struct ConsumerSession {
     /// If a queue ends and returns while it delivers messages, it may count messages as delivered that it never sent.
     /// Closing the channel makes it take them back; nothing else does as long as no other message arrives.
     private mutating func renewAfterSilence() throws(AMQPError) -> Bool {
-        let isIdle = subscriptions.isComplete && desk.isEmpty && arrived.isEmpty
+        let isIdle = subscriptions.isComplete && acks.isEmpty && arrived.isEmpty
         guard isIdle, latestSign.duration(to: .now) >= options.silence else { return false }
         try connection.closeChannel(Self.channel)
         subscriptions.restart()
@@ -232,7 +232,7 @@ struct ConsumerSession {
         arrived.removeAll()
         arrivedBytes = 0
         assembler = MessageAssembler(whole: options.wholeBody)
-        desk = AckWriter(channel: Self.channel, prefetch: subscriptions.smallestPrefetch)
+        acks = AckWriter(channel: Self.channel, prefetch: subscriptions.smallestPrefetch)
         try dropLeftovers()
         try connection.openChannel(Self.channel)
     }

@@ -167,15 +167,15 @@ extension LiveHub {
     }
 
     private func look(_ reader: UserKey, _ asking: Asking) async throws(StoreError) {
-        let glimpse = try await here.desk.glimpse(of: reader)
+        let glimpse = try await here.users.glimpse(of: reader)
         let before = asking.isFollowed ? asking.before : nil
         let difference = before.map { InboxDifference(from: $0, to: glimpse) }
         var wanted = Set(difference?.arrived.suffix(LiveEventBuilder.mostArrivals) ?? [])
         for cursor in asking.joins.values.compactMap(\.cursor) {
             if case .arrived(let ids) = cursor.gap(to: glimpse) { wanted.formUnion(ids) }
         }
-        let items = try await here.desk.items(Array(wanted), of: reader)
-        let exits = try await here.desk.exits(of: difference?.gone ?? [], of: reader)
+        let items = try await here.users.items(Array(wanted), of: reader)
+        let exits = try await here.users.exits(of: difference?.gone ?? [], of: reader)
         guard let catalog = here.catalogs.current[reader.app] else { return }
         let news = LiveEventBuilder(after: glimpse, items: items, exits: exits, catalog: catalog)
         let events = difference.flatMap { difference in before.map { news.events(of: difference, since: $0) } } ?? []

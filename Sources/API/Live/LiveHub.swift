@@ -15,7 +15,7 @@ import Synchronization
 package final class LiveHub: Service {
     /// The hub's dependencies.
     package struct Surroundings: Sendable {
-        let desk: UserStore
+        let users: UserStore
         let book: ListenerStore
         let catalogs: CatalogSource
         let keys: @Sendable () -> TokenKeySet
@@ -25,7 +25,7 @@ package final class LiveHub: Service {
         let logger: Logger
 
         package init(
-            desk: UserStore,
+            users: UserStore,
             book: ListenerStore,
             catalogs: CatalogSource,
             keys: @escaping @Sendable () -> TokenKeySet,
@@ -34,7 +34,7 @@ package final class LiveHub: Service {
             chance: RandomSource = .system,
             logger: Logger
         ) {
-            self.desk = desk
+            self.users = users
             self.book = book
             self.catalogs = catalogs
             self.keys = keys

@@ -7,7 +7,7 @@ package import Tracing
 
 /// The dependencies of the routes.
 package struct APIContext: Sendable {
-    let desk: UserStore
+    let users: UserStore
     let catalogs: CatalogSource
     let zones: ZoneLibrary
     let time: any TimeSource
@@ -47,7 +47,7 @@ package struct APIContext: Sendable {
     }
 
     package init(
-        desk: UserStore,
+        users: UserStore,
         catalogs: CatalogSource,
         zones: ZoneLibrary,
         time: any TimeSource,
@@ -55,7 +55,7 @@ package struct APIContext: Sendable {
         live: LiveHub,
         metrics: MetricsRegistry
     ) {
-        self.desk = desk
+        self.users = users
         self.catalogs = catalogs
         self.zones = zones
         self.time = time

@@ -18,7 +18,7 @@ struct Call: Sendable {
     let tools: APIContext
 
     /// Access to the database, limited by the token's time of issue.
-    var desk: UserStore { tools.desk.admitting(tokenIssuedAt: issuedAt) }
+    var users: UserStore { tools.users.admitting(tokenIssuedAt: issuedAt) }
 
     /// Returns the values of a query.
     ///
@@ -81,7 +81,7 @@ struct Call: Sendable {
     /// Returns false if the condition is not met.
     @discardableResult
     func isHeard(_ update: FeedUpdate, where condition: Precondition? = nil) async throws -> Bool {
-        switch try await desk.say(update, as: reader, at: now, where: condition) {
+        switch try await users.say(update, as: reader, at: now, where: condition) {
         case .heard: return true
         case .preconditionFailed: return false
         case .erased:

@@ -7,7 +7,7 @@ enum CatalogRoutes {
     /// Answers `GET /api/catalog`, in the user's language.
     static func catalog(_ call: Call) async throws -> HTTPResponse {
         _ = try call.query()
-        let language = try await call.desk.settings(of: call.reader).locale
+        let language = try await call.users.settings(of: call.reader).locale
         let page = call.catalog.settings
         let words = { (phrases: [LanguageTag: String]) in JSONValue.optional(call.catalog.words(phrases, for: language))
         }

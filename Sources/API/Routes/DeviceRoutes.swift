@@ -38,7 +38,7 @@ enum DeviceRoutes {
             permission = word
         default: throw APIError.field("permission", "expected \(JSONScope.oneOf(PushPermission.self))")
         }
-        guard try await call.desk.note(permission, on: token, of: call.reader, at: call.now) else {
+        guard try await call.users.note(permission, on: token, of: call.reader, at: call.now) else {
             throw unknown
         }
         return try await answer(token, call)
@@ -88,7 +88,7 @@ enum DeviceRoutes {
     }
 
     private static func answer(_ token: DeviceToken, _ call: Call) async throws -> HTTPResponse {
-        guard let device = try await call.desk.device(token, of: call.reader) else { throw unknown }
+        guard let device = try await call.users.device(token, of: call.reader) else { throw unknown }
         return .object([
             "id": .string(device.id), "platform": .string(device.platform.rawValue),
             "provider": .string(device.provider.rawValue), "permission": .optional(device.permission?.rawValue),

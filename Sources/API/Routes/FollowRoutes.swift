@@ -10,7 +10,7 @@ enum FollowRoutes {
     /// Answers `GET /api/follows`.
     static func list(_ call: Call) async throws -> HTTPResponse {
         _ = try call.query()
-        let follows = try await call.desk.follows(of: call.reader)
+        let follows = try await call.users.follows(of: call.reader)
         return .object(["data": .array(follows.map(json))])
     }
 
@@ -32,7 +32,7 @@ enum FollowRoutes {
     }
 
     private static func answer(_ topic: Topic, _ call: Call) async throws -> HTTPResponse {
-        let follows = try await call.desk.follows(of: call.reader)
+        let follows = try await call.users.follows(of: call.reader)
         guard let follow = follows.first(where: { $0.topic == topic }) else { throw unknown }
         return .json(JSONWriter.canonicalBytes(of: json(follow)))
     }

@@ -8,7 +8,7 @@ enum InboxRoutes {
     /// Answers `GET /api/notifications`.
     static func list(_ call: Call) async throws -> HTTPResponse {
         let query = try inboxQuery(call)
-        let page = try await call.desk.page(query, of: call.reader)
+        let page = try await call.users.page(query, of: call.reader)
         let answer = HTTPResponse.object([
             "data": .array(page.items.map { $0.json(call.catalog) }),
             "pinned": .array(page.pinned.map { $0.json(call.catalog) }),
@@ -30,7 +30,7 @@ enum InboxRoutes {
     /// Answers `GET /api/notifications/unread-count`.
     static func unreadCount(_ call: Call) async throws -> HTTPResponse {
         _ = try call.query()
-        return .object(["unreadCount": .number(try await call.desk.unreadCount(of: call.reader))])
+        return .object(["unreadCount": .number(try await call.users.unreadCount(of: call.reader))])
     }
 
     private static func inboxQuery(_ call: Call) throws(APIError) -> InboxQuery {

@@ -18,14 +18,14 @@ enum NotificationUpdateRoute {
         let updated: Int
         if let ids {
             // A token from before an erasure must be rejected here as well.
-            if ids.isEmpty { try await call.desk.admit(call.reader) }
-            updated = ids.isEmpty ? 0 : try await call.desk.mark(ids, as: mark, of: call.reader)
+            if ids.isEmpty { try await call.users.admit(call.reader) }
+            updated = ids.isEmpty ? 0 : try await call.users.mark(ids, as: mark, of: call.reader)
         } else {
             guard state != .snoozed else { throw APIError.field("all", "only named notifications can be snoozed") }
             if let wait = call.tools.wholeInboxes.wait(for: call.reader, at: call.tools.time.steady()) {
                 throw APIError.tooMany(wait)
             }
-            updated = try await call.desk.markAll(as: mark, of: call.reader)
+            updated = try await call.users.markAll(as: mark, of: call.reader)
         }
         if updated > 0 { call.tools.live.changed(call.reader) }
         return .object(["updated": .number(updated)])
@@ -89,7 +89,7 @@ enum NotificationUpdateRoute {
             guard let time = value.string.flatMap(LocalTime.init(validating:)) else {
                 throw APIError.field("localTime", "expected \(LocalTime.rule)")
             }
-            let own = try await call.desk.settings(of: call.reader).timezone
+            let own = try await call.users.settings(of: call.reader).timezone
             guard let zone = call.zone(own), let slot = LocalSchedule(at: time, in: zone).next(after: call.now) else {
                 throw APIError.field("localTime", "no such local time in the future")
             }

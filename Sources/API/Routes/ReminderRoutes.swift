@@ -9,7 +9,7 @@ enum ReminderRoutes {
     /// Answers `GET /api/reminders`.
     static func list(_ call: Call) async throws -> HTTPResponse {
         _ = try call.query()
-        let reminders = try await call.desk.reminders(of: call.reader)
+        let reminders = try await call.users.reminders(of: call.reader)
         return .object(["data": .array(reminders.map { json($0, call) })])
     }
 
@@ -75,7 +75,7 @@ enum ReminderRoutes {
     }
 
     private static func find(_ id: ReminderID, _ call: Call) async throws -> UserReminder? {
-        try await call.desk.reminders(of: call.reader).first { $0.reminder.id == id }
+        try await call.users.reminders(of: call.reader).first { $0.reminder.id == id }
     }
 
     private static func answer(_ id: ReminderID, status: Int, _ call: Call) async throws -> HTTPResponse {

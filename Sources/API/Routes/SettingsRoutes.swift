@@ -26,7 +26,7 @@ enum SettingsRoutes {
     }
 
     private static func answer(_ call: Call) async throws -> HTTPResponse {
-        let settings = try await call.desk.settings(of: call.reader)
+        let settings = try await call.users.settings(of: call.reader)
         return .object([
             "pushEnabled": .bool(settings.pushEnabled), "emailEnabled": .bool(settings.emailEnabled),
             "locale": .optional(settings.locale?.text), "timezone": .optional(settings.timezone?.text),
@@ -40,7 +40,7 @@ enum PreferenceRoutes {
     /// Answers `GET /api/preferences`.
     static func get(_ call: Call) async throws -> HTTPResponse {
         _ = try call.query()
-        let stored = try await call.desk.preferences(of: call.reader)
+        let stored = try await call.users.preferences(of: call.reader)
         let document = stored.flatMap { try? JSONParser().parse($0).get() }
         let isCleared = document == nil || document == .null
         let normal = PreferenceDocument(

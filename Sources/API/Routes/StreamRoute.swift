@@ -13,7 +13,7 @@ enum StreamRoute {
             }
             cursor = read
         }
-        try await call.desk.admit(call.reader)
+        try await call.users.admit(call.reader)
         return try call.tools.live.open(call.reader, since: cursor, StreamLifetime(until: end(call), keys: call.keys))
     }
 

@@ -60,7 +60,7 @@ struct UnsubscribeRoutes: Sendable {
                 // The link of an earlier mail may contain another address than the settings. An old link contains none,
                 // and its holder may have set any address since. An old link therefore ends only the mails of its user.
                 if let address = target.addressHash {
-                    try await tools.desk.optOut(of: reader, addressHash: address)
+                    try await tools.users.optOut(of: reader, addressHash: address)
                 }
             }
             return page(words, app: reader.app, "<p>\(words.done)</p>")
@@ -71,7 +71,7 @@ struct UnsubscribeRoutes: Sendable {
         let said = FeedUpdate.said(by: reader.user, of: reader.app, .recipientUpserted, ["emailEnabled": false])
         guard case .success(let update) = said else { return }
         // An erased user gets no mails, and no row must be created.
-        _ = try await tools.desk.say(update, as: reader, at: tools.now, where: .isKnown)
+        _ = try await tools.users.say(update, as: reader, at: tools.now, where: .isKnown)
     }
 
     /// Answers within the limits of the link's user.
@@ -85,7 +85,7 @@ struct UnsubscribeRoutes: Sendable {
         let reader = target.reader
         if let wait = links.wait(for: reader, at: tools.time.steady()) { throw APIError.tooMany(wait) }
         return try await underWay.run(reader) {
-            let settings = try await tools.desk.settings(of: reader)
+            let settings = try await tools.users.settings(of: reader)
             let words = UnsubscribeText(for: settings.locale ?? target.catalog.language)
             return try await body(target, settings, words)
         }

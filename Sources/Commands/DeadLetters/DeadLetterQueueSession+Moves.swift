@@ -84,7 +84,7 @@ extension DeadLetterQueueSession {
     private func move(_ most: Int) async throws -> Int {
         let publisher = Publisher(PublisherOptions(broker: broker, name: "bellhop dead-letters"))
         publisher.start()
-        let desk = ActingOperator(
+        let `operator` = ActingOperator(
             name: words.value("by") ?? request.shell.user,
             because: words.value("because") ?? ""
         )
@@ -96,7 +96,7 @@ extension DeadLetterQueueSession {
                 let chosen = items.indices.filter { isReplayable(items[$0]) }.prefix(most - sent)
                 let confirmed = await DeadLetterScan.republish(
                     chosen.map { items[$0] },
-                    by: desk,
+                    by: `operator`,
                     names: names,
                     through: publisher
                 )

@@ -2,23 +2,23 @@
 ///
 /// Releasing the last reference also ends the connections, without waiting for that.
 package final class SMTPTransport: MailTransport {
-    private let desk: BlockingConnectionPool<SMTPConnection>
+    private let connections: BlockingConnectionPool<SMTPConnection>
 
     /// Creates the transport; nothing is connected yet.
     package init(_ options: SMTPTransportOptions) throws(TransferError) {
         try options.validate()
-        desk = try BlockingConnectionPool(options)
+        connections = try BlockingConnectionPool(options)
     }
 
     deinit {
-        desk.abandon()
+        connections.abandon()
     }
 
     package func send(_ mails: [OutgoingMail]) async -> [MailOutcome] {
-        await desk.send(mails)
+        await connections.send(mails)
     }
 
     package func close() async {
-        await desk.close()
+        await connections.close()
     }
 }

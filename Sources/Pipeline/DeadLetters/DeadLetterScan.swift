@@ -146,7 +146,7 @@ package struct DeadLetterScan: Sendable {
     /// Messages with a cut body must not be among them.
     package static func republish(
         _ items: [DeadLetterItem],
-        by desk: ActingOperator,
+        by operator: ActingOperator,
         names: TopologyNames,
         through publisher: any MessagePublisher
     ) async -> [Bool] {
@@ -156,8 +156,8 @@ package struct DeadLetterScan: Sendable {
                 replay: nil,
                 round: (item.replay?.round ?? 0) + 1
             )
-            var replayed = ReplayHeaders(mark, by: desk.name, origin: item.origin, arrivedAt: item.failedAt)
-            replayed.because = desk.because.isEmpty ? nil : String(desk.because.prefix(1_000))
+            var replayed = ReplayHeaders(mark, by: `operator`.name, origin: item.origin, arrivedAt: item.failedAt)
+            replayed.because = `operator`.because.isEmpty ? nil : String(`operator`.because.prefix(1_000))
             return OutgoingMessage(replaying: item.origin, replayed, names: names)
         }
         return await publisher.publish(messages).map { $0 == .confirmed }

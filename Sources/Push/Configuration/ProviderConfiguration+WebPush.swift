@@ -118,7 +118,7 @@ extension SenderAssembly {
         need.hostsPerWindow = 4
         let tokens = VAPIDTokens(subject: webPush.subject)
         return WebPushSender(
-            desk: WebPushRequestBuilder(hosts: webPush.hosts, keys: webPush.keys, tokens: tokens),
+            builder: WebPushRequestBuilder(hosts: webPush.hosts, keys: webPush.keys, tokens: tokens),
             transport: try transport(need),
             time: surroundings.time,
             metrics: surroundings.metrics?.forSender(.webpush, app: app),

@@ -9,7 +9,7 @@ import ServiceRuntime
 package struct WebPushSender: PushSender {
     package var provider: PushProvider { .webpush }
 
-    let desk: WebPushRequestBuilder
+    let builder: WebPushRequestBuilder
     /// The transport, which rejects addresses that are not public, because hosts are untrusted input.
     let transport: any HTTPTransport
     var time: any TimeSource = SystemTime()
@@ -24,7 +24,7 @@ package struct WebPushSender: PushSender {
         let now = time.now()
         let unanswered = Verdict.unknown(.library, notBefore: WebPushAnswer.shortestWait)
         var round = Round(batch, unanswered: unanswered) { (message) throws(Refusal) in
-            try desk.draft(of: message, now: now)
+            try builder.draft(of: message, now: now)
         }
         guard !round.waiting.isEmpty else { return round.verdicts }
         await send(&round)
@@ -44,11 +44,11 @@ package struct WebPushSender: PushSender {
         let outcomes = await transport.send(round.waiting.map(\.draft.request))
         let readings = zip(round.waiting, outcomes).map { WebPushAnswer.read($1, namesKey: $0.draft.namesKey) }
         for case (let waiting, .verdict(.delivered)) in zip(round.waiting, readings) {
-            desk.tokens.prove(waiting.draft.key)
+            builder.tokens.prove(waiting.draft.key)
         }
         round.take(readings) { draft, reading in
             switch reading {
-            case .verdict(.deviceGone(.vapidMismatch, _)) where !desk.tokens.isProven(draft.key):
+            case .verdict(.deviceGone(.vapidMismatch, _)) where !builder.tokens.isProven(draft.key):
                 .configError(.vapidMismatch, scope: .device)
             case .verdict(let verdict): verdict
             case .staleAuthorization: nil
@@ -59,7 +59,7 @@ package struct WebPushSender: PushSender {
     /// Renews the sign-in of waiting messages; without a new sign-in to try, the rejection is final.
     private func renewSignIn(_ round: inout Round<WebPushDraft>, now: Instant) {
         round.settle { draft in
-            let fresh = try? desk.tokens.authorization(
+            let fresh = try? builder.tokens.authorization(
                 draft.key,
                 for: draft.origin,
                 insteadOf: draft.authorization,

@@ -62,9 +62,9 @@ extension DeadLetterAdmin {
         _ act: DeadLetterAction,
         on filter: DeadLetterFilter,
         agreed: Int,
-        by desk: ActingOperator
+        by operator: ActingOperator
     ) async throws(PostgresError) -> DeadLetterActionResult {
-        try await carryOut(act, on: filter, agreed: agreed, by: desk).outcome
+        try await carryOut(act, on: filter, agreed: agreed, by: `operator`).outcome
     }
 
     /// Applies an action like `perform`, and also returns its audit number, by which it can be undone; `nil` if nothing
@@ -73,12 +73,12 @@ extension DeadLetterAdmin {
         _ act: DeadLetterAction,
         on filter: DeadLetterFilter,
         agreed: Int,
-        by desk: ActingOperator
+        by operator: ActingOperator
     ) async throws(PostgresError) -> (outcome: DeadLetterActionResult, number: Int64?) {
         var piece = filter.lockedSelection(of: "d.dead_id")
         let agreedTo = piece.bind(.integer(Int64(agreed)))
-        let name = piece.bind(.text(desk.name))
-        let because = piece.bind(.text(desk.because))
+        let name = piece.bind(.text(`operator`.name))
+        let because = piece.bind(.text(`operator`.because))
         let kept = piece.bind(.json(filter.json.jsonBytes))
         let sql = """
             WITH chosen AS MATERIALIZED (\(piece.sql)), size AS (SELECT count(*) AS items FROM chosen),
@@ -113,12 +113,13 @@ extension DeadLetterAdmin {
         _ act: String,
         _ filter: DeadLetterFilter,
         items: Int,
-        by desk: ActingOperator
+        by operator: ActingOperator
     ) async throws(PostgresError) {
         _ = try await pool.run(
             Self.addAudit,
             [
-                .text(desk.name), .text(act), .json(filter.json.jsonBytes), .integer(Int64(items)), .text(desk.because),
+                .text(`operator`.name), .text(act), .json(filter.json.jsonBytes), .integer(Int64(items)),
+                .text(`operator`.because),
             ]
         )
     }

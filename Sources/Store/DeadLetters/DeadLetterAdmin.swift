@@ -210,7 +210,8 @@ extension DeadLetterAdmin {
     /// Imports items from an export and returns the number of new ones; existing items are not changed.
     ///
     /// Items that were part of a replay at the time of the export are open now.
-    package func bringIn(_ letters: [DeadLetterMessage], by desk: ActingOperator) async throws(PostgresError) -> Int {
+    package func bringIn(_ letters: [DeadLetterMessage], by operator: ActingOperator) async throws(PostgresError) -> Int
+    {
         guard !letters.isEmpty else { return 0 }
         return try await pool.transaction { (connection) throws(PostgresError) in
             // An export may contain users who have been erased since.
@@ -225,7 +226,7 @@ extension DeadLetterAdmin {
                     .textArray(added.map { $0.state == .replaying ? "open" : $0.state.rawValue }),
                     .integerArray(added.map { Int64($0.deaths) }), .integerArray(added.map { Int64($0.replays) }),
                     .instantArray(added.map(\.firstFailedAt.microseconds)), .textArray(added.map(\.resolution)),
-                    .text(desk.name), .text(desk.because),
+                    .text(`operator`.name), .text(`operator`.because),
                 ]
             )
             return added.count

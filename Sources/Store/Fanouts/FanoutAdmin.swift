@@ -112,14 +112,14 @@ package struct FanoutAdmin: Sendable {
         _ act: Act,
         on filter: FanoutFilter,
         agreed: Int,
-        by desk: ActingOperator
+        by operator: ActingOperator
     ) async throws(PostgresError) -> DeadLetterActionResult {
         var narrowed = filter
         narrowed.states = act.acceptedStates
         var piece = narrowed.condition
         let agreedTo = piece.bind(.integer(Int64(agreed)))
-        let name = piece.bind(.text(desk.name))
-        let because = piece.bind(.text(desk.because))
+        let name = piece.bind(.text(`operator`.name))
+        let because = piece.bind(.text(`operator`.because))
         let sql = """
             WITH chosen AS MATERIALIZED (
                 SELECT f.number FROM fanouts f WHERE \(piece.sql) ORDER BY f.number FOR NO KEY UPDATE OF f

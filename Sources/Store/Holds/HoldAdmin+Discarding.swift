@@ -89,10 +89,10 @@ extension HoldAdmin {
     package func discard(
         _ selection: HoldSelection,
         agreed: Int,
-        by desk: ActingOperator,
+        by operator: ActingOperator,
         pausing pause: Duration = .milliseconds(500)
     ) async throws(PostgresError) -> DiscardResult {
-        let act = try await pool.run(Self.addAudit, audited(selection, agreed, desk))
+        let act = try await pool.run(Self.addAudit, audited(selection, agreed, `operator`))
         guard !act.isEmpty else { return DiscardResult(done: 0, left: 0, isHeld: false) }
         var (done, idleLooks) = (0, 0)
         for _ in 0..<Self.mostLooks where done < agreed && idleLooks < Self.calmLooks {
@@ -102,8 +102,8 @@ extension HoldAdmin {
             if done < agreed { try? await Task.sleep(for: pause) }
         }
         let end: [Parameter] = [
-            .text(desk.name), .integer(selection.hold), .integer(try act.integer(0, 0)), .integer(Int64(done)),
-            .text(desk.because),
+            .text(`operator`.name), .integer(selection.hold), .integer(try act.integer(0, 0)), .integer(Int64(done)),
+            .text(`operator`.because),
         ]
         let isHeld = try await pool.run(Self.addEnd, end).boolean(0, 0)
         var rest = selection
@@ -125,11 +125,12 @@ extension HoldAdmin {
         return done
     }
 
-    private func audited(_ selection: HoldSelection, _ agreed: Int, _ desk: ActingOperator) -> [Parameter] {
+    private func audited(_ selection: HoldSelection, _ agreed: Int, _ operator: ActingOperator) -> [Parameter] {
         let scope = selection.scope
         return [
-            .text(desk.name), .text(scope.app.text), Self.orNull(scope.type?.text), Self.orNull(scope.provider),
-            Self.orNull(selection.event?.text), .integer(Int64(agreed)), .text(desk.because), .integer(selection.hold),
+            .text(`operator`.name), .text(scope.app.text), Self.orNull(scope.type?.text), Self.orNull(scope.provider),
+            Self.orNull(selection.event?.text), .integer(Int64(agreed)), .text(`operator`.because),
+            .integer(selection.hold),
         ]
     }
 

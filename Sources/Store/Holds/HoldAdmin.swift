@@ -32,18 +32,18 @@ package struct HoldAdmin: Sendable {
     }
 
     /// Places a hold and its audit entry.
-    package func place(_ scope: HoldScope, by desk: ActingOperator) async throws(PostgresError) -> Placing {
-        let parameters: [Parameter] = scope.parameters + [.text(desk.name), .text(desk.because)]
+    package func place(_ scope: HoldScope, by operator: ActingOperator) async throws(PostgresError) -> Placing {
+        let parameters: [Parameter] = scope.parameters + [.text(`operator`.name), .text(`operator`.because)]
         let rows = try await pool.run(Self.place, parameters)
         if !rows.isEmpty, let placed = try OperatorHold(rows, 0) { return .placed(placed) }
         return try await all().first { $0.scope == scope }.map { .isHeld($0) } ?? .tooMany
     }
 
     /// Releases a hold and adds an audit entry; `nil` if the hold is no longer in effect.
-    package func release(_ number: Int64, by desk: ActingOperator) async throws(PostgresError) -> OperatorHold? {
+    package func release(_ number: Int64, by operator: ActingOperator) async throws(PostgresError) -> OperatorHold? {
         let rows = try await pool.run(
             Self.release,
-            [.integer(number), .text(desk.name), .text(desk.because)]
+            [.integer(number), .text(`operator`.name), .text(`operator`.because)]
         )
         return rows.isEmpty ? nil : try OperatorHold(rows, 0)
     }

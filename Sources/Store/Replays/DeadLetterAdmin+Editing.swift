@@ -30,7 +30,7 @@ extension DeadLetterAdmin {
     /// Each copy is a separate item whose history contains only the copy's deaths.
     package func hand(
         in corrections: [Correction],
-        by desk: ActingOperator
+        by operator: ActingOperator
     ) async throws(PostgresError) -> EditOutcome {
         try await pool.transaction { (connection) throws(PostgresError) in
             let sorted = corrections.sorted { $0.original < $1.original }
@@ -39,7 +39,7 @@ extension DeadLetterAdmin {
                     Self.resolveOriginals,
                     [
                         .textArray(sorted.map(\.original)), .textArray(sorted.map { "edited: \($0.copy.deadID)" }),
-                        .text(desk.name), .textArray(sorted.map { "\(desk.because) (\($0.changes))" }),
+                        .text(`operator`.name), .textArray(sorted.map { "\(`operator`.because) (\($0.changes))" }),
                     ]
                 ).texts()
             )
@@ -51,7 +51,7 @@ extension DeadLetterAdmin {
                 [
                     .textArray(taken.map(\.copy.deadID)), .textArray(taken.map(\.original)),
                     .json(Self.filter(taken.map(\.copy.deadID))), .json(Self.filter(taken.map(\.original))),
-                    .text(desk.name), .text(desk.because), .integer(Int64(ReplayOrder.Pace().pauseShare)),
+                    .text(`operator`.name), .text(`operator`.because), .integer(Int64(ReplayOrder.Pace().pauseShare)),
                 ]
             )
             return .sent(replay: try begun.integer(0, 0), items: taken.count)

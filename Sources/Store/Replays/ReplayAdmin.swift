@@ -46,12 +46,12 @@ package struct ReplayAdmin: Sendable {
     package func start(
         _ order: ReplayOrder,
         agreed: Int,
-        by desk: ActingOperator
+        by operator: ActingOperator
     ) async throws(PostgresError) -> ReplayStart {
         try await pool.transaction { (connection) throws(PostgresError) in
             _ = try connection.run(Self.lockStarts, [])
             if let id = try Self.holder(of: order.filter, connection) { return .overlaps(id: id) }
-            return try Self.freeze(order, agreed, desk, connection)
+            return try Self.freeze(order, agreed, `operator`, connection)
         }
     }
 
@@ -80,13 +80,13 @@ package struct ReplayAdmin: Sendable {
     private static func freeze(
         _ order: ReplayOrder,
         _ agreed: Int,
-        _ desk: ActingOperator,
+        _ operator: ActingOperator,
         _ connection: PostgresConnection
     ) throws(PostgresError) -> ReplayStart {
         var piece = order.eligible.lockedSelection(of: "d.dead_id, d.last_failed_at")
         let agreedTo = piece.bind(.integer(Int64(agreed)))
-        let name = piece.bind(.text(desk.name))
-        let because = piece.bind(.text(desk.because))
+        let name = piece.bind(.text(`operator`.name))
+        let because = piece.bind(.text(`operator`.because))
         let filter = piece.bind(.json(order.filter.json.jsonBytes))
         let rate = piece.bind(order.pace.rate.map { .integer(Int64($0)) } ?? .null)
         let ramp = piece.bind(order.pace.isRamped ? .integer(1) : .null)
@@ -166,7 +166,7 @@ package struct ReplayAdmin: Sendable {
     package func control(
         _ id: Int64,
         _ control: Control,
-        by desk: ActingOperator
+        by operator: ActingOperator
     ) async throws(PostgresError) -> Bool {
         try await pool.transaction { (connection) throws(PostgresError) in
             let changed = try connection.run(
@@ -185,7 +185,7 @@ package struct ReplayAdmin: Sendable {
                     RETURNING number
                     """
                 ),
-                [.integer(id), .text(desk.name), .text(desk.because)]
+                [.integer(id), .text(`operator`.name), .text(`operator`.because)]
             )
             guard !changed.isEmpty else { return false }
             if control == .cancel { _ = try connection.run(Self.reopen, [.integer(id)]) }

@@ -27,9 +27,9 @@ package struct UserStore: Sendable {
     ///
     /// `nil` means that the token does not state its age, so that it may be older than any erasure.
     package func admitting(tokenIssuedAt time: Timestamp?) -> UserStore {
-        var desk = self
-        desk.token = .issued(time)
-        return desk
+        var store = self
+        store.token = .issued(time)
+        return store
     }
 
     /// The token's time of issue, if it states one.

@@ -25,7 +25,7 @@ struct GlimpseTests {
                 }
                 group.addTask {
                     for _ in 1...400 {
-                        let glimpse = try await api.desk.glimpse(of: ada)
+                        let glimpse = try await api.users.glimpse(of: ada)
                         #expect(glimpse.rows.count == 20)
                         #expect(glimpse.rows.count { !$0.isRead } == glimpse.unread)
                     }

@@ -107,20 +107,20 @@ struct OwnWordTests {
     func unknownAge() async throws {
         try await APIFixture.with { api in
             let reader = try api.recipient("ada")
-            let desk = api.desk.admitting(tokenIssuedAt: nil)
-            try await desk.admit(reader)
+            let users = api.users.admitting(tokenIssuedAt: nil)
+            try await users.admit(reader)
             try await api.feed("recipient.deleted", ahead: 0)
             let book = ErasureStore(pool: api.bench.pool)
             try await eventually("it is erased once more") { try await book.repeatDue(after: .zero, atMost: 10) > 0 }
             do {
-                try await desk.admit(reader)
+                try await users.admit(reader)
                 Issue.record("an erased user was admitted")
             } catch let error as PostgresError {
                 #expect(error.sqlState == SQLState.erasedReader)
             }
-            try await api.desk.admit(reader)
+            try await api.users.admit(reader)
             try await api.feed("recipient.upserted", ahead: 1)
-            try await desk.admit(reader)
+            try await users.admit(reader)
         }
     }
 

@@ -29,7 +29,7 @@ struct DeadLetterActionTests {
         arguments: ["discard", "restore", "note", "replay", "edit"]
     )
     func everything(verb: String) async throws {
-        try await DeskPrompt.with(Self.letters) { prompt, bench in
+        try await DeadLetterPrompt.with(Self.letters) { prompt, bench in
             let change = verb == "edit" ? ["--set", "/id=x"] : []
             let bare = await prompt.run(["dead-letters", verb] + change + Self.why)
             #expect(bare.code == .usage)
@@ -47,7 +47,7 @@ struct DeadLetterActionTests {
 
     @Test("undo reverts one action, except for items changed since")
     func undo() async throws {
-        try await DeskPrompt.with(Self.letters) { prompt, bench in
+        try await DeadLetterPrompt.with(Self.letters) { prompt, bench in
             let discard = ["dead-letters", "discard"] + Self.why
             _ = await prompt.run(discard + ["c-letter"])
             let all = await prompt.run(discard + ["--reason", "malformed-json"])
@@ -71,7 +71,9 @@ struct DeadLetterActionTests {
 
     @Test("an unknown filter value and a repeated option are rejected instead of giving an empty answer")
     func words() async throws {
-        try await DeskPrompt.with(Self.letters + [Letters.rejected("d-letter", reason: "homemade")]) { prompt, _ in
+        try await DeadLetterPrompt.with(Self.letters + [Letters.rejected("d-letter", reason: "homemade")]) {
+            prompt,
+            _ in
             let wrong: [([String], String)] = [
                 (["--reason", "payload_refused"], "did you mean payload-refused?"),
                 (["--reason", "a,b"], "no reason is called a,b"), (["--stage", "nope"], "no stage is called nope"),
@@ -93,7 +95,7 @@ struct DeadLetterActionTests {
 
     @Test("a list is sorted and searched, and a group is found by the beginning of its fingerprint")
     func list() async throws {
-        try await DeskPrompt.with(Self.letters) { prompt, bench in
+        try await DeadLetterPrompt.with(Self.letters) { prompt, bench in
             let oldest = await prompt.run("dead-letters", "list", "--sort", "oldest")
             let rows = oldest.output.split(separator: "\n").dropFirst().map { $0.prefix(1) }
             #expect(rows == ["a", "b", "c"])
@@ -117,7 +119,7 @@ struct DeadLetterActionTests {
     func narrow() async throws {
         let error = "the text ends inside a value (line 1, column 50, byte 49)"
         let letters = (1...2).map { Letters.rejected("letter-\($0)", user: "u\($0)", error: error) }
-        try await DeskPrompt.with(letters) { prompt, _ in
+        try await DeadLetterPrompt.with(letters) { prompt, _ in
             for (width, count) in [(80, 5), (160, 3)] {
                 let screen = CapturedOutput()
                 let shell = CommandEnvironment(environment: prompt.environment, output: screen.screen(width: width))
@@ -134,7 +136,7 @@ struct DeadLetterActionTests {
 
     @Test("the audit of an action on named items shows the first and the number of others")
     func manyNamed() async throws {
-        try await DeskPrompt.with(Self.letters) { prompt, _ in
+        try await DeadLetterPrompt.with(Self.letters) { prompt, _ in
             _ = await prompt.run(["dead-letters", "discard", "a-letter", "b-letter", "c-letter"] + Self.why)
             let audit = await prompt.run("dead-letters", "audit")
             #expect(audit.output.contains("items a-letter and 2 more"), "\(audit.output)")

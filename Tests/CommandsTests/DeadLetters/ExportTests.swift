@@ -19,7 +19,7 @@ struct ExportTests {
         ]
         let file = FileManager.default.temporaryDirectory.appendingPathComponent(Servers.uniqueName("export")).path
         defer { try? FileManager.default.removeItem(atPath: file) }
-        try await DeskPrompt.with(letters) { prompt, bench in
+        try await DeadLetterPrompt.with(letters) { prompt, bench in
             let answer = await prompt.run("dead-letters", "export", "--output", file, "--because", "to keep")
             #expect(answer.output == "Wrote 3 items to \(file).", "\(answer.complaints)")
             let rights = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
@@ -44,7 +44,7 @@ struct ExportTests {
     @Test("dead letters that failed too long ago are not imported, since the erasures of their users may be unknown")
     func tooOld() async throws {
         let old = Letters.rejected("old", failedAt: Letters.ago(40 * 86_400))
-        try await DeskPrompt.with([old, Letters.rejected("young")]) { prompt, bench in
+        try await DeadLetterPrompt.with([old, Letters.rejected("young")]) { prompt, bench in
             let lines = await prompt.run("dead-letters", "export", "--because", "x").output
             _ = try await bench.owner.run("DELETE FROM dead_letters")
             var input = prompt
@@ -65,7 +65,7 @@ struct ExportTests {
 
     @Test("a file that is not an export is rejected completely, with the line")
     func foreign() async throws {
-        try await DeskPrompt.with([Letters.rejected("a")]) { prompt, bench in
+        try await DeadLetterPrompt.with([Letters.rejected("a")]) { prompt, bench in
             let line = await prompt.run("dead-letters", "export", "--because", "x")
             #expect(line.code == .done)
             _ = try await bench.owner.run("DELETE FROM dead_letters")

@@ -239,7 +239,7 @@ struct FanoutsCommandTests {
     private static let agreed = ["--yes", "--by", "ada", "--because", "a flood"]
 
     private static func with(_ body: @escaping @Sendable (Prompt, Bench) async throws -> Void) async throws {
-        try await DeskPrompt.with([], body)
+        try await DeadLetterPrompt.with([], body)
     }
 }
 

@@ -56,7 +56,7 @@ struct AnswerGoldenTests {
             Letters.rejected("a-letter", failedAt: Letters.ago(300)),
             Letters.rejected("b-letter", reason: "missing-id", user: "ada", failedAt: Letters.ago(200), body: body),
         ]
-        try await DeskPrompt.with(letters) { prompt, _ in
+        try await DeadLetterPrompt.with(letters) { prompt, _ in
             var session = Transcript(prompt)
             let reason = ["--because", "a test"]
             await session.run("dead-letters", "groups", "--json")
@@ -78,7 +78,7 @@ struct AnswerGoldenTests {
 
     @Test("fan-out and hold commands answer as stored", .inTurn, .enabled(if: Ground.isThere, Ground.absence))
     func fanoutsAndHolds() async throws {
-        try await DeskPrompt.with([]) { prompt, bench in
+        try await DeadLetterPrompt.with([]) { prompt, bench in
             try await bench.addFollowers(100)
             let number = try await bench.addFanout("e1", users: 60, plannedTo: "u00060", planned: [true])
             var session = Transcript(prompt)
@@ -102,7 +102,7 @@ struct AnswerGoldenTests {
 
     @Test("explain and status answer as stored", .inTurn, .enabled(if: Ground.isThere, Ground.absence))
     func state() async throws {
-        try await DeskPrompt.with([]) { prompt, bench in
+        try await DeadLetterPrompt.with([]) { prompt, bench in
             _ = try await bench.owner.run(
                 """
                 INSERT INTO notifications (app, user_id, id, event_id, content_hash, type, title, body, priority) VALUES

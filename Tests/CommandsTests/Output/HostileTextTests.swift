@@ -35,8 +35,8 @@ struct HostileTextTests {
     ]
 
     @Test("no command prints a control character from a dead letter, as text or JSON")
-    func desk() async throws {
-        try await DeskPrompt.with([try Self.letter("hostile-1"), try Self.letter("hostile-2")]) { prompt, bench in
+    func deadLetters() async throws {
+        try await DeadLetterPrompt.with([try Self.letter("hostile-1"), try Self.letter("hostile-2")]) { prompt, bench in
             for words in Self.looks { Self.check(await prompt.run(["dead-letters"] + words), words) }
             for words in Self.reasoned { Self.check(await prompt.run(["dead-letters"] + words + Self.because), words) }
             for words in Self.acts {
@@ -86,7 +86,7 @@ struct HostileTextTests {
 
     @Test("a printed export contains the same values as one in a file")
     func export() async throws {
-        try await DeskPrompt.with([try Self.letter("hostile-1")]) { prompt, _ in
+        try await DeadLetterPrompt.with([try Self.letter("hostile-1")]) { prompt, _ in
             let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
             defer { try? FileManager.default.removeItem(atPath: file) }
             let words = ["dead-letters", "export", "--by", "ada", "--because", "x"]

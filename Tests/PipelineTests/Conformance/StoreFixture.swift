@@ -231,8 +231,8 @@ struct StoreFixture: Sendable {
                 )
             }
         case .postgres(let bench):
-            let desk = ActingOperator(name: "ada", because: "a test")
-            _ = try await HoldAdmin(pool: bench.owner).place(scope, by: desk)
+            let `operator` = ActingOperator(name: "ada", because: "a test")
+            _ = try await HoldAdmin(pool: bench.owner).place(scope, by: `operator`)
         }
     }
 }

@@ -120,8 +120,8 @@ struct ErasedPersonTests {
     private func leaveWords(_ ground: ReplayGround) async throws {
         var filter = DeadLetterFilter()
         filter.user = Self.person
-        _ = try await ground.desk.perform(.note, on: filter, agreed: 100, by: ReplayGround.ada)
-        try await ground.desk.audit("show", filter, items: 1, by: ReplayGround.ada)
+        _ = try await ground.admin.perform(.note, on: filter, agreed: 100, by: ReplayGround.ada)
+        try await ground.admin.audit("show", filter, items: 1, by: ReplayGround.ada)
         filter.app = "drop"
         _ = try await ground.book.start(ground.order(filter), agreed: 100, by: ReplayGround.ada)
     }

@@ -23,7 +23,7 @@ struct DeliveryReplayTests {
             #expect(ground.counterpart.arrivals.values.allSatisfy { $0 == 2 })
             let notifications = try await ground.bench.count("SELECT count(*) FROM notifications")
             #expect(notifications == 2)
-            let audit = try await ground.desk.auditLog(atMost: 5)
+            let audit = try await ground.admin.auditLog(atMost: 5)
             #expect(audit.map { "\($0.operator) \($0.act) \($0.items)" } == ["ada replay 2"])
         }
     }
@@ -151,7 +151,7 @@ struct DeliveryReplayTests {
             _ = try await ground.book.control(id, .resume, by: ReplayGround.ada)
             let progress = try await ground.wait(for: id)
             #expect(progress.outcomes == [.failed: 1, .delivered: 11])
-            let acts = try await ground.desk.auditLog(atMost: 9).map { "\($0.operator) \($0.act)" }
+            let acts = try await ground.admin.auditLog(atMost: 9).map { "\($0.operator) \($0.act)" }
             #expect(acts == ["ada resume", "bellhop pause", "ada replay"])
         }
     }

@@ -11,7 +11,7 @@ import Workbench
 struct ReplayGround: Sendable {
     let counterpart: Counterpart
     let book: ReplayAdmin
-    let desk: DeadLetterAdmin
+    let admin: DeadLetterAdmin
 
     var rig: Rig { counterpart.rig }
     var bench: Bench { counterpart.rig.bench }
@@ -27,7 +27,7 @@ struct ReplayGround: Sendable {
             let ground = ReplayGround(
                 counterpart: counterpart,
                 book: ReplayAdmin(pool: admin),
-                desk: DeadLetterAdmin(pool: admin)
+                admin: DeadLetterAdmin(pool: admin)
             )
             let result: Result<Void, any Error>
             do { result = .success(try await body(ground)) } catch { result = .failure(error) }

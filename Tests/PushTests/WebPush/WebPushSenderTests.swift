@@ -15,7 +15,7 @@ struct WebPushSenderTests {
     private func sender(_ transport: ScriptedTransport, keys: [VAPIDKey]? = nil) throws -> WebPushSender {
         let keys = try keys ?? [VAPIDKey(id: "main", key: PrivateKey.generateP256())]
         return WebPushSender(
-            desk: WebPushRequestBuilder(
+            builder: WebPushRequestBuilder(
                 hosts: .known,
                 keys: VAPIDKeys(keys, usual: try #require(keys.first)),
                 tokens: VAPIDTokens(subject: "mailto:ops@example.com")

@@ -14,7 +14,7 @@ import Workbench
 struct DeadLetterAdminTests {
     @Test("filters combine and select the same items in a count, a list and groups")
     func filters() async throws {
-        try await Desk.with(Self.mixed) { desk in
+        try await DeadLetterTable.with(Self.mixed) { admin in
             let all = DeadLetterFilter()
             let cases: [(filter: DeadLetterFilter, ids: [String])] = [
                 (all, ["f", "e", "d", "c", "b", "a"]),
@@ -44,9 +44,9 @@ struct DeadLetterAdminTests {
                 (all.with(state: .discarded), []),
             ]
             for (filter, ids) in cases {
-                let page = try await desk.page(filter, atMost: 50)
-                let count = try await desk.count(filter)
-                let groups = try await desk.groups(filter)
+                let page = try await admin.page(filter, atMost: 50)
+                let count = try await admin.count(filter)
+                let groups = try await admin.groups(filter)
                 #expect(page.items.map(\.deadID) == ids, "\(filter)")
                 #expect(count.items == ids.count, "\(filter)")
                 #expect(groups.items == ids.count, "\(filter)")
@@ -63,8 +63,8 @@ struct DeadLetterAdminTests {
             Letters.rejected("c", user: "u2", error: "item 3 of 'z'", failedAt: Letters.ago(50)),
             Letters.rejected("d", reason: "too-large", failedAt: Letters.ago(200_000)),
         ]
-        try await Desk.with(letters) { desk in
-            let found = try await desk.groups(DeadLetterFilter())
+        try await DeadLetterTable.with(letters) { admin in
+            let found = try await admin.groups(DeadLetterFilter())
             #expect(found.count == 2)
             let first = try #require(found.groups.first)
             #expect(first.items == 3)
@@ -79,22 +79,22 @@ struct DeadLetterAdminTests {
 
     @Test("a discard affects exactly the selected items, a restore reverts it, and history and audit record both")
     func discardAndRestore() async throws {
-        try await Desk.with(Self.mixed) { desk in
+        try await DeadLetterTable.with(Self.mixed) { admin in
             let ada = ActingOperator(name: "ada", because: "a test of theirs")
             let filter = DeadLetterFilter().having { $0.reason = "missing-id" }
-            let discarded = try await desk.perform(.discard, on: filter, agreed: 2, by: ada)
+            let discarded = try await admin.perform(.discard, on: filter, agreed: 2, by: ada)
             #expect(discarded == .done(items: 2))
-            let open = try await desk.page(DeadLetterFilter(), atMost: 50).items.map(\.deadID)
+            let open = try await admin.page(DeadLetterFilter(), atMost: 50).items.map(\.deadID)
             #expect(open == ["f", "d", "c", "a"])
-            let aside = try await desk.page(filter.with(state: .discarded), atMost: 50).items.map(\.deadID)
+            let aside = try await admin.page(filter.with(state: .discarded), atMost: 50).items.map(\.deadID)
             #expect(aside == ["e", "b"])
-            let restored = try await desk.perform(.restore, on: filter.with(state: .discarded), agreed: 2, by: ada)
+            let restored = try await admin.perform(.restore, on: filter.with(state: .discarded), agreed: 2, by: ada)
             #expect(restored == .done(items: 2))
-            let back = try await desk.count(filter).items
+            let back = try await admin.count(filter).items
             #expect(back == 2)
-            let history = try await desk.detail("e")?.history.map { "\($0.kind) \($0.operator ?? "") \($0.words)" }
+            let history = try await admin.detail("e")?.history.map { "\($0.kind) \($0.operator ?? "") \($0.words)" }
             #expect(history == ["discarded ada a test of theirs", "restored ada a test of theirs"])
-            let audit = try await desk.auditLog(atMost: 10)
+            let audit = try await admin.auditLog(atMost: 10)
             #expect(audit.map(\.act) == ["restore", "discard"])
             #expect(audit.map(\.items) == [2, 2])
             #expect(audit.last?.filter == ["reason": "missing-id"])
@@ -103,27 +103,27 @@ struct DeadLetterAdminTests {
 
     @Test("an action on more items than agreed changes no item and writes no audit record")
     func moreThanAgreed() async throws {
-        try await Desk.with(Self.mixed) { desk in
-            let outcome = try await desk.perform(
+        try await DeadLetterTable.with(Self.mixed) { admin in
+            let outcome = try await admin.perform(
                 .discard,
                 on: DeadLetterFilter(),
                 agreed: 5,
                 by: ActingOperator(name: "ada", because: "-")
             )
             #expect(outcome == .moreThanAgreed(items: 6))
-            let open = try await desk.count(DeadLetterFilter()).items
+            let open = try await admin.count(DeadLetterFilter()).items
             #expect(open == 6)
-            #expect(try await desk.auditLog(atMost: 10).isEmpty)
+            #expect(try await admin.auditLog(atMost: 10).isEmpty)
         }
     }
 
     @Test("an item is found by the beginning of its id, whatever characters it contains")
     func beginnings() async throws {
         let letters = ["a%b-1", "a%c-2", "a_b-3"].map { Letters.rejected($0) }
-        try await Desk.with(letters) { desk in
-            let percent = try await desk.ids(beginningWith: "a%", atMost: 5)
-            let underscore = try await desk.ids(beginningWith: "a_", atMost: 5)
-            let none = try await desk.ids(beginningWith: "b", atMost: 5)
+        try await DeadLetterTable.with(letters) { admin in
+            let percent = try await admin.ids(beginningWith: "a%", atMost: 5)
+            let underscore = try await admin.ids(beginningWith: "a_", atMost: 5)
+            let none = try await admin.ids(beginningWith: "b", atMost: 5)
             #expect(percent == ["a%b-1", "a%c-2"])
             #expect(underscore == ["a_b-3"])
             #expect(none.isEmpty)
@@ -133,14 +133,14 @@ struct DeadLetterAdminTests {
     @Test("the audit can be read and extended, but not changed or deleted")
     func auditOnlyGrows() async throws {
         try await Bench.withSchema { bench in
-            let admin = try Bench.makePool(setUp: bench.namespace.setUp(as: .admin))
-            let desk = DeadLetterAdmin(pool: admin)
-            try await desk.audit("reveal", DeadLetterFilter(), items: 1, by: ActingOperator(name: "ada", because: "x"))
+            let pool = try Bench.makePool(setUp: bench.namespace.setUp(as: .admin))
+            let admin = DeadLetterAdmin(pool: pool)
+            try await admin.audit("reveal", DeadLetterFilter(), items: 1, by: ActingOperator(name: "ada", because: "x"))
             for forbidden in ["UPDATE audit SET operator = 'eve'", "DELETE FROM audit"] {
-                await #expect(throws: PostgresError.self, "\(forbidden)") { try await admin.run(Statement(forbidden)) }
+                await #expect(throws: PostgresError.self, "\(forbidden)") { try await pool.run(Statement(forbidden)) }
             }
-            let entries = try await desk.auditLog(atMost: 10)
-            await admin.close()
+            let entries = try await admin.auditLog(atMost: 10)
+            await pool.close()
             #expect(entries.count == 1)
         }
     }
@@ -157,7 +157,7 @@ struct DeadLetterAdminTests {
 }
 
 /// Operator access to a database with some stored items.
-enum Desk {
+enum DeadLetterTable {
     static func with(
         _ letters: [DeadLetterItem],
         _ body: (DeadLetterAdmin) async throws -> Void

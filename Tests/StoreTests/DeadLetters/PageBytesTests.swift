@@ -18,12 +18,12 @@ struct PageBytesTests {
     }
 
     @Test("each page of dead letters holds as many as fit, and at least one")
-    func desk() async throws {
-        try await Desk.with(Self.letters) { desk in
+    func admin() async throws {
+        try await DeadLetterTable.with(Self.letters) { admin in
             var pages: [[String]] = []
             var last = ""
             while true {
-                let page = try await desk.messages(DeadLetterFilter(), after: last, atMost: 200)
+                let page = try await admin.messages(DeadLetterFilter(), after: last, atMost: 200)
                 guard let end = page.last else { break }
                 last = end.summary.deadID
                 pages.append(page.map(\.summary.deadID))
@@ -31,7 +31,7 @@ struct PageBytesTests {
             #expect(pages == [["l0", "l1"], ["l2"], ["l3"], ["l4"]])
             var some = DeadLetterFilter()
             some.limit = 2
-            let limited = try await desk.messages(some, after: "", atMost: 200)
+            let limited = try await admin.messages(some, after: "", atMost: 200)
             #expect(limited.count <= 2)
         }
     }

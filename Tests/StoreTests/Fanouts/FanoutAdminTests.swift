@@ -20,7 +20,7 @@ struct FanoutAdminTests {
             _ = try await bench.addFanout("e1", users: 40, plannedTo: "u00060", planned: [true])
             // Its page covers the users after the 40th, up to the 60th.
             _ = try await bench.owner.run("UPDATE fanout_pages SET after = 'u00040'")
-            let found = try await Self.desk(bench).latest(FanoutFilter(), atMost: 10)
+            let found = try await Self.admin(bench).latest(FanoutFilter(), atMost: 10)
             #expect(found.map(\.left) == [60])
             #expect(found.map(\.leftIsCapped) == [false])
             let rate = try #require(found[0].record.rate(at: found[0].asOf))
@@ -36,10 +36,10 @@ struct FanoutAdminTests {
             try await bench.addFollowers(30, topic: nil)
             try await bench.addFollowers(50)
             let number = try await bench.addFanout("e1", topic: nil, users: 10, plannedTo: "u00010")
-            let before = try await Self.desk(bench).latest(FanoutFilter(), atMost: 10)
+            let before = try await Self.admin(bench).latest(FanoutFilter(), atMost: 10)
             #expect(before.map(\.left) == [20])
             _ = try await bench.owner.run("UPDATE fanouts SET is_planned = true WHERE number = $1", [.integer(number)])
-            let after = try await Self.desk(bench).latest(FanoutFilter(), atMost: 10)
+            let after = try await Self.admin(bench).latest(FanoutFilter(), atMost: 10)
             #expect(after.map(\.left) == [0])
         }
     }
@@ -49,7 +49,7 @@ struct FanoutAdminTests {
         try await Bench.withSchema { bench in
             try await bench.addFollowers(10_002)
             _ = try await bench.addFanout("e1")
-            let found = try await Self.desk(bench).latest(FanoutFilter(), atMost: 10, counting: 1)
+            let found = try await Self.admin(bench).latest(FanoutFilter(), atMost: 10, counting: 1)
             #expect(found.map(\.left) == [10_000])
             #expect(found.map(\.leftIsCapped) == [true])
             #expect(found[0].secondsLeft == nil)
@@ -63,32 +63,32 @@ struct FanoutAdminTests {
             {
                 _ = try await bench.addFanout(event, state: state)
             }
-            let found = try await Self.desk(bench).latest(FanoutFilter(), atMost: 10)
+            let found = try await Self.admin(bench).latest(FanoutFilter(), atMost: 10)
             #expect(found.map(\.record.event) == ["e3", "e1", "e4", "e2"])
             var finished = FanoutFilter()
             finished.states = [.finished]
-            #expect(try await Self.desk(bench).count(finished) == 1)
+            #expect(try await Self.admin(bench).count(finished) == 1)
         }
     }
 
     @Test("pause and resume change only fan-outs that allow it, and the rate is measured from the resume")
     func pausing() async throws {
         try await Bench.withSchema { bench in
-            let desk = try Self.desk(bench)
+            let admin = try Self.admin(bench)
             _ = try await bench.addFanout("e1", users: 600)
             _ = try await bench.addFanout("e2", state: .finished)
-            let nothing = try await desk.perform(.resume, on: FanoutFilter(), agreed: 9, by: Self.ada)
+            let nothing = try await admin.perform(.resume, on: FanoutFilter(), agreed: 9, by: Self.ada)
             #expect(nothing == .done(items: 0))
-            let paused = try await desk.perform(.pause, on: FanoutFilter(), agreed: 9, by: Self.ada)
+            let paused = try await admin.perform(.pause, on: FanoutFilter(), agreed: 9, by: Self.ada)
             #expect(paused == .done(items: 1))
-            let held = try await desk.latest(FanoutFilter(), atMost: 1)[0]
+            let held = try await admin.latest(FanoutFilter(), atMost: 1)[0]
             #expect(held.record.state == .paused)
             #expect(held.record.pausedAt != nil)
             #expect(held.standstill == nil)
             #expect(held.secondsLeft == nil)
             _ = try await bench.owner.run("UPDATE fanouts SET trouble = 'unknown-type' WHERE event_id = 'e1'")
-            _ = try await desk.perform(.resume, on: FanoutFilter(), agreed: 9, by: Self.ada)
-            let resumed = try await desk.latest(FanoutFilter(), atMost: 1)[0].record
+            _ = try await admin.perform(.resume, on: FanoutFilter(), agreed: 9, by: Self.ada)
+            let resumed = try await admin.latest(FanoutFilter(), atMost: 1)[0].record
             #expect(resumed.state == .running)
             #expect(resumed.trouble == nil)
             #expect(resumed.pausedAt == nil)
@@ -106,7 +106,7 @@ struct FanoutAdminTests {
         try await Bench.withSchema { bench in
             _ = try await bench.addFanout("e1")
             _ = try await bench.addFanout("e2")
-            let outcome = try await Self.desk(bench).perform(.cancel, on: FanoutFilter(), agreed: 1, by: Self.ada)
+            let outcome = try await Self.admin(bench).perform(.cancel, on: FanoutFilter(), agreed: 1, by: Self.ada)
             #expect(outcome == .moreThanAgreed(items: 2))
             #expect(try await bench.count("SELECT count(*) FROM fanouts WHERE state = 'running'") == 2)
             #expect(try await bench.count("SELECT count(*) FROM audit") == 0)
@@ -118,14 +118,14 @@ struct FanoutAdminTests {
         try await Bench.withSchema { bench in
             try await bench.addFollowers(10)
             let number = try await bench.addFanout("e1", plannedTo: "u00005", planned: [true, false, false])
-            _ = try await Self.desk(bench).perform(.cancel, on: FanoutFilter(), agreed: 1, by: Self.ada)
+            _ = try await Self.admin(bench).perform(.cancel, on: FanoutFilter(), agreed: 1, by: Self.ada)
             #expect(try await bench.column("SELECT page::text FROM fanout_pages") == ["3"])
             let page = FanoutPage(fanout: number, page: 3, priority: .normal)
             var tally = PageCounts()
             tally.users = 5
             let next = try await WorkerStore(pool: bench.pool, usersPerPage: 2).finish(page, tally)
             #expect(next.isEmpty)
-            let record = try await Self.desk(bench).latest(FanoutFilter(), atMost: 1)[0]
+            let record = try await Self.admin(bench).latest(FanoutFilter(), atMost: 1)[0]
             #expect(record.record.state == .cancelled)
             #expect(record.record.progress.users == 5)
             #expect(record.left == 0)
@@ -157,7 +157,7 @@ struct FanoutAdminTests {
                 """
             let cancelling = try await RowLock.hold(on: bench, plans) {
                 let task = Task {
-                    try await Self.desk(bench).perform(.cancel, on: FanoutFilter(), agreed: 1, by: Self.ada)
+                    try await Self.admin(bench).perform(.cancel, on: FanoutFilter(), agreed: 1, by: Self.ada)
                 }
                 try await eventually("the cancel waits for the worker") {
                     try await bench.count(Self.waiting) == 1
@@ -186,7 +186,7 @@ struct FanoutAdminTests {
             #expect(groups.map(\.count) == [2, 1])
             #expect(groups[0].standstill > 590)
             #expect(groups[1].standstill == 0)
-            let stalled = try await Self.desk(bench).latest(FanoutFilter(), atMost: 9).filter(\.isStalled)
+            let stalled = try await Self.admin(bench).latest(FanoutFilter(), atMost: 9).filter(\.isStalled)
             #expect(stalled.map(\.record.event) == ["e2"])
         }
     }
@@ -200,5 +200,5 @@ struct FanoutAdminTests {
         """
 
     /// Returns the operator's access with the owner's rights in place of an admin's.
-    private static func desk(_ bench: Bench) throws -> FanoutAdmin { FanoutAdmin(pool: bench.owner) }
+    private static func admin(_ bench: Bench) throws -> FanoutAdmin { FanoutAdmin(pool: bench.owner) }
 }

@@ -184,8 +184,8 @@ struct FanoutPageTests {
             // The taken page finishes; the page that follows it waits like the others.
             #expect(try await book.finish(first, PageCounts()).isEmpty)
             #expect(try await book.takeForgottenPages(atMost: 10, lostAfter: .zero).isEmpty)
-            let desk = ActingOperator(name: "ada", because: "a test")
-            _ = try await FanoutAdmin(pool: bench.owner).perform(.resume, on: FanoutFilter(), agreed: 1, by: desk)
+            let admin = ActingOperator(name: "ada", because: "a test")
+            _ = try await FanoutAdmin(pool: bench.owner).perform(.resume, on: FanoutFilter(), agreed: 1, by: admin)
             let resumed = try await book.takeForgottenPages(atMost: 10, lostAfter: .seconds(300))
             #expect(Set(resumed.map(\.page)) == [1, 2, 3, 4])
             #expect(try await book.takeForgottenPages(atMost: 10, lostAfter: .seconds(300)).isEmpty)

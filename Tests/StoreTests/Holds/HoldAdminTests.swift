@@ -20,8 +20,8 @@ struct HoldAdminTests {
         return HoldScope(app: app, type: type.flatMap(EventType.init(validating:)))
     }
 
-    private static func place(_ desk: HoldAdmin, _ scope: HoldScope) async throws -> OperatorHold {
-        let placing = try await desk.place(scope, by: ada)
+    private static func place(_ admin: HoldAdmin, _ scope: HoldScope) async throws -> OperatorHold {
+        let placing = try await admin.place(scope, by: ada)
         guard case .placed(let hold) = placing else { throw BenchError("not placed: \(placing)") }
         return hold
     }
@@ -47,10 +47,10 @@ struct HoldAdminTests {
     @Test("a scope is held only once, and the number of holds is limited")
     func placing() async throws {
         try await Bench.withSchema { bench in
-            let desk = HoldAdmin(pool: bench.owner)
-            let first = try await desk.place(try Self.scope("system"), by: Self.ada)
+            let admin = HoldAdmin(pool: bench.owner)
+            let first = try await admin.place(try Self.scope("system"), by: Self.ada)
             guard case .placed(let hold) = first else { throw BenchError("not placed: \(first)") }
-            let again = try await desk.place(
+            let again = try await admin.place(
                 try Self.scope("system"),
                 by: ActingOperator(name: "bo", because: "me too")
             )
@@ -61,10 +61,10 @@ struct HoldAdminTests {
                 SELECT 'drop', 't' || n, 'ada', 'a test' FROM generate_series(2, 200) AS n
                 """
             )
-            let beyond = try await desk.place(try Self.scope(), by: Self.ada)
+            let beyond = try await admin.place(try Self.scope(), by: Self.ada)
             #expect(beyond == .tooMany)
-            let released = try await desk.release(hold.number, by: Self.ada)
-            let gone = try await desk.release(hold.number, by: Self.ada)
+            let released = try await admin.release(hold.number, by: Self.ada)
+            let gone = try await admin.release(hold.number, by: Self.ada)
             #expect(released == hold)
             #expect(gone == nil)
             let audited = try await bench.count("SELECT count(*) FROM audit WHERE act LIKE 'hold-%'")
@@ -95,14 +95,14 @@ struct HoldAdminTests {
     @Test("a discard after a release changes no delivery and writes no audit record")
     func released() async throws {
         try await Bench.withSchema { bench in
-            let desk = HoldAdmin(pool: bench.owner)
-            let hold = try await Self.place(desk, try Self.scope("system"))
+            let admin = HoldAdmin(pool: bench.owner)
+            let hold = try await Self.place(admin, try Self.scope("system"))
             try await Self.fill(bench, "u1", "system", in: "drop/fcm")
             let selection = HoldSelection(hold.scope, of: hold.number)
-            _ = try await desk.release(hold.number, by: Self.ada)
+            _ = try await admin.release(hold.number, by: Self.ada)
             // A new hold with the same scope is a different hold: no operator has agreed to discard its deliveries.
-            _ = try await Self.place(desk, hold.scope)
-            let outcome = try await desk.discard(selection, agreed: 1, by: Self.ada, pausing: .zero)
+            _ = try await Self.place(admin, hold.scope)
+            let outcome = try await admin.discard(selection, agreed: 1, by: Self.ada, pausing: .zero)
             #expect(outcome == DiscardResult(done: 0, left: 0, isHeld: false))
             let waiting = try await bench.count("SELECT count(*) FROM deliveries WHERE state = 'deferred'")
             let acts = try await bench.count("SELECT count(*) FROM audit WHERE act LIKE 'hold-discard%'")
@@ -114,8 +114,8 @@ struct HoldAdminTests {
     @Test("a discard finds deliveries that a worker returns meanwhile, and reports deliveries that it did not reach")
     func moving() async throws {
         try await Bench.withSchema { bench in
-            let desk = HoldAdmin(pool: bench.owner)
-            let hold = try await Self.place(desk, try Self.scope("system"))
+            let admin = HoldAdmin(pool: bench.owner)
+            let hold = try await Self.place(admin, try Self.scope("system"))
             try await Self.fill(bench, "u1", "system", in: "drop/fcm")
             try await Self.fill(bench, "u2", "system", in: "drop/fcm")
             // A worker has claimed it and is about to move it to the backlog of its type.
@@ -125,7 +125,7 @@ struct HoldAdminTests {
                 WHERE user_id = 'u2'
                 """
             )
-            async let discarding = desk.discard(
+            async let discarding = admin.discard(
                 HoldSelection(hold.scope, of: hold.number),
                 agreed: 2,
                 by: Self.ada,

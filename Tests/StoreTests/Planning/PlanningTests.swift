@@ -68,12 +68,12 @@ struct PlanningTests {
                 """
             )
             try await Self.closing(admin) {
-                let (desk, ada) = (HoldAdmin(pool: admin), ActingOperator(name: "ada", because: "a look"))
-                let placing = try await desk.place(HoldScope(app: app, type: type), by: ada)
+                let (holds, ada) = (HoldAdmin(pool: admin), ActingOperator(name: "ada", because: "a look"))
+                let placing = try await holds.place(HoldScope(app: app, type: type), by: ada)
                 guard case .placed(let hold) = placing else { throw BenchError("not placed: \(placing)") }
                 let selection = HoldSelection(hold.scope, of: hold.number, event: EventID(validating: "e1"))
-                _ = try await desk.count(selection)
-                _ = try await desk.discard(selection, agreed: 1, by: ada, pausing: .zero)
+                _ = try await holds.count(selection)
+                _ = try await holds.discard(selection, agreed: 1, by: ada, pausing: .zero)
                 let keys = try await Keys(in: bench)
                 let looks = try await ServerPlans.looks(on: admin)
                 #expect(looks.contains { $0.table.hasPrefix("ledger") })

@@ -170,12 +170,12 @@ struct DatabaseRoleTests {
     @Test("the audit stores the log-in next to the given name, and no role can set the log-in")
     func auditedLogIn() async throws {
         try await Bench.withSchema { bench in
-            let desk = try Bench.makePool(setUp: bench.namespace.setUp(as: .admin))
-            _ = try await desk.run(
+            let admin = try Bench.makePool(setUp: bench.namespace.setUp(as: .admin))
+            _ = try await admin.run(
                 "INSERT INTO audit (operator, act, filter, items, because) VALUES ('somebody', 'note', '{}', 1, 'x')"
             )
             await #expect(throws: PostgresError.self) {
-                try await desk.run(
+                try await admin.run(
                     """
                     INSERT INTO audit (operator, act, filter, items, because, login)
                     VALUES ('somebody', 'note', '{}', 1, 'x', 'another')
@@ -184,7 +184,7 @@ struct DatabaseRoleTests {
             }
             let logIns = try await bench.column("SELECT login FROM audit")
             let own = try await bench.column("SELECT session_user::text")
-            await desk.close()
+            await admin.close()
             #expect(logIns == own)
         }
     }

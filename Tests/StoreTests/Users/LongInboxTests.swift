@@ -32,12 +32,12 @@ struct LongInboxTests {
     @Test("a page of 100,000 notifications reads no more rows than one of 100, except the count of the newest")
     func fewRows() async throws {
         try await Self.withInbox(of: 100_000) { bench, pool in
-            let desk = UserStore(pool: pool)
+            let users = UserStore(pool: pool)
             let reader = try #require(Self.reader)
-            let first = try await desk.page(InboxQuery(limit: 20), of: reader)
+            let first = try await users.page(InboxQuery(limit: 20), of: reader)
             let next = try #require(first.next)
             let before = try await Crowd.rowsRead(bench, by: pool)["inbox"] ?? 0
-            _ = try await desk.page(InboxQuery(limit: 20, before: next), of: reader)
+            _ = try await users.page(InboxQuery(limit: 20, before: next), of: reader)
             let after = try await Crowd.rowsRead(bench, by: pool)["inbox"] ?? 0
             #expect(first.items.count == 20)
             #expect(after - before < UserStore.reach + 200, "\(after - before) rows")
@@ -47,14 +47,14 @@ struct LongInboxTests {
     @Test("a search with few results stops after a limit, continues from there and omits nothing")
     func bounded() async throws {
         try await Self.withInbox(of: 25_000) { _, pool in
-            let desk = UserStore(pool: pool)
+            let users = UserStore(pool: pool)
             let reader = try #require(Self.reader)
             let rare = try #require(EventType(validating: "rare"))
             var query = InboxQuery(limit: 50, types: [rare])
             var found: [String] = []
             var pages = 0
             while pages < 10 {
-                let page = try await desk.page(query, of: reader)
+                let page = try await users.page(query, of: reader)
                 found += page.items.map(\.title)
                 pages += 1
                 guard let next = page.next else { break }
@@ -66,27 +66,27 @@ struct LongInboxTests {
         }
     }
 
-    private static func tour(_ desk: UserStore) async throws {
+    private static func tour(_ users: UserStore) async throws {
         let reader = try #require(reader)
         let now = Timestamp(clamping: 1_800_000_000_000_000)
         for state in InboxQuery.State.allCases {
-            _ = try await desk.page(InboxQuery(state: state), of: reader)
+            _ = try await users.page(InboxQuery(state: state), of: reader)
         }
-        _ = try await desk.unreadCount(of: reader)
+        _ = try await users.unreadCount(of: reader)
         let marks: [InboxAction] = [.seen, .read, .unread, .archived, .unarchived, .snoozed(until: now)]
         for mark in marks {
-            _ = try await desk.mark([NotificationID(bits: 1)], as: mark, of: reader)
+            _ = try await users.mark([NotificationID(bits: 1)], as: mark, of: reader)
             if case .snoozed = mark { continue }
-            _ = try await desk.markAll(as: mark, of: reader)
+            _ = try await users.markAll(as: mark, of: reader)
         }
-        _ = try await desk.settings(of: reader)
-        _ = try await desk.preferences(of: reader)
-        _ = try await desk.follows(of: reader)
-        _ = try await desk.reminders(of: reader)
-        try await words(desk, reader, now)
+        _ = try await users.settings(of: reader)
+        _ = try await users.preferences(of: reader)
+        _ = try await users.follows(of: reader)
+        _ = try await users.reminders(of: reader)
+        try await words(users, reader, now)
     }
 
-    private static func words(_ desk: UserStore, _ reader: UserKey, _ now: Timestamp) async throws {
+    private static func words(_ users: UserStore, _ reader: UserKey, _ now: Timestamp) async throws {
         let topic = try #require(Topic(validating: "venue:1"))
         let reminder = try #require(ReminderID(validating: "r"))
         let token = try #require(DeviceToken(validating: "t"))
@@ -101,13 +101,13 @@ struct LongInboxTests {
         ]
         for (type, fields, condition) in said {
             let update = try FeedUpdate.said(by: reader.user, of: reader.app, type, fields).get()
-            let isDone = try await desk.say(update, as: reader, at: now, where: condition) == .heard
+            let isDone = try await users.say(update, as: reader, at: now, where: condition) == .heard
             #expect(isDone, "\(type)")
         }
-        try await desk.optOut(of: reader, addressHash: [UInt8](repeating: 0, count: 16))
-        try await desk.admitting(tokenIssuedAt: now).admit(reader)
-        _ = try await desk.device(token, of: reader)
-        _ = try await desk.note(.denied, on: token, of: reader, at: now)
+        try await users.optOut(of: reader, addressHash: [UInt8](repeating: 0, count: 16))
+        try await users.admitting(tokenIssuedAt: now).admit(reader)
+        _ = try await users.device(token, of: reader)
+        _ = try await users.note(.denied, on: token, of: reader, at: now)
     }
 
     private static let reminderFields: JSONObject = ["id": "r", "localTime": "09:00", "title": "t", "body": ""]

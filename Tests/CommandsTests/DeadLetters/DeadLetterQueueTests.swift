@@ -8,7 +8,7 @@ import Workbench
 @testable import Commands
 
 @Suite("Dead letters without the database", .inTurn, .enabled(if: Ground.isThere, Ground.absence), .timeLimit(.ofTest))
-struct QueueDeskTests {
+struct DeadLetterQueueTests {
     @Test("groups, show and a dry run read the queue alone, use the names in the bodies and change nothing")
     func looks() async throws {
         try await Self.with(Self.byHand + Self.refused) { prompt, bench in

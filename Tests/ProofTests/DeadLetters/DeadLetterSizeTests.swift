@@ -5,7 +5,7 @@ import Testing
 
 extension Proofs {
     @Suite("Size of the dead-letter commands")
-    struct DeskSizeTests {
+    struct DeadLetterSizeTests {
         private static let items = Proof.isFull ? 100_000 : 4_000
 
         @Test("groups, a filtered list and a replay of all items give every item an outcome, and the times are printed")

@@ -9,10 +9,10 @@ import Workbench
 @testable import Commands
 
 @Suite("Dead-letter commands", .inTurn, .enabled(if: Ground.isThere, "needs both servers"), .timeLimit(.ofTest))
-struct DeskCommandTests {
+struct DeadLetterCommandTests {
     @Test("groups and list show open items as text and JSON, and exit with 1 if nothing matches")
     func reading() async throws {
-        try await DeskPrompt.with(Self.letters) { prompt, _ in
+        try await DeadLetterPrompt.with(Self.letters) { prompt, _ in
             let groups = await prompt.run("dead-letters", "groups")
             #expect(groups.code == .done, "\(groups.complaints)")
             #expect(groups.output.hasPrefix("3 items in 2 groups, "))
@@ -40,7 +40,7 @@ struct DeskCommandTests {
 
     @Test("show masks personal data, and --reveal shows it, requires a reason and is audited")
     func masking() async throws {
-        try await DeskPrompt.with([Letters.rejected("a-letter", body: Self.personal)]) { prompt, _ in
+        try await DeadLetterPrompt.with([Letters.rejected("a-letter", body: Self.personal)]) { prompt, _ in
             let masked = await prompt.run("dead-letters", "show", "a-let")
             #expect(masked.code == .done, "\(masked.complaints)")
             #expect(masked.output.contains("\"eventType\": \"system\""))
@@ -74,7 +74,7 @@ struct DeskCommandTests {
 
     @Test("an action requires its exact count to be typed, and any other answer changes nothing")
     func typedCount() async throws {
-        try await DeskPrompt.with(Self.letters) { prompt, bench in
+        try await DeadLetterPrompt.with(Self.letters) { prompt, bench in
             for answers in [["2", "because"], ["", "because"], ["yes", "because"]] {
                 let refused = await prompt.typing(answers).run("dead-letters", "discard", "--all")
                 #expect(refused.code == .answerIsNo)
@@ -92,7 +92,7 @@ struct DeskCommandTests {
 
     @Test("an action without a terminal requires --yes and --because, and unused options are rejected")
     func withoutTerminal() async throws {
-        try await DeskPrompt.with(Self.letters) { prompt, bench in
+        try await DeadLetterPrompt.with(Self.letters) { prompt, bench in
             let bare = await prompt.run("dead-letters", "discard", "--all", "--because", "x")
             #expect(bare.code == .usage)
             #expect(bare.complaints.contains("discards 3 items"))
@@ -114,7 +114,7 @@ struct DeskCommandTests {
 
     @Test("discard, restore and note apply to the whole filter or to the named items")
     func acts() async throws {
-        try await DeskPrompt.with(Self.letters) { prompt, bench in
+        try await DeadLetterPrompt.with(Self.letters) { prompt, bench in
             let words = ["--yes", "--by", "ada", "--because", "why not", "--json"]
             let discard = await prompt.run(["dead-letters", "discard", "--reason", "malformed-json"] + words)
             #expect(discard.output == #"{"items":2,"act":1}"#)
@@ -149,7 +149,7 @@ private struct ListAnswer: Decodable {
 }
 
 /// A prompt with some stored dead letters.
-enum DeskPrompt {
+enum DeadLetterPrompt {
     static func with(
         _ letters: [DeadLetterItem],
         _ body: @escaping @Sendable (Prompt, Bench) async throws -> Void

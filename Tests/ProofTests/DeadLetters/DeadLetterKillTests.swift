@@ -6,15 +6,15 @@ import Testing
 
 /// Runs concurrently with the other proofs: most of the time it waits for leases and confirms.
 @Suite("Dead letters under kill -9", .proofInTurn, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.ofProof))
-struct DeskKillTests {
+struct DeadLetterKillTests {
     private static let size = Proof.isFull ? 20_000 : 800
 
     @Test("dead letters survive kills of scheduler, workers and command during storage, replay and failures")
     func killed() async throws {
-        var chance = Proof.chance("killed desk")
+        var chance = Proof.chance("killed during dead-lettering")
         try await Stage.with { stage in
             try await PushGround.with(stage) { ground in
-                try await DeskKills(ground, size: Self.size, kills: Proof.isFull ? 20 : 4).prove(
+                try await DeadLetterKills(ground, size: Self.size, kills: Proof.isFull ? 20 : 4).prove(
                     &chance,
                     breakBroker: nil
                 )
@@ -30,14 +30,14 @@ struct DeskKillTests {
     .enabled(if: PrivateServers.areThere, "needs setpriv, RabbitMQ and PostgreSQL installed"),
     .timeLimit(.ofProof)
 )
-struct DeskBrokerTests {
+struct DeadLetterBrokerTests {
     @Test("every item is accounted for when the broker and other processes are killed during a replay")
     func killedBroker() async throws {
-        var chance = Proof.chance("killed broker under the desk")
+        var chance = Proof.chance("killed broker during dead-lettering")
         try await PrivateServers.with { servers in
             try await Stage.with(servers.addresses) { stage in
                 try await PushGround.with(stage) { ground in
-                    try await DeskKills(ground, size: 800, kills: 2).prove(&chance) {
+                    try await DeadLetterKills(ground, size: 800, kills: 2).prove(&chance) {
                         try await servers.restart(.broker, with: SIGKILL)
                     }
                 }
@@ -47,7 +47,7 @@ struct DeskBrokerTests {
 }
 
 /// Half of the messages are permanently malformed, and half are events whose pushes FCM first rejects.
-private struct DeskKills {
+private struct DeadLetterKills {
     private let ground: PushGround
     private let size: Int
     private let kills: Int
@@ -215,7 +215,7 @@ private struct DeskKills {
         )
         #expect(rejects == ["open 2 \(bad)"], "each was replayed once and died once more")
         let balance = try await ground.balance(sent, counted: 0)
-        Proof.report("killed desk: \(balance)")
+        Proof.report("killed during dead-lettering: \(balance)")
         #expect(balance.isEven, "\(balance)")
     }
 
