@@ -29,7 +29,7 @@ package struct JSONScope {
     }
 
     package func report(_ key: String, expected: String) {
-        report(key, "expected \(expected), found \(object[key].map(\.describedKind) ?? "nothing")")
+        report(key, "expected \(expected), found \(object[key].map(\.describedKind) ?? "no value")")
     }
 
     /// Returns the value if `read` accepts it, and reports a fault otherwise.

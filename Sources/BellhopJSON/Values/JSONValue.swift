@@ -37,7 +37,7 @@ public enum JSONValue: Sendable {
         case .null: "null"
         case .bool: "a boolean"
         case .number: "a number"
-        case .string(let text): text.isEmpty ? "an empty string" : "a string of another form"
+        case .string(let text): text.isEmpty ? "an empty string" : "a different string"
         case .array: "an array"
         case .object: "an object"
         }

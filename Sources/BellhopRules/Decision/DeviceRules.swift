@@ -15,7 +15,7 @@ enum DeviceRules {
         )
         if let outcome { return outcome }
         let count = recipient.devices.count
-        return listener.tell(.devices, count == 0 ? .suppress(.noDevice) : nil, "\(count) known")
+        return listener.tell(.devices, count == 0 ? .suppress(.noDevice) : nil, "\(count) active")
     }
 
     static func outcome(

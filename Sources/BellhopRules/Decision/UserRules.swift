@@ -70,7 +70,7 @@ enum UserRules {
         let outcome = listener.tell(
             .type,
             isWanted ? nil : .suppress(.typeMuted),
-            "\(isWanted ? "on" : "off"), by \(word == nil ? "the app's default" : "the user's setting")"
+            "\(isWanted ? "on" : "off"), by \(word == nil ? "the app's default" : "the user's preferences")"
         )
         if let outcome { return outcome }
         guard let follow = facts.follow else { return nil }

@@ -46,7 +46,7 @@ struct FieldReader {
     }
 
     func missing(_ key: String, _ expected: String, _ reason: RejectionReason = .invalidField) -> FieldFault {
-        FieldFault(reason, at: place(key), "expected \(expected), found nothing")
+        FieldFault(reason, at: place(key), "expected \(expected), found no value")
     }
 
     /// Reads a text with a length in a range, with any characters.

@@ -278,7 +278,7 @@ struct ExplainTests {
                 answer,
                 "2026-03-01 12:00:00 UTC (13:00): after the notification was recorded",
                 "qr_payment off",
-                "type suppress off, by the user's setting",
+                "type suppress off, by the user's preferences",
                 "No push or e-mail was planned."
             )
             #expect(answer.output.components(separatedBy: "after the notification").count == 2)

@@ -60,7 +60,7 @@ struct APNsConfigurationTests {
         let found = try faults("")
         let keys = found.map { $0.replacing("/drop/apns/", with: "").prefix { $0 != ":" } }
         #expect(keys.sorted() == ["key", "keyID", "teamID", "topic"])
-        #expect(found.allSatisfy { $0.hasSuffix("found nothing") })
+        #expect(found.allSatisfy { $0.hasSuffix("found no value") })
         #expect(found.contains { $0.contains(".p8") })
     }
 

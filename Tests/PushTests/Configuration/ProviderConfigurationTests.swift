@@ -77,7 +77,7 @@ struct ProviderConfigurationTests {
         ]
         #expect(found.count == expected.count)
         for (fault, beginning) in zip(found, expected) { #expect(fault.hasPrefix(beginning), "\(fault)") }
-        let account = "expected the path of a file with the service account in JSON, found nothing"
+        let account = "expected the path of a file with the service account in JSON, found no value"
         #expect(found[0].contains("/drop/fcm/serviceAccount: \(account)"))
         #expect(found[1].contains("did you mean serviceAccount?"))
         #expect(found[2].contains("https URL"))

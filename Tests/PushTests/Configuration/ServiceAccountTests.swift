@@ -31,7 +31,7 @@ struct ServiceAccountTests {
         let found = sentences(Accounts.file { $0[name] = .string(value) })
         #expect(found.count == 1)
         #expect(found.first?.hasPrefix("\(name): ") == true)
-        #expect(sentences(Accounts.file { $0[name] = nil }).first?.contains("found nothing") == true)
+        #expect(sentences(Accounts.file { $0[name] = nil }).first?.contains("found no value") == true)
         #expect(sentences(Accounts.file { $0[name] = 7 }).count == 1)
     }
 

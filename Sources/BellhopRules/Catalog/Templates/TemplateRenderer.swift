@@ -101,7 +101,7 @@ struct TemplateRenderer {
     private mutating func number(_ source: ValueSource, whole: Bool = false) -> DecimalText? {
         let value = source.value(in: values)
         if let number = value.flatMap(DecimalText.init), !whole || number.isWhole { return number }
-        let expected = whole ? "a whole number, or one in a string," : "a number, or one in a string,"
+        let expected = whole ? "a whole number (or a string with one)" : "a number (or a string with one)"
         faults.append(ValueFault(source, expected: expected, found: value))
         return nil
     }

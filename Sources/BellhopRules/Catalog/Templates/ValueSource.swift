@@ -43,7 +43,7 @@ struct ValueFault: Hashable {
     init(_ source: ValueSource, expected: String, found: JSONValue?) {
         self.source = source
         self.expected = expected
-        self.found = found?.describedKind ?? "nothing"
+        self.found = found?.describedKind ?? "no value"
     }
 }
 

@@ -42,15 +42,15 @@ struct CatalogFaultTests {
         let second = "{ app: 'two',\n  oops }"
         let third = "[]"
         let found = faults([("1.json5", first), ("2.json5", second), ("3.json5", third)]).map(\.description)
-        let colours = "a colour such as #0B6E35, found a string of another form"
+        let colours = "a colour such as #0B6E35, found a different string"
         let lines = "a non-empty string of one line, at most 255 bytes"
         #expect(
             found == [
-                "1.json5:1:1: /language: expected \(LanguageTag.rule), found nothing",
-                "1.json5:2:3: /app: expected \(AppID.rule), found a string of another form",
+                "1.json5:1:1: /language: expected \(LanguageTag.rule), found no value",
+                "1.json5:2:3: /app: expected \(AppID.rule), found a different string",
                 "1.json5:3:3: /langauge: unknown key; did you mean language?",
                 "1.json5:6:5: /types/no type: expected a type's name of \(EventType.rule)",
-                "1.json5:8:7: /types/a/priority: expected one of high, normal, low, found a string of another form",
+                "1.json5:8:7: /types/a/priority: expected one of high, normal, low, found a different string",
                 "1.json5:10:7: /types/a/colour: unknown key; did you mean color?",
                 "1.json5:11:7: /types/a/color: expected \(colours)",
                 "1.json5:12:7: /types/a/icon: expected \(lines), found a number",
@@ -70,8 +70,8 @@ struct CatalogFaultTests {
         "each fault inside a type is detected",
         arguments: [
             ("", "/types", "at least one type"), ("a: 5", "/types/a", "expected an object"),
-            ("a: {label: {en: 'A'}}", "/types/a/priority", "found nothing"),
-            ("a: {priority: 'low'}", "/types/a/label", "found nothing"),
+            ("a: {label: {en: 'A'}}", "/types/a/priority", "found no value"),
+            ("a: {priority: 'low'}", "/types/a/label", "found no value"),
             ("a: {priority: 'low', label: {nb: 'A'}}", "/types/a/label", "own language en is missing"),
             ("a: {priority: 'low', label: {en: ''}}", "/types/a/label/en", "non-empty string"),
             ("a: {priority: 'low', label: {'x!': 'A', en: 'A'}}", "/types/a/label/x!", "language tag"),
@@ -81,7 +81,7 @@ struct CatalogFaultTests {
             ),
             (
                 "a: {priority: 'low', label: {en: 'A'}, templates: {en: {}}}", "/types/a/templates/en/title",
-                "found nothing"
+                "found no value"
             ),
             (
                 "a: {priority: 'low', label: {en: 'A'}, templates: {en: {title: '{'}}}", "/types/a/templates/en/title",
@@ -107,7 +107,7 @@ struct CatalogFaultTests {
                 "a: {priority: 'low', label: {en: 'A'}, link: {web: 'x', mobile: '/'}}", "/types/a/link/web",
                 "begins with /"
             ),
-            ("a: {priority: 'low', label: {en: 'A'}, link: {web: '/'}}", "/types/a/link/mobile", "found nothing"),
+            ("a: {priority: 'low', label: {en: 'A'}, link: {web: '/'}}", "/types/a/link/mobile", "found no value"),
             (
                 "a: {priority: 'low', label: {en: 'A'}, link: {web: '/', mobile: '/', scheme: 'drop'}}",
                 "/types/a/link/scheme", "URL"

@@ -65,7 +65,7 @@ struct CatalogKeyTests {
         Wrong(app: "cap: {perHour: 5},", pointer: "/cap", part: "no digest", isBeyondSchema: true),
         Wrong(type: "audience: 'all'", pointer: "/types/t/audience", part: "everyone"),
         Wrong(type: "audience: {topic: ''}", pointer: "/types/t/audience/topic", part: "1 to 255"),
-        Wrong(type: "burst: {}", pointer: "/types/t/burst/window", part: "found nothing"),
+        Wrong(type: "burst: {}", pointer: "/types/t/burst/window", part: "found no value"),
         Wrong(
             type: "burst: {window: '2h'}",
             pointer: "/types/t/burst/window",
@@ -80,7 +80,7 @@ struct CatalogKeyTests {
             isBeyondSchema: true
         ),
         Wrong(app: "preferences: {mastre: {}},", pointer: "/preferences/mastre", part: "mean master"),
-        Wrong(app: "preferences: {master: {}},", pointer: "/preferences/master/label", part: "found nothing"),
+        Wrong(app: "preferences: {master: {}},", pointer: "/preferences/master/label", part: "found no value"),
         Wrong(
             app: "preferences: {quietHours: {startHour: 24}},",
             pointer: "/preferences/quietHours/startHour",
@@ -99,8 +99,8 @@ struct CatalogKeyTests {
         Wrong(app: "quietHours: 'later',", pointer: "/quietHours", part: "one of defer, drop, bypass"),
         Wrong(app: "quietHours: {ios: 'later'},", pointer: "/quietHours/ios", part: "one of defer, drop, bypass"),
         Wrong(app: "quietHours: {iso: 'drop'},", pointer: "/quietHours/iso", part: "mean ios"),
-        Wrong(app: "digest: {templates: {en: {title: 'T'}}},", pointer: "/digest/at", part: "found nothing"),
-        Wrong(app: "digest: {at: ['08:00']},", pointer: "/digest/templates", part: "found nothing"),
+        Wrong(app: "digest: {templates: {en: {title: 'T'}}},", pointer: "/digest/at", part: "found no value"),
+        Wrong(app: "digest: {at: ['08:00']},", pointer: "/digest/templates", part: "found no value"),
         Wrong(
             app: "digest: {at: ['8:00'], templates: {en: {title: 'T'}}},",
             pointer: "/digest/at/0",

@@ -4,28 +4,32 @@ import Testing
 @Suite("Missing values of templates")
 struct MissingValueTests {
     static let table: [(template: String, data: JSONObject, pointer: String, part: String)] = [
-        ("{a}", [:], "/data/a", "a string or a number here, found nothing"),
+        ("{a}", [:], "/data/a", "a string or a number here, found no value"),
         ("{a}", ["a": true], "/data/a", "a string or a number here, found a boolean"),
         ("{a}", ["a": ""], "/data/a", "found an empty string"),
-        ("{a.b}", ["a": 1], "/data/a/b", "found nothing"),
-        ("{n, plural, other {}}", [:], "/data/n", "a number, or one in a string, here, found nothing"),
-        ("{n, plural, other {}}", ["n": "many"], "/data/n", "found a string of another form"),
-        ("{n, number}", ["n": "1,000"], "/data/n", "found a string of another form"),
-        ("{n, number}", ["n": "+1"], "/data/n", "found a string"), ("{n, number}", ["n": "1."], "/data/n", "found"),
+        ("{a.b}", ["a": 1], "/data/a/b", "found no value"),
+        ("{n, plural, other {}}", [:], "/data/n", "a number (or a string with one) here, found no value"),
+        ("{n, plural, other {}}", ["n": "many"], "/data/n", "found a different string"),
+        ("{n, number}", ["n": "1,000"], "/data/n", "found a different string"),
+        ("{n, number}", ["n": "+1"], "/data/n", "found a different string"),
+        ("{n, number}", ["n": "1."], "/data/n", "found"),
         ("{n, number}", ["n": ".5"], "/data/n", "found"), ("{n, number}", ["n": "1e"], "/data/n", "found"),
         ("{n, number}", ["n": "1e999"], "/data/n", "found"), ("{n, number}", ["n": "0x10"], "/data/n", "found"),
         ("{n, number}", ["n": " 1"], "/data/n", "found"), ("{n, number}", ["n": "-"], "/data/n", "found"),
         ("{n, number}", ["n": "٣"], "/data/n", "found"), ("{n, number}", ["n": ["1"]], "/data/n", "found an array"),
-        ("{v, units, 18}", ["v": "1.5"], "/data/v", "a whole number, or one in a string, here, found a string"),
+        (
+            "{v, units, 18}", ["v": "1.5"], "/data/v",
+            "a whole number (or a string with one) here, found a different string"
+        ),
         ("{v, units, 18}", ["v": Sentence.number("0.5")], "/data/v", "a whole number"),
         ("{v, units, d}", ["v": 1], "/data/d", "0 to 255"),
         ("{v, units, d}", ["v": 1, "d": 256], "/data/d", "0 to 255"),
         ("{v, units, d}", ["v": 1, "d": -1], "/data/d", "0 to 255"),
         ("{v, units, d}", ["v": 1, "d": "1.5"], "/data/d", "0 to 255"),
-        ("{k, select, other {}}", [:], "/data/k", "a word here, found nothing"),
+        ("{k, select, other {}}", [:], "/data/k", "a word here, found no value"),
         ("{k, select, other {}}", ["k": .null], "/data/k", "a word here, found null"),
         ("{a, short}", ["a": [:]], "/data/a", "found an object"),
-        ("{k, select, a {{x}} other {{y}}}", ["k": "a", "y": 1], "/data/x", "found nothing"),
+        ("{k, select, a {{x}} other {{y}}}", ["k": "a", "y": 1], "/data/x", "found no value"),
     ]
 
     @Test("a missing or unusable value rejects the event", arguments: table.indices)
@@ -42,8 +46,9 @@ struct MissingValueTests {
         let template = "{a} {b} {n, plural, one {{c}} other {{d}}} {a} {ok} {v, units, e}"
         let rejection = try #require(try Sentence.render(template, ["ok": 1]).failure)
         #expect(rejection.pointer.text == "/data/a")
-        let named = "/data/a (found nothing), /data/b (found nothing), /data/n (found nothing), /data/d (found nothing)"
-        #expect(rejection.message == "the app's template needs 6 values: \(named), /data/v (found nothing) and 1 more")
+        let named =
+            "/data/a (found no value), /data/b (found no value), /data/n (found no value), /data/d (found no value)"
+        #expect(rejection.message == "the app's template needs 6 values: \(named), /data/v (found no value) and 1 more")
     }
 
     @Test("the values of unused choices are not needed")
