@@ -11,16 +11,24 @@ struct EventFile: Sendable {
         let line: Int
         let body: [UInt8]
         let judgement: Result<Submission, Rejection>
+        /// The reason for a rejection, with positions in the file; `nil` if the message is valid.
+        let complaint: String?
+    }
+
+    /// The text of one message, with its position in the file.
+    private struct Document {
+        let line: Int
+        let body: [UInt8]
+        /// The lines and bytes of the file before the body.
+        var lines = 0
+        var bytes = 0
+        /// Whether the body has several lines of the file, although it may have been meant as one message per line.
+        var hasSeveralLines = false
     }
 
     let entries: [Entry]
 
-    var rejected: [(line: Int, rejection: Rejection)] {
-        entries.compactMap { entry in
-            guard case .failure(let rejection) = entry.judgement else { return nil }
-            return (entry.line, rejection)
-        }
-    }
+    var rejected: [Entry] { entries.filter { $0.complaint != nil } }
 
     /// Reads and judges a file, which must contain an event.
     ///
@@ -32,16 +40,31 @@ struct EventFile: Sendable {
             .badInput,
             attempted: "\(attempted) \(path)",
             cameBack: "there is no event in it",
-            whatToDo: "write one JSON object, or one a line"
+            whatToDo: "write one JSON object, or one object per line"
         )
     }
 
     /// Judges every message of a whole file, as if it arrived now.
     init(_ bytes: [UInt8], catalogs: CatalogSet) {
         let now = SystemTime().timestamp
-        entries = Self.documents(bytes).map { line, body in
-            Entry(line: line, body: body, judgement: Self.judge(body, catalogs, now))
+        entries = Self.documents(bytes).map { document in
+            let judgement = Self.judge(document.body, catalogs, now)
+            return Entry(
+                line: document.line,
+                body: document.body,
+                judgement: judgement,
+                complaint: Self.complaint(judgement, document)
+            )
         }
+    }
+
+    private static func complaint(_ judgement: Result<Submission, Rejection>, _ document: Document) -> String? {
+        guard case .failure(let rejection) = judgement else { return nil }
+        guard case .failure(let fault) = JSONParser(limits: .event).parse(document.body),
+            rejection.message == fault.message
+        else { return rejection.message }
+        let hint = document.hasSeveralLines && fault.code == .trailingContent ? "; write each event on one line" : ""
+        return fault.after(lines: document.lines, bytes: document.bytes).message + hint
     }
 
     /// Reads a file, or stdin for `-`.
@@ -78,21 +101,31 @@ struct EventFile: Sendable {
 
     /// Splits a file into messages.
     ///
-    /// A file that is one JSON document is one message, regardless of its number of lines. Any other file has one
-    /// message per line.
-    private static func documents(_ bytes: [UInt8]) -> [(Int, [UInt8])] {
+    /// A file that is one JSON document is one message, regardless of its number of lines, and so is a file whose first
+    /// line is the beginning of a document that the second line continues. Any other file has one message per line.
+    private static func documents(_ bytes: [UInt8]) -> [Document] {
         let newline = UInt8(ascii: "\n")
         let isBlank = { (line: ArraySlice<UInt8>) in line.allSatisfy { [0x20, 0x09, 0x0D].contains($0) } }
         let lines = bytes.split(separator: newline, omittingEmptySubsequences: false)
         let filled = lines.enumerated().filter { !isBlank($1) }
         guard let first = filled.first else { return [] }
-        let isSingle = filled.count == 1 || !first.element.contains(UInt8(ascii: "}")) || isDocument(bytes)
-        guard !isSingle else { return [(first.offset + 1, bytes)] }
-        return filled.map { ($0.offset + 1, Array($0.element)) }
+        let isContinued =
+            filled.count > 1 && fault(in: first.element)?.code == .unexpectedEnd && fault(in: filled[1].element) != nil
+        guard filled.count > 1, !isContinued, fault(in: bytes[...]) != nil else {
+            return [Document(line: first.offset + 1, body: bytes, hasSeveralLines: filled.count > 1)]
+        }
+        return filled.map { line in
+            Document(
+                line: line.offset + 1,
+                body: Array(line.element),
+                lines: line.offset,
+                bytes: line.element.startIndex
+            )
+        }
     }
 
-    private static func isDocument(_ bytes: [UInt8]) -> Bool {
-        if case .success = JSONParser(limits: .event).parse(bytes) { return true }
-        return false
+    private static func fault(in bytes: ArraySlice<UInt8>) -> JSONFault? {
+        guard case .failure(let fault) = JSONParser(limits: .event).parse(Array(bytes)) else { return nil }
+        return fault
     }
 }

@@ -57,12 +57,12 @@ enum PublishCommand: Command {
     }
 
     private static func refuseInvalid(_ file: EventFile, _ path: String) throws(CommandFailure) {
-        guard let first = file.rejected.first else { return }
+        guard let first = file.rejected.first, let why = first.summary else { return }
         let others = file.rejected.count > 1 ? " (and \(file.rejected.count - 1) more)" : ""
         throw CommandFailure(
             .badInput,
             attempted: "publishing \(path)",
-            cameBack: "line \(first.line) would be refused, \(first.rejection.summary)\(others)",
+            cameBack: "line \(first.line) would be rejected, \(why)\(others)",
             whatToDo: "nothing was published; bellhop validate \(path) lists every fault"
         )
     }

@@ -15,8 +15,9 @@ enum ValidateCommand: Command {
         let file = try EventFile(reading: path, for: "validating", call, catalogs)
         let taken = file.entries.count - file.rejected.count
         call.answer(
-            .members([("valid", .int(taken)), ("events", .array(file.entries.map(json)))]),
-            lines: file.entries.map { line($0, catalogs) } + ["\(taken) of \(file.entries.count) would be taken"]
+            .members([("valid", .int(taken)), ("events", .array(file.entries.map { json($0, catalogs) }))]),
+            lines: file.entries.flatMap { [line($0, catalogs)] + warnings($0, catalogs).map { "  warning: \($0)" } }
+                + ["\(taken) of \(file.entries.count) would be accepted"]
         )
         return file.rejected.isEmpty ? .done : .badInput
     }
@@ -33,7 +34,7 @@ enum ValidateCommand: Command {
             // The file belongs to the caller, so its content may be shown.
             let found = found(entry, rejection).map { "; it is \($0)" } ?? ""
             let meant = meant(entry, rejection, catalogs).map { ", did you mean \($0)?" } ?? ""
-            return "line \(entry.line): refused, \(rejection.summary)\(found)\(meant)"
+            return "line \(entry.line): rejected, \(entry.summary ?? rejection.message)\(found)\(meant)"
         }
     }
 
@@ -63,22 +64,50 @@ enum ValidateCommand: Command {
         }
     }
 
-    private static func json(_ entry: EventFile.Entry) -> JSONValue {
+    /// Describes parts of a valid message that have no effect: toggles of types that the catalogue does not have.
+    private static func warnings(_ entry: EventFile.Entry, _ catalogs: CatalogSet) -> [String] {
+        guard case .success(.feed(let update)) = entry.judgement, update.change.type == .recipientUpserted,
+            let types = catalogs[update.app]?.types.map(\.type.text),
+            let document = try? JSONParser(limits: .event).parse(entry.body).get(),
+            let toggles = document["preferences"]?["eventToggles"]?.object
+        else { return [] }
+        return toggles.members.map(\.key).filter { !types.contains($0) }.map { name in
+            let shown = HumanText.cut(name, to: 60)
+            let meant = NearestName.hint(name, among: types)
+            return "\(update.app) has no type \(shown), so this toggle in eventToggles has no effect\(meant)"
+        }
+    }
+
+    private static func json(_ entry: EventFile.Entry, _ catalogs: CatalogSet) -> JSONValue {
         guard case .failure(let rejection) = entry.judgement else {
-            return .members([("line", .int(entry.line)), ("valid", .bool(true))])
+            let warnings = warnings(entry, catalogs)
+            return .members(
+                [("line", .int(entry.line)), ("valid", .bool(true))]
+                    + (warnings.isEmpty ? [] : [("warnings", .array(warnings.map(JSONValue.string)))])
+            )
         }
         return .members([
             ("line", .int(entry.line)), ("valid", .bool(false)), ("reason", .string(rejection.reason.rawValue)),
-            ("pointer", .string(rejection.pointer.description)), ("message", .string(rejection.message)),
+            ("pointer", .string(rejection.pointer.description)), ("message", .optional(entry.complaint)),
         ])
     }
 }
 
 extension Rejection {
     /// Reason, place and message in one line.
-    var summary: String {
+    var summary: String { summary(message) }
+
+    fileprivate func summary(_ message: String) -> String {
         let place = pointer.description.isEmpty ? "" : " at \(pointer)"
         return "\(reason.rawValue)\(place): \(message)"
+    }
+}
+
+extension EventFile.Entry {
+    /// Reason, place and complaint of a rejection in one line; `nil` if the message is valid.
+    var summary: String? {
+        guard case .failure(let rejection) = judgement, let complaint else { return nil }
+        return rejection.summary(complaint)
     }
 }
 

@@ -25,8 +25,73 @@ struct EventFileTests {
             prompt.input = good + "\n" + bad + "\n"
             let mixed = await prompt.run("validate", "-")
             #expect(mixed.code == .badInput)
-            #expect(mixed.output.contains("line 2: refused, missing-audience"))
-            #expect(mixed.output.contains("1 of 2 would be taken"))
+            #expect(mixed.output.contains("line 2: rejected, missing-audience"))
+            #expect(mixed.output.contains("1 of 2 would be accepted"))
+        }
+    }
+
+    @Test("a line that is not JSON does not hide the others, and positions are those of the file")
+    func malformed() async throws {
+        try await Workplace.withPrompt { prompt, _ in
+            var prompt = prompt
+            prompt.input = "not json\n\n" + good + "\n{oops}\n"
+            let answer = await prompt.run("validate", "-")
+            #expect(answer.code == .badInput)
+            let lines = answer.output.split(separator: "\n")
+            #expect(lines.count == 4, "\(answer.output)")
+            #expect(answer.output.contains("(line 1, column 2, byte 1)"), "\(answer.output)")
+            #expect(answer.output.contains("line 3: ok"), "\(answer.output)")
+            let offset = 10 + good.utf8.count + 1 + 1
+            let place = "line 4: rejected, malformed-json: unexpected character (line 4, column 2, byte \(offset))"
+            #expect(answer.output.contains(place), "\(answer.output)")
+            #expect(answer.output.hasSuffix("1 of 3 would be accepted"), "\(answer.output)")
+            let json = await prompt.run("validate", "-", "--json")
+            #expect(json.output.contains("(line 4, column 2, byte \(offset))"), "\(json.output)")
+            prompt.input = String(good.dropLast(20)) + "\n" + good
+            let torn = await prompt.run("validate", "-")
+            #expect(torn.output.contains("line 2: ok"), "\(torn.output)")
+        }
+    }
+
+    @Test("an event over several lines is one message, and several such events get the advice to use one line each")
+    func severalLines() async throws {
+        try await Workplace.withPrompt { prompt, _ in
+            var prompt = prompt
+            let wrapped = good.replacingOccurrences(of: #", "data""#, with: ",\n  \"data\"")
+            prompt.input = "\n" + wrapped + "\n"
+            let one = await prompt.run("validate", "-")
+            #expect(one.output == "line 2: ok, drop.security a to 1 user, urgent lane\n1 of 1 would be accepted")
+            prompt.input = wrapped + "\n" + wrapped
+            let two = await prompt.run("validate", "-").output
+            #expect(
+                two.contains("(line 3, column 1, byte \(wrapped.utf8.count + 1)); write each event on one line"),
+                "\(two)"
+            )
+            prompt.input = "{\n  \"id\": nonsense\n}\n"
+            let wrong = await prompt.run("validate", "-")
+            #expect(wrong.output.contains("(line 2, column 10"), "\(wrong.output)")
+            #expect(wrong.output.hasSuffix("0 of 1 would be accepted"), "\(wrong.output)")
+        }
+    }
+
+    @Test("validate warns of a toggle for a type that the catalogue does not have")
+    func unknownToggle() async throws {
+        try await Workplace.withPrompt { prompt, _ in
+            var prompt = prompt
+            prompt.input =
+                #"{"app": "drop", "eventType": "recipient.upserted", "userId": "u1", "#
+                + #""preferences": {"eventToggles": {"securty": false, "system": true}}}"#
+            let answer = await prompt.run("validate", "-")
+            #expect(answer.code == .done)
+            let warning =
+                "drop has no type securty, so this toggle in eventToggles has no effect, did you mean security?"
+            let words = "line 1: ok, drop.recipient.upserted\n  warning: \(warning)\n1 of 1 would be accepted"
+            #expect(answer.output == words)
+            let json = await prompt.run("validate", "-", "--json")
+            #expect(json.output.contains(#""warnings":["\#(warning)"]"#), "\(json.output)")
+            prompt.input = prompt.input.replacingOccurrences(of: "securty", with: "security")
+            let right = await prompt.run("validate", "-", "--json")
+            #expect(right.output == #"{"valid":1,"events":[{"line":1,"valid":true}]}"#)
         }
     }
 
@@ -43,7 +108,7 @@ struct EventFileTests {
             let answer = await prompt.run("validate", "-")
             #expect(answer.code == .badInput)
             #expect(answer.output.contains("line 1: ok"))
-            #expect(answer.output.contains("line 2: refused, invalid-field at /deliverAt: expected an instant within"))
+            #expect(answer.output.contains("line 2: rejected, invalid-field at /deliverAt: expected an instant within"))
         }
     }
 

@@ -49,6 +49,13 @@ public struct JSONFault: Error, Hashable, Sendable {
     public var message: String {
         "\(code.rawValue) (line \(line), column \(column), byte \(offset))"
     }
+
+    /// Returns the fault with its position in a file of which the document is a part.
+    ///
+    /// The document must begin at the start of a line, after the given lines and bytes.
+    package func after(lines: Int, bytes: Int) -> JSONFault {
+        JSONFault(code: code, offset: offset + bytes, line: line + lines, column: column)
+    }
 }
 
 /// The internal error that stops the reader.
