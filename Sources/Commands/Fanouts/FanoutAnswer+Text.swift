@@ -12,7 +12,7 @@ extension FanoutAnswer {
 
     static func table(_ views: [FanoutAnswer]) -> [String] {
         TextTable(
-            ["fan-out", "state", "app", "type", "to", "users", "a second", "left", "begun"],
+            ["fan-out", "state", "app", "type", "to", "users", "per second", "left", "begun"],
             texts: [1, 2, 3, 4, 7, 8],
             rows: views.map(\.cells)
         ).lines()
@@ -56,12 +56,10 @@ extension FanoutAnswer {
 
     private var facts: [(String, String)] {
         let counts = record.progress
-        let due = counts.sent.of("delivery", "deliveries")
         var facts = [
             ("state", state), ("type", record.type), ("to", audience),
             ("lane", record.priority.lane.rawValue),
-            ("users", "\(share), \(counts.recorded.of("new notification")), \(due) due immediately"),
-            ("pages", "\(counts.pages.grouped) of \(counts.planned.grouped) planned so far"),
+            ("users", "\(share), \(counts.recorded.of("new notification")), \(due)"), ("pages", pages),
         ]
         if let rate { facts.append(("rate", "\(rate) users per second" + (timeLeft.map { ", \($0) left" } ?? ""))) }
         facts.append(("begun", moment(record.startedAt)))
@@ -69,6 +67,16 @@ extension FanoutAnswer {
         if let pausedAt = record.pausedAt { facts.append(("paused", moment(pausedAt))) }
         if let end = record.finishedAt { facts.append(("ended", moment(end))) }
         return facts
+    }
+
+    /// The deliveries that were released directly after they were recorded, whether or not they have been sent since.
+    private var due: String {
+        record.progress.sent.of("delivery", "deliveries") + " due immediately when recorded"
+    }
+
+    private var pages: String {
+        let (done, planned) = (record.progress.pages.grouped, record.progress.planned.grouped)
+        return record.finishedAt == nil ? "\(done) complete of \(planned) planned so far" : "\(done) complete"
     }
 
     private var state: String {
@@ -101,8 +109,8 @@ extension FanoutAnswer {
     }
 
     private func words(_ page: FanoutDetail.Page) -> String {
-        if let takenAt = page.takenAt { return "taken \(HumanText.ago(takenAt, asOf))" }
-        return page.handedOverAt.map { "handed over \(HumanText.ago($0, asOf))" } ?? "not handed over"
+        if let takenAt = page.takenAt { return "taken by a worker \(HumanText.ago(takenAt, asOf))" }
+        return page.handedOverAt.map { "released to the workers \(HumanText.ago($0, asOf))" } ?? "not released yet"
     }
 
     private func words(_ act: FanoutDetail.Done) -> String {

@@ -46,9 +46,15 @@ struct FanoutSession: Sendable {
         guard try call.confirm(preview.question) else { return .answerIsNo }
         let agreement = preview.question.agreement
         let items = try await operations.perform(preview, agreement, by: try call.actingOperator())
-        call.answer(FanoutActPreview.json(items), lines: ["\(act.pastWords) \(items.of("fan-out"))."])
+        call.answer(
+            FanoutActPreview.json(items),
+            lines: ["\(act.pastWords) \(items.of("fan-out"))."] + (act == .resume ? [] : [Self.pushesContinue])
+        )
         return .done
     }
+
+    private static let pushesContinue =
+        "Pushes of notifications that are already in the app are still sent, unless a hold stops them: bellhop hold add."
 
     private func foresee(_ preview: FanoutActPreview) async throws -> ExitCode {
         let (count, meant) = (preview.count, try await operations.affected(by: preview))

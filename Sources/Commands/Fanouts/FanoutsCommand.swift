@@ -36,9 +36,9 @@ enum FanoutVerb: String, CaseIterable, Sendable {
         switch self {
         case .list: "Lists fan-outs, latest first: progress, rate and remaining work."
         case .show: "Shows one fan-out in detail, with the reason if it is stalled."
-        case .pause: "Pauses fan-outs; pages in progress still complete."
+        case .pause: "Pauses fan-outs; pages in progress complete, and recorded pushes are still sent."
         case .resume: "Resumes paused fan-outs."
-        case .cancel: "Cancels fan-outs permanently; users already reached keep the notification."
+        case .cancel: "Cancels fan-outs permanently; notifications in the app stay, and recorded pushes are still sent."
         }
     }
 
@@ -67,7 +67,7 @@ enum FanoutsCommand: Command {
         filterOptions + [
             .taking("state", "S", "list: running, paused, cancelled or finished; all unless given"),
             .taking("limit", "N", "list: only so many (50)"),
-            .switch("dry-run", "say which are meant, and change nothing"),
+            .switch("dry-run", "list the selected fan-outs, and change nothing"),
             .switch("yes", "skip the confirmation prompt"),
             .taking("by", "NAME", "operator name for the audit (default: system user)"),
             .taking("because", "TEXT", "reason for the audit; prompted for on a terminal"),

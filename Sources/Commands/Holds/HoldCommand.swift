@@ -67,7 +67,7 @@ enum HoldCommand: Command {
         .taking("type", "T", "only events of this type"),
         .taking("provider", "P", "only through this provider: apns, fcm, expo, webpush or email"),
         .taking("event", "ID", "discard: only deliveries of this event"),
-        .switch("dry-run", "discard: say how much is meant, and change nothing"),
+        .switch("dry-run", "discard: show the number of deliveries, and change nothing"),
         .switch("yes", "discard: skip the confirmation prompt"),
         .taking("by", "NAME", "operator name for the audit (default: system user)"),
         .taking("because", "TEXT", "reason for the audit and the list; prompted for on a terminal"),

@@ -39,11 +39,11 @@ struct HoldSession: Sendable {
             added.json,
             lines: [
                 added.isNew
-                    ? "Hold \(hold.number): \(scope.words). Each worker stops within two seconds and may still send until "
-                        + "then; later events are recorded in the app, and their deliveries wait."
-                    : "\(scope.words) is held already: \(hold.operator) did so "
-                        + "\(HumanText.ago(hold.placedAt, added.held.asOf)), hold \(hold.number): \(hold.because).",
-                "\(added.held.countAtFirst) bellhop hold release \(hold.number) lets them go.",
+                    ? "Hold \(hold.number): \(scope.words). Workers stop within two seconds and may still send until then; "
+                        + "events are still recorded in the app, and their deliveries wait."
+                    : "\(scope.words) is already held: \(hold.operator) added hold \(hold.number) "
+                        + "\(HumanText.ago(hold.placedAt, added.held.asOf)): \(hold.because).",
+                added.held.countAtFirst,
             ]
         )
         return .done
@@ -92,11 +92,11 @@ extension HoldReleased {
     fileprivate var consequence: String {
         let names = stillHeldBy.map { "\($0.number) (\($0.scope.words))" }.joined(separator: "; ")
         if stillHeldBy.contains(where: { $0.scope.contains(held.hold.scope) }) {
-            return "\(held.countAndWhere) waited, and wait still: held, too, by \(names)."
+            return "Behind it: \(held.countAndWhere), which other holds still stop: \(names)."
         }
         let rest = stillHeldBy.isEmpty ? "" : " These holds still apply: \(names)."
-        return "\(held.countAndWhere) waited, and go out from now on; what is deferred for quiet hours, a digest or a "
-            + "retry follows in its time.\(rest)"
+        let sent = held.isEmpty ? "No deliveries waited behind it." : "Now sent: \(held.countAndWhere)."
+        return "\(sent) Deliveries deferred for quiet hours, a digest or a retry are sent when they are due.\(rest)"
     }
 }
 
@@ -104,7 +104,7 @@ extension HoldDiscarded {
     /// Describes the deliveries that a discard has not reached.
     fileprivate var rest: String {
         left > 0
-            ? "\(left.grouped) wait still: discard again before you release."
+            ? "\(left.of("delivery still waits", "deliveries still wait")): discard again before you release."
             : "Deliveries deferred for quiet hours, a digest or a retry reach the hold later: check again before you "
                 + "release."
     }

@@ -101,7 +101,7 @@ extension Status {
         guard !store.backlogs.isEmpty else { return ["backlogs".filled(to: Self.firstColumn) + "none"] }
         // Without reports from processes the pace is unknown.
         let hasPace = !store.processes.isEmpty
-        var table = TextTable(["backlogs", "count", "oldest"] + (hasPace ? ["a second"] : []))
+        var table = TextTable(["backlogs", "count", "oldest"] + (hasPace ? ["per second"] : []))
         for backlog in store.backlogs {
             let pace = hasPace ? [pace(of: backlog.name).map(\.grouped) ?? "-"] : []
             table.add([backlog.name, Self.capped(backlog.count), distance(to: backlog.oldest)] + pace)

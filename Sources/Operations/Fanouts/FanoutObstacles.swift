@@ -5,8 +5,7 @@ import Store
 
 /// The conditions around a fan-out that may delay it.
 struct FanoutObstacles: Sendable {
-    /// `nil` for a fan-out that has ended.
-    let status: StoreStatus?
+    let status: StoreStatus
     /// The holds that affect the fan-out or may affect it later.
     let holds: [HeldShare]
     /// The number of workers that consume its pages, or `nil` if the broker was not or could not be asked.
@@ -34,14 +33,15 @@ extension FanoutProgress {
     /// The list is empty if it progresses.
     func obstacles(_ detail: FanoutDetail, _ surroundings: FanoutObstacles) -> [String] {
         switch record.state {
-        case .finished: return held(surroundings.holds)
+        case .finished: return held(surroundings.holds) + backlogs(surroundings)
         case .cancelled:
             let taken = detail.pages.filter { $0.takenAt != nil }.count
-            return held(surroundings.holds)
+            return held(surroundings.holds) + backlogs(surroundings)
                 + (taken == 0 ? [] : ["No more pages are planned; \(taken.of("page")) in progress may still complete."])
-        case .paused: return [pause(detail)] + held(surroundings.holds)
+        case .paused: return [pause(detail)] + held(surroundings.holds) + backlogs(surroundings)
         case .running:
-            return held(surroundings.holds) + idle(detail, surroundings.consumers) + outlets(surroundings.status)
+            return held(surroundings.holds) + idle(detail, surroundings.consumers) + breakers(surroundings.status)
+                + backlogs(surroundings)
         }
     }
 
@@ -85,19 +85,27 @@ extension FanoutProgress {
         }
     }
 
-    /// Describes obstacles at the outlets.
-    ///
-    /// Pushes continue in the ledger, independently of the pages.
-    private func outlets(_ status: StoreStatus?) -> [String] {
-        guard let status else { return [] }
-        let breakers = status.breakers.filter { $0.key.app.text == record.app }.map { breaker in
+    private func breakers(_ status: StoreStatus) -> [String] {
+        status.breakers.filter { $0.key.app.text == record.app }.map { breaker in
             "\(breaker.key.provider) refuses \(record.app), \(breaker.reason): its pushes wait; see docs/providers.md."
         }
-        let backlogs = status.backlogs.filter { $0.name.hasPrefix(record.app + "/") }.map { backlog in
-            let count = backlog.count.grouped + (backlog.count >= StoreStatus.most ? " or more" : "")
-            return "\(count) of its app wait in the backlog of \(backlog.name): recorded, and sent as it has room."
+    }
+
+    /// Describes the backlogs that may contain deliveries of the fan-out, apart from those behind a hold.
+    ///
+    /// Pushes continue in the ledger, independently of the pages, and also after the last page.
+    private func backlogs(_ surroundings: FanoutObstacles) -> [String] {
+        surroundings.status.backlogs.filter { backlog in
+            guard backlog.count > 0, let part = OutletScope(backlog.name), part.app.text == record.app else {
+                return false
+            }
+            let isOfType = part.type.map { $0.text == record.type } ?? true
+            return isOfType && !surroundings.holds.contains { $0.hold.scope.owns(part) }
+        }.map { backlog in
+            let atLeast = backlog.count >= StoreStatus.most ? "at least " : ""
+            return "The backlog of \(backlog.name) contains \(atLeast)\(backlog.count.deliveries), of this fan-out or "
+                + "of other events: they are recorded in the app, and sent as the provider has capacity."
         }
-        return breakers + backlogs
     }
 }
 

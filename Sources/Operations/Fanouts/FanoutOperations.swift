@@ -43,8 +43,8 @@ package struct FanoutOperations: Sendable {
         let found = try await store.latest(filter, atMost: 2)
         let attempted = "show \(filter.subject)"
         guard let progress = found.first else {
-            let advice = "bellhop fanouts shows what there is"
-            throw OperationError(.notPossible, attempted: attempted, "there is none", advice: advice)
+            let advice = "bellhop fanouts lists all"
+            throw OperationError(.notPossible, attempted: attempted, "unknown fan-out", advice: advice)
         }
         guard found.count == 1 else {
             let apps = "apps \(found[0].record.app) and \(found[1].record.app) have one"
@@ -52,7 +52,7 @@ package struct FanoutOperations: Sendable {
         }
         let detail = try await store.detail(of: progress.record.number)
         let surroundings = FanoutObstacles(
-            status: progress.record.finishedAt == nil ? try await StoreStatus(of: context.pool) : nil,
+            status: try await StoreStatus(of: context.pool),
             holds: try await holds(on: progress.record),
             consumers: progress.isWaiting(detail) ? await consumers(progress.record.priority.lane) : nil
         )
@@ -84,8 +84,13 @@ package struct FanoutOperations: Sendable {
         var filter = preview.filter
         filter.states = Set(FanoutState.allCases)
         let isNamed = !filter.numbers.isEmpty || filter.event != nil
-        let named = isNamed ? try await store.latest(filter, atMost: Self.shownBefore) : []
-        return ["No fan-outs match that are \(states)."] + named.map(\.record.presentState)
+        let named = isNamed ? try await store.latest(filter, atMost: Self.shownBefore).map(\.record) : []
+        let hasFinished = named.contains { $0.state == .finished }
+        let holds = hasFinished ? try await HoldAdmin(pool: context.pool).all() : []
+        return ["No \(states) fan-outs match."]
+            + named.map { record in
+                record.presentState(for: preview.act, holds.filter { $0.scope.mayConcern(record) })
+            }
     }
 
     /// Pauses, resumes or cancels all fan-outs that match, and returns their number.
@@ -163,9 +168,18 @@ extension FanoutFilter {
 }
 
 extension FanoutRecord {
-    fileprivate var presentState: String {
+    /// Describes why an act does not apply to the fan-out, and what affects its unsent pushes.
+    fileprivate func presentState(for act: FanoutAdmin.Act, _ holds: [OperatorHold]) -> String {
         let words = "Fan-out \(number) is \(state.rawValue)"
         guard state == .finished else { return words + "." }
-        return words + ": all its records exist. Only a hold stops its pushes that are not sent yet: bellhop hold add."
+        let finished = words + ": all its records are in the app."
+        guard holds.isEmpty else {
+            return finished
+                + holds.map { hold in
+                    " Hold \(hold.number) (\(hold.scope.words)) stops its unsent pushes: bellhop hold release "
+                        + "\(hold.number) sends them, bellhop hold discard \(hold.number) ends them."
+                }.joined()
+        }
+        return act == .resume ? finished : finished + " Only a hold stops its unsent pushes: bellhop hold add."
     }
 }

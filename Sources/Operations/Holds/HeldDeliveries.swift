@@ -35,30 +35,38 @@ package struct HeldDeliveries: Sendable {
         return store.holds.map { HeldDeliveries($0, store.backlogs, asOf: now) }
     }
 
-    /// The count as `12,431`, or `100,000 or more`.
-    package var count: String { waiting.grouped + (isCapped || !mixed.isEmpty ? " or more" : "") }
+    /// The count as `12,431`, or `at least 100,000`.
+    package var count: String { atLeast + waiting.grouped }
 
-    /// The count with the mixed backlogs, as `0 or more (others may stand among what waits in drop/expo)`.
+    /// The count with its noun and the mixed backlogs, as `at least 0 deliveries (drop/expo may contain more)`.
     package var countAndWhere: String {
-        mixed.isEmpty ? count : "\(count) (others may stand among what waits in \(names))"
+        let count = atLeast + waiting.deliveries
+        return mixed.isEmpty ? count : "\(count) (\(names) may contain more)"
     }
+
+    /// Whether no delivery waits behind the hold.
+    package var isEmpty: Bool { waiting == 0 && mixed.isEmpty }
+
+    private var atLeast: String { isCapped || !mixed.isEmpty ? "at least " : "" }
 
     /// The names of the mixed backlogs.
     private var names: String {
         mixed.count > 3 ? "\(mixed[0]) and \(mixed.count - 1) others" : mixed.joined(separator: ", ")
     }
 
-    /// The count directly after the hold was placed, while workers still take its deliveries out of mixed backlogs.
+    /// The deliveries directly after the hold was placed, while workers still take them out of mixed backlogs.
     package var countAtFirst: String {
-        guard !mixed.isEmpty else { return "\(count) wait there now." }
-        return "\(waiting.grouped) wait there now; what stands among others in \(names) is taken out of there within "
-            + "seconds, and bellhop hold counts it then."
+        let number = hold.number
+        let ways = "bellhop hold release \(number) sends them, bellhop hold discard \(number) ends them."
+        guard !mixed.isEmpty else { return "Deliveries behind it: \(count). \(ways)" }
+        return "Workers are moving deliveries of this type from \(names) behind it; bellhop hold shows their number "
+            + "within seconds. \(ways)"
     }
 
     /// The line for the status, which lists all holds.
     package var problem: String {
-        "\(hold.scope.words) is held for \(since): \(hold.because) (\(hold.operator)); \(countAndWhere) wait: "
-            + "bellhop hold release \(hold.number)"
+        "\(hold.scope.words) is held for \(since): \(hold.because) (\(hold.operator)); behind it: "
+            + "\(countAndWhere); bellhop hold release \(hold.number) sends them"
     }
 
     private var since: String {
@@ -80,7 +88,7 @@ extension HoldScope {
     /// Whether this hold covers all deliveries of a backlog.
     ///
     /// A hold on a type has separate backlogs.
-    fileprivate func owns(_ part: OutletScope) -> Bool {
+    func owns(_ part: OutletScope) -> Bool {
         mayWait(in: part) && (type == nil || part.type == type)
     }
 }

@@ -44,7 +44,7 @@ struct FanoutsCommandTests {
         try await Self.with { prompt, bench in
             let number = try await bench.addFanout("e1", plannedTo: "u00010", planned: [true])
             let pause = await prompt.run(["fanouts", "pause", "\(number)"] + Self.agreed)
-            #expect(pause.output == "Paused 1 fan-out.", "\(pause.complaints)")
+            #expect(pause.output.hasPrefix("Paused 1 fan-out.\n"), "\(pause.complaints)")
             let answer = await prompt.run("fanouts", "show", "\(number)")
             #expect(answer.code == .done, "\(answer.complaints)")
             for words in ["event e1 of venues", "page 3: taken", "ada paused it", "a flood", "venue:1", "paused"] {
@@ -58,7 +58,7 @@ struct FanoutsCommandTests {
             #expect(shown.waits?.count == 1)
             let unknown = await prompt.run("fanouts", "show", "4711")
             #expect(unknown.code == .answerIsNo)
-            #expect(unknown.complaints.contains("there is none"))
+            #expect(unknown.complaints.contains("unknown fan-out; bellhop fanouts lists all"))
         }
     }
 
@@ -86,6 +86,32 @@ struct FanoutsCommandTests {
         }
     }
 
+    @Test("show names the backlogs of a finished fan-out's app, without those of other types and those behind a hold")
+    func finishedBacklogs() async throws {
+        try await Self.with { prompt, bench in
+            let number = try await bench.addFanout("e1", state: .finished, users: 3)
+            for (user, outlet) in [("u1", "venues/fcm"), ("u2", "venues/apns//other"), ("u3", "drop/fcm")] {
+                _ = try await bench.owner.run(
+                    """
+                    INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, outlet, queued_at)
+                    VALUES (split_part($2, '/', 1), $1, 'n', 'push', 'a', 'deferred', $2, now())
+                    """,
+                    [.text(user), .text(outlet)]
+                )
+            }
+            let shown = await prompt.run("fanouts", "show", "\(number)").output
+            let flat = shown.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+            #expect(flat.contains("waits The backlog of venues/fcm contains 1 delivery"), "\(shown)")
+            #expect(!flat.contains("other ") || !flat.contains("venues/apns"), "\(shown)")
+            #expect(!flat.contains("drop/fcm"), "\(shown)")
+            #expect(!flat.contains("planned so far"), "\(shown)")
+            #expect(flat.contains("due immediately when recorded"), "\(shown)")
+            try await bench.holdVenues(because: "wrong campaign")
+            let held = await prompt.run("fanouts", "show", "\(number)").output
+            #expect(!held.contains("venues/fcm contains"), "\(held)")
+        }
+    }
+
     @Test("show explains why a running fan-out is stalled: its lane, its scheduler or its provider")
     func obstacles() async throws {
         try await Bench.withTopology { bench in
@@ -109,7 +135,9 @@ struct FanoutsCommandTests {
                     .split(separator: " ", omittingEmptySubsequences: true).joined(separator: " ")
                 #expect(idle.contains("No worker serves the normal lane"), "\(idle)")
                 #expect(idle.contains("fcm refuses venues, wrong-key"))
-                #expect(idle.contains("1 of its app wait in the backlog of venues/fcm"))
+                #expect(
+                    idle.contains("The backlog of venues/fcm contains 1 delivery,")
+                )
                 #expect(idle.contains("running, stalled"))
                 _ = try await bench.owner.run("UPDATE fanout_pages SET handed_over_at = NULL")
                 let unhanded = await prompt.run("fanouts", "show", "\(number)").output
@@ -138,15 +166,16 @@ struct FanoutsCommandTests {
             let untouched = try await bench.column(states)
             #expect(untouched == ["e1 running", "e2 running"])
             let typed = await prompt.typing(["2", "a flood"]).run("fanouts", "pause", "--app", "venues")
-            #expect(typed.output == "Paused 2 fan-outs.", "\(typed.complaints)")
+            #expect(typed.output.hasPrefix("Paused 2 fan-outs.\nPushes of notifications"), "\(typed.complaints)")
             let resumed = await prompt.run(["fanouts", "resume", "\(first)", "--json"] + Self.agreed)
             #expect(resumed.output == #"{"fanouts":1}"#)
             let again = await prompt.run(["fanouts", "resume", "\(first)"] + Self.agreed)
             #expect(again.code == .answerIsNo)
-            let words = "No fan-outs match that are paused.\nFan-out \(first) is running."
+            let words = "No paused fan-outs match.\nFan-out \(first) is running."
             #expect(again.output == words)
             let cancelled = await prompt.run(["fanouts", "cancel", "--event", "e2"] + Self.agreed)
-            #expect(cancelled.output == "Cancelled 1 fan-out.")
+            #expect(cancelled.output.contains("Cancelled 1 fan-out.\nPushes of notifications"), "\(cancelled.output)")
+            #expect(cancelled.output.contains("unless a hold stops them: bellhop hold add."), "\(cancelled.output)")
             let changed = try await bench.column(states)
             #expect(changed == ["e1 running", "e2 cancelled"])
             let audit = await prompt.run("dead-letters", "audit").output
@@ -163,11 +192,23 @@ struct FanoutsCommandTests {
                 let answer = await prompt.run(["fanouts", "pause"] + selection + Self.agreed)
                 #expect(answer.code == .answerIsNo)
                 let words = """
-                    No fan-outs match that are running.
-                    Fan-out \(number) is finished: all its records exist. Only a hold stops its pushes that are not sent \
-                    yet: bellhop hold add.
+                    No running fan-outs match.
+                    Fan-out \(number) is finished: all its records are in the app. Only a hold stops its unsent pushes: \
+                    bellhop hold add.
                     """
                 #expect(answer.output == words)
+            }
+            let resumed = await prompt.run(["fanouts", "resume", "\(number)"] + Self.agreed).output
+            #expect(resumed.hasSuffix("is finished: all its records are in the app."), "\(resumed)")
+            try await bench.holdVenues(because: "wrong campaign")
+            for act in ["pause", "resume"] {
+                let held = await prompt.run(["fanouts", act, "\(number)"] + Self.agreed).output
+                #expect(held.contains("Hold 1 (venues"), "\(held)")
+                #expect(
+                    held.contains("bellhop hold release 1 sends them, bellhop hold discard 1 ends them."),
+                    "\(held)"
+                )
+                #expect(!held.contains("hold add"), "\(held)")
             }
         }
     }

@@ -50,14 +50,14 @@ function fanoutDetail(one) {
     el("p", { class: "crumbs" }, link("#/fanouts", "Fan-outs")),
     el("div", { class: "headline" }, el("h2", {}, `${one.app} · ${one.type}`), fanoutTags(one), el("code", {}, one.event)),
     progressBar(fanoutShare(one), fanoutWords(one), one.stalled ? "bad" : ""),
-    el("p", { class: "lead" }, el("b", {}, fanoutWords(one)), one.usersPerSecond ? `, ${short(one.usersPerSecond)} a second` : "", one.secondsLeft ? `, about ${span(one.secondsLeft)} left` : ""),
+    el("p", { class: "lead" }, el("b", {}, fanoutWords(one)), one.usersPerSecond ? `, ${short(one.usersPerSecond)} per second` : "", one.secondsLeft ? `, about ${span(one.secondsLeft)} left` : ""),
     one.waits.length > 0 ? el("ul", { class: "problems" }, one.waits.map((words) => el("li", { class: "problem" }, icon("bad"), el("span", {}, words)))) : null,
     el("div", { class: "acts" }, fanoutControls(one, false)),
     el("div", { class: "two" },
       card("Facts", null, facts([["To", one.everyone ? "everyone" : one.topic], ["Lane", one.lane], ["New notifications", grouped(one.recorded)],
-        ["Deliveries due immediately", grouped(one.sent)], ["Pages", `${grouped(one.pages)} of ${grouped(one.pagesPlanned)} planned so far`],
+        ["Deliveries due immediately when recorded", grouped(one.sent)], ["Pages", one.finishedAt ? `${grouped(one.pages)} complete` : `${grouped(one.pages)} complete of ${grouped(one.pagesPlanned)} planned so far`],
         ["Begun", ago(one.startedAt)], ["Last page", one.workedAt && ago(one.workedAt)], ["Paused", one.pausedAt && ago(one.pausedAt)], ["Ended", one.finishedAt && ago(one.finishedAt)]])),
-      one.openPages.length === 0 ? null : card("Pages under way", null, table(["page", "handed over", "taken"], one.openPages.map((page) =>
+      one.openPages.length === 0 ? null : card("Pages in progress", null, table(["page", "released", "taken"], one.openPages.map((page) =>
         [grouped(page.page), ago(page.handedOverAt), ago(page.takenAt)]), { label: "pages" }))),
     one.acts.length === 0 ? null : card("What operators did", null, el("ol", { class: "timeline" }, one.acts.map((act) =>
       el("li", {}, ago(act.at), el("div", {}, el("b", {}, fanoutAct(act)), ` by ${act.by}`, el("p", {}, act.because)))))),
