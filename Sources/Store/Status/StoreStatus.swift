@@ -60,7 +60,9 @@ package struct StoreStatus: Sendable {
     /// The limit of each count.
     package static let most = WaitingBacklog.most
 
-    /// The largest groups first, without deliveries that are being sent.
+    /// The largest groups first.
+    ///
+    /// A delivery that is being sent is included only if it was deferred or retried before, with the end of its lease.
     package let owed: [DueDeliveries]
     /// The number of open deliveries that are overdue for so long that apparently no scheduler releases them.
     package let overdue: Int
@@ -147,12 +149,15 @@ package struct StoreStatus: Sendable {
 
     /// The sweeper releases due deliveries within seconds, and stranded ones after five minutes.
     ///
-    /// After ten minutes, a delivery is overdue.
+    /// After ten minutes, a delivery is overdue. A delivery that is being sent may still have the reason of its former
+    /// wait, which does not apply any longer.
     private static let owedStatement = Statement(
         """
         SELECT state, reason, count(*), min(due_at), count(*) FILTER (WHERE due_at < now() - interval '10 min')
         FROM (
-            SELECT delivery_state(state) AS state, reason, due_at FROM ledger
+            SELECT delivery_state(state) AS state, due_at,
+                CASE WHEN delivery_state(state) <> 'sending' THEN reason END AS reason
+            FROM ledger
             WHERE due_at IS NOT NULL AND sent_at IS NULL
             ORDER BY due_at LIMIT \(most)
         ) AS owed

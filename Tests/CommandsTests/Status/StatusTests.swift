@@ -114,6 +114,27 @@ struct StatusTests {
         }
     }
 
+    @Test("a delivery that is being sent is shown without the reason of its former wait")
+    func sending() async throws {
+        try await Bench.withTopology { bench in
+            _ = try await bench.owner.run(
+                """
+                INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, reason, due_at)
+                SELECT 'drop', 'u', 'n' || state, 'push', 'a', state, 'held', now() + interval '1 min'
+                FROM unnest(ARRAY['sending', 'deferred']) AS state
+                """
+            )
+            try await Workplace.withPrompt(on: bench) { prompt, _ in
+                let text = await prompt.run("status").output.split(separator: "\n").map { line in
+                    line.split(separator: " ").joined(separator: " ")
+                }
+                #expect(text.contains { $0.hasPrefix("sending 1 ") }, "\(text)")
+                #expect(text.contains { $0.hasPrefix("deferred, held 1 ") }, "\(text)")
+                #expect(!text.contains { $0.hasPrefix("sending,") }, "\(text)")
+            }
+        }
+    }
+
     @Test("without the broker, status shows the database's figures and exits with 69")
     func noBroker() async throws {
         try await Bench.withSchema { bench in
