@@ -91,17 +91,20 @@ package struct CommandLineTool: Sendable {
         commands.first { $0.name == name || $0.alias == name }
     }
 
+    private static let versionSummary = "Prints the version of the program, its schema and its messages."
+
     private var overview: String {
-        let width = commands.map { $0.name.count }.max() ?? 0
-        let lines = commands.map {
-            "  " + $0.name.padding(toLength: width + 2, withPad: " ", startingAt: 0) + $0.summary
+        let summaries = commands.map { ($0.name, $0.summary) } + [("version", Self.versionSummary)]
+        let width = summaries.map { $0.0.count }.max() ?? 0
+        let lines = summaries.map { name, summary in
+            "  " + name.padding(toLength: width + 2, withPad: " ", startingAt: 0) + summary
         }
         return """
             bellhop delivers notifications: from RabbitMQ, by each user's rules, to the app and the device.
 
             \(lines.joined(separator: "\n"))
 
-            bellhop COMMAND --help says more about one of them.
+            bellhop COMMAND --help explains a command.
             """
     }
 

@@ -26,7 +26,7 @@ enum DeadLetterOptions {
 
     static let all =
         filterOptions + [
-            .switch("all", "all that an act can be about, where there is no filter"),
+            .switch("all", "select all items, if there is no filter"),
             .taking("sort", "ORDER", "list: newest (unless given), oldest or deaths first"),
             .watch,
             .taking("at", "WHEN", "replay: begin at this instant, or after a span such as 2h"),

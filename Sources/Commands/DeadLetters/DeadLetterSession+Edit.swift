@@ -90,7 +90,7 @@ extension DeadLetterSession {
         if words.has("dry-run") { return foresee(edit) }
         guard try confirm(edit.question) else { return .answerIsNo }
         let (replay, items) = try await operations.send(edit, input, by: try actingOperator())
-        explain(["\(items.of("copy goes", "copies go")) out by replay \(replay)."])
+        explain(["Replay \(replay) sends \(items.of("corrected copy", "corrected copies"))."])
         guard words.has("detach") else { return try await watch(replay) }
         answer(edit.json(items: items, replay: replay), lines: [])
         return .done

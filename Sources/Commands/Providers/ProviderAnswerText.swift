@@ -47,19 +47,20 @@ struct ProviderAnswerText: Sendable {
         let reason = verdict.reason?.rawValue ?? ""
         switch verdict {
         case .delivered, .accepted:
-            return provider == .fcm ? "it would take the message (validated, not sent)" : "it took the message"
+            return provider == .fcm ? "would accept the message (validated, not sent)" : "accepted the message"
         case .deviceGone(.endpointRefused, _), .deviceGone(.subscriptionUnusable, _):
-            return "nothing was sent: the subscription can reach no browser (\(reason))"
+            return "nothing sent: the subscription leads to no browser (\(reason))"
         case .deviceGone where !hasToken:
-            return "the keys are right: it let us in and refused the made-up token (\(reason))"
+            return "the credentials are right; only the made-up token was rejected (\(reason))"
         // The cause may be the token, or the account, environment or topic of our credentials. One answer cannot
         // distinguish them.
-        case .deviceGone where verdict.inMasses != nil: return "it let us in, and calls the token another's (\(reason))"
-        case .deviceGone: return "the keys are right, and the token is dead (\(reason))"
+        case .deviceGone where verdict.inMasses != nil:
+            return "accepts the credentials, but not for this token (\(reason))"
+        case .deviceGone: return "the credentials are right, but the token is no longer valid (\(reason))"
         case .payloadError where verdict.reason == .mailboxUnknown: return "the relay knows no such mailbox"
-        case .payloadError: return "it refused the test message (\(reason))"
-        case .configError: return "it refuses us (\(reason))"
-        case .retry, .unknown: return "it gave no answer that says anything (\(reason)); try again"
+        case .payloadError: return "rejected the test message (\(reason))"
+        case .configError: return "rejects our credentials or settings (\(reason))"
+        case .retry, .unknown: return "no conclusive answer (\(reason)); try again"
         }
     }
 

@@ -26,7 +26,7 @@ extension DeadLetterOperations {
         var filter = try await filter(input)
         let count = try await store.count(filter)
         guard count.items > 0 else {
-            let advice = "bellhop dead-letters groups shows what there is"
+            let advice = "bellhop dead-letters groups shows all items"
             throw input.error(.notPossible, "no items match", advice: advice)
         }
         filter.filedBy = count.asOf

@@ -46,7 +46,7 @@ package struct DeadLetterOperations: Sendable {
         let ids = try await store.ids(beginningWith: text, atMost: 3)
         if ids.contains(text) { return text }
         guard let only = ids.first else {
-            let advice = "bellhop dead-letters list shows what there is"
+            let advice = "bellhop dead-letters list shows all items"
             throw input.error(.notPossible, "unknown item", advice: advice, about: text)
         }
         guard ids.count == 1 else {

@@ -15,27 +15,27 @@ package enum SandboxCommand: Command {
         """
     ]
     package static let options = [
-        Option.taking("listen", "HOST:PORT", "where FCM, Expo and browsers are reached (127.0.0.1:8443)"),
-        Option.taking("apns", "HOST:PORT", "where APNs is, for production (any free port, which the log tells)"),
-        Option.taking("apns-sandbox", "HOST:PORT", "where APNs is, for development builds (the same)"),
-        Option.taking("smtp", "HOST:PORT", "where mails are handed in, with STARTTLS (the same)"),
-        Option.taking("smtps", "HOST:PORT", "where mails are handed in, with TLS from the start (the same)"),
-        Option.taking("control", "HOST:PORT", "where it is controlled, in plain HTTP (127.0.0.1:8444)"),
-        Option.taking("host", "NAME", "the name by which clients reach it (that of --listen)"),
-        Option.taking("ca-out", "FILE", "where the certificate goes that clients must trust"),
-        Option.taking("service-account-out", "FILE", "where the service account for FCM goes"),
-        Option.taking("apns-key", "FILE", "where the key for APNs goes: key id SANDBOXKEY, team BELLHOPDEV"),
-        Option.taking("subscription-out", "FILE", "where the subscription of a browser goes, which it makes"),
+        Option.taking("listen", "HOST:PORT", "address of FCM, Expo and Web Push (127.0.0.1:8443)"),
+        Option.taking("apns", "HOST:PORT", "address of APNs for production (any free port; see the log)"),
+        Option.taking("apns-sandbox", "HOST:PORT", "address of APNs for development builds (any free port)"),
+        Option.taking("smtp", "HOST:PORT", "address of the mail server with STARTTLS (any free port)"),
+        Option.taking("smtps", "HOST:PORT", "address of the mail server with implicit TLS (any free port)"),
+        Option.taking("control", "HOST:PORT", "address of the control API, in plain HTTP (127.0.0.1:8444)"),
+        Option.taking("host", "NAME", "host name that clients use (that of --listen)"),
+        Option.taking("ca-out", "FILE", "write the certificate that clients must trust to FILE"),
+        Option.taking("service-account-out", "FILE", "write the service account for FCM to FILE"),
+        Option.taking("apns-key", "FILE", "write the APNs key to FILE: key id SANDBOXKEY, team BELLHOPDEV"),
+        Option.taking("subscription-out", "FILE", "create a browser's subscription and write it to FILE"),
         Option.taking("project", "ID", "the project of the service account (bellhop-sandbox)"),
-        Option.taking("apns-topics", "ID,ID", "the apps that the key for APNs is good for (com.example.bellhop)"),
-        Option.taking("vapid-public-key", "KEY", "whose messages that browser takes (anybody's)"),
-        Option.taking("receipt-delay", "SECONDS", "how long after its message a receipt of Expo's is there (0)"),
+        Option.taking("apns-topics", "ID,ID", "apps for which the APNs key is valid (com.example.bellhop)"),
+        Option.taking("vapid-public-key", "KEY", "key of the sender that this browser accepts (any)"),
+        Option.taking("receipt-delay", "SECONDS", "delay of Expo's receipts after the message (0)"),
         Option.taking("seed", "N", "seed for faults with a rate (1)"),
         Option.switch(
             "unchecked",
-            "answer 200 as FCM to everything at --listen, unread and unrecorded: for benchmarks of FCM alone"
+            "answer every request at --listen with 200 as FCM, without reading or recording it: for benchmarks"
         ),
-        Option.taking("note", "WORD", "with --unchecked: remember when requests with this word came"),
+        Option.taking("note", "WORD", "with --unchecked: record the times of requests that contain WORD"),
     ]
 
     package static func run(_ call: Call) async throws -> ExitCode {

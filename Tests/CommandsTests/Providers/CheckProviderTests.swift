@@ -40,7 +40,7 @@ struct CheckProviderTests {
         try await Self.with { prompt, sandbox, _ in
             let answer = await prompt.run("check-provider", "--app", "drop", "--provider", "fcm", "--token", "t1")
             #expect(answer.code == .done)
-            #expect(answer.output == "fcm for drop: it would take the message (validated, not sent)")
+            #expect(answer.output == "fcm for drop: would accept the message (validated, not sent)")
             guard case .bytes(let body)? = sandbox.received(.fcm).first?.content else {
                 Issue.record("nothing arrived at the stand-in")
                 return
@@ -59,17 +59,21 @@ struct CheckProviderTests {
             let answer = await prompt.run("check-provider", "--app", "drop", "--provider", "fcm")
             #expect(answer.code == .answerIsNo)
             #expect(
-                answer.output.contains("it refuses us (PERMISSION_DENIED)\n  enable the Firebase Cloud Messaging API")
+                answer.output.contains(
+                    "rejects our credentials or settings (PERMISSION_DENIED)\n  enable the Firebase Cloud Messaging API"
+                )
             )
             sandbox.setFaults([SandboxFault(.fcm, .answer(.init(status: 404, reason: "UNREGISTERED")))])
             let dead = await prompt.run("check-provider", "--app", "drop", "--provider", "fcm", "--token", "t1")
             #expect(dead.code == .answerIsNo)
-            #expect(dead.output.contains("the keys are right, and the token is dead (UNREGISTERED)"))
+            #expect(dead.output.contains("the credentials are right, but the token is no longer valid (UNREGISTERED)"))
             sandbox.setFaults([SandboxFault(.fcm, .answer(.init(status: 403, reason: "SENDER_ID_MISMATCH")))])
             let foreign = await prompt.run("check-provider", "--app", "drop", "--provider", "fcm", "--token", "t1")
             #expect(foreign.code == .answerIsNo)
             #expect(
-                foreign.output.contains("it let us in, and calls the token another's (SENDER_ID_MISMATCH)\n  the token")
+                foreign.output.contains(
+                    "accepts the credentials, but not for this token (SENDER_ID_MISMATCH)\n  the token"
+                )
             )
             sandbox.setFaults([SandboxFault(.fcm, .answer(.init(status: 503)))])
             let away = await prompt.run("check-provider", "--app", "drop", "--provider", "fcm")
@@ -77,7 +81,7 @@ struct CheckProviderTests {
             // The emulator has no such bundle id.
             let apple = await prompt.run("check-provider", "--app", "drop", "--provider", "apns")
             #expect(apple.code == .answerIsNo)
-            #expect(apple.output.hasPrefix("apns for drop: it refuses us ("))
+            #expect(apple.output.hasPrefix("apns for drop: rejects our credentials or settings ("))
         }
     }
 
