@@ -83,11 +83,11 @@ await_samples() {
     fi
 }
 
-# Prints each user's notifications with their providers, then the rejected event.
+# Prints each user's notifications with their events and providers, then the rejected event.
 show_samples() {
     local order
     order=$(IFS=,; printf '%s' "${sample_apps[*]}")
-    sample_query "select '  ' || rpad(n.app, 8) || rpad(n.user_id, 6) || rpad(n.type, 22) || rpad(n.title, 38)
+    sample_query "select '  ' || rpad(n.app, 8) || rpad(n.user_id, 6) || rpad(n.event_id, 10) || rpad(n.type, 22) || rpad(n.title, 38)
             || coalesce('through ' || string_agg(coalesce(s.provider, d.channel), ', ' order by s.provider)
                     filter (where d.state in ('delivered', 'accepted')),
                 string_agg(case d.state when 'suppressed' then 'no push: ' || d.reason else 'push ' || d.state end, ', '
