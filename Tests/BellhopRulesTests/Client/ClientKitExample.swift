@@ -7,14 +7,14 @@ struct LocalRules {
     /// The zone of the user's clock.
     let zone: Zone
 
-    /// What becomes of a notification that arrives, or is due, now.
+    /// What happens to a notification that arrives, or is due, now.
     enum Answer: Equatable {
         case show
         case muted
         case quiet(until: Timestamp)
     }
 
-    /// By the preferences as the server or the device has them, of any age; nil for a user who has none.
+    /// By the preferences of any age, from the server or the device; nil if the user has no preferences.
     func answer(for type: EventType, stored: JSONValue?, now: Timestamp) -> Answer {
         let preferences = PreferenceDocument(normalizing: stored, schema: schema)
         guard preferences.enabled, preferences.toggles.contains(where: { $0.type == type && $0.isOn }) else {

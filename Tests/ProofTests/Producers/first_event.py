@@ -5,7 +5,7 @@ import pika
 
 connection = pika.BlockingConnection(pika.URLParameters(os.environ["BELLHOP_AMQP_URL"]))
 channel = connection.channel()
-channel.confirm_delivery()  # from here on, basic_publish waits for the broker's word and raises where it is no
+channel.confirm_delivery()  # basic_publish waits for the confirm and raises an error if the broker refuses
 event = {
     "id": "first-1",  # yours, unique within the app: the same id again is the same event
     "to": {"user": "ada"},
