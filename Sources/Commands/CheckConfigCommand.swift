@@ -2,6 +2,7 @@ import API
 import BellhopRules
 import CLI
 import Console
+import Operations
 import Postgres
 import Push
 import Roles
@@ -146,11 +147,15 @@ private struct Files {
 
     /// Returns the names of the providers that an app uses.
     private static func names(of providers: ProviderConfiguration.Providers) -> [String] {
-        let named = [
-            ("apns", providers.apns != nil), ("fcm", providers.fcm != nil), ("expo", providers.expo != nil),
-            ("webpush", providers.webPush != nil), ("email", providers.email != nil),
-        ]
-        return named.filter(\.1).map(\.0)
+        CheckedProvider.allCases.filter { provider in
+            switch provider {
+            case .apns: providers.apns != nil
+            case .fcm: providers.fcm != nil
+            case .expo: providers.expo != nil
+            case .webpush: providers.webPush != nil
+            case .email: providers.email != nil
+            }
+        }.map(\.rawValue)
     }
 
     var catalogsInWords: String {

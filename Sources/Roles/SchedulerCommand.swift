@@ -46,12 +46,12 @@ package enum SchedulerCommand: Command {
             metrics: process.metrics,
             clocks: process.clocks
         )
-        let clerk = DeadLetterFiler(tools: tools, makeConsumer: consumer)
+        let filer = DeadLetterFiler(tools: tools, makeConsumer: consumer)
         let letters = configuration.deadLetterRetention.map { DeadLetterRetentionDuty(tools: tools, retention: $0) }
         let stale = configuration.staleDevices.map { StaleDeviceDuty(tools: tools, stale: $0) }
         let ending = await process.run(
             [
-                clerk, DueDeliveryDuty(tools: tools, rhythm: .init(rate: configuration.handOverRate)),
+                filer, DueDeliveryDuty(tools: tools, rhythm: .init(rate: configuration.handOverRate)),
                 ForgottenClaimDuty(tools: tools, rhythm: .init(lease: configuration.lease)),
                 ReceiptDuty(tools: tools), FanoutPageDuty(tools: tools),
                 DueEventDuty(tools: tools, age: configuration.wideEventAge), BadgeDuty(tools: tools),
@@ -73,7 +73,7 @@ package enum SchedulerCommand: Command {
             listen: configuration.metricsListen.shifted(by: portOffset) ?? configuration.metricsListen,
             untilInputEnds: untilInputEnds,
             checks: [
-                ReadinessCheck(clerk.name) { clerk.isReady ? nil : "not consuming" }
+                ReadinessCheck(filer.name) { filer.isReady ? nil : "not consuming" }
             ] + process.checks(publisher)
         )
         await publisher.close()

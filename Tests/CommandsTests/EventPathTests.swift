@@ -14,7 +14,7 @@ struct EventPathTests {
         try #require(parts.count == 2)
         let sections = parts[1].components(separatedBy: "### Doors")
         try #require(sections.count == 2)
-        return (sections[0], sections[1])
+        return (sections[0], sections[1].components(separatedBy: "\n## ")[0])
     }
 
     /// The names in code spans.

@@ -65,7 +65,7 @@ enum HoldCommand: Command {
     static let options = [
         Option.taking("app", "A", "of this app"),
         .taking("type", "T", "only events of this type"),
-        .taking("provider", "P", "only through this provider: apns, fcm, expo, webpush or email"),
+        .taking("provider", "P", "only through this provider: \(CheckedProvider.list)"),
         .taking("event", "ID", "discard: only deliveries of this event"),
         .switch("dry-run", "discard: show the number of deliveries, and change nothing"),
         .switch("yes", "discard: skip the confirmation prompt"),

@@ -10,12 +10,13 @@ enum CheckProviderCommand: Command {
     static let name = "check-provider"
     static let summary = "Tests an app's credentials with a provider and explains the response."
     static let synopsis = [
-        "check-provider --app APP --provider apns|fcm|expo|webpush|email [--token TOKEN] "
-            + "[--environment production|sandbox] [--platform ios|android|web] [--json]"
+        "check-provider --app APP --provider \(names.joined(separator: "|")) [--token TOKEN] [--environment production|sandbox] "
+            + "[--platform ios|android|web] [--json]"
     ]
+    private static let names = CheckedProvider.allCases.map(\.rawValue)
     static let options = [
         Option.taking("app", "APP", "whose keys to try"),
-        Option.taking("provider", "NAME", "apns, fcm, expo, webpush or email"),
+        Option.taking("provider", "NAME", CheckedProvider.list),
         Option.taking(
             "token",
             "TOKEN",
@@ -34,8 +35,7 @@ enum CheckProviderCommand: Command {
             throw words.misuse("--app is missing or no app's name: say whose keys to try")
         }
         guard let provider = words.value("provider").flatMap(CheckedProvider.init(rawValue:)) else {
-            let names = CheckedProvider.allCases.map(\.rawValue).joined(separator: ", ")
-            throw words.misuse("--provider is one of \(names)")
+            throw words.misuse("--provider is one of \(names.joined(separator: ", "))")
         }
         let test = try ProviderTest(words, app: app, provider: provider)
         guard let file = try call.setup(requiring: [.providers]).configuration.providers else {

@@ -8,6 +8,10 @@ package enum CheckedProvider: String, CaseIterable, Sendable {
     case webpush
     case email
 
+    /// The names of all providers, as `apns, fcm, expo, webpush or email`.
+    package static let list =
+        allCases.dropLast().map(\.rawValue).joined(separator: ", ") + " or \(CheckedProvider.email.rawValue)"
+
     /// The push provider, or `nil` for e-mail.
     package var push: PushProvider? { PushProvider(rawValue: rawValue) }
 

@@ -23,7 +23,7 @@ package struct DeadLetterFiler: Service {
     /// Whether dead letters can arrive, because there is a subscribed consumer.
     package var isReady: Bool { current.isConsuming }
 
-    /// Creates a clerk; `makeConsumer` returns a new consumer of the dead-letter queue, not yet started.
+    /// Creates a filer; `makeConsumer` returns a new consumer of the dead-letter queue, not yet started.
     package init(tools: SchedulerContext, makeConsumer: @escaping @Sendable () -> Consumer) {
         self.makeConsumer = makeConsumer
         pool = tools.pool

@@ -2,7 +2,7 @@ import BellhopRules
 package import ServiceRuntime
 import Store
 
-/// Releases due and stranded deliveries, so that no crash between a commit and a publish has permanent effects.
+/// The sweeper: releases due and stranded deliveries, so that no crash between a commit and a publish has permanent effects.
 ///
 /// Any number may run: each takes users that no other holds, postpones their due time and publishes once per group.
 /// After a long outage it catches up at a bounded rate. Each poll takes a bounded number per priority, and urgent

@@ -18,7 +18,7 @@ package enum DeliveryState: String, CaseIterable, Sendable {
     case suppressed
     case expired
     case failed
-    /// The answer was lost, and the policy forbids a repeat.
+    /// The provider accepted it and reported no outcome in time; it is not repeated.
     case unknown
 
     /// The letter that represents the state in the ledger; the SQL function `delivery_state()` returns the word.
@@ -86,7 +86,7 @@ package enum DeliveryState: String, CaseIterable, Sendable {
 
 /// Why a `deferred` delivery waits, as the ledger stores it, unless a rule requires the wait (``Wait/Reason``).
 ///
-/// None of these counts as an attempt.
+/// None of these counts as an attempt. A retry that fits no tier is deferred with the provider's reason, and counts.
 package enum WaitReason: String, CaseIterable, Sendable {
     /// An operator's hold covers it.
     case held
