@@ -1,8 +1,5 @@
-import BellhopRules
 import CLI
-import Foundation
 import Operations
-import Push
 import ServiceRuntime
 
 /// The command `bellhop check-provider --app A --provider P [--token T]`.
@@ -29,32 +26,17 @@ enum CheckProviderCommand: Command {
     ]
 
     static func run(_ call: Call) async throws -> ExitCode {
-        let words = call.words
-        try words.expectNoOperands()
-        guard let app = words.value("app").flatMap(AppID.init(validating:)) else {
-            throw words.misuse("--app is missing or no app's name: say whose keys to try")
+        try call.words.expectNoOperands()
+        do {
+            let check = try ProviderCheck(call.fields)
+            guard let file = try call.setup(requiring: [.providers]).configuration.providers else {
+                return .configuration
+            }
+            let answer = try await check.answer(with: file)
+            call.answer(answer.json, answer.text)
+            return answer.exitCode
+        } catch let error as OperationError {
+            throw CommandFailure(error, call.words)
         }
-        guard let provider = words.value("provider").flatMap(CheckedProvider.init(rawValue:)) else {
-            throw words.misuse("--provider is one of \(names.joined(separator: ", "))")
-        }
-        let test = try ProviderTest(words, app: app, provider: provider)
-        guard let file = try call.setup(requiring: [.providers]).configuration.providers else {
-            return .configuration
-        }
-        let quiet = Logger(label: name, level: .error, sink: StandardErrorSink(form: .text))
-        let senders = try PushSenders(try ProviderConfiguration.read(file: file), surroundings: .init(logger: quiet))
-        let verdict = await test.verdict(through: senders)
-        await senders.close()
-        guard let verdict else {
-            throw CommandFailure(
-                .configuration,
-                attempted: "checking \(provider.rawValue) of \(app)",
-                cameBack: "\(file) has no section \(provider.rawValue) for \(app)",
-                whatToDo: "add it; docs/providers.md says how to get the keys"
-            )
-        }
-        let answer = ProviderAnswerText(verdict, provider: provider, app: app, hasToken: words.value("token") != nil)
-        call.answer(answer.json, answer.text)
-        return answer.exitCode
     }
 }

@@ -1,9 +1,6 @@
 import BellhopRules
-import CLI
 import Foundation
-import Operations
 import Push
-import ServiceRuntime
 
 /// The message that a check sends.
 struct ProviderTest: Sendable {
@@ -14,19 +11,19 @@ struct ProviderTest: Sendable {
 
     private let cargo: Payload
 
-    /// Creates the message from the command line.
+    /// Creates the message from the input.
     ///
-    /// Values that cannot be tested are usage errors.
-    init(_ words: Words, app: AppID, provider: CheckedProvider) throws(CommandFailure) {
-        guard let token = words.value("token") ?? provider.madeUpToken else {
+    /// Values that cannot be tested are errors of their field.
+    init(_ fields: OperationFields, app: AppID, provider: CheckedProvider) throws(OperationError) {
+        guard let token = fields.text("token") ?? provider.madeUpToken else {
             let what = provider == .email ? "your own address" : "a file with a browser's subscription (JSON)"
-            throw words.misuse("--token is missing: \(provider.rawValue) needs \(what)")
+            throw .unfit("--token is missing: \(provider.rawValue) needs \(what)", field: "token")
         }
         guard let push = provider.push else {
-            cargo = .mail(try Self.mail(to: token, app, words))
+            cargo = .mail(try Self.mail(to: token, app))
             return
         }
-        cargo = .push(try Self.message(app, to: try Self.device(words, push, token)))
+        cargo = .push(try Self.message(app, to: try Self.device(fields, push, token)))
     }
 
     /// Sends the message and returns the provider's verdict, or `nil` if the app does not use the provider.
@@ -46,16 +43,16 @@ struct ProviderTest: Sendable {
     private static let text = (title: "Bellhop", body: "This is a test of the connection. All is well.")
 
     private static func device(
-        _ words: Words,
+        _ fields: OperationFields,
         _ provider: PushProvider,
         _ token: String
-    ) throws(CommandFailure) -> Device {
-        let environment = try words.optional("environment", "production or sandbox", PushEnvironment.init(rawValue:))
+    ) throws(OperationError) -> Device {
+        let environment = try fields.optional("environment", "production or sandbox", PushEnvironment.init(rawValue:))
         let usual: DevicePlatform = provider == .apns ? .ios : provider == .webpush ? .web : .android
-        let platform = try words.optional("platform", "ios, android or web", DevicePlatform.init(rawValue:))
+        let platform = try fields.optional("platform", "ios, android or web", DevicePlatform.init(rawValue:))
         guard provider == .webpush else {
             guard let token = DeviceToken(validating: token) else {
-                throw words.misuse("--token is not a valid device token")
+                throw .unfit("--token is not a valid device token", field: "token")
             }
             return Device(
                 subscription: "check",
@@ -69,18 +66,18 @@ struct ProviderTest: Sendable {
     }
 
     /// Reads a browser's subscription from a file in the form of `JSON.stringify(subscription)`.
-    private static func browser(_ file: String) throws(CommandFailure) -> Device {
+    private static func browser(_ file: String) throws(OperationError) -> Device {
         let object = FileManager.default.contents(atPath: file).flatMap {
             Self.object([UInt8]($0.prefix(64 * 1024)))
         }
         guard let object, let token = object["endpoint"]?.string.flatMap(DeviceToken.init(validating:)),
             let keys = WebPushKeys(subscription: object)
         else {
-            throw CommandFailure(
-                .badInput,
+            throw OperationError(
+                .refused,
                 attempted: "reading the subscription in \(file)",
-                cameBack: "it holds no endpoint with the keys p256dh and auth",
-                whatToDo: "save what JSON.stringify(subscription) gives in the browser"
+                "it holds no endpoint with the keys p256dh and auth",
+                advice: "save what JSON.stringify(subscription) gives in the browser"
             )
         }
         var device = Device(subscription: "check", token: token, platform: .web, provider: .webpush)
@@ -93,9 +90,9 @@ struct ProviderTest: Sendable {
         return value.object
     }
 
-    private static func mail(to address: String, _ app: AppID, _ words: Words) throws(CommandFailure) -> EmailMessage {
+    private static func mail(to address: String, _ app: AppID) throws(OperationError) -> EmailMessage {
         guard let address = EmailAddress(validating: address) else {
-            throw words.misuse("--token is not a valid e-mail address")
+            throw .unfit("--token is not a valid e-mail address", field: "token")
         }
         guard let names = Names(), let language = LanguageTag(validating: "en") else { throw names }
         return EmailMessage(
@@ -108,7 +105,7 @@ struct ProviderTest: Sendable {
         )
     }
 
-    private static func message(_ app: AppID, to device: Device) throws(CommandFailure) -> PushMessage {
+    private static func message(_ app: AppID, to device: Device) throws(OperationError) -> PushMessage {
         guard let names = Names() else { throw names }
         return PushMessage(
             app: app,
@@ -119,11 +116,11 @@ struct ProviderTest: Sendable {
         )
     }
 
-    private static let names = CommandFailure(
-        .bug,
+    private static let names = OperationError(
+        .failed,
         attempted: "naming the test message",
-        cameBack: "a name that the rules refuse",
-        whatToDo: "report it"
+        "a name that the rules refuse",
+        advice: "report it"
     )
 
     /// The names of the test message.

@@ -1,11 +1,10 @@
+package import BellhopJSON
 import BellhopRules
-import CLI
-import Operations
 import Push
-import ServiceRuntime
+package import ServiceRuntime
 
 /// Explains a provider's verdict on a test message.
-struct ProviderAnswerText: Sendable {
+package struct ProviderAnswer: Sendable {
     private let verdict: Verdict
     private let provider: CheckedProvider
     private let app: AppID
@@ -19,7 +18,7 @@ struct ProviderAnswerText: Sendable {
     }
 
     /// 0 if the credentials and any given token are valid, 75 if the result is unknown.
-    var exitCode: ExitCode {
+    package var exitCode: ExitCode {
         switch verdict {
         case .delivered, .accepted: .done
         case .deviceGone: hasToken ? .answerIsNo : .done
@@ -28,13 +27,13 @@ struct ProviderAnswerText: Sendable {
         }
     }
 
-    var text: String {
+    package var text: String {
         ["\(provider.rawValue) for \(app): \(headline)", advice.map { "  \($0)" }].compactMap { $0 }.joined(
             separator: "\n"
         )
     }
 
-    var json: JSONValue {
+    package var json: JSONValue {
         .members([
             ("app", .string(app.text)), ("provider", .string(provider.rawValue)),
             ("verdict", .string(verdict.kind.rawValue)),
