@@ -16,7 +16,7 @@ enum ExplainCommand: Command {
     static let options = [
         Option.taking("app", "A", "the app"),
         Option.taking("user", "U", "the user"),
-        Option.taking("event", "ID", "the producer's id; finds what is kept for later or was refused, too"),
+        Option.taking("event", "ID", "the producer's id; also finds events that are kept for later or were rejected"),
         Option.json,
     ]
 

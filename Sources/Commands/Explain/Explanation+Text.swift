@@ -32,7 +32,7 @@ extension Explanation {
     }
 
     private func writeTimeline(into text: inout WrappedText) {
-        text.section("History, in UTC (and by the user's clock)")
+        text.section("Last changes, in UTC (and by the user's clock)")
         var isPast = true
         for moment in timeline {
             if isPast, moment.instant > now {
@@ -55,7 +55,7 @@ extension Explanation {
         add("language", recipient.locale?.text ?? "the app's")
         add("pushes", recipient.pushEnabled ? "on" : "off for all devices")
         add("e-mail", (recipient.emailEnabled ? "on" : "off") + (recipient.email == nil ? ", no address" : ""))
-        add("types", preferenceWords)
+        add(story.record == nil ? "types" : "type", preferenceWords)
         if let quietHours { add("quiet hours", quietHours.words) }
         for (label, changedAt) in [("changed", settings.changedAt), ("types set", settings.preferencesChangedAt)] {
             if let changedAt { add(label, instant(changedAt) + since(changedAt)) }
@@ -85,9 +85,9 @@ extension Explanation {
 
     private var preferenceWords: String {
         guard let preferences = story.settings.recipient.preferences else { return "not set (app defaults)" }
-        guard preferences.enabled else { return "everything muted" }
-        guard let type = story.record?.notification.content.type else { return "not everything muted" }
-        guard let isWanted = preferences.wants(type) else { return "nothing said of \(type): the app's default" }
+        guard preferences.enabled else { return "all muted" }
+        guard let type = story.record?.notification.content.type else { return "not all muted" }
+        guard let isWanted = preferences.wants(type) else { return "\(type) not set (app default)" }
         return "\(type) \(isWanted ? "on" : "off")"
     }
 

@@ -29,18 +29,20 @@ extension Explanation {
         case .suppress, .expire, .drop: break
         case .send, .wait, nil: return nil
         }
-        return decision.push.map { "As things stand, nothing more of it goes out: \($0.sentence(clock))." }
+        return decision.push.map { "By the present settings, nothing more of it will be sent: \($0.sentence(clock))." }
     }
 
     private var unknown: String {
         let user = "\(story.key.recipient.user) of \(story.key.recipient.app)"
-        guard !isStranger else { return "Bellhop knows nothing of \(user): no catalogue describes that app" }
+        guard !isStranger else { return "Bellhop has no record of \(user): no catalogue describes that app" }
         guard let event = story.event else {
-            return "\(story.key.notification) is unknown for \(user); ask with --event, which also finds what is kept "
-                + "for later or was refused"
+            return "\(story.key.notification) is unknown for \(user); use --event, which also finds events that "
+                + "are kept for later or were rejected"
         }
-        return "Bellhop knows nothing of event \(event) for \(user): it never came, it is still in its lane, it was "
-            + "muted and its type keeps nothing then, or its message was unreadable (bellhop dead-letters list)"
+        return
+            "Bellhop has no record of event \(event) for \(user): the event was for other users, it has not arrived or "
+            + "is still in its lane, the user muted it and its type keeps nothing then, or its message was unreadable "
+            + "(bellhop dead-letters list)"
             + (isUserUnknown ? "; the user is unknown, too" : "")
     }
 

@@ -62,13 +62,20 @@ extension Explanation {
                 + refusal(at: backlog.name) + brake(on: backlog.name)
         }
         return switch line.reason {
-        case Wait.Reason.quietHours.rawValue?: "waits for the end of the user's quiet hours, \(due(line))"
+        case Wait.Reason.quietHours.rawValue?:
+            "waits for the end of the user's quiet hours, \(due(line))" + quietHoursNow
         case Wait.Reason.burst.rawValue?:
-            "waits, as one of several, of which the newest goes out at \(due(line))"
+            "waits, as one of several, of which the newest is sent at \(due(line))"
         case Wait.Reason.digest.rawValue?:
             "is gathered for the digest of \(due(line))\(companions(line, none: ", alone so far"))"
         default: "waits until \(due(line))\(because(line))"
         }
+    }
+
+    /// A note if the user has turned quiet hours off during the wait, because that does not shorten it.
+    private var quietHoursNow: String {
+        guard let quietHours, !quietHours.enabled || quietHours.startHour == quietHours.endHour else { return "" }
+        return "; they are off by now, and the rules run again at that time"
     }
 
     /// Returns the reason that a provider with an open breaker gave.
@@ -106,7 +113,7 @@ extension Explanation {
     }
 
     private func again(_ line: DeliveryHistory) -> String {
-        line.dueAt.map { "; handed over again at \(instant($0))" } ?? ""
+        line.dueAt.map { "; released again at \(instant($0))" } ?? ""
     }
 
     private func inDigest(_ line: DeliveryHistory) -> String {
@@ -144,18 +151,24 @@ extension Explanation {
 
     /// The ledger's reasons that come neither from a rule nor from a provider.
     private static let ledgerReasons = [
-        tooLate: "it was too late already when it came",
-        "expired-while-waiting": "it became too late while it waited",
-        "expired-while-held": "it became too late while an operator held it",
-        WaitReason.held.rawValue: "an operator keeps it from being sent",
+        tooLate: "it had already expired when it came",
+        "expired-while-waiting": "it expired while it waited",
+        "expired-while-held": "it expired while an operator held it",
+        WaitReason.held.rawValue: "an operator's hold stops it",
         HoldAdmin.discarded: "an operator discarded it while it was held",
         "attempts-exhausted": "retry limit reached; stored as a dead letter",
-        "payload-refused": "the provider will never take this message; it is in the dead letters",
-        "window-full": "the provider has no room for it yet, or its budget is spent",
+        "payload-refused": "the provider rejects this message permanently; stored as a dead letter",
+        "window-full": "the provider has no capacity for it yet, or its budget is used up",
         "lease-over": "too little of the lease was left; deferred",
         "breaker": "the provider rejects our credentials or settings",
         "provider-rests": "the provider requested a pause",
         "mailbox-unknown": "the mail server knows no such address",
+        "UNREGISTERED": "the provider no longer knows the device",
+        "DeviceNotRegistered": "the provider no longer knows the device",
+        "ExpiredToken": "the provider no longer knows the device",
+        "subscription-gone": "the provider no longer knows the device",
+        "invalid-token": "the provider does not accept the device's token",
+        "BadDeviceToken": "the provider does not accept the device's token",
         "receipt-missing": "accepted by the provider, but no receipt arrived",
     ]
 }

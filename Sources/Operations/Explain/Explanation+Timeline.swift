@@ -24,7 +24,7 @@ extension Explanation {
             if let instant { moments.append(Moment(instant: instant, words: words)) }
         }
         add(plan.sentAt, "the producer says it sent the event")
-        if plan.type != nil { add(plan.keptAt, "event kept, \(Self.words(of: plan))") }
+        if plan.type != nil { add(plan.keptAt, "event stored, \(Self.words(of: plan))") }
         if plan.cancelledAt == nil || plan.expandedAt != nil { add(plan.deliverAt, "due") }
         add(plan.handedOverAt, "taken by a scheduler")
         add(plan.expandedAt, "published")

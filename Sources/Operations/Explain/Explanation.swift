@@ -57,7 +57,8 @@ package struct Explanation: Sendable {
             return
         }
         guard let notification = story.record?.notification else {
-            today = .notAsked(because: "nothing is recorded for the user; they are asked when it is")
+            let later = story.mayStillBeRecorded ? "; they are asked when it is" : ""
+            today = .notAsked(because: "nothing is recorded for the user\(later)")
             return
         }
         guard let type = catalog[notification.content.type] else {
@@ -87,5 +88,14 @@ package struct Explanation: Sendable {
     func name(of line: DeliveryHistory) -> String {
         guard line.channel == Channel.push.rawValue else { return "e-mail" }
         return line.target == NewDelivery.nobody ? "push" : "push to \(name(ofDevice: line.target))"
+    }
+}
+
+extension NotificationHistory {
+    /// Whether the event may still reach the user: it was not cancelled, has not ended, and may be for this user.
+    fileprivate var mayStillBeRecorded: Bool {
+        guard let plan else { return true }
+        if case .named(_, includesUser: false)? = plan.audience { return false }
+        return plan.cancelledAt == nil && plan.fanout?.endedAt == nil
     }
 }

@@ -33,11 +33,11 @@ extension Outcome {
     /// Returns the outcome in a sentence.
     package func sentence(_ clock: UserClock) -> String {
         switch self {
-        case .send: "goes out immediately"
+        case .send: "is sent immediately"
         case .wait(let wait):
             switch wait.reason {
             case .quietHours: "waits for the end of the quiet hours: \(clock.both(wait.until))"
-            case .burst: "waits, as one of several, of which the newest goes out at \(clock.both(wait.until))"
+            case .burst: "waits, as one of several, of which the newest is sent at \(clock.both(wait.until))"
             case .digest: "is gathered for the digest of \(clock.both(wait.until))"
             }
         case .drop: "dropped: \(SuppressionReason.quietHours.sentence) (quiet-hours)"
@@ -68,7 +68,8 @@ extension SuppressionReason {
         case .pushDisabled: "push is disabled for this user"
         case .noDevice: "the user has no registered device"
         case .noPermission: "notifications are not permitted on this device"
-        case .quietHours: "it fell into the user's quiet hours, and does not wait for their end on this kind of device"
+        case .quietHours:
+            "it came during the user's quiet hours, and does not wait for their end on this kind of device"
         case .alreadyRead: "the user had read it in the app"
         case .superseded: "replaced by a later notification with the same collapse key"
         case .deviceGone: "the device's subscription has ended"

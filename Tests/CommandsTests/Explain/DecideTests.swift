@@ -79,7 +79,7 @@ struct DecideTests {
         let expected = [
             "security of drop, priority high, event e1",
             "decided at 2026-03-29 01:30 +01:00, which is 2026-03-29T00:30:00.000Z", "by the user's own clock",
-            "In the app: yes", "title      Ny pålogging fra iPhone", "device 1, ios through expo: goes out immediately",
+            "In the app: yes", "title      Ny pålogging fra iPhone", "device 1, ios through expo: is sent immediately",
             "(no-permission)", "quiet-hours   send", "ios devices:",
         ]
         for words in expected { #expect(answer.output.contains(words), "\(words)\n\(answer.output)") }

@@ -104,6 +104,21 @@ struct ExplainEventTests {
         }
     }
 
+    @Test(
+        "the rules are announced for later only if the event may still reach the user",
+        arguments: [
+            (event(to: #"{"everyone": true}"#) + fanout("cancelled"), false),
+            (event(to: #"{"users": ["bo"]}"#, deliverAt: "2099-12-24T16:00:00.000Z"), false),
+            (event(columns: ", cancelled_at", values: ", '2026-03-02T10:00:00Z'"), false),
+            (event(deliverAt: "2099-12-24T16:00:00.000Z"), true),
+        ]
+    )
+    func mayComeLater(sql: String, isAwaited: Bool) async throws {
+        try await ask(after: sql) { answer, text in
+            #expect(text.contains("nothing is recorded for the user; they are asked") == isAwaited, "\(answer.output)")
+        }
+    }
+
     /// Corrects a dead letter as `dead-letters edit` does; the copy's id precedes the original's.
     private static func correction(state: String, resolution: String = "NULL", stage: String = "desk") -> String {
         """
@@ -198,18 +213,22 @@ struct ExplainEventTests {
     func unknown() async throws {
         try await ask { answer, _ in
             #expect(answer.code == .answerIsNo)
-            #expect(answer.output.hasPrefix("Bellhop knows nothing of event e1 for ada of drop: it never came"))
+            #expect(
+                answer.output.hasPrefix(
+                    "Bellhop has no record of event e1 for ada of drop: the event was for other users, it has not"
+                )
+            )
             #expect(answer.output.contains("or its message was unreadable (bellhop dead-letters list)"))
             #expect(!answer.output.contains("\n"))
         }
         try await ask(["noti_00000000000000ff"]) { answer, _ in
             #expect(answer.code == .answerIsNo)
-            #expect(answer.output.hasPrefix("noti_00000000000000ff is unknown for ada of drop; ask with --event"))
+            #expect(answer.output.hasPrefix("noti_00000000000000ff is unknown for ada of drop; use --event"))
             #expect(!answer.output.contains("\n"))
         }
         try await ask(["--app", "dorp", "--event", "e1"]) { answer, _ in
             #expect(answer.code == .answerIsNo)
-            #expect(answer.output == "Bellhop knows nothing of ada of dorp: no catalogue describes that app")
+            #expect(answer.output == "Bellhop has no record of ada of dorp: no catalogue describes that app")
         }
         try await ask(["--event", "e1", "--json"]) { answer, _ in
             #expect(answer.code == .answerIsNo)

@@ -81,7 +81,7 @@ struct ExplainTests {
             expect(
                 answer,
                 "waits in the backlog of drop/expo since 2026-03-01",
-                "the provider has no room for it yet, or its budget is spent (window-full)"
+                "the provider has no capacity for it yet, or its budget is used up (window-full)"
             )
         }
     }
@@ -156,10 +156,39 @@ struct ExplainTests {
         try await ask("noti_0000000000000001", after: read + line) { answer in
             expect(
                 answer,
-                "waits for the end of the user's quiet hours, 2099-03-02 06:00:00 UTC (07:00).",
+                "waits for the end of the user's quiet hours, 2099-03-02 06:00:00 UTC (07:00); they are off by now",
                 "read at 2026-03-01 10:05:00 UTC (11:05)",
-                "As things stand, nothing more of it goes out: suppressed: the user had read it in the app",
+                "By the present settings, nothing more of it will be sent: suppressed: the user had read it in the app",
                 "Still ahead 2099-03-02 06:00:00 (07:00) evaluated again: push to ios"
+            )
+        }
+    }
+
+    @Test("a wait for quiet hours that the user has turned off meanwhile keeps its end, and the explanation says so")
+    func quietHoursTurnedOff() async throws {
+        let columns = "state, reason, due_at"
+        let line = Self.line(1, columns, "'deferred', 'quiet-hours', '2099-03-02T06:00:00Z'")
+        func hours(_ enabled: Bool) -> String {
+            let hours = #"{"quietHours": {"enabled": \#(enabled), "startHour": 22, "endHour": 7}}"#
+            return "UPDATE notification_preferences SET preferences = '\(hours)';"
+        }
+        let note = "they are off by now, and the rules run again at that time"
+        try await ask("noti_0000000000000001", after: Self.notification(1) + line + hours(false)) { answer in
+            expect(answer, "quiet hours, 2099-03-02 06:00:00 UTC (07:00); \(note).")
+        }
+        try await ask("noti_0000000000000001", after: Self.notification(1) + line + hours(true)) { answer in
+            expect(answer, "quiet hours, 2099-03-02 06:00:00 UTC (07:00).")
+        }
+    }
+
+    @Test("a push that a provider rejected because of its device is explained in words")
+    func deviceGone() async throws {
+        let line = Self.line(1, "state, reason", "'failed', 'UNREGISTERED'")
+        try await ask("noti_0000000000000001", after: Self.notification(1) + line) { answer in
+            expect(
+                answer,
+                "given up: the provider no longer knows the device (UNREGISTERED)",
+                "type transaction_complete not set (app default)"
             )
         }
     }
@@ -177,7 +206,7 @@ struct ExplainTests {
         }
         let late = Self.notification(1, extras: #"{"expiresAt": "2026-03-01T09:00:00.000Z"}"#)
         try await ask("noti_0000000000000001", after: late + line) { answer in
-            expect(answer, "not sent: it was too late already when it came (expired-before-sending).")
+            expect(answer, "not sent: it had already expired when it came (expired-before-sending).")
         }
     }
 
