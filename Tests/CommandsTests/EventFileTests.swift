@@ -122,7 +122,7 @@ struct EventFileTests {
         }
     }
 
-    @Test("a file with one invalid event publishes nothing", .enabled(if: Ground.isThere, Ground.absence))
+    @Test("a file with one invalid event publishes nothing", .enabled(if: BothServers.isThere, BothServers.absence))
     func refusal() async throws {
         try await Bench.withTopology { bench in
             try await Workplace.withPrompt(on: bench) { prompt, _ in
@@ -157,7 +157,7 @@ struct EventFileTests {
 
     @Test(
         "a rejected log-in and a namespace without an exchange are reported without a wait",
-        .enabled(if: Ground.isThere, Ground.absence)
+        .enabled(if: BothServers.isThere, BothServers.absence)
     )
     func refusedLogIn() async throws {
         try await Workplace.withPrompt { prompt, _ in

@@ -12,7 +12,7 @@ import Workbench
 @Suite(
     "Log-ins of containers",
     .inTurn,
-    .enabled(if: Ground.isThere, Ground.absence),
+    .enabled(if: BothServers.isThere, BothServers.absence),
     .timeLimit(.ofTest),
     .serialized
 )

@@ -89,7 +89,7 @@ enum Workplace {
 }
 
 /// The condition of tests that need both servers of this run.
-enum Ground {
+enum BothServers {
     static let isThere = Servers.amqpURL != nil && Servers.databaseURL != nil
     static let absence: Comment = "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"
 }

@@ -29,11 +29,11 @@ extension Proofs {
 
         @Test("sends without a response at the end of a drain are settled, and nothing stays claimed")
         func silentProvider() async throws {
-            try await PushGround.withStage { ground in
-                let stage = ground.stage
-                let worker = try await ground.worker(["BELLHOP_DRAIN_TIMEOUT": "2s"])
-                try await ground.registerDevices()
-                ground.sandbox.setFaults([SandboxFault(.fcm, .delay, delay: .seconds(28))])
+            try await PushFixture.withStage { fixture in
+                let stage = fixture.stage
+                let worker = try await fixture.worker(["BELLHOP_DRAIN_TIMEOUT": "2s"])
+                try await fixture.registerDevices()
+                fixture.sandbox.setFaults([SandboxFault(.fcm, .delay, delay: .seconds(28))])
                 let pieces = (0..<200).map { Traffic(exchange: stage.names.events).good($0) }
                 let sent = try await Producer.with(try stage.broker) { try await $0.send(pieces) }
                 let claimed = "deliveries WHERE state = 'sending'"

@@ -45,8 +45,8 @@ struct RestartedServersTests {
         try await PrivateServers.with { servers in
             for faults in [Self.restarts, [Self.kill]] {
                 try await Stage.with(servers.addresses) { stage in
-                    try await PushGround.with(stage) { ground in
-                        try await prove(faults, with: servers, on: ground, &chance)
+                    try await PushFixture.with(stage) { fixture in
+                        try await prove(faults, with: servers, on: fixture, &chance)
                     }
                 }
             }
@@ -56,15 +56,15 @@ struct RestartedServersTests {
     private func prove(
         _ faults: [Fault],
         with servers: PrivateServers,
-        on ground: PushGround,
+        on fixture: PushFixture,
         _ chance: inout SeededChance
     ) async throws {
-        let stage = ground.stage
+        let stage = fixture.stage
         let queuesStand = ContinuousClock.now
         let settings = ["BELLHOP_LEASE": PushFault.longLease]
-        let workers = [try await ground.worker(settings), try await ground.worker(settings)]
+        let workers = [try await fixture.worker(settings), try await fixture.worker(settings)]
         let scheduler = try await stage.scheduler()
-        try await ground.registerDevices()
+        try await fixture.registerDevices()
         var sent = Sent()
         var first = 0
         for fault in faults {
@@ -90,9 +90,9 @@ struct RestartedServersTests {
             first += fault.size
         }
         #expect(workers.allSatisfy { $0.child.isRunning } && scheduler.child.isRunning)
-        let counted = try await ground.settle(sent, workers: workers)
+        let counted = try await fixture.settle(sent, workers: workers)
         let balance = try await stage.balance(sent, workers: workers, scheduler: scheduler)
-        let pushes = try await ground.balance(sent, counted: counted)
+        let pushes = try await fixture.balance(sent, counted: counted)
         let names = faults.map(\.name).joined(separator: ", ")
         expectEven(balance, names)
         expectEven(pushes, names)

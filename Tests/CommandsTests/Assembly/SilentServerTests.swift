@@ -9,7 +9,7 @@ import Workbench
 @Suite(
     "Servers that do not answer",
     .inTurn,
-    .enabled(if: Ground.isThere, Ground.absence),
+    .enabled(if: BothServers.isThere, BothServers.absence),
     .timeLimit(.ofTest)
 )
 struct SilentServerTests {

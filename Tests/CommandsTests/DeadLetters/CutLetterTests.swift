@@ -12,7 +12,7 @@ import Workbench
 @Suite(
     "Truncated dead letters",
     .inTurn,
-    .enabled(if: Ground.isThere, "needs both servers"),
+    .enabled(if: BothServers.isThere, "needs both servers"),
     .timeLimit(.ofTest)
 )
 struct CutLetterTests {

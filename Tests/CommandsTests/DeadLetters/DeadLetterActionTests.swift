@@ -10,7 +10,7 @@ import Workbench
 @testable import CLI
 @testable import Commands
 
-@Suite("Dead-letter actions", .inTurn, .enabled(if: Ground.isThere, "needs both servers"), .timeLimit(.ofTest))
+@Suite("Dead-letter actions", .inTurn, .enabled(if: BothServers.isThere, "needs both servers"), .timeLimit(.ofTest))
 struct DeadLetterActionTests {
     private static let why = ["--yes", "--by", "ada", "--because", "why not"]
 

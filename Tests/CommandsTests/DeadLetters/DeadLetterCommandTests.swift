@@ -8,7 +8,7 @@ import Workbench
 @testable import CLI
 @testable import Commands
 
-@Suite("Dead-letter commands", .inTurn, .enabled(if: Ground.isThere, "needs both servers"), .timeLimit(.ofTest))
+@Suite("Dead-letter commands", .inTurn, .enabled(if: BothServers.isThere, "needs both servers"), .timeLimit(.ofTest))
 struct DeadLetterCommandTests {
     @Test("groups and list show open items as text and JSON, and exit with 1 if nothing matches")
     func reading() async throws {

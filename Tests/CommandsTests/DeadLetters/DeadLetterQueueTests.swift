@@ -7,7 +7,12 @@ import Workbench
 
 @testable import Commands
 
-@Suite("Dead letters without the database", .inTurn, .enabled(if: Ground.isThere, Ground.absence), .timeLimit(.ofTest))
+@Suite(
+    "Dead letters without the database",
+    .inTurn,
+    .enabled(if: BothServers.isThere, BothServers.absence),
+    .timeLimit(.ofTest)
+)
 struct DeadLetterQueueTests {
     @Test("groups, show and a dry run read the queue alone, use the names in the bodies and change nothing")
     func looks() async throws {

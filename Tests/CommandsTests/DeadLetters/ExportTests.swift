@@ -8,7 +8,7 @@ import Workbench
 
 @testable import Commands
 
-@Suite("Dead-letter exports", .inTurn, .enabled(if: Ground.isThere, "needs both servers"), .timeLimit(.ofTest))
+@Suite("Dead-letter exports", .inTurn, .enabled(if: BothServers.isThere, "needs both servers"), .timeLimit(.ofTest))
 struct ExportTests {
     @Test("an import restores exported dead letters byte for byte, even in another database")
     func roundTrip() async throws {

@@ -11,7 +11,7 @@ import Workbench
 
 @testable import Commands
 
-@Suite("Replay commands", .inTurn, .enabled(if: Ground.isThere, "needs both servers"), .timeLimit(.ofTest))
+@Suite("Replay commands", .inTurn, .enabled(if: BothServers.isThere, "needs both servers"), .timeLimit(.ofTest))
 struct ReplayCommandTests {
     @Test("a dry run predicts the outcome of each item and changes nothing")
     func dryRun() async throws {

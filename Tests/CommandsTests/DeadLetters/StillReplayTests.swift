@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Workbench
 
-@Suite("Stalled replays", .inTurn, .enabled(if: Ground.isThere, Ground.absence), .timeLimit(.ofTest))
+@Suite("Stalled replays", .inTurn, .enabled(if: BothServers.isThere, BothServers.absence), .timeLimit(.ofTest))
 struct StillReplayTests {
     /// Returns the explanation of the replay for an address of the broker.
     private static func words(on bench: Bench, broker: String?) async throws -> String {

@@ -6,7 +6,7 @@ import Workbench
 
 @testable import Commands
 
-@Suite("bellhop fanouts", .inTurn, .enabled(if: Ground.isThere, Ground.absence), .timeLimit(.ofTest))
+@Suite("bellhop fanouts", .inTurn, .enabled(if: BothServers.isThere, BothServers.absence), .timeLimit(.ofTest))
 struct FanoutsCommandTests {
     @Test("list shows active fan-outs first, with progress, rate and time left, and exits with 1 without a match")
     func list() async throws {

@@ -6,7 +6,7 @@ import Workbench
 
 @testable import Commands
 
-@Suite("bellhop hold", .inTurn, .enabled(if: Ground.isThere, Ground.absence), .timeLimit(.ofTest))
+@Suite("bellhop hold", .inTurn, .enabled(if: BothServers.isThere, BothServers.absence), .timeLimit(.ofTest))
 struct HoldCommandTests {
     private static let why = ["--by", "ada", "--because", "the wrong campaign"]
 

@@ -10,7 +10,7 @@ import Workbench
 @Suite(
     "Output that cannot be written",
     .inTurn,
-    .enabled(if: Ground.isThere, Ground.absence),
+    .enabled(if: BothServers.isThere, BothServers.absence),
     .enabled(if: RunningPool.isBuilt, "needs the program bellhop beside the tests: swift build"),
     .timeLimit(.ofTest)
 )

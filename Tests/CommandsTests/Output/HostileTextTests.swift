@@ -11,7 +11,7 @@ import Workbench
 @Suite(
     "Untrusted text on a terminal",
     .inTurn,
-    .enabled(if: Ground.isThere, Ground.absence),
+    .enabled(if: BothServers.isThere, BothServers.absence),
     .timeLimit(.ofTest)
 )
 struct HostileTextTests {

@@ -9,7 +9,7 @@ import Workbench
 @Suite(
     "Roles that cannot continue",
     .inTurn,
-    .enabled(if: Ground.isThere, Ground.absence),
+    .enabled(if: BothServers.isThere, BothServers.absence),
     .enabled(if: RunningPool.isBuilt, "needs the program bellhop beside the tests: swift build"),
     .timeLimit(.ofTest)
 )

@@ -49,7 +49,7 @@ struct MetricRulesTests {
 @Suite(
     "Metrics of roles",
     .inTurn,
-    .enabled(if: Ground.isThere && RunningPool.isBuilt, Ground.absence),
+    .enabled(if: BothServers.isThere && RunningPool.isBuilt, BothServers.absence),
     .enabled(if: Promtool.isThere, Promtool.absence),
     .timeLimit(.ofTest)
 )

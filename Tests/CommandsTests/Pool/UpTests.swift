@@ -8,7 +8,7 @@ import Workbench
 @Suite(
     "bellhop up",
     .inTurn,
-    .enabled(if: Ground.isThere, Ground.absence),
+    .enabled(if: BothServers.isThere, BothServers.absence),
     .enabled(if: RunningPool.isBuilt, "needs the program bellhop beside the tests: swift build"),
     .serialized,
     .timeLimit(.ofTest)

@@ -7,7 +7,7 @@ import Workbench
 
 @testable import Commands
 
-@Suite("Processes in the status", .inTurn, .enabled(if: Ground.isThere, Ground.absence), .timeLimit(.ofTest))
+@Suite("Processes in the status", .inTurn, .enabled(if: BothServers.isThere, BothServers.absence), .timeLimit(.ofTest))
 struct StatusProcessTests {
     private static func report(_ id: String, _ catalogs: String, role: String = "worker") -> Heartbeat {
         let identity = Heartbeat.Identity(id: id, role: role, version: "0.1.0", host: "h-\(id)", process: 7)

@@ -10,7 +10,7 @@ import Workbench
 
 @testable import Commands
 
-@Suite("bellhop status", .inTurn, .enabled(if: Ground.isThere, Ground.absence), .timeLimit(.ofTest))
+@Suite("bellhop status", .inTurn, .enabled(if: BothServers.isThere, BothServers.absence), .timeLimit(.ofTest))
 struct StatusTests {
     @Test("status shows the waiting messages, deliveries, planned events and dead letters")
     func status() async throws {

@@ -14,83 +14,83 @@ import Workbench
 struct CanaryTests {
     @Test("a lane is ready when its canary has returned, which is not counted, dead-lettered or left on the broker")
     func proves() async throws {
-        try await LaneGround.with { ground in
-            try await ground.waitUntilReady()
-            let heard = try await ground.bench.count("SELECT count(*) FROM processes WHERE heard_at IS NOT NULL")
+        try await LaneFixture.with { fixture in
+            try await fixture.waitUntilReady()
+            let heard = try await fixture.bench.count("SELECT count(*) FROM processes WHERE heard_at IS NOT NULL")
             #expect(heard == 1)
-            let text = ground.metrics.text()
+            let text = fixture.metrics.text()
             #expect(text.contains("bellhop_batch_messages_count 0"))
             #expect(!text.contains("bellhop_notifications_total{"))
             // The next canary may be in flight already.
             try await eventually("it is back") {
-                ground.metrics.text().contains("bellhop_canary_age_seconds{lane=\"normal\"} 0\n")
+                fixture.metrics.text().contains("bellhop_canary_age_seconds{lane=\"normal\"} 0\n")
             }
-            let dead = try await ground.bench.count("SELECT count(*) FROM dead_letters")
+            let dead = try await fixture.bench.count("SELECT count(*) FROM dead_letters")
             #expect(dead == 0)
         }
     }
 
     @Test("a lane that has stopped taking messages is found by its canary, and is ready again when it takes them")
     func stuck() async throws {
-        try await LaneGround.with { ground in
-            try await ground.waitUntilReady()
-            try await RowLock.hold(on: ground.bench, "LOCK TABLE people IN ACCESS EXCLUSIVE MODE") {
+        try await LaneFixture.with { fixture in
+            try await fixture.waitUntilReady()
+            try await RowLock.hold(on: fixture.bench, "LOCK TABLE people IN ACCESS EXCLUSIVE MODE") {
                 // One batch after another, until both places of the lane are taken.
                 for number in 0..<2 {
-                    try await ground.publish("stuck\(number)")
-                    try await ground.waitForStatements(number + 1)
+                    try await fixture.publish("stuck\(number)")
+                    try await fixture.waitForStatements(number + 1)
                 }
-                ground.time.skip(.seconds(20))
+                fixture.time.skip(.seconds(20))
                 try await eventually("the canary is missed") {
-                    ground.worker.whatIsWrong?.contains("in flight for") ?? false
+                    fixture.worker.whatIsWrong?.contains("in flight for") ?? false
                 }
-                #expect(ground.worker.whatIsWrong?.hasSuffix("not consumed") == true)
+                #expect(fixture.worker.whatIsWrong?.hasSuffix("not consumed") == true)
                 try await eventually("its age is told") {
-                    !ground.metrics.text().contains("bellhop_canary_age_seconds{lane=\"normal\"} 0\n")
+                    !fixture.metrics.text().contains("bellhop_canary_age_seconds{lane=\"normal\"} 0\n")
                 }
             }
-            try await ground.waitUntilReady()
+            try await fixture.waitUntilReady()
             try await eventually("both events are recorded") {
-                try await ground.bench.count("SELECT count(*) FROM notifications") == 2
+                try await fixture.bench.count("SELECT count(*) FROM notifications") == 2
             }
         }
     }
 
     @Test("a worker is not ready while the database rejects writes, although its lane takes messages")
     func database() async throws {
-        try await LaneGround.with { ground in
-            try await ground.waitUntilReady()
-            try await RowLock.hold(on: ground.bench, "LOCK TABLE processes IN ACCESS EXCLUSIVE MODE") {
-                ground.time.skip(.seconds(20))
+        try await LaneFixture.with { fixture in
+            try await fixture.waitUntilReady()
+            try await RowLock.hold(on: fixture.bench, "LOCK TABLE processes IN ACCESS EXCLUSIVE MODE") {
+                fixture.time.skip(.seconds(20))
                 try await eventually("the canary finds it") {
-                    ground.time.skip(.seconds(2))
-                    return ground.worker.whatIsWrong?.contains("the database write failed") ?? false
+                    fixture.time.skip(.seconds(2))
+                    return fixture.worker.whatIsWrong?.contains("the database write failed") ?? false
                 }
             }
-            try await ground.waitUntilReady()
+            try await fixture.waitUntilReady()
         }
     }
 
     @Test("a lane without a broker reports that it is not consuming, then shows its canary's age, and is ready again")
     func broker() async throws {
-        try await LaneGround.with(throughProxy: true) { ground in
-            try await ground.waitUntilReady()
-            let proxy = try #require(ground.proxy)
+        try await LaneFixture.with(throughProxy: true) { fixture in
+            try await fixture.waitUntilReady()
+            let proxy = try #require(fixture.proxy)
             proxy.refuse(true)
             proxy.cutAll()
-            try await eventually("it notices") { ground.worker.whatIsWrong == "not consuming" }
-            ground.time.skip(.seconds(20))
+            try await eventually("it notices") { fixture.worker.whatIsWrong == "not consuming" }
+            fixture.time.skip(.seconds(20))
             try await eventually("its age is told") {
-                ground.metrics.text().contains(#"bellhop_canary_age_seconds{lane="normal"}"#)
+                fixture.metrics.text().contains(#"bellhop_canary_age_seconds{lane="normal"}"#)
             }
             proxy.refuse(false)
-            try await ground.waitUntilReady()
+            try await fixture.waitUntilReady()
         }
     }
 }
 
 /// The normal lane alone, with a canary, and a clock that can be moved ahead.
-struct LaneGround: Sendable {
+struct LaneFixture: Sendable {
     let bench: Bench
     let worker: LaneWorker
     let time: LeapingTime
@@ -101,7 +101,7 @@ struct LaneGround: Sendable {
     static func with(
         throughProxy: Bool = false,
         before statement: String? = nil,
-        _ body: @escaping @Sendable (LaneGround) async throws -> Void
+        _ body: @escaping @Sendable (LaneFixture) async throws -> Void
     ) async throws {
         try await Bench.withTopology { bench in
             if let statement { _ = try await bench.owner.run(Statement(statement)) }
@@ -109,16 +109,16 @@ struct LaneGround: Sendable {
             let address = try proxy.map { try Self.address(behind: $0) } ?? bench.broker
             let publisher = Publisher(PublisherOptions(broker: try bench.broker, name: "test, publishing"))
             publisher.start()
-            let ground = try await LaneGround(bench, publisher, proxy, address)
+            let fixture = try await LaneFixture(bench, publisher, proxy, address)
             let drain = DrainSignal()
-            let running = Task { try await ground.worker.run(until: drain) }
+            let running = Task { try await fixture.worker.run(until: drain) }
             let result: Result<Void, any Error>
-            do { result = .success(try await body(ground)) } catch { result = .failure(error) }
+            do { result = .success(try await body(fixture)) } catch { result = .failure(error) }
             drain.fire()
             try await running.value
             await publisher.close()
             proxy?.stop()
-            let left = try await ground.ownQueues()
+            let left = try await fixture.ownQueues()
             #expect(left == 0)
             try result.get()
         }

@@ -21,7 +21,7 @@ struct ClockWatchTests {
     }
 
     /// A host's clock, a database's clock, and a watch over both.
-    private struct Ground {
+    private struct Fixture {
         let host = SteppingHost()
         let database = ManualTime(Instant(seconds: 1_800_000_000))
         let log = CapturedLog()
@@ -44,62 +44,62 @@ struct ClockWatchTests {
     @Test("clocks that differ by half a minute agree, and by a second more they do not, in either direction")
     func tolerance() async {
         for (ahead, agree) in [(Int64(29), true), (-29, true), (32, false), (-32, false), (63_072_000, false)] {
-            let ground = Ground()
-            ground.host.advance(by: .seconds(ahead))
-            let found = await ground.watch.agree()
+            let fixture = Fixture()
+            fixture.host.advance(by: .seconds(ahead))
+            let found = await fixture.watch.agree()
             #expect(found == agree, "\(ahead) s")
-            #expect((ground.watch.whatIsWrong == nil) == agree)
+            #expect((fixture.watch.whatIsWrong == nil) == agree)
         }
     }
 
     @Test("half of the round trip is added to the tolerance")
     func roundTrip() async {
-        let ground = Ground(roundTrip: .seconds(20))
-        ground.host.advance(by: .seconds(39))
-        let near = await ground.watch.agree()
+        let fixture = Fixture(roundTrip: .seconds(20))
+        fixture.host.advance(by: .seconds(39))
+        let near = await fixture.watch.agree()
         #expect(near)
-        ground.host.advance(by: .seconds(3))
-        let far = await ground.watch.agree()
+        fixture.host.advance(by: .seconds(3))
+        let far = await fixture.watch.agree()
         #expect(!far)
     }
 
     @Test("the verdict is unknown, and the watch reports a problem, until the database has answered")
     func unknown() {
-        let ground = Ground()
-        #expect(ground.watch.verdict == .unknown)
-        #expect(ground.watch.whatIsWrong == "the database's clock is not known yet")
-        #expect(!ground.metrics.text().contains("bellhop_clock_offset_seconds "))
+        let fixture = Fixture()
+        #expect(fixture.watch.verdict == .unknown)
+        #expect(fixture.watch.whatIsWrong == "the database's clock is not known yet")
+        #expect(!fixture.metrics.text().contains("bellhop_clock_offset_seconds "))
     }
 
     @Test("a step of the host's clock is detected without a query to the database, and so is its end")
     func step() async {
-        let ground = Ground()
-        let before = await ground.watch.agree()
+        let fixture = Fixture()
+        let before = await fixture.watch.agree()
         #expect(before)
-        ground.host.advance(by: .seconds(86_400))
-        guard case .differ(let offset) = ground.watch.verdict else {
+        fixture.host.advance(by: .seconds(86_400))
+        guard case .differ(let offset) = fixture.watch.verdict else {
             Issue.record("the step is not noticed")
             return
         }
         #expect(offset > .seconds(86_390))
-        #expect(ground.watch.whatIsWrong == "this host's clock is \(offset.roughly) ahead of the database's")
-        ground.host.advance(by: .seconds(-86_400))
-        #expect(ground.watch.verdict == .agree)
+        #expect(fixture.watch.whatIsWrong == "this host's clock is \(offset.roughly) ahead of the database's")
+        fixture.host.advance(by: .seconds(-86_400))
+        #expect(fixture.watch.verdict == .agree)
     }
 
     @Test("the log reports the beginning and the end once, and the metric shows the offset")
     func reported() async {
-        let ground = Ground()
-        await ground.watch.compare()
-        ground.database.advance(by: .seconds(63_072_000))
-        await ground.watch.compare()
-        await ground.watch.compare()
-        #expect(ground.watch.whatIsWrong?.hasSuffix(" d behind the database's") == true)
-        #expect(ground.metrics.text().contains("bellhop_clock_offset_seconds -6307"))
-        ground.database.advance(by: .seconds(-63_072_000))
-        await ground.watch.compare()
-        await ground.watch.compare()
-        let messages = ground.log.messages
+        let fixture = Fixture()
+        await fixture.watch.compare()
+        fixture.database.advance(by: .seconds(63_072_000))
+        await fixture.watch.compare()
+        await fixture.watch.compare()
+        #expect(fixture.watch.whatIsWrong?.hasSuffix(" d behind the database's") == true)
+        #expect(fixture.metrics.text().contains("bellhop_clock_offset_seconds -6307"))
+        fixture.database.advance(by: .seconds(-63_072_000))
+        await fixture.watch.compare()
+        await fixture.watch.compare()
+        let messages = fixture.log.messages
         #expect(
             messages == [
                 "the clocks of this host and of the database differ, taking and planning nothing",
@@ -110,14 +110,14 @@ struct ClockWatchTests {
 
     @Test("a worker whose clock has stepped ends after its wait, and one whose clocks never agreed continues to wait")
     func ends() async throws {
-        let ground = Ground()
+        let fixture = Fixture()
         let drain = DrainSignal()
-        let duty = ClockDuty(ground.watch, endingAfter: .zero)
+        let duty = ClockDuty(fixture.watch, endingAfter: .zero)
         let running = Task { try await duty.run(until: drain) }
-        try await eventually("the clocks have been compared") { ground.watch.verdict == .agree }
-        ground.host.advance(by: .seconds(3_600))
+        try await eventually("the clocks have been compared") { fixture.watch.verdict == .agree }
+        fixture.host.advance(by: .seconds(3_600))
         await #expect(throws: ClockDuty.Disagreement.self) { try await running.value }
-        let other = Ground()
+        let other = Fixture()
         other.host.advance(by: .seconds(3_600))
         let waiting = Task { try await ClockDuty(other.watch, endingAfter: .zero).run(until: drain) }
         try await eventually("the clocks have been compared") { other.watch.verdict != .unknown }

@@ -13,48 +13,48 @@ import Workbench
 struct ErasedPersonTests {
     @Test("after every kind of failure, no column of any table holds the erased user's id, texts or devices")
     func nothingStays() async throws {
-        try await ReplayGround.with { ground in
-            try await live(ground)
-            try await getIntoTrouble(ground)
-            try await leaveWords(ground)
-            let before = try await Self.mentions(on: ground.bench)
+        try await ReplayFixture.with { fixture in
+            try await live(fixture)
+            try await getIntoTrouble(fixture)
+            try await leaveWords(fixture)
+            let before = try await Self.mentions(on: fixture.bench)
             #expect(before.count > 8, "\(before)")
 
-            try await ground.rig.publish([
-                ground.rig.event(#"{"userId":"\#(Self.person)"}"#, key: "drop.recipient.deleted")
+            try await fixture.rig.publish([
+                fixture.rig.event(#"{"userId":"\#(Self.person)"}"#, key: "drop.recipient.deleted")
             ])
-            try await ground.rig.wait(for: 1, "SELECT count(*) FROM tombstones")
+            try await fixture.rig.wait(for: 1, "SELECT count(*) FROM tombstones")
             // Messages that were in a queue at the time; the marker behind them shows that they have been processed.
-            try await ground.rig.publish([
-                Self.brokerLetter(ground, Self.event("late", #"{"user":"PERSON"}"#)),
-                ground.rig.event(Self.event("late2", #"{"user":"PERSON"}"#), key: "drop.nosuch"),
-                ground.rig.event(Self.event("late3", #"{"user":"PERSON"}"#, Self.later), key: "drop.system"),
+            try await fixture.rig.publish([
+                Self.brokerLetter(fixture, Self.event("late", #"{"user":"PERSON"}"#)),
+                fixture.rig.event(Self.event("late2", #"{"user":"PERSON"}"#), key: "drop.nosuch"),
+                fixture.rig.event(Self.event("late3", #"{"user":"PERSON"}"#, Self.later), key: "drop.system"),
             ])
-            try await ground.rig.publish([ground.rig.event("{ marker", key: "drop.system")])
-            try await ground.rig.wait(
+            try await fixture.rig.publish([fixture.rig.event("{ marker", key: "drop.system")])
+            try await fixture.rig.wait(
                 for: 1,
                 "SELECT count(*) FROM dead_letters WHERE body = convert_to('{ marker', 'UTF8')"
             )
-            try await ground.rig.wait(for: 1, "SELECT (count(*) = 0)::integer::bigint FROM erasures")
+            try await fixture.rig.wait(for: 1, "SELECT (count(*) = 0)::integer::bigint FROM erasures")
             var after: [String] = []
             try await eventually("nothing mentions the person; there is \(after)") {
-                after = try await Self.mentions(on: ground.bench)
+                after = try await Self.mentions(on: fixture.bench)
                 return after.isEmpty
             }
-            let others = try await ground.bench.column(
+            let others = try await fixture.bench.column(
                 "SELECT convert_from(body, 'UTF8')::jsonb #>> '{to,users}' FROM dead_letters WHERE event_id = 'shared'"
             )
             #expect(others == [#"["other"]"#])
-            let audit = try await ground.bench.column("SELECT DISTINCT filter ->> 'user' FROM audit")
+            let audit = try await fixture.bench.column("SELECT DISTINCT filter ->> 'user' FROM audit")
             #expect(audit == ["(erased)"])
         }
     }
 
     // MARK: - The user's data
 
-    private func live(_ ground: ReplayGround) async throws {
-        let rig = ground.rig
-        try await ground.counterpart.register([(Self.person, "token-of-the-erased")])
+    private func live(_ fixture: ReplayFixture) async throws {
+        let rig = fixture.rig
+        try await fixture.counterpart.register([(Self.person, "token-of-the-erased")])
         let reminder = #""id":"r1","localTime":"09:00","title":"WORDS","body":"WORDS""#
         let feeds = [
             ("recipient.upserted", #""email":"erased@example.com","preferences":{"master":true}"#),
@@ -78,19 +78,19 @@ struct ErasedPersonTests {
         ])
         try await rig.wait(for: 3, "SELECT count(*) FROM events")
         try await rig.wait(for: 1, "SELECT count(*) FROM deliveries WHERE state = 'delivered' AND channel = 'push'")
-        _ = try await ground.bench.owner.run("UPDATE notifications SET read_at = now()")
+        _ = try await fixture.bench.owner.run("UPDATE notifications SET read_at = now()")
         // FCM rejects this one permanently.
-        ground.refuseAll()
+        fixture.refuseAll()
         try await rig.publish([
             rig.event(Self.event("e2", #"{"user":"PERSON"}"#), key: "drop.transaction_complete")
         ])
         try await rig.wait(for: 1, "SELECT count(*) FROM dead_letters WHERE notification_id IS NOT NULL")
     }
 
-    private func getIntoTrouble(_ ground: ReplayGround) async throws {
-        let rig = ground.rig
+    private func getIntoTrouble(_ fixture: ReplayFixture) async throws {
+        let rig = fixture.rig
         let found = OutgoingMessage(
-            exchange: ground.bench.names.dead,
+            exchange: fixture.bench.names.dead,
             routingKey: "drop.system",
             properties: MessageProperties(),
             body: Array(Self.event("found", #"{"user":"PERSON"}"#).utf8)
@@ -109,30 +109,30 @@ struct ErasedPersonTests {
                 #"{"id":"shared","to":{"users":["\#(Self.person)","other"]},"title":7}"#,
                 key: "drop.system"
             ),
-            Self.brokerLetter(ground, Self.event("b", #"{"user":"PERSON"}"#)),
-            Self.brokerLetter(ground, Self.filled(resume), from: ground.bench.names.resume(.normal)), found,
+            Self.brokerLetter(fixture, Self.event("b", #"{"user":"PERSON"}"#)),
+            Self.brokerLetter(fixture, Self.filled(resume), from: fixture.bench.names.resume(.normal)), found,
         ]
         try await rig.publish(letters)
         try await rig.wait(for: letters.count + 1, "SELECT count(*) FROM dead_letters")
     }
 
     /// Performs an operator's actions on the user's dead letters.
-    private func leaveWords(_ ground: ReplayGround) async throws {
+    private func leaveWords(_ fixture: ReplayFixture) async throws {
         var filter = DeadLetterFilter()
         filter.user = Self.person
-        _ = try await ground.admin.perform(.note, on: filter, agreed: 100, by: ReplayGround.ada)
-        try await ground.admin.audit("show", filter, items: 1, by: ReplayGround.ada)
+        _ = try await fixture.admin.perform(.note, on: filter, agreed: 100, by: ReplayFixture.ada)
+        try await fixture.admin.audit("show", filter, items: 1, by: ReplayFixture.ada)
         filter.app = "drop"
-        _ = try await ground.book.start(ground.order(filter), agreed: 100, by: ReplayGround.ada)
+        _ = try await fixture.book.start(fixture.order(filter), agreed: 100, by: ReplayFixture.ada)
     }
 
     /// Returns a message as the broker dead-letters it.
     private static func brokerLetter(
-        _ ground: ReplayGround,
+        _ fixture: ReplayFixture,
         _ body: String,
         from queue: String? = nil
     ) -> OutgoingMessage {
-        let names = ground.bench.names
+        let names = fixture.bench.names
         let death: FieldTable = [
             "queue": .string(queue ?? names.lane(.normal)), "reason": "delivery_limit", "count": 1,
         ]

@@ -11,19 +11,19 @@ import Workbench
 struct RehearsalTests {
     @Test("a lane takes no message before the database can record one, and reports the problem")
     func rehearsal() async throws {
-        try await LaneGround.with(before: "ALTER TABLE inbox RENAME TO inbox_away") { ground in
+        try await LaneFixture.with(before: "ALTER TABLE inbox RENAME TO inbox_away") { fixture in
             try await eventually("it says why, and names the table") {
-                ground.worker.whatIsWrong ?? "-"
+                fixture.worker.whatIsWrong ?? "-"
             } is: {
                 $0.contains("before the database can record them") && $0.contains("inbox")
             }
-            for number in 0..<5 { try await ground.publish("e\(number)") }
-            let taken = ground.metrics.text().contains("bellhop_batch_messages_sum 0")
+            for number in 0..<5 { try await fixture.publish("e\(number)") }
+            let taken = fixture.metrics.text().contains("bellhop_batch_messages_sum 0")
             #expect(taken)
-            _ = try await ground.bench.owner.run("ALTER TABLE inbox_away RENAME TO inbox")
-            try await ground.waitUntilReady()
+            _ = try await fixture.bench.owner.run("ALTER TABLE inbox_away RENAME TO inbox")
+            try await fixture.waitUntilReady()
             try await eventually("all are recorded") {
-                try await ground.bench.count("SELECT count(*) FROM notifications") == 5
+                try await fixture.bench.count("SELECT count(*) FROM notifications") == 5
             }
         }
     }

@@ -9,51 +9,51 @@ import Workbench
 struct ReplayHorizonTests {
     @Test("an item that leaves the horizon during a pause of its replay is not sent, and is open again")
     func paused() async throws {
-        try await ReplayGround.with { ground in
-            try await Self.file(["e1", "e2"], on: ground)
+        try await ReplayFixture.with { fixture in
+            try await Self.file(["e1", "e2"], on: fixture)
             // At one item per second the replay is paused long before the second item is sent.
-            _ = try await ground.bench.owner.run("UPDATE dead_letters SET last_failed_at = now() WHERE dead_id = 'e2'")
-            let id = try await ground.start(pace: .init(rate: 1))
-            let isPaused = try await ground.book.control(id, .pause, by: ReplayGround.ada)
+            _ = try await fixture.bench.owner.run("UPDATE dead_letters SET last_failed_at = now() WHERE dead_id = 'e2'")
+            let id = try await fixture.start(pace: .init(rate: 1))
+            let isPaused = try await fixture.book.control(id, .pause, by: ReplayFixture.ada)
             #expect(isPaused)
-            try await ground.bench.pass(
+            try await fixture.bench.pass(
                 "31 days",
                 since: "first_failed_at",
                 in: "dead_letters",
                 where: "dead_id = 'e2'"
             )
-            _ = try await ground.book.control(id, .resume, by: ReplayGround.ada)
-            let progress = try await ground.wait(for: id)
+            _ = try await fixture.book.control(id, .resume, by: ReplayFixture.ada)
+            let progress = try await fixture.wait(for: id)
             #expect(progress.outcomes == [.recorded: 1, .tooOld: 1])
-            let states = try await ground.bench.column("SELECT dead_id || ' ' || state FROM dead_letters ORDER BY 1")
+            let states = try await fixture.bench.column("SELECT dead_id || ' ' || state FROM dead_letters ORDER BY 1")
             #expect(states == ["e1 resolved", "e2 open"])
-            #expect(try await ground.bench.column("SELECT event_id FROM notifications") == ["e1"])
-            let details = try await ground.bench.column("SELECT detail FROM replay_items WHERE outcome = 'too-old'")
+            #expect(try await fixture.bench.column("SELECT event_id FROM notifications") == ["e1"])
+            let details = try await fixture.bench.column("SELECT detail FROM replay_items WHERE outcome = 'too-old'")
             #expect(details == ["its notification may have been deleted, so it could be sent twice"])
         }
     }
 
     @Test("the progress of retention limits a replay, whatever settings the scheduler that continues it has")
     func retired() async throws {
-        try await ReplayGround.with { ground in
-            try await Self.file(["e1"], on: ground)
-            _ = try await ground.bench.owner.run(
+        try await ReplayFixture.with { fixture in
+            try await Self.file(["e1"], on: fixture)
+            _ = try await fixture.bench.owner.run(
                 "INSERT INTO retired VALUES ('notifications', now() - interval '12 hours')"
             )
-            let progress = try await ground.wait(for: try await ground.start())
+            let progress = try await fixture.wait(for: try await fixture.start())
             #expect(progress.outcomes == [.tooOld: 1])
-            let none = try await ground.bench.count("SELECT count(*) FROM notifications")
+            let none = try await fixture.bench.count("SELECT count(*) FROM notifications")
             #expect(none == 0)
         }
     }
 
-    private static func file(_ ids: [String], on ground: ReplayGround) async throws {
+    private static func file(_ ids: [String], on fixture: ReplayFixture) async throws {
         let items = ids.map { id in
             let body = #"{"id":"\#(id)","to":{"user":"u1"},"title":"t","body":"b"}"#
             var item = Letters.rejected(id, failedAt: Letters.ago(600), body: body)
-            item.origin.exchange = ground.bench.names.events
+            item.origin.exchange = fixture.bench.names.events
             return item
         }
-        _ = try await DeadLetterStore(pool: ground.bench.pool).file(items)
+        _ = try await DeadLetterStore(pool: fixture.bench.pool).file(items)
     }
 }

@@ -3,15 +3,15 @@ import Postgres
 import Testing
 import TestSupport
 
-@Suite("Errors of the server", .inTurn, .enabled(if: Ground.isThere, Ground.absence))
+@Suite("Errors of the server", .inTurn, .enabled(if: DatabaseFixture.isThere, DatabaseFixture.absence))
 struct ServerErrorTests {
     @Test("an error names a violated constraint, but not the row")
     func uniqueViolation() async throws {
-        try await Ground.withPool { pool in
-            try await Ground.script("CREATE TABLE people (email text CONSTRAINT one_each UNIQUE)", on: pool)
+        try await DatabaseFixture.withPool { pool in
+            try await DatabaseFixture.script("CREATE TABLE people (email text CONSTRAINT one_each UNIQUE)", on: pool)
             let insert: Statement = "INSERT INTO people VALUES ($1)"
             _ = try await pool.run(insert, [.text("ann@example.org")])
-            let error = try await Ground.error { _ = try await pool.run(insert, [.text("ann@example.org")]) }
+            let error = try await DatabaseFixture.error { _ = try await pool.run(insert, [.text("ann@example.org")]) }
             #expect(error.code == .server(.uniqueViolation))
             #expect(error.constraint == "one_each" && error.table == "people")
             #expect(!error.message.contains("ann") && !"\(error)".contains("ann"))
@@ -23,9 +23,11 @@ struct ServerErrorTests {
 
     @Test("a value that the server cannot read is not repeated")
     func unreadableValue() async throws {
-        try await Ground.withPool { pool in
+        try await DatabaseFixture.withPool { pool in
             for sql in ["SELECT $1::uuid", "SELECT $1::jsonb", "SELECT ($1::text)::int"] {
-                let error = try await Ground.error { _ = try await pool.run(Statement(sql), [.text("s3cret")]) }
+                let error = try await DatabaseFixture.error {
+                    _ = try await pool.run(Statement(sql), [.text("s3cret")])
+                }
                 #expect(error.code == .server(.invalidText), "\(sql)")
                 #expect(!error.message.contains("s3cret"), "\(error)")
             }
@@ -34,13 +36,13 @@ struct ServerErrorTests {
 
     @Test("a syntax error, an unknown table and an unknown role give different errors")
     func programmingErrors() async throws {
-        try await Ground.withPool { pool in
+        try await DatabaseFixture.withPool { pool in
             let cases: [(Statement, SQLState)] = [
                 ("SELEC 1", .syntaxError), ("SELECT * FROM absent", .tableUnknown),
                 ("SET ROLE nobody_of_that_name", .invalidParameterValue),
             ]
             for (statement, state) in cases {
-                let error = try await Ground.error { _ = try await pool.run(statement) }
+                let error = try await DatabaseFixture.error { _ = try await pool.run(statement) }
                 #expect(error.sqlState == state && error.code == .server(state))
                 #expect(!error.isTransient)
             }
@@ -51,12 +53,12 @@ struct ServerErrorTests {
 
     @Test("a constraint that is checked at the end of an autocommit statement fails it")
     func deferredConstraint() async throws {
-        try await Ground.withPool { pool in
-            try await Ground.script(
+        try await DatabaseFixture.withPool { pool in
+            try await DatabaseFixture.script(
                 "CREATE TABLE t (id int CONSTRAINT later UNIQUE DEFERRABLE INITIALLY DEFERRED)",
                 on: pool
             )
-            let error = try await Ground.error { _ = try await pool.run("INSERT INTO t VALUES (1), (1)") }
+            let error = try await DatabaseFixture.error { _ = try await pool.run("INSERT INTO t VALUES (1), (1)") }
             #expect(error.code == .server(.uniqueViolation))
             #expect(try await pool.run("SELECT count(*) FROM t").integer(0, 0) == 0)
             // The connection is in step: its next answers belong to their statements.
@@ -66,8 +68,11 @@ struct ServerErrorTests {
 
     @Test("one of two deadlocked transactions fails with the deadlock, and the other succeeds")
     func deadlock() async throws {
-        try await Ground.withPool { pool in
-            try await Ground.script("CREATE TABLE t (id int, n int); INSERT INTO t VALUES (1, 0), (2, 0)", on: pool)
+        try await DatabaseFixture.withPool { pool in
+            try await DatabaseFixture.script(
+                "CREATE TABLE t (id int, n int); INSERT INTO t VALUES (1, 0), (2, 0)",
+                on: pool
+            )
             let hasFirst = DispatchSemaphore(value: 0)
             let hasSecond = DispatchSemaphore(value: 0)
             async let one = Self.update([1, 2], on: pool, telling: hasFirst, awaiting: hasSecond)
@@ -103,10 +108,13 @@ struct ServerErrorTests {
     @Test("a lock that is not granted in time is a transient error")
     func lockTimeout() async throws {
         let key = Parameter.integer(.random(in: 0 ... .max))
-        try await Ground.withPool(size: 0...1) { holder in
+        try await DatabaseFixture.withPool(size: 0...1) { holder in
             _ = try await holder.run("SELECT pg_advisory_lock($1)", [key])
-            try await Ground.withPool(size: 0...1, adjusting: { $0.setUp.append("SET lock_timeout = 500") }) { pool in
-                let error = try await Ground.error { _ = try await pool.run("SELECT pg_advisory_lock($1)", [key]) }
+            try await DatabaseFixture.withPool(size: 0...1, adjusting: { $0.setUp.append("SET lock_timeout = 500") }) {
+                pool in
+                let error = try await DatabaseFixture.error {
+                    _ = try await pool.run("SELECT pg_advisory_lock($1)", [key])
+                }
                 #expect(error.code == .server(.lockTimeout))
                 #expect(error.isTransient)
             }
@@ -115,8 +123,8 @@ struct ServerErrorTests {
 
     @Test("the server's statement_timeout is reported as the server's, and is transient")
     func statementTimeout() async throws {
-        try await Ground.withPool(adjusting: { $0.setUp.append("SET statement_timeout = 500") }) { pool in
-            let error = try await Ground.error { _ = try await pool.run("SELECT pg_sleep(20)") }
+        try await DatabaseFixture.withPool(adjusting: { $0.setUp.append("SET statement_timeout = 500") }) { pool in
+            let error = try await DatabaseFixture.error { _ = try await pool.run("SELECT pg_sleep(20)") }
             #expect(error.code == .server(.queryCancelled))
             #expect(error.isTransient)
             #expect(try await pool.run("SELECT 1").integer(0, 0) == 1)
@@ -125,16 +133,16 @@ struct ServerErrorTests {
 
     @Test("a statement whose result a migration has changed is prepared again")
     func stalePlan() async throws {
-        try await Ground.withPool(size: 0...1) { pool in
-            try await Ground.script("CREATE TABLE t (a int); INSERT INTO t VALUES (1)", on: pool)
+        try await DatabaseFixture.withPool(size: 0...1) { pool in
+            try await DatabaseFixture.script("CREATE TABLE t (a int); INSERT INTO t VALUES (1)", on: pool)
             #expect(try await pool.run("SELECT * FROM t").columnNames == ["a"])
-            try await Ground.script("ALTER TABLE t ADD COLUMN b text", on: pool)
+            try await DatabaseFixture.script("ALTER TABLE t ADD COLUMN b text", on: pool)
             #expect(try await pool.run("SELECT * FROM t").columnNames == ["a", "b"])
-            try await Ground.script("DEALLOCATE ALL", on: pool)
+            try await DatabaseFixture.script("DEALLOCATE ALL", on: pool)
             #expect(try await pool.run("SELECT * FROM t").columnNames == ["a", "b"])
 
-            try await Ground.script("ALTER TABLE t ADD COLUMN c text", on: pool)
-            let error = try await Ground.error {
+            try await DatabaseFixture.script("ALTER TABLE t ADD COLUMN c text", on: pool)
+            let error = try await DatabaseFixture.error {
                 try await pool.transaction { (connection) throws(PostgresError) in
                     _ = try connection.run("SELECT * FROM t")
                 }
@@ -149,7 +157,7 @@ struct ServerErrorTests {
 
     @Test("a connection forgets its plans before texts made at run time fill the server")
     func manyStatements() async throws {
-        try await Ground.withPool(size: 0...1) { pool in
+        try await DatabaseFixture.withPool(size: 0...1) { pool in
             for number in 0..<600 {
                 #expect(try await pool.run(Statement("SELECT \(number)")).integer(0, 0) == Int64(number))
             }
@@ -161,12 +169,12 @@ struct ServerErrorTests {
     @Test("warnings and notices are passed to the observer")
     func notices() async throws {
         let heard = Journal<ServerNotice>()
-        try await Ground.withPool(adjusting: { options in
+        try await DatabaseFixture.withPool(adjusting: { options in
             options.observer = { event in
                 if case .notice(let notice) = event { heard.add(notice) }
             }
         }) { pool in
-            try await Ground.script(
+            try await DatabaseFixture.script(
                 "DROP TABLE IF EXISTS absent; DO $$ BEGIN RAISE WARNING 'careful'; END $$",
                 on: pool
             )

@@ -2,10 +2,15 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite("Listening for notifications", .inTurn, .enabled(if: Ground.isThere, Ground.absence), .timeLimit(.ofTest))
+@Suite(
+    "Listening for notifications",
+    .inTurn,
+    .enabled(if: DatabaseFixture.isThere, DatabaseFixture.absence),
+    .timeLimit(.ofTest)
+)
 struct ListenerTests {
     private func notify(_ channel: String, _ payload: String) async throws {
-        let pool = PostgresPool(PoolOptions(url: try Ground.url()))
+        let pool = PostgresPool(PoolOptions(url: try DatabaseFixture.url()))
         _ = try await pool.run("SELECT pg_notify($1, $2)", [.text(channel), .text(payload)])
         await pool.close()
     }
@@ -31,7 +36,7 @@ struct ListenerTests {
     @Test("notifications arrive on each channel, including names with capitals and quotes")
     func hears() async throws {
         let (plain, odd) = (Servers.uniqueName("inbox"), Servers.uniqueName("In\"Box"))
-        let listener = NotificationListener(ListenerOptions(url: try Ground.url(), channels: [plain, odd]))
+        let listener = NotificationListener(ListenerOptions(url: try DatabaseFixture.url(), channels: [plain, odd]))
         var events = listener.events.makeAsyncIterator()
         #expect(await nextOnceConnected(&events) == "listening")
         try await notify(plain, "é 1")
@@ -46,12 +51,12 @@ struct ListenerTests {
     @Test("a lost connection is reported and opened again, and notifications arrive as before")
     func reconnects() async throws {
         let channel = Servers.uniqueName("inbox")
-        var options = ListenerOptions(url: try Ground.url(), channels: [channel])
+        var options = ListenerOptions(url: try DatabaseFixture.url(), channels: [channel])
         options.applicationName = channel
         let listener = NotificationListener(options)
         var events = listener.events.makeAsyncIterator()
         #expect(await nextOnceConnected(&events) == "listening")
-        let pool = PostgresPool(PoolOptions(url: try Ground.url()))
+        let pool = PostgresPool(PoolOptions(url: try DatabaseFixture.url()))
         _ = try await pool.run(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1",
             [.text(channel)]
@@ -66,10 +71,10 @@ struct ListenerTests {
 
     @Test("a silent peer is detected by a query")
     func heartbeat() async throws {
-        let proxy = try Ground.proxy()
+        let proxy = try DatabaseFixture.proxy()
         defer { proxy.stop() }
         let channel = Servers.uniqueName("inbox")
-        var options = ListenerOptions(url: try Ground.url(through: proxy), channels: [channel])
+        var options = ListenerOptions(url: try DatabaseFixture.url(through: proxy), channels: [channel])
         options.heartbeat = .milliseconds(50)
         options.connectTimeout = .seconds(10)
         let listener = NotificationListener(options)
@@ -86,10 +91,12 @@ struct ListenerTests {
 
     @Test("an unreachable server is reported with the time of the next attempt")
     func refused() async throws {
-        let proxy = try Ground.proxy()
+        let proxy = try DatabaseFixture.proxy()
         defer { proxy.stop() }
         proxy.refuse(true)
-        let listener = NotificationListener(ListenerOptions(url: try Ground.url(through: proxy), channels: ["c"]))
+        let listener = NotificationListener(
+            ListenerOptions(url: try DatabaseFixture.url(through: proxy), channels: ["c"])
+        )
         var events = listener.events.makeAsyncIterator()
         guard case .interrupted(let error, let pause) = await events.next() else {
             Issue.record("a refused listener says so")
@@ -106,13 +113,13 @@ struct ListenerTests {
     func abandoned() async throws {
         let name = Servers.uniqueName("abandoned")
         do {
-            var options = ListenerOptions(url: try Ground.url(), channels: ["c"])
+            var options = ListenerOptions(url: try DatabaseFixture.url(), channels: ["c"])
             options.applicationName = name
             let listener = NotificationListener(options)
             var events = listener.events.makeAsyncIterator()
             #expect(await nextOnceConnected(&events) == "listening")
         }
-        try await Ground.withPool { pool in
+        try await DatabaseFixture.withPool { pool in
             try await eventually("the backend has ended") {
                 try await pool.run("SELECT count(*) FROM pg_stat_activity WHERE application_name = $1", [.text(name)])
                     .integer(0, 0) == 0

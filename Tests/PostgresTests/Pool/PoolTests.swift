@@ -4,12 +4,12 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("The pool under load", .inTurn, .enabled(if: Ground.isThere, Ground.absence))
+@Suite("The pool under load", .inTurn, .enabled(if: DatabaseFixture.isThere, DatabaseFixture.absence))
 struct PoolTests {
     @Test("two hundred callers share four connections, and each gets its answer")
     func manyCallers() async throws {
         let name = Servers.uniqueName("load")
-        try await Ground.withPool(size: 0...4, adjusting: { $0.applicationName = name }) { pool in
+        try await DatabaseFixture.withPool(size: 0...4, adjusting: { $0.applicationName = name }) { pool in
             let sum = try await withThrowingTaskGroup(of: Int64.self) { group in
                 for number in 0..<200 as Range<Int64> {
                     group.addTask {
@@ -31,7 +31,7 @@ struct PoolTests {
 
     @Test("a caller that exceeds the acquire timeout receives a timeout")
     func exhaustion() async throws {
-        try await Ground.withPool(size: 0...1, adjusting: { $0.acquireTimeout = .seconds(2) }) { pool in
+        try await DatabaseFixture.withPool(size: 0...1, adjusting: { $0.acquireTimeout = .seconds(2) }) { pool in
             try await eventually("a connection is made within two seconds") {
                 (try? await pool.run("SELECT 1").count) == 1
             }
@@ -40,7 +40,7 @@ struct PoolTests {
                 _ = hold.wait(timeout: .now() + LongestWait.seconds)
             }
             try await eventually("the connection is held") { pool.occupancy.busy == 1 }
-            let error = try await Ground.error { _ = try await pool.run("SELECT 1") }
+            let error = try await DatabaseFixture.error { _ = try await pool.run("SELECT 1") }
             #expect(error.code == .timedOut)
             #expect(error.isTransient && error.code != .outcomeUnknown)
             hold.signal()
@@ -58,7 +58,7 @@ struct PoolTests {
         options.size = 0...1
         let pool = PostgresPool(options)
         for _ in 0..<2 {
-            let error = try await Ground.error { _ = try await pool.run("SELECT 1") }
+            let error = try await DatabaseFixture.error { _ = try await pool.run("SELECT 1") }
             #expect(error.code == .cannotConnect)
         }
         await pool.close()
@@ -66,7 +66,7 @@ struct PoolTests {
 
     @Test("waiting callers are served in order of arrival")
     func order() async throws {
-        try await Ground.withPool(size: 0...1) { pool in
+        try await DatabaseFixture.withPool(size: 0...1) { pool in
             let hold = DispatchSemaphore(value: 0)
             let served = Journal<Int>()
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -93,7 +93,7 @@ struct PoolTests {
 
     @Test("each new connection is set up, and a failed set-up is a failure to connect")
     func setUp() async throws {
-        try await Ground.withPool(adjusting: { options in
+        try await DatabaseFixture.withPool(adjusting: { options in
             options.applicationName = "bellhop setup"
             options.setUp.append("SET statement_timeout = 1234")
         }) { pool in
@@ -107,10 +107,10 @@ struct PoolTests {
             #expect(try rows.text(0, 1) == "bellhop setup")
             #expect(try rows.text(0, 2) == "UTF8")
         }
-        var options = PoolOptions(url: try Ground.url())
+        var options = PoolOptions(url: try DatabaseFixture.url())
         options.setUp = ["SET ROLE nobody_of_that_name"]
         let pool = PostgresPool(options)
-        let error = try await Ground.error { _ = try await pool.run("SELECT 1") }
+        let error = try await DatabaseFixture.error { _ = try await pool.run("SELECT 1") }
         #expect(error.code == .cannotConnect && error.sqlState == .invalidParameterValue)
         #expect(!error.isTransient)
         await pool.close()
@@ -118,7 +118,7 @@ struct PoolTests {
 
     @Test("an idle connection that an administrator ends is replaced, and the next caller succeeds")
     func endedWhileIdle() async throws {
-        try await Ground.withPool(size: 0...1) { pool in
+        try await DatabaseFixture.withPool(size: 0...1) { pool in
             let first = try await pool.run("SELECT pg_backend_pid()").integer(0, 0)
             try await Self.end(first)
             let second = try await pool.run("SELECT pg_backend_pid()").integer(0, 0)
@@ -128,10 +128,10 @@ struct PoolTests {
 
     @Test("a statement whose connection an administrator ends has no effect, and the next call succeeds")
     func endedWhileBusy() async throws {
-        try await Ground.withPool(size: 0...1) { pool in
-            try await Ground.script("CREATE TABLE t (id int)", on: pool)
+        try await DatabaseFixture.withPool(size: 0...1) { pool in
+            try await DatabaseFixture.script("CREATE TABLE t (id int)", on: pool)
             let pid = try await pool.run("SELECT pg_backend_pid()").integer(0, 0)
-            async let outcome = Ground.error {
+            async let outcome = DatabaseFixture.error {
                 _ = try await pool.run("INSERT INTO t SELECT 1 FROM pg_sleep(30)")
             }
             try await Self.waitUntilSleeping(pid)
@@ -146,7 +146,7 @@ struct PoolTests {
 
     /// Ends a backend from outside and waits until it has ended.
     static func end(_ pid: Int64) async throws {
-        try await Ground.withPool(size: 0...1) { admin in
+        try await DatabaseFixture.withPool(size: 0...1) { admin in
             _ = try await admin.run("SELECT pg_terminate_backend($1::int)", [.integer(pid)])
             try await eventually("the backend has ended") {
                 try await admin.run("SELECT count(*) FROM pg_stat_activity WHERE pid = $1::int", [.integer(pid)])
@@ -157,7 +157,7 @@ struct PoolTests {
 
     /// Waits until that backend is in `pg_sleep`.
     static func waitUntilSleeping(_ pid: Int64) async throws {
-        try await Ground.withPool(size: 0...1) { admin in
+        try await DatabaseFixture.withPool(size: 0...1) { admin in
             try await eventually("the statement runs") {
                 try await admin.run(
                     "SELECT count(*) FROM pg_stat_activity WHERE pid = $1::int AND wait_event = 'PgSleep'",
@@ -169,7 +169,7 @@ struct PoolTests {
 
     @Test("closing completes running work and rejects all other callers")
     func closing() async throws {
-        let pool = PostgresPool(PoolOptions(url: try Ground.url()))
+        let pool = PostgresPool(PoolOptions(url: try DatabaseFixture.url()))
         let hold = DispatchSemaphore(value: 0)
         async let slow = pool.withConnection { (connection) throws(PostgresError) in
             _ = hold.wait(timeout: .now() + LongestWait.seconds)
@@ -178,7 +178,7 @@ struct PoolTests {
         try await eventually("the connection is held") { pool.occupancy.busy == 1 }
         async let closing: Void = pool.close()
         try await eventually("the pool is closed") { !pool.isHealthy }
-        let error = try await Ground.error { _ = try await pool.run("SELECT 1") }
+        let error = try await DatabaseFixture.error { _ = try await pool.run("SELECT 1") }
         #expect(error.code == .cancelled)
         #expect(await !pool.ping())
         hold.signal()
@@ -191,11 +191,11 @@ struct PoolTests {
 
     @Test("closing interrupts work that does not complete in time")
     func closingImpatiently() async throws {
-        var options = PoolOptions(url: try Ground.url())
+        var options = PoolOptions(url: try DatabaseFixture.url())
         options.closeTimeout = .milliseconds(50)
         let pool = PostgresPool(options)
         let pid = try await pool.run("SELECT pg_backend_pid()").integer(0, 0)
-        async let slow = Ground.error { _ = try await pool.run("SELECT pg_sleep(60)") }
+        async let slow = DatabaseFixture.error { _ = try await pool.run("SELECT pg_sleep(60)") }
         try await Self.waitUntilSleeping(pid)
         await pool.close()
         #expect(try await slow.code == .cancelled)
@@ -205,11 +205,11 @@ struct PoolTests {
     func abandonedPool() async throws {
         let name = Servers.uniqueName("abandoned")
         do {
-            var options = PoolOptions(url: try Ground.url())
+            var options = PoolOptions(url: try DatabaseFixture.url())
             options.applicationName = name
             _ = try await PostgresPool(options).run("SELECT 1")
         }
-        try await Ground.withPool { pool in
+        try await DatabaseFixture.withPool { pool in
             try await eventually("the backend has ended") {
                 try await pool.run("SELECT count(*) FROM pg_stat_activity WHERE application_name = $1", [.text(name)])
                     .integer(0, 0) == 0
@@ -219,7 +219,7 @@ struct PoolTests {
 
     @Test("a probe succeeds on a working server")
     func probe() async throws {
-        try await Ground.withPool { pool in
+        try await DatabaseFixture.withPool { pool in
             #expect(await pool.ping())
             #expect(pool.isHealthy)
         }
@@ -228,14 +228,14 @@ struct PoolTests {
     @Test("the observer receives errors of the server's state, but not errors of the statement")
     func failures() async throws {
         let failures = Mutex<[String]>([])
-        try await Ground.withPool(adjusting: { options in
+        try await DatabaseFixture.withPool(adjusting: { options in
             options.observer = { event in
                 if case .failed(let error) = event { failures.withLock { $0.append(error.sqlState?.code ?? "none") } }
             }
         }) { pool in
             for code in ["53100", "23505", "55P03", "42601"] {
                 let raise = Statement("DO $$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = '\(code)'; END $$")
-                let error = try await Ground.error { _ = try await pool.run(raise) }
+                let error = try await DatabaseFixture.error { _ = try await pool.run(raise) }
                 #expect(error.sqlState?.code == code)
             }
         }
@@ -245,9 +245,9 @@ struct PoolTests {
 
     @Test("a server is not taken for a pooler when queried directly or through a relay")
     func noPooler() async throws {
-        let proxy = try Ground.proxy()
+        let proxy = try DatabaseFixture.proxy()
         defer { proxy.stop() }
-        for url in [try Ground.url(), try Ground.url(through: proxy)] {
+        for url in [try DatabaseFixture.url(), try DatabaseFixture.url(through: proxy)] {
             let pool = PostgresPool(PoolOptions(url: url))
             let isLentAnew = try await pool.isLentAnew()
             #expect(!isLentAnew)

@@ -5,7 +5,7 @@ import Testing
 @Suite(
     "A server that does not answer",
     .inTurn,
-    .enabled(if: Ground.isThere, Ground.absence),
+    .enabled(if: DatabaseFixture.isThere, DatabaseFixture.absence),
     .timeLimit(.ofTest)
 )
 struct SilenceTests {
@@ -15,7 +15,7 @@ struct SilenceTests {
         silence: Duration = .milliseconds(200),
         _ body: (PostgresPool) async throws -> Void
     ) async throws {
-        try await Ground.withPool(
+        try await DatabaseFixture.withPool(
             size: 0...2,
             through: proxy,
             adjusting: { options in
@@ -40,13 +40,13 @@ struct SilenceTests {
 
     @Test("a running statement is given up, and the pool works again when the server answers")
     func underWay() async throws {
-        let proxy = try Ground.proxy()
+        let proxy = try DatabaseFixture.proxy()
         defer { proxy.stop() }
         try await withPatientPool(through: proxy) { pool in
             try await answers(pool)
             proxy.blackHole(true)
             let read = Statement("SELECT 2", effect: .reads)
-            let error = try await Ground.error { _ = try await pool.run(read) }
+            let error = try await DatabaseFixture.error { _ = try await pool.run(read) }
             #expect(error.code == .timedOut)
             #expect(error.isTransient)
             let words = "the server has answered nothing for"
@@ -58,26 +58,26 @@ struct SilenceTests {
 
     @Test("a running write has an unknown outcome")
     func write() async throws {
-        let proxy = try Ground.proxy()
+        let proxy = try DatabaseFixture.proxy()
         defer { proxy.stop() }
         try await withPatientPool(through: proxy) { pool in
             try await eventually("a write is answered in time") {
-                try? await Ground.script("CREATE TABLE IF NOT EXISTS t (id int)", on: pool)
+                try? await DatabaseFixture.script("CREATE TABLE IF NOT EXISTS t (id int)", on: pool)
                 return (try? await pool.run("INSERT INTO t VALUES (1)")) != nil
             }
             proxy.blackHole(true)
-            let error = try await Ground.error { _ = try await pool.run("INSERT INTO t VALUES (1)") }
+            let error = try await DatabaseFixture.error { _ = try await pool.run("INSERT INTO t VALUES (1)") }
             #expect(error.code == .outcomeUnknown)
         }
     }
 
     @Test("a caller that waits for a connection receives the error, too")
     func waiting() async throws {
-        let proxy = try Ground.proxy()
+        let proxy = try DatabaseFixture.proxy()
         defer { proxy.stop() }
         try await withPatientPool(through: proxy) { pool in
             proxy.blackHole(true)
-            let error = try await Ground.error { _ = try await pool.run("SELECT 1") }
+            let error = try await DatabaseFixture.error { _ = try await pool.run("SELECT 1") }
             #expect(error.code == .timedOut)
             #expect(error.message.contains("Waiting for a connection"), "\(error)")
         }
@@ -93,7 +93,7 @@ struct SilenceTests {
 
     @Test("a server that refuses new connections counts as answering, and its running work continues")
     func refusing() async throws {
-        let proxy = try Ground.proxy()
+        let proxy = try DatabaseFixture.proxy()
         defer { proxy.stop() }
         try await withPatientPool(through: proxy, silence: Self.longSilence) { pool in
             _ = try await pool.run("SELECT 1")
@@ -108,7 +108,7 @@ struct SilenceTests {
     @Test("callers of one pool may have different time limits")
     func patience() async throws {
         try await withPatientPool(silence: Self.longSilence) { pool in
-            let error = try await Ground.error {
+            let error = try await DatabaseFixture.error {
                 _ = try await pool.with(statementTimeout: .milliseconds(300)).run("SELECT 1 FROM pg_sleep(600)")
             }
             #expect(error.code == .timedOut)

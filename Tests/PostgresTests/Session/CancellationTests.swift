@@ -3,17 +3,17 @@ import Postgres
 import Testing
 import TestSupport
 
-@Suite("Callers that give up", .inTurn, .enabled(if: Ground.isThere, Ground.absence))
+@Suite("Callers that give up", .inTurn, .enabled(if: DatabaseFixture.isThere, DatabaseFixture.absence))
 struct CancellationTests {
     @Test("cancelling the task ends the statement at the server, and the connection remains usable")
     func whileRunning() async throws {
-        try await Ground.withPool(size: 0...1) { pool in
-            try await Ground.script("CREATE TABLE t (id int)", on: pool)
+        try await DatabaseFixture.withPool(size: 0...1) { pool in
+            try await DatabaseFixture.script("CREATE TABLE t (id int)", on: pool)
             let pid = try await pool.run("SELECT pg_backend_pid()").integer(0, 0)
             let task = Task { try await pool.run("INSERT INTO t SELECT 1 FROM pg_sleep(60)") }
             try await PoolTests.waitUntilSleeping(pid)
             task.cancel()
-            let error = try await Ground.error { _ = try await task.value }
+            let error = try await DatabaseFixture.error { _ = try await task.value }
             #expect(error.code == .cancelled)
             #expect(!error.isTransient)
             let rows = try await pool.run("SELECT pg_backend_pid(), (SELECT count(*) FROM t)")
@@ -24,7 +24,7 @@ struct CancellationTests {
 
     @Test("a caller that gives up while it waits leaves the queue and is not served")
     func whileWaiting() async throws {
-        try await Ground.withPool(size: 0...1) { pool in
+        try await DatabaseFixture.withPool(size: 0...1) { pool in
             let hold = DispatchSemaphore(value: 0)
             async let holding: Void = pool.withConnection { (_) throws(PostgresError) in
                 _ = hold.wait(timeout: .now() + LongestWait.seconds)
@@ -33,7 +33,7 @@ struct CancellationTests {
             let task = Task { try await pool.run("SELECT 1") }
             try await eventually("the caller waits") { pool.occupancy.waiting == 1 }
             task.cancel()
-            let error = try await Ground.error { _ = try await task.value }
+            let error = try await DatabaseFixture.error { _ = try await task.value }
             #expect(error.code == .cancelled)
             #expect(pool.occupancy.waiting == 0)
             hold.signal()
@@ -43,13 +43,13 @@ struct CancellationTests {
 
     @Test("a task that was cancelled before its call is not served")
     func beforehand() async throws {
-        try await Ground.withPool { pool in
-            try await Ground.script("CREATE TABLE t (id int)", on: pool)
+        try await DatabaseFixture.withPool { pool in
+            try await DatabaseFixture.script("CREATE TABLE t (id int)", on: pool)
             let task = Task {
                 withUnsafeCurrentTask { $0?.cancel() }
                 _ = try await pool.run("INSERT INTO t VALUES (1)")
             }
-            let error = try await Ground.error { try await task.value }
+            let error = try await DatabaseFixture.error { try await task.value }
             #expect(error.code == .cancelled)
             #expect(try await pool.run("SELECT count(*) FROM t").integer(0, 0) == 0)
         }
@@ -57,8 +57,8 @@ struct CancellationTests {
 
     @Test("a transaction that is cancelled between two statements is rolled back")
     func betweenStatements() async throws {
-        try await Ground.withPool(size: 0...2) { pool in
-            try await Ground.script("CREATE TABLE t (id int)", on: pool)
+        try await DatabaseFixture.withPool(size: 0...2) { pool in
+            try await DatabaseFixture.script("CREATE TABLE t (id int)", on: pool)
             let (reached, goOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
             let task = Task {
                 try await pool.transaction { (connection) throws(PostgresError) in
@@ -70,7 +70,7 @@ struct CancellationTests {
             try await eventually("the row is written") { reached.wait(timeout: .now()) == .success }
             task.cancel()
             goOn.signal()
-            let error = try await Ground.error { try await task.value }
+            let error = try await DatabaseFixture.error { try await task.value }
             #expect(error.code == .cancelled)
             #expect(try await pool.run("SELECT count(*) FROM t").integer(0, 0) == 0)
         }
@@ -78,7 +78,7 @@ struct CancellationTests {
 
     @Test("a late cancellation affects no other statement")
     func lateCancellation() async throws {
-        try await Ground.withPool(size: 0...2) { pool in
+        try await DatabaseFixture.withPool(size: 0...2) { pool in
             for _ in 0..<200 {
                 let task = Task { try await pool.run("SELECT 1").integer(0, 0) }
                 async let bystander = pool.run("SELECT 2").integer(0, 0)
@@ -96,11 +96,13 @@ struct CancellationTests {
 
     @Test("a statement that exceeds the pool's time limit is cancelled, and the connection remains usable")
     func statementTimeout() async throws {
-        try await Ground.withPool(size: 0...1) { pool in
+        try await DatabaseFixture.withPool(size: 0...1) { pool in
             let brief = pool.with(statementTimeout: .seconds(1))
-            try await Ground.script("CREATE TABLE t (id int)", on: pool)
+            try await DatabaseFixture.script("CREATE TABLE t (id int)", on: pool)
             let pid = try await pool.run("SELECT pg_backend_pid()").integer(0, 0)
-            let error = try await Ground.error { _ = try await brief.run("INSERT INTO t SELECT 1 FROM pg_sleep(60)") }
+            let error = try await DatabaseFixture.error {
+                _ = try await brief.run("INSERT INTO t SELECT 1 FROM pg_sleep(60)")
+            }
             #expect(error.code == .timedOut)
             #expect(error.isTransient)
             let rows = try await pool.run("SELECT pg_backend_pid(), (SELECT count(*) FROM t)")

@@ -2,16 +2,16 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite("Connections lost at the worst moment", .inTurn, .enabled(if: Ground.isThere, Ground.absence))
+@Suite("Connections lost at the worst moment", .inTurn, .enabled(if: DatabaseFixture.isThere, DatabaseFixture.absence))
 struct LossTests {
     private func withTable(
         adjusting adjust: (inout PoolOptions) -> Void = { _ in },
         _ body: (PostgresPool, TCPProxy) async throws -> Void
     ) async throws {
-        let proxy = try Ground.proxy()
+        let proxy = try DatabaseFixture.proxy()
         defer { proxy.stop() }
-        try await Ground.withPool(size: 0...1, through: proxy, adjusting: adjust) { pool in
-            try await Ground.script("CREATE TABLE t (id int)", on: pool)
+        try await DatabaseFixture.withPool(size: 0...1, through: proxy, adjusting: adjust) { pool in
+            try await DatabaseFixture.script("CREATE TABLE t (id int)", on: pool)
             try await body(pool, proxy)
         }
     }
@@ -24,7 +24,7 @@ struct LossTests {
     func lostCommit() async throws {
         try await withTable { pool, proxy in
             proxy.loseReply(whenClientSends: Array("COMMIT".utf8))
-            let error = try await Ground.error {
+            let error = try await DatabaseFixture.error {
                 try await pool.transaction { (connection) throws(PostgresError) in
                     _ = try connection.run("INSERT INTO t VALUES (1)")
                 }
@@ -39,7 +39,7 @@ struct LossTests {
     func lostCommitRequest() async throws {
         try await withTable { pool, proxy in
             proxy.loseRequest(whenClientSends: Array("COMMIT".utf8))
-            let error = try await Ground.error {
+            let error = try await DatabaseFixture.error {
                 try await pool.transaction { (connection) throws(PostgresError) in
                     _ = try connection.run("INSERT INTO t VALUES (1)")
                 }
@@ -57,7 +57,7 @@ struct LossTests {
             let cases: [(Statement, PostgresError.Code)] = [(insert, .outcomeUnknown), (read, .connectionLost)]
             for (statement, code) in cases {
                 proxy.loseReply(whenClientSends: Array("marker-1".utf8))
-                let error = try await Ground.error { _ = try await pool.run(statement, [.text("marker-1")]) }
+                let error = try await DatabaseFixture.error { _ = try await pool.run(statement, [.text("marker-1")]) }
                 #expect(error.code == code)
                 #expect(!error.message.contains("marker-1"))
             }
@@ -69,7 +69,7 @@ struct LossTests {
     func lostPipeline() async throws {
         try await withTable { pool, proxy in
             proxy.loseReply(whenClientSends: Array("marker-2".utf8))
-            let error = try await Ground.error {
+            let error = try await DatabaseFixture.error {
                 _ = try await pool.withConnection { (connection) throws(PostgresError) in
                     let insert: Statement = "INSERT INTO t SELECT length($1::text)"
                     return try connection.pipeline([(insert, [.text("a")]), (insert, [.text("marker-2")])])
@@ -84,7 +84,7 @@ struct LossTests {
     func lostInTransaction() async throws {
         try await withTable { pool, proxy in
             proxy.loseReply(whenClientSends: Array("marker-3".utf8))
-            let error = try await Ground.error {
+            let error = try await DatabaseFixture.error {
                 try await pool.transaction { (connection) throws(PostgresError) in
                     _ = try connection.run("INSERT INTO t SELECT length($1::text)", [.text("marker-3")])
                 }
@@ -98,7 +98,7 @@ struct LossTests {
     func swallowedLoss() async throws {
         try await withTable { pool, proxy in
             proxy.loseReply(whenClientSends: Array("marker-4".utf8))
-            let error = try await Ground.error {
+            let error = try await DatabaseFixture.error {
                 try await pool.transaction { (connection) throws(PostgresError) in
                     do { _ = try connection.run("SELECT $1::text", [.text("marker-4")]) } catch {}
                 }
@@ -130,7 +130,7 @@ struct LossTests {
                 // Prepared first, because a statement that is still being prepared certainly had no effect.
                 _ = try await pool.run(statement)
                 proxy.blackHole(true)
-                let error = try await Ground.error { _ = try await brief.run(statement) }
+                let error = try await DatabaseFixture.error { _ = try await brief.run(statement) }
                 #expect(error.code == code)
                 proxy.cutAll()
                 proxy.blackHole(false)
@@ -148,7 +148,7 @@ struct LossTests {
             let task = Task { try await pool.run(read) }
             try await eventually("the statement is under way") { pool.occupancy.busy == 1 }
             task.cancel()
-            let error = try await Ground.error { _ = try await task.value }
+            let error = try await DatabaseFixture.error { _ = try await task.value }
             #expect(error.code == .cancelled)
             proxy.cutAll()
             proxy.blackHole(false)
@@ -174,13 +174,13 @@ struct LossTests {
 
     @Test("an outage longer than the acquire timeout is reported as an outage")
     func longOutage() async throws {
-        let proxy = try Ground.proxy()
+        let proxy = try DatabaseFixture.proxy()
         defer { proxy.stop() }
         proxy.refuse(true)
-        var options = PoolOptions(url: try Ground.url(through: proxy))
+        var options = PoolOptions(url: try DatabaseFixture.url(through: proxy))
         options.acquireTimeout = .seconds(2)
         let pool = PostgresPool(options)
-        let error = try await Ground.error { _ = try await pool.run("SELECT 1") }
+        let error = try await DatabaseFixture.error { _ = try await pool.run("SELECT 1") }
         #expect(error.code == .cannotConnect)
         #expect(error.isTransient)
         #expect(await !pool.ping())
@@ -189,14 +189,14 @@ struct LossTests {
 
     @Test("a server that accepts and never answers is given up after the connect timeout")
     func silentServer() async throws {
-        let proxy = try Ground.proxy()
+        let proxy = try DatabaseFixture.proxy()
         defer { proxy.stop() }
         proxy.blackHole(true)
-        var options = PoolOptions(url: try Ground.url(through: proxy))
+        var options = PoolOptions(url: try DatabaseFixture.url(through: proxy))
         options.connectTimeout = .milliseconds(100)
         options.acquireTimeout = .seconds(2)
         let pool = PostgresPool(options)
-        let error = try await Ground.error { _ = try await pool.run("SELECT 1") }
+        let error = try await DatabaseFixture.error { _ = try await pool.run("SELECT 1") }
         #expect(error.code == .cannotConnect)
         #expect(error.message.contains("no answer within 100 ms"))
         await pool.close()
@@ -204,8 +204,8 @@ struct LossTests {
 
     @Test("a missing database is reported immediately, with its SQLSTATE")
     func unknownDatabase() async throws {
-        let pool = PostgresPool(PoolOptions(url: try Ground.url(with: ["dbname": "no_such_database"])))
-        let error = try await Ground.error { _ = try await pool.run("SELECT 1") }
+        let pool = PostgresPool(PoolOptions(url: try DatabaseFixture.url(with: ["dbname": "no_such_database"])))
+        let error = try await DatabaseFixture.error { _ = try await pool.run("SELECT 1") }
         #expect(error.code == .cannotConnect)
         #expect(error.sqlState == .databaseUnknown)
         #expect(!error.isTransient)
@@ -214,10 +214,10 @@ struct LossTests {
 
     @Test("the reachable one of several hosts is used")
     func severalHosts() async throws {
-        let url = try Ground.url()
-        let dead = try Ground.proxy()
+        let url = try DatabaseFixture.url()
+        let dead = try DatabaseFixture.proxy()
         dead.stop()
-        let several = try Ground.url(with: [
+        let several = try DatabaseFixture.url(with: [
             "host": "127.0.0.1,\(url["host"] ?? "")",
             "port": "\(dead.port),\(url["port"] ?? "5432")",
             "target_session_attrs": "read-write",
@@ -230,9 +230,9 @@ struct LossTests {
     @Test("a connection to a read-only server is given up, so that the next attempt can find a writable one")
     func readOnlyServer() async throws {
         try await withTable { pool, proxy in
-            try await Ground.script("SET default_transaction_read_only = on", on: pool)
+            try await DatabaseFixture.script("SET default_transaction_read_only = on", on: pool)
             let before = proxy.connectionCount
-            let error = try await Ground.error { _ = try await pool.run("INSERT INTO t VALUES (1)") }
+            let error = try await DatabaseFixture.error { _ = try await pool.run("INSERT INTO t VALUES (1)") }
             #expect(error.code == .server(.readOnlyTransaction))
             #expect(error.isTransient)
             _ = try await pool.run("INSERT INTO t VALUES (1)")

@@ -34,7 +34,7 @@ struct TextTests {
         ]
     )
     func refusedURLs(_ text: String) async throws {
-        let error = try await Ground.error { _ = try DatabaseURL(text) }
+        let error = try await DatabaseFixture.error { _ = try DatabaseURL(text) }
         #expect(error.code == .invalidParameter)
         #expect(!error.isTransient)
         #expect(!error.message.contains("s3cret"), "\(error.message)")

@@ -2,11 +2,11 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite("Transactions, scripts and pipelines", .inTurn, .enabled(if: Ground.isThere, Ground.absence))
+@Suite("Transactions, scripts and pipelines", .inTurn, .enabled(if: DatabaseFixture.isThere, DatabaseFixture.absence))
 struct TransactionTests {
     private func withTable(_ body: (PostgresPool) async throws -> Void) async throws {
-        try await Ground.withPool(size: 0...2) { pool in
-            try await Ground.script(
+        try await DatabaseFixture.withPool(size: 0...2) { pool in
+            try await DatabaseFixture.script(
                 "CREATE TABLE t (id int PRIMARY KEY DEFERRABLE INITIALLY DEFERRED, note text)",
                 on: pool
             )
@@ -33,15 +33,15 @@ struct TransactionTests {
     @Test("any thrown error rolls everything back, and the connection remains usable")
     func rollsBack() async throws {
         try await withTable { pool in
-            let own = try await Ground.error { _ = try DatabaseURL("") }
-            let error = try await Ground.error {
+            let own = try await DatabaseFixture.error { _ = try DatabaseURL("") }
+            let error = try await DatabaseFixture.error {
                 try await pool.transaction { (connection) throws(PostgresError) in
                     _ = try connection.run("INSERT INTO t VALUES (1)")
                     throw own
                 }
             }
             #expect(error == own)
-            let refused = try await Ground.error {
+            let refused = try await DatabaseFixture.error {
                 try await pool.transaction { (connection) throws(PostgresError) in
                     _ = try connection.run("INSERT INTO t VALUES (1)")
                     _ = try connection.run("SELECT 1 / 0")
@@ -56,7 +56,7 @@ struct TransactionTests {
     @Test("an ignored error prevents the commit")
     func ignoredError() async throws {
         try await withTable { pool in
-            let error = try await Ground.error {
+            let error = try await DatabaseFixture.error {
                 try await pool.transaction { (connection) throws(PostgresError) in
                     _ = try connection.run("INSERT INTO t VALUES (1)")
                     do { _ = try connection.run("SELECT 1 / 0") } catch {}
@@ -70,7 +70,7 @@ struct TransactionTests {
     @Test("a constraint that COMMIT checks fails the transaction with a known outcome")
     func deferredConstraint() async throws {
         try await withTable { pool in
-            let error = try await Ground.error {
+            let error = try await DatabaseFixture.error {
                 try await pool.transaction { (connection) throws(PostgresError) in
                     _ = try connection.run("INSERT INTO t VALUES (1), (1)")
                 }
@@ -83,13 +83,13 @@ struct TransactionTests {
     @Test("a transaction inside another, or one ended by its body, is rejected")
     func misuse() async throws {
         try await withTable { pool in
-            let nested = try await Ground.error {
+            let nested = try await DatabaseFixture.error {
                 try await pool.transaction { (connection) throws(PostgresError) in
                     try connection.transaction { (_) throws(PostgresError) in }
                 }
             }
             #expect(nested.code == .unexpectedResult)
-            let ended = try await Ground.error {
+            let ended = try await DatabaseFixture.error {
                 try await pool.transaction { (connection) throws(PostgresError) in
                     try connection.execute("ROLLBACK")
                 }
@@ -100,8 +100,8 @@ struct TransactionTests {
 
     @Test("a transaction that a body leaves open is rolled back before the next caller")
     func leftOpen() async throws {
-        try await Ground.withPool(size: 0...1) { pool in
-            try await Ground.script("CREATE TABLE t (id int)", on: pool)
+        try await DatabaseFixture.withPool(size: 0...1) { pool in
+            try await DatabaseFixture.script("CREATE TABLE t (id int)", on: pool)
             try await pool.withConnection { (connection) throws(PostgresError) in
                 try connection.execute("BEGIN; INSERT INTO t VALUES (1)")
             }
@@ -112,8 +112,8 @@ struct TransactionTests {
     @Test("a script is one transaction, and its error gives the line without the text")
     func scripts() async throws {
         try await withTable { pool in
-            let error = try await Ground.error {
-                try await Ground.script(
+            let error = try await DatabaseFixture.error {
+                try await DatabaseFixture.script(
                     "INSERT INTO t VALUES (1);\nINSERT INTO t VALUES (2, 's3cret');\nINSERT INTO absent VALUES (3)",
                     on: pool
                 )
@@ -121,9 +121,11 @@ struct TransactionTests {
             #expect(error.sqlState == .tableUnknown)
             #expect(error.message.contains("line 3") && !error.message.contains("s3cret"))
             #expect(try await count(pool) == 0)
-            try await Ground.script("INSERT INTO t VALUES (1); INSERT INTO t VALUES (2)", on: pool)
+            try await DatabaseFixture.script("INSERT INTO t VALUES (1); INSERT INTO t VALUES (2)", on: pool)
             #expect(try await count(pool) == 2)
-            let nul = try await Ground.error { try await Ground.script("SELECT 1; \0 DROP TABLE t", on: pool) }
+            let nul = try await DatabaseFixture.error {
+                try await DatabaseFixture.script("SELECT 1; \0 DROP TABLE t", on: pool)
+            }
             #expect(nul.code == .invalidParameter)
         }
     }
@@ -131,7 +133,7 @@ struct TransactionTests {
     @Test("a script with COPY, which is not supported, costs only the connection")
     func copyInScript() async throws {
         try await withTable { pool in
-            _ = try await Ground.error { try await Ground.script("COPY t FROM STDIN", on: pool) }
+            _ = try await DatabaseFixture.error { try await DatabaseFixture.script("COPY t FROM STDIN", on: pool) }
             #expect(try await count(pool) == 0)
         }
     }
@@ -157,7 +159,7 @@ struct TransactionTests {
     func pipelineError() async throws {
         try await withTable { pool in
             let insert: Statement = "INSERT INTO t VALUES ($1, $2)"
-            let error = try await Ground.error {
+            let error = try await DatabaseFixture.error {
                 _ = try await pool.withConnection { (connection) throws(PostgresError) in
                     try connection.pipeline([
                         (insert, [.integer(1), .null]), ("SELECT 1 / $1::int", [.integer(0)]),
@@ -174,7 +176,7 @@ struct TransactionTests {
     @Test("a constraint that the end of a pipeline checks undoes all of it")
     func pipelineDeferredConstraint() async throws {
         try await withTable { pool in
-            let error = try await Ground.error {
+            let error = try await DatabaseFixture.error {
                 _ = try await pool.withConnection { (connection) throws(PostgresError) in
                     try connection.pipeline([("INSERT INTO t VALUES (1), (1)", []), ("SELECT 1", [])])
                 }
@@ -196,7 +198,7 @@ struct TransactionTests {
             ]
             let codes: [PostgresError.Code] = [.server(.syntaxError), .invalidParameter, .invalidParameter]
             for (batch, code) in zip(batches, codes) {
-                let error = try await Ground.error {
+                let error = try await DatabaseFixture.error {
                     _ = try await pool.withConnection { (connection) throws(PostgresError) in
                         try connection.pipeline(batch)
                     }
@@ -226,7 +228,7 @@ struct TransactionTests {
     @Test("a failed pipeline inside a transaction fails the transaction")
     func pipelineInTransaction() async throws {
         try await withTable { pool in
-            let error = try await Ground.error {
+            let error = try await DatabaseFixture.error {
                 try await pool.transaction { (connection) throws(PostgresError) in
                     _ = try connection.run("INSERT INTO t VALUES (1)")
                     _ = try connection.pipeline([("SELECT 1", []), ("SELECT 1 / 0", [])])

@@ -3,11 +3,11 @@ import Testing
 
 @testable import Postgres
 
-@Suite("Columns filled element by element", .inTurn, .enabled(if: Ground.isThere, Ground.absence))
+@Suite("Columns filled element by element", .inTurn, .enabled(if: DatabaseFixture.isThere, DatabaseFixture.absence))
 struct ArrayParameterTests {
     @Test("every kind of column is read back element by element, including NULLs")
     func roundTrip() async throws {
-        try await Ground.withPool { pool in
+        try await DatabaseFixture.withPool { pool in
             let rows = try await pool.run(
                 """
                 SELECT * FROM unnest($1::text[], $2::bigint[], $3::boolean[], $4::bytea[], $5::jsonb[],
@@ -57,7 +57,7 @@ struct ArrayParameterTests {
 
     @Test("an empty column is an empty array, not NULL")
     func empty() async throws {
-        try await Ground.withPool { pool in
+        try await DatabaseFixture.withPool { pool in
             let rows = try await pool.run(
                 "SELECT cardinality($1::text[]), cardinality($2::bigint[])",
                 [.column(ArrayParameter(.text)), .column(ArrayParameter(.bigint))]
@@ -84,9 +84,9 @@ struct ArrayParameterTests {
             (foreign, "SELECT $1::bigint[]", "does not fit"), (other, "SELECT $1::text[]", "does not fit"),
             (other, "SELECT $1::text", "does not fit"), (far, "SELECT $1::timestamptz[]", "out of the range"),
         ]
-        try await Ground.withPool { pool in
+        try await DatabaseFixture.withPool { pool in
             for (column, statement, reason) in cases {
-                let error = try await Ground.error { _ = try await pool.run(statement, [.column(column)]) }
+                let error = try await DatabaseFixture.error { _ = try await pool.run(statement, [.column(column)]) }
                 #expect(error.code == .invalidParameter)
                 #expect(error.message.contains(reason))
                 #expect(!error.message.contains("secret") && !error.message.contains("70000"))
@@ -96,7 +96,7 @@ struct ArrayParameterTests {
 
     @Test("a field's bytes can be read in place")
     func bytesInPlace() async throws {
-        try await Ground.withPool { pool in
+        try await DatabaseFixture.withPool { pool in
             let rows = try await pool.run("SELECT 'été'::text, '[1]'::jsonb, NULL::text, 'x'::bytea, 7")
             func bytes(_ column: Column) throws(PostgresError) -> [UInt8]? {
                 try rows.withBytes(0, column) { Array($0) }
@@ -105,7 +105,7 @@ struct ArrayParameterTests {
             #expect(try bytes(1) == Array("[1]".utf8))
             #expect(try bytes(2) == nil)
             #expect(try bytes(3) == Array("x".utf8))
-            let error = try await Ground.error { _ = try bytes(4) }
+            let error = try await DatabaseFixture.error { _ = try bytes(4) }
             #expect(error.code == .unexpectedResult)
         }
     }

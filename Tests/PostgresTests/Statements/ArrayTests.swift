@@ -2,11 +2,11 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite("Batches as array parameters", .inTurn, .enabled(if: Ground.isThere, Ground.absence))
+@Suite("Batches as array parameters", .inTurn, .enabled(if: DatabaseFixture.isThere, DatabaseFixture.absence))
 struct ArrayTests {
     @Test("every kind of array is read back element by element, including NULLs")
     func roundTrip() async throws {
-        try await Ground.withPool { pool in
+        try await DatabaseFixture.withPool { pool in
             let rows = try await pool.run(
                 """
                 SELECT * FROM unnest($1::text[], $2::bigint[], $3::boolean[], $4::bytea[], $5::jsonb[],
@@ -35,7 +35,7 @@ struct ArrayTests {
 
     @Test("an empty array is an empty array, not NULL")
     func empty() async throws {
-        try await Ground.withPool { pool in
+        try await DatabaseFixture.withPool { pool in
             let rows = try await pool.run(
                 """
                 SELECT cardinality($1::text[]), cardinality($2::jsonb[]), $3::bigint[] IS NULL, count(*)::int
@@ -52,8 +52,8 @@ struct ArrayTests {
 
     @Test("one statement inserts a thousand rows, which are read back in order")
     func batch() async throws {
-        try await Ground.withPool { pool in
-            try await Ground.script("CREATE TABLE items (id text PRIMARY KEY, n bigint, doc jsonb)", on: pool)
+        try await DatabaseFixture.withPool { pool in
+            try await DatabaseFixture.script("CREATE TABLE items (id text PRIMARY KEY, n bigint, doc jsonb)", on: pool)
             let ids = (0..<1024).map { "item-\($0)-ü" }
             let inserted = try await pool.run(
                 "INSERT INTO items SELECT * FROM unnest($1::text[], $2::bigint[], $3::jsonb[])",
@@ -73,8 +73,8 @@ struct ArrayTests {
 
     @Test("the error for an unsuitable element names the parameter and not the value")
     func elementOutOfRange() async throws {
-        try await Ground.withPool { pool in
-            let error = try await Ground.error {
+        try await DatabaseFixture.withPool { pool in
+            let error = try await DatabaseFixture.error {
                 _ = try await pool.run("SELECT $1::text, $2::int[]", [.text(""), .integerArray([1, 5_000_000_000])])
             }
             #expect(error.code == .invalidParameter)

@@ -2,11 +2,15 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite("Values sent to the server and read back", .inTurn, .enabled(if: Ground.isThere, Ground.absence))
+@Suite(
+    "Values sent to the server and read back",
+    .inTurn,
+    .enabled(if: DatabaseFixture.isThere, DatabaseFixture.absence)
+)
 struct ValueTests {
     @Test("each kind of value is read back unchanged")
     func scalars() async throws {
-        try await Ground.withPool { pool in
+        try await DatabaseFixture.withPool { pool in
             let rows = try await pool.run(
                 """
                 SELECT $1::text AS t, $2::bigint AS i, $3::boolean AS b, $4::bytea AS y, $5::jsonb AS j,
@@ -34,7 +38,7 @@ struct ValueTests {
 
     @Test("an instant is the same time at the server, before and after 1970")
     func instants() async throws {
-        try await Ground.withPool { pool in
+        try await DatabaseFixture.withPool { pool in
             let rows = try await pool.run(
                 "SELECT to_char($1::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US'), timestamptz 'epoch'",
                 [.instant(-1_000_001)]
@@ -50,7 +54,7 @@ struct ValueTests {
 
     @Test("a NULL is nil for optional accessors and an error for the others")
     func nulls() async throws {
-        try await Ground.withPool { pool in
+        try await DatabaseFixture.withPool { pool in
             let rows = try await pool.run(
                 "SELECT $1::text, $2::bigint, $3::boolean, $4::bytea, $5::jsonb, $6::timestamptz, $7::float8",
                 Array(repeating: .null, count: 7)
@@ -62,14 +66,14 @@ struct ValueTests {
             #expect(try rows.optionalJSON(0, 4) == nil)
             #expect(try rows.optionalInstant(0, 5) == nil)
             #expect(try rows.optionalDouble(0, 6) == nil)
-            let error = try await Ground.error { _ = try rows.text(0, 0) }
+            let error = try await DatabaseFixture.error { _ = try rows.text(0, 0) }
             #expect(error.code == .unexpectedResult)
         }
     }
 
     @Test("integers fit the width that the server infers, or are rejected before they are sent")
     func widths() async throws {
-        try await Ground.withPool { pool in
+        try await DatabaseFixture.withPool { pool in
             let rows = try await pool.run(
                 "SELECT $1::smallint, $2::int, $3::bigint, $4::numeric, $5::float8",
                 [.integer(-32768), .integer(2_147_483_647), .integer(.max), .integer(.max), .integer(3)]
@@ -81,7 +85,7 @@ struct ValueTests {
             #expect(throws: PostgresError.self) { try rows.integer(0, 3) }
             let tooWide: [(Statement, Int64)] = [("SELECT $1::smallint", 32768), ("SELECT $1::int", 2_147_483_648)]
             for (statement, value) in tooWide {
-                let error = try await Ground.error { _ = try await pool.run(statement, [.integer(value)]) }
+                let error = try await DatabaseFixture.error { _ = try await pool.run(statement, [.integer(value)]) }
                 #expect(error.code == .invalidParameter)
                 #expect(!error.message.contains(String(value)))
             }
@@ -90,8 +94,8 @@ struct ValueTests {
 
     @Test("text is accepted for types without a separate encoding: enums, uuid, numeric")
     func spelledTypes() async throws {
-        try await Ground.withPool { pool in
-            try await Ground.script("CREATE TYPE mood AS ENUM ('calm', 'urgent')", on: pool)
+        try await DatabaseFixture.withPool { pool in
+            try await DatabaseFixture.script("CREATE TYPE mood AS ENUM ('calm', 'urgent')", on: pool)
             let rows = try await pool.run(
                 "SELECT $1::mood, ($2::uuid)::text, ($3::numeric + 1)::text, ($4::varchar)::text",
                 [.text("urgent"), .text("6F9619FF-8B86-D011-B42D-00CF4FC964FF"), .text("1.50"), .text("v")]
@@ -105,7 +109,7 @@ struct ValueTests {
 
     @Test("empty and large values are read back complete")
     func extremes() async throws {
-        try await Ground.withPool { pool in
+        try await DatabaseFixture.withPool { pool in
             let large = String(repeating: "é", count: 3_000_000)
             let blob = [UInt8](repeating: 7, count: 5_000_000)
             let rows = try await pool.run(
@@ -124,7 +128,7 @@ struct ValueTests {
 
     @Test("a NUL in text or JSON is rejected before anything is sent, also inside an array")
     func nulRefused() async throws {
-        try await Ground.withPool(size: 0...1) { pool in
+        try await DatabaseFixture.withPool(size: 0...1) { pool in
             let cases: [(Statement, Parameter)] = [
                 ("SELECT $1::text", .text("secret\0word")),
                 ("SELECT $1::uuid", .text("\0")),
@@ -133,12 +137,12 @@ struct ValueTests {
                 ("SELECT $1::jsonb[]", .jsonArray([Array("\"\0\"".utf8)])),
             ]
             for (statement, parameter) in cases {
-                let error = try await Ground.error { _ = try await pool.run(statement, [parameter]) }
+                let error = try await DatabaseFixture.error { _ = try await pool.run(statement, [parameter]) }
                 #expect(error.code == .invalidParameter)
                 #expect(error.message.contains("NUL") && !error.message.contains("secret"))
                 #expect(!error.isTransient)
             }
-            let escaped = try await Ground.error {
+            let escaped = try await DatabaseFixture.error {
                 _ = try await pool.run("SELECT ($1::jsonb)->>'a'", [.text(#"{"a":"\u0000"}"#)])
             }
             #expect(escaped.sqlState == .untranslatableCharacter)
@@ -148,7 +152,7 @@ struct ValueTests {
 
     @Test("a value of the wrong kind and a wrong number of values are rejected without being sent")
     func mismatches() async throws {
-        try await Ground.withPool { pool in
+        try await DatabaseFixture.withPool { pool in
             let cases: [(Statement, [Parameter])] = [
                 ("SELECT $1::bigint", [.boolean(true)]),
                 ("SELECT $1::text", [.integer(1)]),
@@ -162,7 +166,7 @@ struct ValueTests {
                 ("SELECT $1::timestamptz", [.instant(.min)]),
             ]
             for (statement, parameters) in cases {
-                let error = try await Ground.error { _ = try await pool.run(statement, parameters) }
+                let error = try await DatabaseFixture.error { _ = try await pool.run(statement, parameters) }
                 #expect(error.code == .invalidParameter, "\(statement.sql)")
             }
         }
@@ -170,7 +174,7 @@ struct ValueTests {
 
     @Test("reading a missing row or column, or another type, is an error and not a crash")
     func wrongReading() async throws {
-        try await Ground.withPool { pool in
+        try await DatabaseFixture.withPool { pool in
             let rows = try await pool.run("SELECT 1::bigint AS n, 'x'::text AS t, interval '1 s' AS i")
             let readings: [() throws -> Void] = [
                 { _ = try rows.integer(1, 0) }, { _ = try rows.integer(-1, 0) }, { _ = try rows.integer(.max, 0) },
@@ -181,7 +185,7 @@ struct ValueTests {
                 { _ = try rows.text(0, "i") }, { _ = try rows.double(0, "n") },
             ]
             for reading in readings {
-                let error = try await Ground.error { try reading() }
+                let error = try await DatabaseFixture.error { try reading() }
                 #expect(error.code == .unexpectedResult)
             }
             #expect(try rows.integer(0, .index(rows.index(of: "n"))) == 1)

@@ -21,17 +21,17 @@ extension Proofs {
         func mails() async throws {
             let count = Proof.isFull ? 3_000 : 600
             let mails = "channel = 'email' AND state = 'delivered'"
-            try await Self.expectOrder("mails at 100 ms", count, mails, "updated_at") { ground in
-                try await ground.publish(
+            try await Self.expectOrder("mails at 100 ms", count, mails, "updated_at") { fixture in
+                try await fixture.publish(
                     (0..<count).map { number in
-                        ground.message(
+                        fixture.message(
                             "drop.recipient.upserted",
                             #"{"userId":"u\#(number)","email":"u\#(number)@example.com"}"#
                         )
                     }
                 )
-                try await ground.wait("the addresses are stored", count, "recipients")
-                ground.sandbox.setFaults([SandboxFault(.email, .delay, delay: .milliseconds(100))])
+                try await fixture.wait("the addresses are stored", count, "recipients")
+                fixture.sandbox.setFaults([SandboxFault(.email, .delay, delay: .milliseconds(100))])
                 return "drop.security"
             }
         }
@@ -40,8 +40,8 @@ extension Proofs {
         func pushes() async throws {
             let count = Proof.isFull ? 100_000 : 12_000
             let users = Proof.isFull ? 1_000 : 100
-            try await Self.expectOrder("pushes at 600/s", count, "state = 'accepted'", "sent_at") { ground in
-                try await ground.register((0..<users).map { "u\($0)" }, at: "expo")
+            try await Self.expectOrder("pushes at 600/s", count, "state = 'accepted'", "sent_at") { fixture in
+                try await fixture.register((0..<users).map { "u\($0)" }, at: "expo")
                 return "drop.transaction_complete"
             }
         }
@@ -53,29 +53,29 @@ extension Proofs {
             _ count: Int,
             _ condition: String,
             _ moment: String,
-            _ prepare: @escaping @Sendable (BacklogGround) async throws -> String
+            _ prepare: @escaping @Sendable (BacklogFixture) async throws -> String
         ) async throws {
-            try await BacklogGround.with { ground in
-                let type = try await prepare(ground)
-                let idle = try await ground.neighbours("idle", 100)
-                let users = try await ground.users()
+            try await BacklogFixture.with { fixture in
+                let type = try await prepare(fixture)
+                let idle = try await fixture.neighbours("idle", 100)
+                let users = try await fixture.users()
                 // The steps take at least three times the interval, however fast the events are consumed.
                 let steps = Int(distance.components.seconds) * 3
                 let began = ContinuousClock.now
                 for step in 0..<steps {
                     let numbers = count * step / steps..<count * (step + 1) / steps
-                    try await ground.publish(
-                        numbers.map { ground.event("e\($0)", to: users[$0 % users.count], type) }
+                    try await fixture.publish(
+                        numbers.map { fixture.event("e\($0)", to: users[$0 % users.count], type) }
                     )
                     try await eventually("the next second comes") { .now - began >= .seconds(step + 1) }
                 }
-                try await ground.wait("some wait for their outlet", 1, "deliveries WHERE outlet IS NOT NULL")
-                let beside = try await ground.neighbours("beside", 100)
-                try await ground.wait("all are sent", count, "deliveries WHERE \(condition)")
+                try await fixture.wait("some wait for their outlet", 1, "deliveries WHERE outlet IS NOT NULL")
+                let beside = try await fixture.neighbours("beside", 100)
+                try await fixture.wait("all are sent", count, "deliveries WHERE \(condition)")
                 let took = ContinuousClock.now - began
-                let overtaken = try await ground.overtaken(by: distance, at: moment, where: "d." + condition)
-                let lines = try await ground.stage.count("deliveries")
-                let versions = try await ground.rowVersions()
+                let overtaken = try await fixture.overtaken(by: distance, at: moment, where: "d." + condition)
+                let lines = try await fixture.stage.count("deliveries")
+                let versions = try await fixture.rowVersions()
                 let figures = "\(versions) row versions of \(lines) lines, \(overtaken) overtaken"
                 Proof.report("backlog, \(count) \(name): \(took.inSeconds), \(figures)")
                 Proof.report("another app's records: idle \(idle); beside the backlog \(beside)")
@@ -87,23 +87,23 @@ extension Proofs {
         @Test("a due normal delivery elsewhere is pushed despite many urgent ones behind a breaker")
         func breaker() async throws {
             let count = Proof.isFull ? 200_000 : 2_000
-            try await BacklogGround.with { ground in
+            try await BacklogFixture.with { fixture in
                 let users = (0..<100).map { "u\($0)" }
-                try await ground.register(users, at: "fcm")
-                try await ground.register(["ada"], at: "expo")
-                try await ground.publish([ground.event("before", to: "ada")])
-                try await ground.wait("ada is reached", 1, "deliveries WHERE state = 'accepted'")
+                try await fixture.register(users, at: "fcm")
+                try await fixture.register(["ada"], at: "expo")
+                try await fixture.publish([fixture.event("before", to: "ada")])
+                try await fixture.wait("ada is reached", 1, "deliveries WHERE state = 'accepted'")
                 let refusal = SandboxFault.Answer(status: 403, reason: "PERMISSION_DENIED")
-                ground.sandbox.setFaults([SandboxFault(.fcm, .answer(refusal))])
+                fixture.sandbox.setFaults([SandboxFault(.fcm, .answer(refusal))])
                 for start in stride(from: 0, to: count, by: 1_000) {
-                    try await ground.publish(
-                        (start..<start + 1_000).map { ground.event("e\($0)", to: users[$0 % 100], "drop.security") }
+                    try await fixture.publish(
+                        (start..<start + 1_000).map { fixture.event("e\($0)", to: users[$0 % 100], "drop.security") }
                     )
                 }
                 let behind = "deliveries WHERE outlet = 'drop/fcm' AND urgency = 0"
                 // One of them may be the breaker's probe.
-                try await ground.wait("they stand behind the breaker", count - 1, behind)
-                _ = try await ground.stage.owner.run(
+                try await fixture.wait("they stand behind the breaker", count - 1, behind)
+                _ = try await fixture.stage.owner.run(
                     """
                     UPDATE ledger SET state = 'w', reason = 'quiet-hours', sent_at = NULL, attempts = 0,
                         due_at = now()
@@ -112,10 +112,10 @@ extension Proofs {
                 )
                 let began = ContinuousClock.now
                 let reached = "deliveries WHERE user_id = 'ada' AND state = 'accepted'"
-                try await ground.wait("ada is reached again", 1, reached)
+                try await fixture.wait("ada is reached again", 1, reached)
                 let took = (ContinuousClock.now - began).inSeconds
                 Proof.report("due beside \(count) urgent lines behind a breaker: pushed after \(took)")
-                let waiting = try await ground.stage.count(behind)
+                let waiting = try await fixture.stage.count(behind)
                 #expect(waiting >= count - 1)
             }
         }
@@ -123,36 +123,36 @@ extension Proofs {
         @Test("two outlets that do not answer for a long time delay no record of another app")
         func slowOutlets() async throws {
             let (delay, count) = Proof.isFull ? (Duration.seconds(30), 3_000) : (.seconds(8), 1_200)
-            try await BacklogGround.with { ground in
-                try await ground.register(["a"], at: "fcm")
-                try await ground.register(["b"], at: "expo")
+            try await BacklogFixture.with { fixture in
+                try await fixture.register(["a"], at: "fcm")
+                try await fixture.register(["b"], at: "expo")
                 let ended = "deliveries WHERE state IN ('delivered', 'accepted')"
-                let idle = try await ground.neighbours("idle", 300)
-                try await ground.publish(ground.events(count, "quick"))
-                let quick = try await ground.neighbours("quick", 100)
-                try await ground.wait("those that are answered at once end", 2 * count, ended)
-                ground.sandbox.setFaults([
+                let idle = try await fixture.neighbours("idle", 300)
+                try await fixture.publish(fixture.events(count, "quick"))
+                let quick = try await fixture.neighbours("quick", 100)
+                try await fixture.wait("those that are answered at once end", 2 * count, ended)
+                fixture.sandbox.setFaults([
                     SandboxFault(.fcm, .delay, delay: delay), SandboxFault(.expo, .delay, delay: delay),
                 ])
-                try await ground.publish(ground.events(count, "slow"))
-                let behind = try await ground.neighbours("behind", 100)
-                let beside = try await ground.neighbours("beside", 300)
+                try await fixture.publish(fixture.events(count, "slow"))
+                let behind = try await fixture.neighbours("behind", 100)
+                let beside = try await fixture.neighbours("beside", 300)
                 // No response has arrived by then: only the space that is left in the lane let the records through.
-                let answered = try await ground.stage.count(ended)
-                let recorded = try await ground.stage.count("notifications WHERE app = 'drop'")
+                let answered = try await fixture.stage.count(ended)
+                let recorded = try await fixture.stage.count("notifications WHERE app = 'drop'")
                 Proof.report("another app's records: idle \(idle); while two outlets do not answer \(beside)")
                 let flood = "another app's records behind \(2 * count) events"
                 Proof.report("\(flood): of quick outlets \(quick); of slow ones \(behind)")
                 #expect(answered == 2 * count)
                 #expect(recorded > 2 * count)
-                ground.sandbox.setFaults([])
-                try await ground.wait("all of them end", 4 * count, ended)
+                fixture.sandbox.setFaults([])
+                try await fixture.wait("all of them end", 4 * count, ended)
             }
         }
     }
 }
 
-extension BacklogGround {
+extension BacklogFixture {
     /// Returns `count` events for each of two users.
     fileprivate func events(_ count: Int, _ name: String) -> [OutgoingMessage] {
         (0..<count).flatMap { number in ["a", "b"].map { event("\(name)-\($0)\(number)", to: $0) } }

@@ -16,19 +16,19 @@ struct CanaryTests {
 
     @Test("no log, metric, dead-letter listing or argument contains a token, key, password or text of a message")
     func running() async throws {
-        try await CanaryGround.with { ground in
-            try await ground.register()
-            try await ground.event("well-1")
-            ground.sandbox.setFaults(Self.weather + [Self.mailFault(.rcpt, 550, &ground)])
-            try await ground.event("storm-1")
-            ground.sandbox.setFaults([
+        try await CanaryFixture.with { fixture in
+            try await fixture.register()
+            try await fixture.event("well-1")
+            fixture.sandbox.setFaults(Self.weather + [Self.mailFault(.rcpt, 550, &fixture)])
+            try await fixture.event("storm-1")
+            fixture.sandbox.setFaults([
                 SandboxFault(.fcm, .drop), SandboxFault(.webpush, .answer(.init(status: 413))),
-                Self.mailFault(.auth, 535, &ground),
+                Self.mailFault(.auth, 535, &fixture),
             ])
-            try await ground.event("storm-2")
-            try await ground.faults()
-            let (stage, canaries) = (ground.stage, ground.canaries)
-            for (role, name) in [(ground.worker, "worker"), (ground.scheduler, "scheduler")] {
+            try await fixture.event("storm-2")
+            try await fixture.faults()
+            let (stage, canaries) = (fixture.stage, fixture.canaries)
+            for (role, name) in [(fixture.worker, "worker"), (fixture.scheduler, "scheduler")] {
                 canaries.expectNone(in: try await role.metrics(), of: "the metrics of the \(name)")
             }
             let arguments = Canaries.processArguments()
@@ -36,25 +36,25 @@ struct CanaryTests {
             canaries.expectNone(in: arguments, of: "the list of processes")
             let commands = [["status"], ["status", "--json"], ["check-config"], ["check-config", "--json"]]
             let listings = [["groups"], ["list"], ["list", "--json"]].map { ["dead-letters"] + $0 }
-            try await expectNone(ground, commands + listings)
+            try await expectNone(fixture, commands + listings)
             let items = try await stage.column("SELECT dead_id FROM dead_letters ORDER BY dead_id")
             let shown = items.map { ["dead-letters", "show", $0] }
-            try await expectNone(ground, shown, except: [Canaries.misplaced])
+            try await expectNone(fixture, shown, except: [Canaries.misplaced])
             let explained = ["well-1", "storm-1", "storm-2"].flatMap { event in
                 ["well", "dead", "provider"].map { ["explain", "--app", "drop", "--user", $0, "--event", event] }
             }
             // The command is asked for one notification and shows its text.
-            try await expectNone(ground, explained, except: Canaries.personal)
+            try await expectNone(fixture, explained, except: Canaries.personal)
             for query in Self.listings {
                 canaries.expectNone(in: try await stage.column(query).joined(separator: "\n"), of: query)
             }
-            for role in [ground.worker, ground.scheduler] { try await role.drain() }
-            for (role, name) in [(ground.worker, "worker"), (ground.scheduler, "scheduler")] {
+            for role in [fixture.worker, fixture.scheduler] { try await role.drain() }
+            for (role, name) in [(fixture.worker, "worker"), (fixture.scheduler, "scheduler")] {
                 canaries.expectNone(in: role.child.log, of: "the log of the \(name)")
             }
-            #expect(ground.worker.child.log.contains(" DEBUG "), "the worker does not tell all it can")
+            #expect(fixture.worker.child.log.contains(" DEBUG "), "the worker does not tell all it can")
             // The canaries have reached their destinations.
-            let arrived = ground.sandbox.received().map { "\($0.token ?? "") \($0.body)" }.joined(separator: "\n")
+            let arrived = fixture.sandbox.received().map { "\($0.token ?? "") \($0.body)" }.joined(separator: "\n")
             let found = canaries.found(in: arrived)
             for what in ["fcm-token", "expo-device", "endpoint", "address", "title", "body"] {
                 #expect(found.contains(what), "\(what) never arrived")
@@ -63,14 +63,15 @@ struct CanaryTests {
     }
 
     /// Runs commands concurrently, four at a time, and searches their output.
-    private func expectNone(_ ground: CanaryGround, _ commands: [[String]], except kinds: [String] = []) async throws {
+    private func expectNone(_ fixture: CanaryFixture, _ commands: [[String]], except kinds: [String] = []) async throws
+    {
         for start in stride(from: 0, to: commands.count, by: 4) {
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 for command in commands[start..<min(start + 4, commands.count)] {
                     tasks.addTask {
-                        let answer = try await ground.says(command)
+                        let answer = try await fixture.says(command)
                         #expect(!answer.isEmpty, "\(command) said nothing")
-                        ground.canaries.expectNone(in: answer, of: "\(command)", except: kinds)
+                        fixture.canaries.expectNone(in: answer, of: "\(command)", except: kinds)
                     }
                 }
                 try await tasks.waitForAll()
@@ -79,8 +80,8 @@ struct CanaryTests {
     }
 
     /// Returns a fault of a mail server that repeats the address and the subject in its response.
-    private static func mailFault(_ phase: DialoguePhase, _ code: Int, _ ground: inout CanaryGround) -> SandboxFault {
-        let words = "5.1.1 <\(ground.make("address"))> \(ground.make("title"))"
+    private static func mailFault(_ phase: DialoguePhase, _ code: Int, _ fixture: inout CanaryFixture) -> SandboxFault {
+        let words = "5.1.1 <\(fixture.make("address"))> \(fixture.make("title"))"
         return SandboxFault(.email, .answer(.init(status: code, reason: words))).inDialogue(at: phase)
     }
 
@@ -97,9 +98,9 @@ struct CanaryTests {
 
     @Test("the output of a failing command contains no password of a URL and no content of a key file")
     func failing() async throws {
-        try await CanaryGround.with { ground in
-            let password = ground.make("url-password")
-            let refused = ground.stage.servers.amqp.replacing(/:\/\/[^@]*@/, with: "://guest:\(password)@")
+        try await CanaryFixture.with { fixture in
+            let password = fixture.make("url-password")
+            let refused = fixture.stage.servers.amqp.replacing(/:\/\/[^@]*@/, with: "://guest:\(password)@")
             let cases: [(words: [String], changes: [String: String])] = [
                 (["topology", "check"], ["BELLHOP_AMQP_URL": refused]),
                 (["worker"], ["BELLHOP_AMQP_URL": refused]),
@@ -117,37 +118,37 @@ struct CanaryTests {
                 (["check-config"], ["BELLHOP_MANAGEMENT_URL": "http://bellhop:\(password)@127.0.0.1:1"]),
                 (["status"], ["BELLHOP_MANAGEMENT_URL": "http://bellhop:\(password)@127.0.0.1:1"]),
             ]
-            let answers = try await withThrowingTaskGroup(of: (String, String).self) { [ground] tasks in
+            let answers = try await withThrowingTaskGroup(of: (String, String).self) { [fixture] tasks in
                 for (words, changes) in cases {
-                    tasks.addTask { ("\(words) with \(changes.keys)", try await ground.says(words, changes)) }
+                    tasks.addTask { ("\(words) with \(changes.keys)", try await fixture.says(words, changes)) }
                 }
                 return try await tasks.reduce(into: []) { $0.append($1) }
             }
             for (what, answer) in answers {
-                ground.canaries.expectNone(in: answer, of: what)
+                fixture.canaries.expectNone(in: answer, of: what)
                 #expect(!answer.isEmpty, "\(what) said nothing")
             }
-            try await brokenFiles(&ground)
+            try await brokenFiles(&fixture)
         }
     }
 
     /// Checks key files with wrong content, an operator's mistake that must not reach the log.
-    private func brokenFiles(_ ground: inout CanaryGround) async throws {
-        let folder = ground.stage.folder
-        let secret = ground.make("file")
+    private func brokenFiles(_ fixture: inout CanaryFixture) async throws {
+        let folder = fixture.stage.folder
+        let secret = fixture.make("file")
         let contents = [
             "account-drop.json": #"{"type":"service_account","private_key":"\#(secret)"}"#, "apns-drop.p8": secret,
             "vapid-key": secret, "mail-password": "\(secret)\n\(secret)", "unsubscribe-key": String(secret.prefix(12)),
             "expo-token": "\(secret) \(secret)",
         ]
         for (name, text) in contents { try Data(text.utf8).write(to: folder.appendingPathComponent(name)) }
-        let answer = try await ground.says(["check-config"])
-        ground.canaries.expectNone(in: answer, of: "check-config with broken files")
+        let answer = try await fixture.says(["check-config"])
+        fixture.canaries.expectNone(in: answer, of: "check-config with broken files")
         for name in contents.keys { #expect(answer.contains(name), "\(name) is not complained of:\n\(answer)") }
         let event = folder.appendingPathComponent("event.json")
         try Data(#"{"id":"e","app":"drop","eventType":"security","to":7,"title":"\#(secret)"}"#.utf8).write(to: event)
         for command in ["validate", "publish"] {
-            ground.canaries.expectNone(in: try await ground.says([command, event.path]), of: command)
+            fixture.canaries.expectNone(in: try await fixture.says([command, event.path]), of: command)
         }
     }
 }

@@ -13,8 +13,8 @@ struct DeadLetterKillTests {
     func killed() async throws {
         var chance = Proof.chance("killed during dead-lettering")
         try await Stage.with { stage in
-            try await PushGround.with(stage) { ground in
-                try await DeadLetterKills(ground, size: Self.size, kills: Proof.isFull ? 20 : 4).prove(
+            try await PushFixture.with(stage) { fixture in
+                try await DeadLetterKills(fixture, size: Self.size, kills: Proof.isFull ? 20 : 4).prove(
                     &chance,
                     breakBroker: nil
                 )
@@ -36,8 +36,8 @@ struct DeadLetterBrokerTests {
         var chance = Proof.chance("killed broker during dead-lettering")
         try await PrivateServers.with { servers in
             try await Stage.with(servers.addresses) { stage in
-                try await PushGround.with(stage) { ground in
-                    try await DeadLetterKills(ground, size: 800, kills: 2).prove(&chance) {
+                try await PushFixture.with(stage) { fixture in
+                    try await DeadLetterKills(fixture, size: 800, kills: 2).prove(&chance) {
                         try await servers.restart(.broker, with: SIGKILL)
                     }
                 }
@@ -48,26 +48,26 @@ struct DeadLetterBrokerTests {
 
 /// Half of the messages are permanently malformed, and half are events whose pushes FCM first rejects.
 private struct DeadLetterKills {
-    private let ground: PushGround
+    private let fixture: PushFixture
     private let size: Int
     private let kills: Int
 
-    init(_ ground: PushGround, size: Int, kills: Int) {
-        self.ground = ground
+    init(_ fixture: PushFixture, size: Int, kills: Int) {
+        self.fixture = fixture
         self.size = size
         self.kills = kills
     }
 
-    private var stage: Stage { ground.stage }
+    private var stage: Stage { fixture.stage }
 
     func prove(_ chance: inout SeededChance, breakBroker: (() async throws -> Void)?) async throws {
         let queuesStand = ContinuousClock.now
         var crew = Crew(
             scheduler: try await stage.scheduler(),
-            workers: [try await ground.worker(), try await ground.worker()]
+            workers: [try await fixture.worker(), try await fixture.worker()]
         )
-        try await ground.registerDevices()
-        ground.sandbox.setFaults([SandboxFault(.fcm, .answer(.init(status: 400, reason: "INVALID_ARGUMENT")))])
+        try await fixture.registerDevices()
+        fixture.sandbox.setFaults([SandboxFault(.fcm, .answer(.init(status: 400, reason: "INVALID_ARGUMENT")))])
         let traffic = Traffic(exchange: stage.names.events)
         let good = (0..<size / 2).map { traffic.good($0) }
         let bad = (0..<size / 2).map { traffic.bad($0) }
@@ -86,7 +86,7 @@ private struct DeadLetterKills {
             try await stage.count("dead_letters") == deliveries + bad.count
         }
         // A replay in which a third of the pushes fail again, while every process is killed, and the broker too.
-        ground.sandbox.setFaults([
+        fixture.sandbox.setFaults([
             SandboxFault(.fcm, .answer(.init(status: 400, reason: "INVALID_ARGUMENT"))).limited(
                 toRate: 0.33,
                 count: nil
@@ -108,7 +108,7 @@ private struct DeadLetterKills {
             try await stage.column("SELECT outcome || ' ' || count(*) FROM replay_items GROUP BY outcome ORDER BY 1")
         )
         // Pushes that failed again are now accepted; malformed messages stay malformed.
-        ground.sandbox.setFaults([])
+        fixture.sandbox.setFaults([])
         for replay in 2...4 {
             let left = try await stage.count("dead_letters WHERE state = 'open' AND stage = 'dispatch'")
             guard left > 0 else { break }
@@ -163,7 +163,7 @@ private struct DeadLetterKills {
                 crew.scheduler = try await stage.scheduler()
             case let other:
                 try await crew.workers[other - 1].killAtOnce()
-                crew.workers[other - 1] = try await ground.worker()
+                crew.workers[other - 1] = try await fixture.worker()
             }
         }
     }
@@ -214,7 +214,7 @@ private struct DeadLetterKills {
             "SELECT state || ' ' || deaths || ' ' || count(*) FROM dead_letters WHERE stage <> 'dispatch' GROUP BY state, deaths"
         )
         #expect(rejects == ["open 2 \(bad)"], "each was replayed once and died once more")
-        let balance = try await ground.balance(sent, counted: 0)
+        let balance = try await fixture.balance(sent, counted: 0)
         Proof.report("killed during dead-lettering: \(balance)")
         #expect(balance.isEven, "\(balance)")
     }

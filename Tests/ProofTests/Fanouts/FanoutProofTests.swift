@@ -15,19 +15,19 @@ struct FanoutProofTests {
         var chance = Proof.chance("fan-out, workers killed")
         let kills = Proof.isFull ? 20 : 4
         try await Stage.with { stage in
-            try await FanoutGround.with(stage, followers: Self.followers, lease: PushFault.usualLease) { ground in
-                _ = try await stage.scheduler(ground.settings)
-                var workers = [try await ground.worker(), try await ground.worker(), try await ground.worker()]
+            try await FanoutFixture.with(stage, followers: Self.followers, lease: PushFault.usualLease) { fixture in
+                _ = try await stage.scheduler(fixture.settings)
+                var workers = [try await fixture.worker(), try await fixture.worker(), try await fixture.worker()]
                 let began = ContinuousClock.now
-                try await ground.publish()
+                try await fixture.publish()
                 for kill in 1...kills {
-                    try await ground.awaitRecords(Self.followers * kill / (kills + 1))
+                    try await fixture.awaitRecords(Self.followers * kill / (kills + 1))
                     let victim = Int.random(in: 0..<workers.count, using: &chance)
                     try await workers[victim].killAtOnce()
-                    workers[victim] = try await ground.worker()
+                    workers[victim] = try await fixture.worker()
                 }
-                try await ground.awaitEnd()
-                let balance = try await ground.balance()
+                try await fixture.awaitEnd()
+                let balance = try await fixture.balance()
                 expectEven(balance, "fan-out, \(kills) workers killed, in \((.now - began).inSeconds)")
                 let isEachRunning = workers.allSatisfy { $0.child.isRunning }
                 #expect(isEachRunning)
@@ -45,21 +45,21 @@ struct FanoutProofTests {
         let signal = Proof.isFull ? SIGKILL : SIGTERM
         try await PrivateServers.with { servers in
             try await Stage.with(servers.addresses) { stage in
-                try await FanoutGround.with(stage, followers: Self.followers, lease: PushFault.longLease) { ground in
+                try await FanoutFixture.with(stage, followers: Self.followers, lease: PushFault.longLease) { fixture in
                     let queuesStand = ContinuousClock.now
-                    let scheduler = try await stage.scheduler(ground.settings)
-                    let workers = [try await ground.worker(), try await ground.worker(), try await ground.worker()]
+                    let scheduler = try await stage.scheduler(fixture.settings)
+                    let workers = [try await fixture.worker(), try await fixture.worker(), try await fixture.worker()]
                     if signal == SIGKILL {
                         try await eventually("the queues are old enough") { .now - queuesStand > .seconds(12) }
                     }
                     let began = ContinuousClock.now
-                    try await ground.publish()
-                    try await ground.awaitRecords(Self.followers / 4)
+                    try await fixture.publish()
+                    try await fixture.awaitRecords(Self.followers / 4)
                     try await servers.restart(.database, with: SIGQUIT)
-                    try await ground.awaitRecords(Self.followers / 2)
+                    try await fixture.awaitRecords(Self.followers / 2)
                     try await servers.restart(.broker, with: signal)
-                    try await ground.awaitEnd()
-                    let balance = try await ground.balance()
+                    try await fixture.awaitEnd()
+                    let balance = try await fixture.balance()
                     expectEven(balance, "fan-out, both servers crashed, in \((.now - began).inSeconds)")
                     // No claim holder died and no lease ended: no push may go out twice.
                     #expect(balance.repeats == 0, "\(balance)")

@@ -12,10 +12,10 @@ struct DueWorkTests {
     @Test("each due push goes out once and no digest twice, while schedulers and workers are killed")
     func prove() async throws {
         try await Stage.with { stage in
-            try await PushGround.with(stage) { ground in
+            try await PushFixture.with(stage) { fixture in
                 let settings = ["BELLHOP_CATALOGS": Program.catalogs.path]
-                var workers = [try await ground.worker(settings), try await ground.worker(settings)]
-                try await ground.registerDevices()
+                var workers = [try await fixture.worker(settings), try await fixture.worker(settings)]
+                try await fixture.registerDevices()
                 try await setQuiet(true, stage)
                 let traffic = Traffic(exchange: stage.names.events)
                 let sent = try await Producer.with(try stage.broker) { producer in
@@ -39,7 +39,7 @@ struct DueWorkTests {
                     try await schedulers[kill % 2].killAtOnce()
                     try await workers[kill % 2].killAtOnce()
                     schedulers[kill % 2] = try await stage.scheduler(settings)
-                    workers[kill % 2] = try await ground.worker(settings)
+                    workers[kill % 2] = try await fixture.worker(settings)
                 }
                 try await eventually("nothing waits any more", atMost: .proof) {
                     try await stage.count("deliveries WHERE state = 'deferred'") == 0
@@ -49,8 +49,8 @@ struct DueWorkTests {
                 // workers may each claim a part.
                 try await standStill(stage)
                 try await stage.owner.pass(minutes: 10)
-                _ = try await ground.settle(sent, workers: workers)
-                let due = try await DueBalance(ground, expected: sent.records)
+                _ = try await fixture.settle(sent, workers: workers)
+                let due = try await DueBalance(fixture, expected: sent.records)
                 Proof.report("due work, killed \(Self.kills) times two: \(due)")
                 #expect(due.isEven, "\(due)")
                 #expect(due.digests == Traffic.users.count)
@@ -119,8 +119,8 @@ private struct DueBalance: CustomStringConvertible {
     private let doubledDigests: [String]
     private let unfinished: Int
 
-    init(_ ground: PushGround, expected: Set<String>) async throws {
-        let rows = try await ground.stage.owner.run(
+    init(_ fixture: PushFixture, expected: Set<String>) async throws {
+        let rows = try await fixture.stage.owner.run(
             Statement(
                 """
                 SELECT n.event_id || '|' || n.user_id, n.user_id, n.id, d.state, d.attempts::bigint,
@@ -137,7 +137,7 @@ private struct DueBalance: CustomStringConvertible {
         for row in rows.indices {
             let line = PushBalance.Line(
                 record: try rows.text(row, 0),
-                push: .init(token: PushGround.token(of: try rows.text(row, 1)), tag: try rows.text(row, 2)),
+                push: .init(token: PushFixture.token(of: try rows.text(row, 1)), tag: try rows.text(row, 2)),
                 state: try rows.text(row, 3),
                 attempts: Int(try rows.integer(row, 4)),
                 unknownSends: Int(try rows.integer(row, 5))
@@ -150,7 +150,7 @@ private struct DueBalance: CustomStringConvertible {
             unfinished += line.state == "delivered" ? 0 : 1
             unknown[line.push.token] = max(unknown[line.push.token] ?? 0, line.unknownSends)
         }
-        let received = ground.sandbox.received(.fcm)
+        let received = fixture.sandbox.received(.fcm)
         let digests = received.filter { $0.tag?.hasPrefix("digest:") ?? false }
         let counts = Dictionary(grouping: digests) { PushBalance.Push(token: $0.token ?? "-", tag: $0.tag ?? "-") }
         doubledDigests = counts.filter { $1.count > 1 + (unknown[$0.token] ?? 0) }.map { "\($0): \($1.count)" }

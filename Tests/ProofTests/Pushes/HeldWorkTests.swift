@@ -10,10 +10,10 @@ struct HeldWorkTests {
     @Test("each push goes out once and none during its hold, while holds change and workers are killed")
     func prove() async throws {
         try await Stage.with { stage in
-            try await PushGround.with(stage) { ground in
+            try await PushFixture.with(stage) { fixture in
                 let scheduler = try await stage.scheduler()
-                var workers = [try await ground.worker(), try await ground.worker()]
-                try await ground.registerDevices()
+                var workers = [try await fixture.worker(), try await fixture.worker()]
+                try await fixture.registerDevices()
                 try await stage.bellhop("hold", "add", "--app", "drop", "--because", "a proof")
                 try await knows(workers, "")
                 let traffic = Traffic(exchange: stage.names.events)
@@ -25,7 +25,7 @@ struct HeldWorkTests {
                     let others = try await stage.count("deliveries WHERE state <> 'deferred'")
                     return rows >= sent.records.count && others == 0
                 }
-                #expect(ground.sandbox.received(.fcm).isEmpty)
+                #expect(fixture.sandbox.received(.fcm).isEmpty)
                 for round in 0..<Self.rounds {
                     let type = ["transaction_complete", "rate_update", "security"][round % 3]
                     try await stage.bellhop("hold", "add", "--app", "drop", "--type", type, "--because", "a proof")
@@ -37,21 +37,21 @@ struct HeldWorkTests {
                         return try await stage.count("deliveries d WHERE \(Self.isUnderWay) AND \(Self.ofType(type))")
                             == 0
                     }
-                    let before = try await arrived(type, stage, ground)
+                    let before = try await arrived(type, stage, fixture)
                     if round == 0 {
                         // The deliveries of this type have waited for the whole app, and now wait for their type.
                         try await stage.bellhop("hold", "release", "--app", "drop", "--because", "a proof")
                     }
                     try await workers[round % 2].killAtOnce()
-                    workers[round % 2] = try await ground.worker()
-                    let after = try await arrived(type, stage, ground)
+                    workers[round % 2] = try await fixture.worker()
+                    let after = try await arrived(type, stage, fixture)
                     #expect(after == before, "\(type) went out while it was held")
                     try await stage.bellhop("hold", "release", "--app", "drop", "--type", type, "--because", "a proof")
                     try await workers[(round + 1) % 2].killAtOnce()
-                    workers[(round + 1) % 2] = try await ground.worker()
+                    workers[(round + 1) % 2] = try await fixture.worker()
                 }
-                let counted = try await ground.settle(sent, workers: workers)
-                let pushes = try await ground.balance(sent, counted: counted)
+                let counted = try await fixture.settle(sent, workers: workers)
+                let pushes = try await fixture.balance(sent, counted: counted)
                 expectEven(pushes, "held work")
                 let stuck = try await stage.count("deliveries WHERE outlet IS NOT NULL")
                 #expect(stuck == 0)
@@ -70,10 +70,10 @@ struct HeldWorkTests {
     }
 
     /// Returns the number of pushes of a type that the provider has received.
-    private func arrived(_ type: String, _ stage: Stage, _ ground: PushGround) async throws -> Int {
+    private func arrived(_ type: String, _ stage: Stage, _ fixture: PushFixture) async throws -> Int {
         let rows = try await stage.owner.run("SELECT id FROM notifications WHERE type = $1", [.text(type)])
         let ids: Set<String> = Set(try rows.indices.map { row in try rows.text(row, 0) })
-        return ground.sandbox.received(.fcm).filter { $0.tag.map { ids.contains($0) } ?? false }.count
+        return fixture.sandbox.received(.fcm).filter { $0.tag.map { ids.contains($0) } ?? false }.count
     }
 
     /// Returns when each of these workers has loaded the hold.

@@ -11,22 +11,22 @@ struct PoolProofTests {
     @Test("a pool of four that loses a worker each second under load loses nothing and accounts for all repeats")
     func killedWorkers() async throws {
         var chance = Proof.chance("killed workers of a pool")
-        try await PushGround.withStage { ground in
-            let scheduler = try await ground.stage.scheduler()
-            let pool = try await ground.pool(of: 4)
-            try await ground.registerDevices()
-            let pieces = Self.pieces(for: ground.stage)
-            async let sending = Producer.with(try ground.stage.broker) { try await $0.send(pieces) }
-            try await eventually("the load is on") { try await ground.stage.count("notifications") > 0 }
+        try await PushFixture.withStage { fixture in
+            let scheduler = try await fixture.stage.scheduler()
+            let pool = try await fixture.pool(of: 4)
+            try await fixture.registerDevices()
+            let pieces = Self.pieces(for: fixture.stage)
+            async let sending = Producer.with(try fixture.stage.broker) { try await $0.send(pieces) }
+            try await eventually("the load is on") { try await fixture.stage.count("notifications") > 0 }
             let began = ContinuousClock.now
             for kill in 1...Self.kills {
                 try await Self.killOne(of: pool, notBefore: began + .seconds(kill), &chance)
             }
             let span = (.now - began).inSeconds
             let sent = try await sending
-            let counted = try await ground.settle(sent, workers: [])
-            let balance = try await ground.stage.balance(sent, workers: [pool], scheduler: scheduler)
-            let pushes = try await ground.balance(sent, counted: counted)
+            let counted = try await fixture.settle(sent, workers: [])
+            let balance = try await fixture.stage.balance(sent, workers: [pool], scheduler: scheduler)
+            let pushes = try await fixture.balance(sent, counted: counted)
             let name = "\(Self.kills) workers of a pool of four killed within \(span)"
             expectEven(balance, name)
             expectEven(pushes, name)
@@ -35,29 +35,29 @@ struct PoolProofTests {
 
     @Test("two pools that are replaced in turn under load lose nothing and send nothing twice")
     func rollingRestart() async throws {
-        try await PushGround.withStage { ground in
+        try await PushFixture.withStage { fixture in
             // The lease is longer than the run: only a pool that ends without settling its sends can cause a repeat.
             // The duration of a drain depends on the host: on a busy one the default timeout would cut off sends in
             // flight.
             let settings = ["BELLHOP_LEASE": PushFault.longLease, "BELLHOP_DRAIN_TIMEOUT": "120s"]
-            let scheduler = try await ground.stage.scheduler()
-            var pools = [try await ground.pool(of: 2, settings), try await ground.pool(of: 2, settings)]
-            try await ground.registerDevices()
-            let pieces = Self.pieces(for: ground.stage)
-            async let sending = Producer.with(try ground.stage.broker) { try await $0.send(pieces) }
+            let scheduler = try await fixture.stage.scheduler()
+            var pools = [try await fixture.pool(of: 2, settings), try await fixture.pool(of: 2, settings)]
+            try await fixture.registerDevices()
+            let pieces = Self.pieces(for: fixture.stage)
+            async let sending = Producer.with(try fixture.stage.broker) { try await $0.send(pieces) }
             for round in 1...4 {
                 let due = Self.size * round / 6
                 try await eventually("\(due) rows", atMost: .proof) {
-                    try await ground.stage.count("notifications") >= due
+                    try await fixture.stage.count("notifications") >= due
                 }
                 let old = pools.removeFirst()
                 try await old.drain()
-                pools.append(try await ground.pool(of: 2, settings))
+                pools.append(try await fixture.pool(of: 2, settings))
             }
             let sent = try await sending
-            let counted = try await ground.settle(sent, workers: [])
-            let balance = try await ground.stage.balance(sent, workers: pools, scheduler: scheduler)
-            let pushes = try await ground.balance(sent, counted: counted)
+            let counted = try await fixture.settle(sent, workers: [])
+            let balance = try await fixture.stage.balance(sent, workers: pools, scheduler: scheduler)
+            let pushes = try await fixture.balance(sent, counted: counted)
             expectEven(balance, "4 pools drained and replaced under load")
             expectEven(pushes, "4 pools drained and replaced under load")
             #expect(pushes.repeats == 0 && pushes.unknown == 0, "\(pushes)")

@@ -11,14 +11,14 @@ struct PushTests {
     func prove(_ fault: PushFault) async throws {
         var chance = Proof.chance(fault.name)
         try await Stage.with { stage in
-            try await PushGround.with(stage) { ground in
+            try await PushFixture.with(stage) { fixture in
                 let settings = ["BELLHOP_LEASE": fault.lease]
                 let scheduler = try await stage.scheduler(settings)
-                var workers = [try await ground.worker(settings), try await ground.worker(settings)]
-                try await ground.registerDevices()
+                var workers = [try await fixture.worker(settings), try await fixture.worker(settings)]
+                try await fixture.registerDevices()
                 try await UnansweredAttempts.record(on: stage)
                 let pieces = Self.pieces(of: fault, for: stage).shuffled(using: &chance)
-                if case .provider(let faults) = fault.kind { ground.sandbox.setFaults(faults) }
+                if case .provider(let faults) = fault.kind { fixture.sandbox.setFaults(faults) }
                 let began = ContinuousClock.now
                 async let sending = Producer.with(try stage.broker) { try await $0.send(pieces) }
                 if case .kills(let kills) = fault.kind {
@@ -29,13 +29,13 @@ struct PushTests {
                         }
                         let victim = Int.random(in: 0..<workers.count, using: &chance)
                         try await workers[victim].killAtOnce()
-                        workers[victim] = try await ground.worker(settings)
+                        workers[victim] = try await fixture.worker(settings)
                     }
                 }
                 let sent = try await sending
-                let counted = try await ground.settle(sent, workers: workers)
+                let counted = try await fixture.settle(sent, workers: workers)
                 let balance = try await stage.balance(sent, workers: workers, scheduler: scheduler)
-                let pushes = try await ground.balance(sent, counted: counted)
+                let pushes = try await fixture.balance(sent, counted: counted)
                 expectEven(balance, "\(fault.name), in \((.now - began).inSeconds)")
                 expectEven(pushes, fault.name)
                 expect(pushes, after: fault, unanswered: try await UnansweredAttempts(on: stage))

@@ -17,31 +17,31 @@ struct StormTests {
         "503, 429 and 410 from three providers leave the others as fast as before, and finally all is delivered"
     )
     func prove() async throws {
-        try await StormGround.with { ground in
-            let few = StormGround.Way.few
+        try await StormFixture.with { fixture in
+            let few = StormFixture.Way.few
             // The first messages open the connections, which is not to be measured.
-            try await ground.gust("warm", users: 1)
-            _ = try await ground.measure("warm", steps: 1)
-            try await ground.gust("calm", users: few)
-            let before = try await ground.measure("before", steps: Self.steps)
-            ground.sandbox.setFaults(Self.weather)
-            try await ground.gust("storm", users: StormGround.Way.many)
-            let during = try await ground.measure("during", steps: Self.steps)
-            try await expectTrouble(ground)
-            ground.sandbox.setFaults([])
-            try await ground.settle(1 + few + StormGround.Way.many)
-            try await ground.gust("after", users: few)
-            let after = try await ground.measure("after", steps: Self.steps)
-            try await ground.settle(1 + 2 * few + StormGround.Way.many)
+            try await fixture.gust("warm", users: 1)
+            _ = try await fixture.measure("warm", steps: 1)
+            try await fixture.gust("calm", users: few)
+            let before = try await fixture.measure("before", steps: Self.steps)
+            fixture.sandbox.setFaults(Self.weather)
+            try await fixture.gust("storm", users: StormFixture.Way.many)
+            let during = try await fixture.measure("during", steps: Self.steps)
+            try await expectTrouble(fixture)
+            fixture.sandbox.setFaults([])
+            try await fixture.settle(1 + few + StormFixture.Way.many)
+            try await fixture.gust("after", users: few)
+            let after = try await fixture.measure("after", steps: Self.steps)
+            try await fixture.settle(1 + 2 * few + StormFixture.Way.many)
             expectQuick(before: before, during: during, after: after)
-            try await expectTruth(ground)
-            for role in [ground.worker, ground.scheduler] { try await role.drain() }
+            try await expectTruth(fixture)
+            for role in [fixture.worker, fixture.scheduler] { try await role.drain() }
         }
     }
 
     /// Checks that each fault has had its effect.
-    private func expectTrouble(_ ground: StormGround) async throws {
-        let stage = ground.stage
+    private func expectTrouble(_ fixture: StormFixture) async throws {
+        let stage = fixture.stage
         try await eventually("devices are seen to die in masses") {
             try await stage.count("breakers WHERE provider = 'apns' AND reason = 'mass-death'") == 1
         }
@@ -65,18 +65,18 @@ struct StormTests {
         #expect(ratio < 5, "\(figures)")
     }
 
-    private func expectTruth(_ ground: StormGround) async throws {
-        let stage = ground.stage
-        let (few, many) = (StormGround.Way.few, StormGround.Way.many)
-        for way in StormGround.Way.allCases {
+    private func expectTruth(_ fixture: StormFixture) async throws {
+        let stage = fixture.stage
+        let (few, many) = (StormFixture.Way.few, StormFixture.Way.many)
+        for way in StormFixture.Way.allCases {
             let sizes = [("warm", 1), ("calm", few), ("storm", many), ("after", few)]
             let expected = sizes.flatMap { id, count in way.users(count).map { "\(id)-\(way.rawValue)|\($0)" } }
-            expectEven(try await ground.balance(way.provider, expected: Set(expected)), "fault storm, \(way.rawValue)")
+            expectEven(try await fixture.balance(way.provider, expected: Set(expected)), "fault storm, \(way.rawValue)")
         }
         let names =
             ["warm-0"] + ["before", "during", "after"].flatMap { name in (0..<Self.steps).map { "\(name)-\($0)" } }
         for provider in [ProviderName.webpush, .email] {
-            let balance = try await ground.balance(provider, expected: Set(names.map { "\($0)|ada" }))
+            let balance = try await fixture.balance(provider, expected: Set(names.map { "\($0)|ada" }))
             expectEven(balance, "fault storm, \(provider.rawValue)")
             #expect(balance.hasOneRequestForEachAttempt, "\(balance)")
         }

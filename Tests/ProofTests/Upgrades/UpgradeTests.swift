@@ -10,10 +10,10 @@ struct UpgradeTests {
     func rolling() async throws {
         var chance = Proof.chance("upgrade")
         try await Stage.with { stage in
-            try await PushGround.with(stage) { ground in
+            try await PushFixture.with(stage) { fixture in
                 var scheduler = try await stage.scheduler()
-                var workers = [try await ground.worker(), try await ground.worker()]
-                try await ground.registerDevices()
+                var workers = [try await fixture.worker(), try await fixture.worker()]
+                try await fixture.registerDevices()
                 let traffic = Traffic(exchange: stage.names.events)
                 let pieces = (0..<Self.size).map { traffic.good($0) } + (0..<Self.size / 50).map { traffic.bad($0) }
                 let shuffled = pieces.shuffled(using: &chance)
@@ -29,14 +29,14 @@ struct UpgradeTests {
                     // from before the change.
                     let leaver = round % workers.count
                     try await workers[leaver].drain()
-                    workers[leaver] = try await ground.worker()
+                    workers[leaver] = try await fixture.worker()
                 }
                 try await scheduler.drain()
                 scheduler = try await stage.scheduler()
                 let sent = try await sending
-                let counted = try await ground.settle(sent, workers: workers)
+                let counted = try await fixture.settle(sent, workers: workers)
                 let balance = try await stage.balance(sent, workers: workers, scheduler: scheduler)
-                let pushes = try await ground.balance(sent, counted: counted)
+                let pushes = try await fixture.balance(sent, counted: counted)
                 expectEven(balance, "an upgrade under load")
                 expectEven(pushes, "an upgrade under load")
                 #expect(pushes.repeats == 0 && pushes.unknown == 0, "\(pushes)")

@@ -15,22 +15,22 @@ struct ReplayCancellationTests {
     private static let ada = ActingOperator(name: "ada", because: "a test")
 
     /// One replay of two rejected messages, which this test runs; the first message has been published.
-    private struct Ground: Sendable {
+    private struct Fixture: Sendable {
         let bench: Bench
         let book: ReplayAdmin
         let run: ReplayStore
 
-        static func with(_ body: (Ground, _ replay: Int64, _ round: Int) async throws -> Void) async throws {
+        static func with(_ body: (Fixture, _ replay: Int64, _ round: Int) async throws -> Void) async throws {
             try await Bench.withSchema { bench in
                 let admin = try Bench.makePool(setUp: bench.namespace.setUp(as: .admin))
                 let run = ReplayStore(pool: bench.pool, runner: "test", horizon: Rig.horizon)
-                let ground = Ground(bench: bench, book: ReplayAdmin(pool: admin), run: run)
+                let fixture = Fixture(bench: bench, book: ReplayAdmin(pool: admin), run: run)
                 let result: Result<Void, any Error>
                 do {
                     _ = try await DeadLetterStore(pool: bench.pool).file([Letters.rejected("a"), Letters.rejected("b")])
-                    let id = try await ground.start()
-                    let round = try await ground.sendOne(of: id)
-                    result = .success(try await body(ground, id, round))
+                    let id = try await fixture.start()
+                    let round = try await fixture.sendOne(of: id)
+                    result = .success(try await body(fixture, id, round))
                 } catch { result = .failure(error) }
                 await admin.close()
                 try result.get()
@@ -65,31 +65,31 @@ struct ReplayCancellationTests {
 
     @Test("a published message without a report does not block a cancelled replay and is open again")
     func lost() async throws {
-        try await Ground.with { ground, id, round in
-            let isOver = try await ground.run.finish(id)
+        try await Fixture.with { fixture, id, round in
+            let isOver = try await fixture.run.finish(id)
             #expect(!isOver)
-            let didCancel = try await ground.book.control(id, .cancel, by: Self.ada)
+            let didCancel = try await fixture.book.control(id, .cancel, by: Self.ada)
             #expect(didCancel)
-            let progress = try #require(try await ground.book.progress(of: id))
+            let progress = try #require(try await fixture.book.progress(of: id))
             #expect(progress.outcomes == [.unknown: 1, .cancelled: 1])
-            let items = try await ground.items()
+            let items = try await fixture.items()
             #expect(items == ["a|open|1|1", "b|open|1|0"])
-            let isOverNow = try await ground.run.finish(id)
+            let isOverNow = try await fixture.run.finish(id)
             #expect(isOverNow)
             // Another replay can start, and the results of the first can be told apart by the round.
-            let again = try await ground.start()
-            let next = try await ground.sendOne(of: again)
+            let again = try await fixture.start()
+            let next = try await fixture.sendOne(of: again)
             #expect(next == round + 1)
         }
     }
 
     @Test("a late report resolves the open item")
     func lateReport() async throws {
-        try await Ground.with { ground, id, round in
-            _ = try await ground.book.control(id, .cancel, by: Self.ada)
+        try await Fixture.with { fixture, id, round in
+            _ = try await fixture.book.control(id, .cancel, by: Self.ada)
             let mark = DeadLetterItem.ReplayMark(item: "a", replay: id, round: round)
-            try await WorkerStore(pool: ground.bench.pool).report([.init(mark, .recorded)])
-            let items = try await ground.items()
+            try await WorkerStore(pool: fixture.bench.pool).report([.init(mark, .recorded)])
+            let items = try await fixture.items()
             #expect(items == ["a|resolved|1|1|recorded", "b|open|1|0"])
         }
     }

@@ -7,7 +7,7 @@ import TestSupport
 import Workbench
 
 /// A stage with the app drop, whose providers are emulated, and a second app whose users have only the inbox.
-struct BacklogGround: Sendable {
+struct BacklogFixture: Sendable {
     let stage: Stage
     let sandbox: ProviderSandbox
     let producer: Producer
@@ -15,7 +15,7 @@ struct BacklogGround: Sendable {
     /// Runs a body with a worker and a scheduler, and drains both.
     static func with(
         _ settings: [String: String] = [:],
-        _ body: @escaping @Sendable (BacklogGround) async throws -> Void
+        _ body: @escaping @Sendable (BacklogFixture) async throws -> Void
     ) async throws {
         try await Stage.with { stage in
             let sandbox = try await ProviderSandbox.start()
@@ -25,7 +25,7 @@ struct BacklogGround: Sendable {
                 let changes = settings.merging(["BELLHOP_PROVIDERS": file.path]) { $1 }
                 let roles = [try await stage.worker(changes), try await stage.scheduler(changes)]
                 try await Producer.with(try stage.broker) { producer in
-                    try await body(BacklogGround(stage: stage, sandbox: sandbox, producer: producer))
+                    try await body(BacklogFixture(stage: stage, sandbox: sandbox, producer: producer))
                 }
                 for role in roles { try await role.drain() }
                 result = .success(())

@@ -8,7 +8,7 @@ import Testing
 import Workbench
 
 /// A counterpart with an operator's dead-letter commands.
-struct ReplayGround: Sendable {
+struct ReplayFixture: Sendable {
     let counterpart: Counterpart
     let book: ReplayAdmin
     let admin: DeadLetterAdmin
@@ -20,17 +20,17 @@ struct ReplayGround: Sendable {
 
     static func with(
         over provider: PushProvider = .fcm,
-        _ body: @escaping @Sendable (ReplayGround) async throws -> Void
+        _ body: @escaping @Sendable (ReplayFixture) async throws -> Void
     ) async throws {
         try await Counterpart.run(over: provider) { counterpart in
             let admin = try Bench.makePool(setUp: counterpart.rig.bench.namespace.setUp(as: .admin))
-            let ground = ReplayGround(
+            let fixture = ReplayFixture(
                 counterpart: counterpart,
                 book: ReplayAdmin(pool: admin),
                 admin: DeadLetterAdmin(pool: admin)
             )
             let result: Result<Void, any Error>
-            do { result = .success(try await body(ground)) } catch { result = .failure(error) }
+            do { result = .success(try await body(fixture)) } catch { result = .failure(error) }
             await admin.close()
             try result.get()
         }

@@ -9,8 +9,13 @@ import Workbench
 
 @testable import Commands
 
-@Suite("bellhop migrate and topology", .inTurn, .enabled(if: Ground.isThere, Ground.absence), .timeLimit(.ofTest))
-struct GroundTests {
+@Suite(
+    "bellhop migrate and topology",
+    .inTurn,
+    .enabled(if: BothServers.isThere, BothServers.absence),
+    .timeLimit(.ofTest)
+)
+struct SchemaCommandTests {
     @Test("migrate --check distinguishes a current schema from a missing one and changes nothing")
     func migrateCheck() async throws {
         try await Bench.withSchema { bench in

@@ -5,7 +5,7 @@ import Testing
 @testable import Postgres
 
 /// Shared helpers of the tests against a real server: a pool on a separate schema, which is removed at the end.
-enum Ground {
+enum DatabaseFixture {
     static let isThere = Servers.databaseURL != nil
     static let absence: Comment = "BELLHOP_DATABASE_URL is not set: nothing here is tested against a real PostgreSQL."
 

@@ -7,7 +7,7 @@ import TestSupport
 import Workbench
 
 /// An app whose users are reached through all five providers, and a worker that sends to all of them.
-struct StormGround: Sendable {
+struct StormFixture: Sendable {
     let stage: Stage
     let sandbox: ProviderSandbox
     let worker: Role
@@ -48,7 +48,7 @@ struct StormGround: Sendable {
     }
 
     /// Runs a body with a new sandbox, a worker and a scheduler, with every device registered.
-    static func with(_ body: (StormGround) async throws -> Void) async throws {
+    static func with(_ body: (StormFixture) async throws -> Void) async throws {
         let sandbox = try await ProviderSandbox.start()
         let result: Result<Void, any Error>
         do {
@@ -61,15 +61,15 @@ struct StormGround: Sendable {
                 let worker = try await stage.worker(settings)
                 let scheduler = try await stage.scheduler(settings)
                 try await Producer.with(try stage.broker) { producer in
-                    let ground = StormGround(
+                    let fixture = StormFixture(
                         stage: stage,
                         sandbox: sandbox,
                         worker: worker,
                         scheduler: scheduler,
                         producer: producer
                     )
-                    try await ground.register()
-                    try await body(ground)
+                    try await fixture.register()
+                    try await body(fixture)
                 }
             }
             result = .success(())

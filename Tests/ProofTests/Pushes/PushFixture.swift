@@ -8,19 +8,19 @@ import Workbench
 /// An FCM emulator with a stage, and a device for every user of `Traffic`.
 ///
 /// The emulator runs in the test process: its requests are compared one by one.
-struct PushGround: Sendable {
+struct PushFixture: Sendable {
     let stage: Stage
     let sandbox: ProviderSandbox
     /// The worker's settings for this emulator.
     let settings: [String: String]
 
     /// Runs a body with a new sandbox.
-    static func with(_ stage: Stage, _ body: (PushGround) async throws -> Void) async throws {
+    static func with(_ stage: Stage, _ body: (PushFixture) async throws -> Void) async throws {
         let sandbox = try await ProviderSandbox.start()
         let result: Result<Void, any Error>
         do {
             let file = try ProvidersFile(in: stage.folder, ["drop": sandbox])
-            let ground = PushGround(
+            let fixture = PushFixture(
                 stage: stage,
                 sandbox: sandbox,
                 settings: [
@@ -28,7 +28,7 @@ struct PushGround: Sendable {
                     "BELLHOP_CATALOGS": try ungathered(in: stage.folder),
                 ]
             )
-            result = .success(try await body(ground))
+            result = .success(try await body(fixture))
         } catch {
             result = .failure(error)
         }
@@ -37,7 +37,7 @@ struct PushGround: Sendable {
     }
 
     /// Runs a body with a new sandbox on a new stage.
-    static func withStage(_ body: (PushGround) async throws -> Void) async throws {
+    static func withStage(_ body: (PushFixture) async throws -> Void) async throws {
         try await Stage.with { try await with($0, body) }
     }
 

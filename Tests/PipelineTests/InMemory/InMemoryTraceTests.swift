@@ -9,7 +9,7 @@ import Testing
 @testable import Tracing
 
 @Suite("Traces of a batch")
-struct TraceSpineTests {
+struct InMemoryTraceTests {
     private static let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     private static let busy = Verdict.retry(.unavailable, notBefore: .zero, scope: .message)
 
@@ -25,14 +25,14 @@ struct TraceSpineTests {
     @Test("an event has one trace below its producer's: receipt, look-up, record, each attempt and retry")
     func whole() async throws {
         let tracer = try Self.tracer()
-        let ground = try SpineGround(tracer: tracer)
-        try ground.person("u", device: "d")
-        ground.provider.answer([Self.busy])
+        let fixture = try InMemoryFixture(tracer: tracer)
+        try fixture.person("u", device: "d")
+        fixture.provider.answer([Self.busy])
         var properties = MessageProperties()
         properties.headers = ["traceparent": .string(Self.parent), "tracestate": .string("vendor=1")]
-        await ground.take([ground.event("e", to: ["u"], properties)])
-        await ground.take(ground.resumes())
-        #expect(ground.lines() == ["u d": "delivered"])
+        await fixture.take([fixture.event("e", to: ["u"], properties)])
+        await fixture.take(fixture.resumes())
+        #expect(fixture.lines() == ["u d": "delivered"])
         let spans = tracer.taken()
         #expect(spans.map(\.name) == ["receive", "look up", "record", "send", "retry", "send"])
         let traces = Set(spans.map(\.context.trace.text))
@@ -53,9 +53,9 @@ struct TraceSpineTests {
     @Test("no span contains an event's user, its texts or its destination")
     func nothingPersonal() async throws {
         let tracer = try Self.tracer()
-        let ground = try SpineGround(tracer: tracer)
-        try ground.person("geheim-user", device: "geheim-device")
-        await ground.take([ground.event("e", to: ["geheim-user"], title: "geheim-title")])
+        let fixture = try InMemoryFixture(tracer: tracer)
+        try fixture.person("geheim-user", device: "geheim-device")
+        await fixture.take([fixture.event("e", to: ["geheim-user"], title: "geheim-title")])
         let spans = tracer.taken()
         #expect(spans.count == 4)
         #expect(!"\(spans)".contains("geheim"))
@@ -64,11 +64,11 @@ struct TraceSpineTests {
     @Test("a redelivery after its worker's death is a span below the first receipt")
     func redelivered() async throws {
         let tracer = try Self.tracer()
-        let ground = try SpineGround(tracer: tracer)
-        try ground.person("u", device: "d")
-        await ground.take([ground.event("e", to: ["u"])])
+        let fixture = try InMemoryFixture(tracer: tracer)
+        try fixture.person("u", device: "d")
+        await fixture.take([fixture.event("e", to: ["u"])])
         let first = try #require(tracer.taken().first)
-        await ground.take([ground.event("e", to: ["u"], redelivered: true)])
+        await fixture.take([fixture.event("e", to: ["u"], redelivered: true)])
         let second = try #require(tracer.taken().first)
         #expect(second.name == "receive")
         #expect(second.parent?.span == first.context.span)
@@ -78,13 +78,13 @@ struct TraceSpineTests {
     @Test("an event that its producer does not sample leaves no span, and is sent")
     func unsampled() async throws {
         let tracer = try Self.tracer()
-        let ground = try SpineGround(tracer: tracer)
-        try ground.person("u", device: "d")
+        let fixture = try InMemoryFixture(tracer: tracer)
+        try fixture.person("u", device: "d")
         var properties = MessageProperties()
         properties.headers = ["traceparent": .string(String(Self.parent.dropLast()) + "0")]
-        await ground.take([ground.event("e", to: ["u"], properties)])
+        await fixture.take([fixture.event("e", to: ["u"], properties)])
         #expect(tracer.taken().isEmpty)
-        #expect(ground.provider.sent == ["d"])
+        #expect(fixture.provider.sent == ["d"])
     }
 }
 

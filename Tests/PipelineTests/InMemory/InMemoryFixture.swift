@@ -13,7 +13,7 @@ import Workbench
 @testable import Store
 
 /// Processes batches with everything around them in memory.
-final class SpineGround: Sendable {
+final class InMemoryFixture: Sendable {
     let time = SkippingTime()
     let broker = MemoryBroker()
     let store: MemoryStore

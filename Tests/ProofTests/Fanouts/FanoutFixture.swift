@@ -7,7 +7,7 @@ import Workbench
 /// Followers of one venue with one device each, and an FCM emulator that records the tokens of its requests.
 ///
 /// The emulator does not parse the requests and keeps only the tokens: a million requests would take too much memory.
-struct FanoutGround: Sendable {
+struct FanoutFixture: Sendable {
     let stage: Stage
     let sandbox: ProviderSandbox
     let followers: Int
@@ -21,7 +21,7 @@ struct FanoutGround: Sendable {
         _ stage: Stage,
         followers: Int,
         lease: String,
-        _ body: (FanoutGround) async throws -> Void
+        _ body: (FanoutFixture) async throws -> Void
     ) async throws {
         var options = SandboxOptions()
         options.checking = .none
@@ -30,14 +30,14 @@ struct FanoutGround: Sendable {
         let result: Result<Void, any Error>
         do {
             let file = try ProvidersFile(in: stage.folder, ["venues": sandbox])
-            let ground = FanoutGround(
+            let fixture = FanoutFixture(
                 stage: stage,
                 sandbox: sandbox,
                 followers: followers,
                 settings: ["BELLHOP_PROVIDERS": file.path, "BELLHOP_LEASE": lease, "BELLHOP_RETRY_LIMIT": "20"]
             )
-            try await ground.follow()
-            result = .success(try await body(ground))
+            try await fixture.follow()
+            result = .success(try await body(fixture))
         } catch {
             result = .failure(error)
         }

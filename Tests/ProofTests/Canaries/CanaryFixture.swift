@@ -6,7 +6,7 @@ import TestSupport
 import Workbench
 
 /// The app drop with canaries in all secrets, and a worker and a scheduler with full logging.
-struct CanaryGround {
+struct CanaryFixture {
     let stage: Stage
     let sandbox: ProviderSandbox
     let worker: Role
@@ -18,7 +18,7 @@ struct CanaryGround {
     /// The outcomes for devices of each kind: success, or the failure that the token selects.
     private static let fates = ["well", "dead", "gone", "rate", "provider"]
 
-    static func with(_ body: (inout CanaryGround) async throws -> Void) async throws {
+    static func with(_ body: (inout CanaryFixture) async throws -> Void) async throws {
         var canaries = Canaries()
         var options = SandboxOptions()
         options.mailCredentials.password = canaries.make("mail-password")
@@ -41,7 +41,7 @@ struct CanaryGround {
                 ]
                 let (worker, scheduler) = (try await stage.worker(settings), try await stage.scheduler(settings))
                 try await Producer.with(try stage.broker) { producer in
-                    var ground = CanaryGround(
+                    var fixture = CanaryFixture(
                         stage: stage,
                         sandbox: sandbox,
                         worker: worker,
@@ -50,7 +50,7 @@ struct CanaryGround {
                         canaries: canaries,
                         producer: producer
                     )
-                    try await body(&ground)
+                    try await body(&fixture)
                 }
             }
             result = .success(())
