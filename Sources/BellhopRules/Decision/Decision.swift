@@ -82,7 +82,9 @@ extension Outcome {
         switch reason {
         case .unfollowed, .notAddressed: return reason
         case .muted, .typeMuted, .topicMuted: return type.whenMuted == .drop ? reason : nil
-        default: return nil
+        case .otherDevice, .pushDisabled, .noDevice, .noPermission, .quietHours, .alreadyRead, .superseded, .deviceGone,
+            .recipientErased, .unknownType, .noProvider, .emailDisabled, .notMailed, .noAddress:
+            return nil
         }
     }
 }

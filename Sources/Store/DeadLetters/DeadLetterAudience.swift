@@ -8,7 +8,7 @@ import Foundation
 ///
 /// A mention in the texts or data of another user's message belongs to that user. It is not found here, and erasure
 /// does not remove it from that user's inbox either.
-struct DeadLetterAudience {
+package struct DeadLetterAudience {
     /// Each user once, at most ``limit``.
     private(set) var people: [UserKey] = []
     /// The message's source timestamp; `nil` if absent.
@@ -90,8 +90,10 @@ struct DeadLetterAudience {
 
     // MARK: - Reading
 
-    /// The lists in internal messages: resumes, badges, receipts.
-    private static let workLists = ["notifications", "badges", "deliveries"]
+    /// The lists of users in internal messages: resumes, badges, receipts.
+    ///
+    /// An erasure finds the dead letters of an internal message only by these lists.
+    package static let workLists = ["notifications", "badges", "deliveries"]
 
     /// Parses an object; `nil` also if the body is larger than any event may be, since its parsed form would be many
     /// times as large.

@@ -46,6 +46,14 @@ struct MessageVersionTests {
         #expect(Form.all.count == 5)
     }
 
+    @Test("an erasure finds the users of a dead-lettered internal message", arguments: Form.all)
+    func users(_ form: Form) throws {
+        guard form.text.contains(#""u1""#) else { return }
+        let message = try #require(try JSONParser().parse(Array(form.text.utf8)).get().object)
+        let isFound = DeadLetterAudience.workLists.contains { message[$0] != nil }
+        #expect(isFound)
+    }
+
     @Test(
         "a body that no Bellhop program wrote is foreign and not a newer form",
         arguments: ["", "[]", "{}", #"{"version":1}"#, #"{"badges":7}"#]

@@ -82,7 +82,10 @@ struct MigrationTests {
     @Test("an older program runs on a newer schema that admits it and is rejected by one that does not")
     func beside() async throws {
         try await Bench.withSchema { bench in
-            let expanding = Migration("9998_more", Array("-- admits 6\nALTER TABLE events ADD hue text;\n".utf8))
+            let expanding = Migration(
+                "9998_more",
+                Array("-- admits \(Migration.all.schemaNumber)\nALTER TABLE events ADD hue text;\n".utf8)
+            )
             let newer = Self.migrator(bench, [expanding])
             let older = Migrator(pool: bench.pool, namespace: bench.namespace)
             let before = try await newer.check()
@@ -145,7 +148,10 @@ struct MigrationTests {
     @Test("a migration that waits for a table repeatedly gives way to other sessions and finally gets it")
     func busyTable() async throws {
         try await Bench.withSchema { bench in
-            let expanding = Migration("9998_more", Array("-- admits 6\nALTER TABLE events ADD hue text;\n".utf8))
+            let expanding = Migration(
+                "9998_more",
+                Array("-- admits \(Migration.all.schemaNumber)\nALTER TABLE events ADD hue text;\n".utf8)
+            )
             let migrator = Self.migrator(bench, [expanding])
             let holder = try Bench.makePool(setUp: bench.namespace.setUp(as: .worker))
             let outcome = try await withThrowingTaskGroup(of: Migrator.Outcome?.self) { group in
