@@ -51,7 +51,7 @@ enum FanoutBoundaries {
         ) AS w
         JOIN fanouts f ON f.number = ANY (ARRAY[w.number])
         WHERE w.before <> w.user_id
-        ORDER BY f.number
+        ORDER BY w.number
         FOR NO KEY UPDATE OF f
         """
     )
@@ -61,21 +61,21 @@ enum FanoutBoundaries {
     private static let plan = Statement(
         """
         UPDATE fanouts f SET planned_to = w.before FROM \(moves)
-        WHERE f.number = ANY (ARRAY[w.fanout]) AND f.planned_to = w.user_id
+        WHERE f.number = ANY (ARRAY[w.fanout]) AND f.planned_to || '' = w.user_id
         """
     )
 
     private static let ends = Statement(
         """
         UPDATE fanout_pages p SET upto = w.before FROM \(moves)
-        WHERE p.fanout = ANY (ARRAY[w.fanout]) AND p.upto = w.user_id
+        WHERE p.fanout + 0 = w.fanout AND p.upto = ANY (ARRAY[w.user_id])
         """
     )
 
     private static let beginnings = Statement(
         """
         UPDATE fanout_pages p SET after = w.before FROM \(moves)
-        WHERE p.fanout = ANY (ARRAY[w.fanout]) AND p.after = w.user_id
+        WHERE p.fanout + 0 = w.fanout AND p.after = ANY (ARRAY[w.user_id])
         """
     )
 }
