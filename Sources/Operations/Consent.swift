@@ -1,3 +1,4 @@
+import BellhopJSON
 package import Store
 
 /// An operator who performs an act, with the agreement if the act asks for one.
@@ -23,6 +24,15 @@ extension ActQuestion {
 }
 
 extension Consent? {
+    /// Performs an act, or returns its question if there is no agreement yet, or if it no longer fits.
+    func agreeing(
+        to question: ActQuestion,
+        _ act: (Agreement, ActingOperator) async throws -> JSONValue
+    ) async throws -> ActAnswer {
+        guard let self, let agreement = self.agreement(to: question) else { return .question(question) }
+        return .done(try await act(agreement, self.by))
+    }
+
     /// The operator of an act that asks no question.
     var required: ActingOperator {
         get throws(OperationError) {

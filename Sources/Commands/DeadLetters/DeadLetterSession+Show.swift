@@ -6,14 +6,10 @@ extension DeadLetterSession {
     ///
     /// Personal data is shown only on request, which is recorded in the audit.
     func show() async throws -> ExitCode {
-        let found: DeadLetterAnswer
-        if words.has("reveal") {
-            // An item that does not exist is reported before the operator is asked for a reason.
-            _ = try await operations.show(input, revealedBy: nil)
-            found = try await operations.show(input, revealedBy: try actingOperator())
-        } else {
-            found = try await operations.show(input, revealedBy: nil)
-        }
+        // An item that does not exist is reported before the operator is asked for a reason.
+        let detail = try await operations.detail(input)
+        let person = words.has("reveal") ? try actingOperator() : nil
+        let found = try await operations.show(detail, revealedBy: person, now: input.now)
         answer(found.json, lines: found.lines)
         return .done
     }

@@ -37,6 +37,11 @@ struct ConsoleError: Error, Sendable {
         code: "not-this-page",
         message: "the request did not come from the console's page; reload it"
     )
+    static let longAnswer = ConsoleError(
+        status: 409,
+        code: "try-again",
+        message: "the answer exceeds 32 MiB; narrow the filter, or use the command line"
+    )
     static let busy = ConsoleError(status: 503, code: "busy", message: "too many concurrent requests; retry")
     static let tooManyAttempts = ConsoleError(
         status: 429,

@@ -19,7 +19,7 @@ struct OperationRoutes: Sendable {
                 return .failure(error)
             }
         }
-        return .json(try Self.value(answer))
+        return try .json(try Self.value(answer))
     }
 
     /// Performs an act in two steps.
@@ -40,16 +40,16 @@ struct OperationRoutes: Sendable {
             }
         }
         return switch try Self.value(answer) {
-        case .question(let question): .json(question.json)
+        case .question(let question): try .json(question.json)
         case .nothing(let lines, _) where input.isPreview:
-            .json(.members([("nothing", .array(lines.map(JSONValue.string)))]))
-        case .nothing(_, let json): Self.done(json, .answerIsNo)
-        case .done(let json, let code): Self.done(json, code)
+            try .json(.members([("nothing", .array(lines.map(JSONValue.string)))]))
+        case .nothing(_, let json): try Self.done(json, .answerIsNo)
+        case .done(let json, let code): try Self.done(json, code)
         }
     }
 
-    private static func done(_ json: JSONValue, _ code: ExitCode) -> HTTPResponse {
-        .json(.members([("code", .int(Int(code.rawValue))), ("done", json)]))
+    private static func done(_ json: JSONValue, _ code: ExitCode) throws(ConsoleError) -> HTTPResponse {
+        try .json(.members([("code", .int(Int(code.rawValue))), ("done", json)]))
     }
 
     /// Returns the value, or throws the error in the form that a page receives.
@@ -62,8 +62,15 @@ struct OperationRoutes: Sendable {
 }
 
 extension HTTPResponse {
+    /// The longest answer of an operation, in bytes.
+    static let longestAnswer = 32 << 20
+
     /// Returns the bytes that the command line prints: characters that move a cursor or are invisible are escaped.
-    static func json(_ value: JSONValue) -> HTTPResponse { .json(Array(value.written.printedLine().utf8)) }
+    static func json(_ value: JSONValue) throws(ConsoleError) -> HTTPResponse {
+        let bytes = Array(value.written.printedLine().utf8)
+        guard bytes.count <= longestAnswer else { throw .longAnswer }
+        return .json(bytes)
+    }
 }
 
 extension ActQuestion {

@@ -160,7 +160,7 @@ package struct OperatorConsole: Sendable {
         let (door, board) = (door, here.board)
         add("GET", "/api/status", &router) { request in
             _ = try door.admit(request)
-            return .json(try OperationRoutes.value(await board.current()))
+            return try .json(try OperationRoutes.value(await board.current()))
         }
         add("GET", "/api/figures", &router) { request in
             _ = try door.admit(request)

@@ -54,7 +54,7 @@ package struct DeadLetterEdit: Sendable {
     /// The answer of a dry run.
     package var dryRunJSON: JSONValue { .members([("wouldSend", .int(count)), ("left", leftOutJSON)]) }
 
-    /// Returns the answer after a replay has begun to send the copies; `nil` if nothing was sent.
+    /// Returns the answer after a replay has begun to send the copies; without a replay, nothing was sent.
     package func json(items: Int, replay: Int64?) -> JSONValue {
         guard isOfOneItem, let copy = corrections.first?.copy, let replay else {
             return .members([

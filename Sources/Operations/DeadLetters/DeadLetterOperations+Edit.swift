@@ -112,15 +112,7 @@ extension DeadLetterOperations {
         guard let body = try changedBody(item, original, values, input) else {
             return edit.leaveOut("the change has no place in it")
         }
-        let copy = dryRun.naming(
-            DeadLetterItem(
-                correcting: item.summary,
-                item.origin,
-                body,
-                routingKey: input.fields.text("routing-key"),
-                at: input.now
-            )
-        )
+        let copy = input.copy(of: item.summary, item.origin, body, dryRun)
         let prediction = try await dryRun.predict(.init(copy.origin, at: input.now), at: input.now)
         switch prediction.kind {
         case .alreadyRecorded: return edit.leaveOut("such an event is recorded already")

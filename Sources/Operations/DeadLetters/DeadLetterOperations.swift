@@ -1,4 +1,4 @@
-import BellhopRules
+package import BellhopRules
 import Pipeline
 import ServiceRuntime
 import Settings
@@ -80,7 +80,7 @@ package struct DeadLetterOperations: Sendable {
     }
 
     /// Returns the one item that the fields name, with all its details.
-    func detail(_ input: DeadLetterInput) async throws -> DeadLetterDetail {
+    package func detail(_ input: DeadLetterInput) async throws -> DeadLetterDetail {
         guard input.fields.items.count == 1 else {
             throw OperationError.unfit("\(input.verb) takes one item; list has their names", field: "items")
         }
@@ -95,15 +95,18 @@ package struct DeadLetterOperations: Sendable {
     ///
     /// Personal data is masked unless an operator reveals it, which the audit records first: a reveal that cannot be
     /// audited must not take place.
-    package func show(_ input: DeadLetterInput, revealedBy operator: ActingOperator?) async throws -> DeadLetterAnswer {
-        let detail = try await detail(input)
+    package func show(
+        _ detail: DeadLetterDetail,
+        revealedBy operator: ActingOperator? = nil,
+        now: Timestamp
+    ) async throws -> DeadLetterAnswer {
         if let `operator` { try await auditReveal(of: detail, by: `operator`) }
         return DeadLetterAnswer(
             detail,
             event: try await event(of: detail),
             conflict: try await conflict(of: detail),
             isRevealed: `operator` != nil,
-            now: input.now
+            now: now
         )
     }
 

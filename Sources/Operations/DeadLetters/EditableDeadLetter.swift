@@ -70,15 +70,7 @@ extension DeadLetterOperations {
         _ input: DeadLetterInput
     ) async throws -> DeadLetterEdit {
         let origin = letter.detail.origin
-        let copy = letter.dryRun.naming(
-            DeadLetterItem(
-                correcting: letter.detail.summary,
-                origin,
-                body,
-                routingKey: input.fields.text("routing-key"),
-                at: input.now
-            )
-        )
+        let copy = input.copy(of: letter.detail.summary, origin, body, letter.dryRun)
         try await refuseInvalid(copy, letter, input)
         let changes = JSONEdits.differences(letter.body, HumanText.document(body))
         guard !changes.isEmpty || copy.origin.routingKey != origin.routingKey || letter.body == nil else {
@@ -115,6 +107,17 @@ extension DeadLetterOperations {
 }
 
 extension DeadLetterInput {
+    /// Returns the corrected copy of an item with this body, and with the routing key of the input if there is one.
+    func copy(
+        of summary: DeadLetterSummary,
+        _ origin: DeadLetterItem.Origin,
+        _ body: [UInt8],
+        _ dryRun: ReplayDryRun
+    ) -> DeadLetterItem {
+        let routingKey = fields.text("routing-key")
+        return dryRun.naming(DeadLetterItem(correcting: summary, origin, body, routingKey: routingKey, at: now))
+    }
+
     /// The values to put into bodies, in order.
     func valuesToSet() throws(OperationError) -> [PlacedValue] {
         try fields.texts("set").map { (text) throws(OperationError) in

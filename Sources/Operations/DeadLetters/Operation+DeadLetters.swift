@@ -24,7 +24,8 @@ extension Operation {
             items: 1...1,
             work: .reading { fields, context in
                 let input = DeadLetterInput("show", fields)
-                return try await DeadLetterOperations(context).show(input, revealedBy: nil).json
+                let operations = DeadLetterOperations(context)
+                return try await operations.show(try await operations.detail(input), now: input.now).json
             }
         ),
         Operation(
@@ -65,9 +66,10 @@ extension Operation {
                 name: "reveal",
                 items: 1...1,
                 work: .act { fields, consent, context in
-                    let input = DeadLetterInput("show", fields)
-                    let revealed = try consent.required
-                    return .done(try await DeadLetterOperations(context).show(input, revealedBy: revealed).json)
+                    let (operations, input) = (DeadLetterOperations(context), DeadLetterInput("show", fields))
+                    let person = try consent.required
+                    let detail = try await operations.detail(input)
+                    return .done(try await operations.show(detail, revealedBy: person, now: input.now).json)
                 }
             ),
         ]
@@ -108,8 +110,9 @@ extension DeadLetterOperations {
         _ consent: Consent?
     ) async throws -> ActAnswer {
         guard preview.count.items > 0 else { return .nothing([preview.nothing], DeadLetterActDone.nothing) }
-        guard let consent, consent.agreement(to: preview.question) != nil else { return .question(preview.question) }
-        return .done(try await perform(preview, input, by: consent.by).json)
+        return try await consent.agreeing(to: preview.question) { _, person in
+            try await perform(preview, input, by: person).json
+        }
     }
 
     fileprivate func editOne(_ input: DeadLetterInput, _ consent: Consent?) async throws -> ActAnswer {
@@ -128,8 +131,9 @@ extension DeadLetterOperations {
         guard edit.count > 0 else {
             return .nothing(edit.lines + [DeadLetterEdit.nothing], edit.json(items: 0, replay: nil))
         }
-        guard let consent, consent.agreement(to: edit.question) != nil else { return .question(edit.question) }
-        let (replay, items) = try await send(edit, input, by: consent.by)
-        return .done(edit.json(items: items, replay: replay))
+        return try await consent.agreeing(to: edit.question) { _, person in
+            let (replay, items) = try await send(edit, input, by: person)
+            return edit.json(items: items, replay: replay)
+        }
     }
 }

@@ -33,10 +33,9 @@ extension Operation {
                 guard preview.count > 0 else {
                     return .nothing(try await operations.nothing(for: preview), FanoutActPreview.json(0))
                 }
-                guard let consent, let agreement = consent.agreement(to: preview.question) else {
-                    return .question(preview.question)
+                return try await consent.agreeing(to: preview.question) { agreement, person in
+                    FanoutActPreview.json(try await operations.perform(preview, agreement, by: person))
                 }
-                return .done(FanoutActPreview.json(try await operations.perform(preview, agreement, by: consent.by)))
             }
         )
     }

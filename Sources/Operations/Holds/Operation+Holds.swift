@@ -39,10 +39,9 @@ extension Operation {
                 guard preview.count.deliveries > 0 else {
                     return .nothing([preview.nothing], HoldDiscarded.nothing.json)
                 }
-                guard let consent, let agreement = consent.agreement(to: preview.question) else {
-                    return .question(preview.question)
+                return try await consent.agreeing(to: preview.question) { agreement, person in
+                    try await operations.discard(preview, agreement, by: person).json
                 }
-                return .done(try await operations.discard(preview, agreement, by: consent.by).json)
             }
         ),
     ]

@@ -34,10 +34,9 @@ extension Operation {
                     guard preview.count > 0 else {
                         return .nothing(preview.leftOut + [ReplayPreview.nothing], ReplayPreview.nothingJSON)
                     }
-                    guard let consent, consent.agreement(to: preview.question) != nil else {
-                        return .question(preview.question)
+                    return try await consent.agreeing(to: preview.question) { _, person in
+                        try await operations.start(preview, input, by: person).json
                     }
-                    return .done(try await operations.start(preview, input, by: consent.by).json)
                 }
             ),
         ] + [ReplayAdmin.Control.pause, .resume, .cancel].map(control)
