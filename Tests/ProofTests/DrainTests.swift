@@ -37,7 +37,7 @@ extension Proofs {
                 let pieces = (0..<200).map { Traffic(exchange: stage.names.events).good($0) }
                 let sent = try await Producer.with(try stage.broker) { try await $0.send(pieces) }
                 let claimed = "deliveries WHERE state = 'sending'"
-                try await eventually("all are recorded, and some are under way") {
+                try await eventually("all are recorded, and some are in flight") {
                     let rows = try await stage.count("notifications")
                     let underWay = try await stage.count(claimed)
                     return rows == sent.records.count && underWay > 0

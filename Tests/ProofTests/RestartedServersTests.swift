@@ -20,7 +20,7 @@ struct RestartedServersTests {
 
     private static let restarts = [
         Fault(
-            name: "PostgreSQL restarted at once (immediate)",
+            name: "PostgreSQL restarted immediately",
             server: .database,
             signal: SIGQUIT,
             size: Proof.isFull ? 50_000 : 1_500

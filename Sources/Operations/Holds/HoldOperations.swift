@@ -141,7 +141,7 @@ package struct HoldOperations: Sendable {
                 .notPossible,
                 attempted: "\(act) \(fields.items.first ?? fields.text("app") ?? "holds")",
                 "unknown hold",
-                advice: holds.isEmpty ? "nothing is held" : "in force: \(others)"
+                advice: holds.isEmpty ? "nothing is held" : "active: \(others)"
             )
         }
         return found

@@ -84,7 +84,7 @@ package enum DeliveryState: String, CaseIterable, Sendable {
     }
 }
 
-/// Why a `deferred` delivery waits, as the ledger stores it, unless a rule requires the wait (``Wait/Reason``).
+/// The reason why a `deferred` delivery waits, as the ledger stores it, unless a rule requires the wait (``Wait/Reason``).
 ///
 /// None of these counts as an attempt. A retry that fits no tier is deferred with the provider's reason, and counts.
 package enum WaitReason: String, CaseIterable, Sendable {
@@ -114,7 +114,7 @@ package enum WaitReason: String, CaseIterable, Sendable {
     static let beforeAttempt = [windowFull, leaseOver, providerRests].map(\.sql).joined(separator: ", ")
 }
 
-/// Why a delivery is given up, so that it becomes a dead letter, as the ledger stores it.
+/// The reason why a delivery is given up and becomes a dead letter, as the ledger stores it.
 package enum AbandonReason: String, CaseIterable, Sendable {
     /// The retry limit is reached.
     case attemptsExhausted = "attempts-exhausted"

@@ -110,7 +110,7 @@ struct TokenKeySetTests {
         let running = Task { try await source.run(until: drain) }
         let second = Self.ed25519.replacingOccurrences(of: "e1", with: "e2")
         try Data("{\"keys\":[\(Self.ed25519),\(second)]}".utf8).write(to: URL(fileURLWithPath: file))
-        try await eventually("the new key is in force") { source.current.count == 2 }
+        try await eventually("the new key is active") { source.current.count == 2 }
         drain.fire()
         try await running.value
     }

@@ -90,7 +90,7 @@ struct OwnWordTests {
             _ = try await api.bench.owner.run("UPDATE tombstones SET deleted_at = deleted_at - interval '1 minute'")
             #expect(try await api.call("PUT", "/api/preferences", "{}").code == "erased")
             let book = ErasureStore(pool: api.bench.pool)
-            try await eventually("it is erased once more") { try await book.repeatDue(after: .zero, atMost: 10) > 0 }
+            try await eventually("it is erased again") { try await book.repeatDue(after: .zero, atMost: 10) > 0 }
             _ = try await api.bench.owner.run("UPDATE tombstones SET deleted_at = now() - interval '1 second'")
             #expect(try await statuses() == [401])
             let token = try api.token("ada", issuedIn: 1)
@@ -111,7 +111,7 @@ struct OwnWordTests {
             try await users.admit(reader)
             try await api.feed("recipient.deleted", ahead: 0)
             let book = ErasureStore(pool: api.bench.pool)
-            try await eventually("it is erased once more") { try await book.repeatDue(after: .zero, atMost: 10) > 0 }
+            try await eventually("it is erased again") { try await book.repeatDue(after: .zero, atMost: 10) > 0 }
             do {
                 try await users.admit(reader)
                 Issue.record("an erased user was admitted")

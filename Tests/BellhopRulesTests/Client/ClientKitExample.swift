@@ -1,6 +1,6 @@
 import BellhopRules
 
-/// What an app keeps on the device to decide as the server does.
+/// The data that an app keeps on the device to decide as the server does.
 struct LocalRules {
     /// The app's types in the order of its settings page; the server's catalogue has the same.
     let schema: PreferenceSchema
@@ -24,7 +24,7 @@ struct LocalRules {
         return .show
     }
 
-    /// When a local reminder rings: at this time on the user's clock, but never inside the quiet hours.
+    /// The time at which a local reminder fires: this time on the user's clock, but never inside the quiet hours.
     func nextReminder(at time: LocalTime, quietHours: QuietHours, after now: Timestamp) -> Timestamp? {
         guard let slot = LocalSchedule(at: time, in: zone).next(after: now) else { return nil }
         return quietHours.until(slot.instant, in: zone) ?? slot.instant

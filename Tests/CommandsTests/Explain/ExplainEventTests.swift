@@ -244,7 +244,7 @@ struct ExplainEventTests {
                     #"{"app":"drop","eventType":"recipient.deleted","userId":"ada","sentAtIso":"2026-03-01T10:00:00Z"}"#
                 )
             else {
-                Issue.record("this is no feed message")
+                Issue.record("this is not a feed message")
                 return
             }
             let entry = FeedEntry(update: update, arrival: Timestamp(clamping: 1_800_000_000_000_000))

@@ -164,7 +164,7 @@ struct ExplainTests {
         }
     }
 
-    @Test("a wait for quiet hours that the user has turned off meanwhile keeps its end, and the explanation says so")
+    @Test("a wait for quiet hours that the user has turned off meanwhile keeps its end, and the explanation states it")
     func quietHoursTurnedOff() async throws {
         let columns = "state, reason, due_at"
         let line = Self.line(1, columns, "'deferred', 'quiet-hours', '2099-03-02T06:00:00Z'")

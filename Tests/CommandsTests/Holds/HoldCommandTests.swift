@@ -63,7 +63,7 @@ struct HoldCommandTests {
             #expect(flat.contains("behind it: 2 deliveries; bellhop hold release 1 sends them"))
             let other = await prompt.run(["hold", "release", "--app", "drop"] + Self.why)
             #expect(other.code == .answerIsNo)
-            #expect(other.complaints.contains("in force: 1 (drop, type system)"))
+            #expect(other.complaints.contains("active: 1 (drop, type system)"))
             let released = await prompt.run(["hold", "release", "1"] + Self.why)
             #expect(released.code == .done)
             #expect(released.output.contains("Now sent: 2 deliveries. Deliveries deferred"), "\(released.output)")

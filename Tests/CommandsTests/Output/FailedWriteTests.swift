@@ -11,7 +11,7 @@ import Workbench
     "Output that cannot be written",
     .inTurn,
     .enabled(if: BothServers.isThere, BothServers.absence),
-    .enabled(if: RunningPool.isBuilt, "needs the program bellhop beside the tests: swift build"),
+    .enabled(if: RunningPool.isBuilt, "needs the program bellhop next to the tests: swift build"),
     .timeLimit(.ofTest)
 )
 struct FailedWriteTests {

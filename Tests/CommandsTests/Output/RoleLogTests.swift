@@ -10,7 +10,7 @@ import Workbench
     "Roles that cannot continue",
     .inTurn,
     .enabled(if: BothServers.isThere, BothServers.absence),
-    .enabled(if: RunningPool.isBuilt, "needs the program bellhop beside the tests: swift build"),
+    .enabled(if: RunningPool.isBuilt, "needs the program bellhop next to the tests: swift build"),
     .timeLimit(.ofTest)
 )
 struct RoleLogTests {

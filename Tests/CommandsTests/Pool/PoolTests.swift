@@ -12,7 +12,7 @@ import Workbench
     "bellhop pool",
     .inTurn,
     .enabled(if: BothServers.isThere, BothServers.absence),
-    .enabled(if: RunningPool.isBuilt, "needs the program bellhop beside the tests: swift build"),
+    .enabled(if: RunningPool.isBuilt, "needs the program bellhop next to the tests: swift build"),
     .serialized,
     .timeLimit(.ofTest)
 )
@@ -99,7 +99,7 @@ struct PoolTests {
                     }
                     kill(first[0].process, SIGKILL)
                     let complaint = "the worker cannot start"
-                    try await pool.wait(for: "two attempts in vain") { pool in
+                    try await pool.wait(for: "two failed attempts") { pool in
                         pool.lines.filter { $0.message == complaint && $0.worker == first[0].number }.count >= 2
                     }
                     let others = first.dropFirst().filter { pool.isRunning($0.process) }

@@ -9,7 +9,7 @@ import Workbench
     "bellhop up",
     .inTurn,
     .enabled(if: BothServers.isThere, BothServers.absence),
-    .enabled(if: RunningPool.isBuilt, "needs the program bellhop beside the tests: swift build"),
+    .enabled(if: RunningPool.isBuilt, "needs the program bellhop next to the tests: swift build"),
     .serialized,
     .timeLimit(.ofTest)
 )

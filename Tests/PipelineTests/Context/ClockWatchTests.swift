@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Clock comparison", .timeLimit(.ofTest))
 struct ClockWatchTests {
-    /// A host whose steady clock stands still, so that its date changes by steps only.
+    /// A host whose steady clock is stopped, so that its date changes by steps only.
     private final class SteppingHost: TimeSource {
         private let date = ManualTime(Instant(seconds: 1_800_000_000))
         private let start = ContinuousClock.now

@@ -65,7 +65,7 @@ struct ReplayFixture: Sendable {
         return ReplayOrder(filter, limits: limits, pace: pace)
     }
 
-    /// Starts a replay of every open item, or of those that a filter selects, and returns its number.
+    /// Starts a replay of every open item, or of the items that a filter selects, and returns its number.
     func start(
         _ filter: DeadLetterFilter = DeadLetterFilter(),
         pace: ReplayOrder.Pace = .init()

@@ -99,7 +99,7 @@ struct ListenerTests {
         )
         var events = listener.events.makeAsyncIterator()
         guard case .interrupted(let error, let pause) = await events.next() else {
-            Issue.record("a refused listener says so")
+            Issue.record("a refused listener reports it")
             return
         }
         #expect(error.code == .cannotConnect)

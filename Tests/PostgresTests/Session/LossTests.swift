@@ -146,7 +146,7 @@ struct LossTests {
             _ = try await pool.run(read)
             proxy.blackHole(true)
             let task = Task { try await pool.run(read) }
-            try await eventually("the statement is under way") { pool.occupancy.busy == 1 }
+            try await eventually("the statement is in progress") { pool.occupancy.busy == 1 }
             task.cancel()
             let error = try await DatabaseFixture.error { _ = try await task.value }
             #expect(error.code == .cancelled)
@@ -163,7 +163,7 @@ struct LossTests {
             proxy.cutAll()
             async let waiting = pool.run("SELECT 7").integer(0, 0)
             let before = proxy.connectionCount
-            try await eventually("the pool tries again and again") { proxy.connectionCount >= before + 3 }
+            try await eventually("the pool tries repeatedly") { proxy.connectionCount >= before + 3 }
             #expect(!pool.isHealthy)
             #expect(pool.occupancy.waiting == 1)
             proxy.refuse(false)

@@ -78,7 +78,7 @@ extension Proofs {
                 let versions = try await fixture.rowVersions()
                 let figures = "\(versions) row versions of \(lines) lines, \(overtaken) overtaken"
                 Proof.report("backlog, \(count) \(name): \(took.inSeconds), \(figures)")
-                Proof.report("another app's records: idle \(idle); beside the backlog \(beside)")
+                Proof.report("another app's records: idle \(idle); during the backlog \(beside)")
                 #expect(overtaken == 0)
                 #expect(versions <= rowVersions * lines, "\(figures)")
             }
@@ -114,7 +114,7 @@ extension Proofs {
                 let reached = "deliveries WHERE user_id = 'ada' AND state = 'accepted'"
                 try await fixture.wait("ada is reached again", 1, reached)
                 let took = (ContinuousClock.now - began).inSeconds
-                Proof.report("due beside \(count) urgent lines behind a breaker: pushed after \(took)")
+                Proof.report("due among \(count) urgent lines behind a breaker: pushed after \(took)")
                 let waiting = try await fixture.stage.count(behind)
                 #expect(waiting >= count - 1)
             }
@@ -132,7 +132,7 @@ extension Proofs {
                 let idle = try await fixture.neighbours("idle", 300)
                 try await fixture.publish(fixture.events(count, "quick"))
                 let quick = try await fixture.neighbours("quick", 100)
-                try await fixture.wait("those that are answered at once end", 2 * count, ended)
+                try await fixture.wait("the deliveries that are answered immediately end", 2 * count, ended)
                 fixture.sandbox.setFaults([
                     SandboxFault(.fcm, .delay, delay: delay), SandboxFault(.expo, .delay, delay: delay),
                 ])

@@ -207,13 +207,13 @@ private struct DeadLetterKills {
         try await crew.scheduler.drain()
         #expect(
             try await stage.count("notifications") == sent.records.count,
-            "nobody has a second record, nobody lacks one"
+            "no user has a second record, and none lacks one"
         )
         #expect(try await stage.count("dead_letters") == sent.records.count + bad, "one item for each")
         let rejects = try await stage.column(
             "SELECT state || ' ' || deaths || ' ' || count(*) FROM dead_letters WHERE stage <> 'dispatch' GROUP BY state, deaths"
         )
-        #expect(rejects == ["open 2 \(bad)"], "each was replayed once and died once more")
+        #expect(rejects == ["open 2 \(bad)"], "each was replayed once and died again")
         let balance = try await fixture.balance(sent, counted: 0)
         Proof.report("killed during dead-lettering: \(balance)")
         #expect(balance.isEven, "\(balance)")

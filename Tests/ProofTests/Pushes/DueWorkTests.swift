@@ -41,7 +41,7 @@ struct DueWorkTests {
                     schedulers[kill % 2] = try await stage.scheduler(settings)
                     workers[kill % 2] = try await fixture.worker(settings)
                 }
-                try await eventually("nothing waits any more", atMost: .proof) {
+                try await eventually("nothing waits", atMost: .proof) {
                     try await stage.count("deliveries WHERE state = 'deferred'") == 0
                 }
                 // Deliveries that a killed scheduler took and did not publish are due again after ten minutes, which

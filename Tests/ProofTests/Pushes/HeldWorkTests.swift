@@ -32,7 +32,7 @@ struct HeldWorkTests {
                     try await knows(workers, type)
                     // A killed worker's claim is found later, and no worker may send the delivery once its lease is
                     // over.
-                    try await eventually("nothing of this type is under way", atMost: .proof) {
+                    try await eventually("nothing of this type is in flight", atMost: .proof) {
                         try await stage.endLeasesOfTheDead()
                         return try await stage.count("deliveries d WHERE \(Self.isUnderWay) AND \(Self.ofType(type))")
                             == 0

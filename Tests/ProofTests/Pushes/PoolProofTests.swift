@@ -80,7 +80,7 @@ struct PoolProofTests {
     ) async throws {
         try await eventually("it is time for the next") { .now >= due }
         if pool.livingWorkers.isEmpty { pool.child.send(SIGHUP) }
-        try await eventually("somebody lives; the log:\n\(pool.child.log.suffix(2_000))") {
+        try await eventually("a worker is alive; the log:\n\(pool.child.log.suffix(2_000))") {
             !pool.livingWorkers.isEmpty
         }
         let living = pool.livingWorkers

@@ -42,7 +42,7 @@ struct StormTests {
     /// Checks that each fault has had its effect.
     private func expectTrouble(_ fixture: StormFixture) async throws {
         let stage = fixture.stage
-        try await eventually("devices are seen to die in masses") {
+        try await eventually("the mass failure of devices is detected") {
             try await stage.count("breakers WHERE provider = 'apns' AND reason = 'mass-death'") == 1
         }
         try await eventually("what was refused waits") {

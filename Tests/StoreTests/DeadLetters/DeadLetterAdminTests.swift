@@ -80,7 +80,7 @@ struct DeadLetterAdminTests {
     @Test("a discard affects exactly the selected items, a restore reverts it, and history and audit record both")
     func discardAndRestore() async throws {
         try await DeadLetterTable.with(Self.mixed) { admin in
-            let ada = ActingOperator(name: "ada", because: "a test of theirs")
+            let ada = ActingOperator(name: "ada", because: "their test")
             let filter = DeadLetterFilter().having { $0.reason = "missing-id" }
             let discarded = try await admin.perform(.discard, on: filter, agreed: 2, by: ada)
             #expect(discarded == .done(items: 2))
@@ -93,7 +93,7 @@ struct DeadLetterAdminTests {
             let back = try await admin.count(filter).items
             #expect(back == 2)
             let history = try await admin.detail("e")?.history.map { "\($0.kind) \($0.operator ?? "") \($0.words)" }
-            #expect(history == ["discarded ada a test of theirs", "restored ada a test of theirs"])
+            #expect(history == ["discarded ada their test", "restored ada their test"])
             let audit = try await admin.auditLog(atMost: 10)
             #expect(audit.map(\.act) == ["restore", "discard"])
             #expect(audit.map(\.items) == [2, 2])

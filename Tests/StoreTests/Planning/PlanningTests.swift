@@ -17,7 +17,7 @@ struct PlanningTests {
     func byKey() async throws {
         try await Bench.withSchema { bench in
             try await Crowd.stopCounting(in: bench)
-            try await Self.look(bench, round: 1, "on tables that nobody has counted")
+            try await Self.look(bench, round: 1, "on tables without statistics")
             try await Crowd.forget(in: bench)
             try await Crowd.count(in: bench)
             let first = try StatementCoverage.pool(on: bench)

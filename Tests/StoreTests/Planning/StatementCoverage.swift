@@ -147,7 +147,7 @@ struct StatementCoverage {
         // The second pass waits until every transaction of the server that overlapped the erasure has ended, including
         // those of other tests.
         let erasures = ErasureStore(pool: pool)
-        try await eventually("it is erased once more") { try await erasures.repeatDue(after: .zero, atMost: 10) > 0 }
+        try await eventually("it is erased again") { try await erasures.repeatDue(after: .zero, atMost: 10) > 0 }
         _ = try await erasures.oldest()
     }
 

@@ -290,13 +290,13 @@ struct MigrationListTests {
         #expect(one.version(knowing: known) == SchemaVersion(number: 3, admits: 2))
         let strict = state(["0003_c": 2, "0004_d": 3])
         guard case .diverged(let why) = strict.status(for: known) else {
-            Issue.record("0004_d admits nobody of schema 2")
+            Issue.record("0004_d admits no program of schema 2")
             return
         }
         #expect(why.contains("0004_d") && why.contains("admits programs for schema 3"), "\(why)")
         let lacking = SchemaState(applied: ["0003_c": .init(checksum: "x", admits: 1)])
         guard case .diverged = lacking.status(for: known) else {
-            Issue.record("a history with a hole is nobody's")
+            Issue.record("a history with a hole belongs to no program")
             return
         }
         let next = SchemaVersion(number: 2, admits: 1).after(Self.files(["0003_c": 2, "0004_d": 3]))

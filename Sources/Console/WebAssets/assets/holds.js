@@ -31,7 +31,7 @@ function addHold() {
     extra: el("div", { class: "columns" }, field("App", input("app", "drop", { "data-first": "" })), field("Type", input("type", "every type")),
       field("Provider", el("select", { name: "provider" }, el("option", { value: "" }, "every provider"), ["apns", "fcm", "expo", "webpush", "email"].map((name) => el("option", { value: name }, name))))),
     body: (extra) => ({ options: extra }),
-    says: (done) => (done.added ? `Hold ${done.hold.hold} is in force.` : "It is held already."),
+    says: (done) => (done.added ? `Hold ${done.hold.hold} is active.` : "It is held already."),
   }).then(refreshSoon);
 }
 

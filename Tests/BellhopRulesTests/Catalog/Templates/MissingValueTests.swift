@@ -69,7 +69,7 @@ struct MissingValueTests {
             "id": "e", "app": "a", "eventType": "t", "to": ["user": "u"], "data": ["secret": ["hush"]],
         ]
         guard case .event(let event) = try SubmissionParser(set).parse(Messages.envelope(body)).get() else {
-            Issue.record("this is no event")
+            Issue.record("this is not an event")
             return
         }
         let rejection = try #require(set.catalogs[0].render(event, language: nil).failure)
