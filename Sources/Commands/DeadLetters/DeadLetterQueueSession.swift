@@ -94,10 +94,10 @@ struct DeadLetterQueueSession: Sendable {
     /// A scheduler that cannot store them returns them to the queue.
     func sayWhoHolds() async {
         guard !request.call.isJSON, let holders = await consumers(), holders > 0 else { return }
-        let held = await heldElsewhere().map { "\($0.of("letter")) in hand" } ?? "letters in hand"
+        let held = await heldElsewhere().map { $0.of("dead letter") } ?? "dead letters"
         request.shell.complaints.print(
-            line: "\(holders.of("scheduler")) may have \(held), which are not seen here; "
-                + "what cannot be filed comes back within half a minute."
+            line: "\(holders.of("scheduler")) may hold \(held) that this list does not show; "
+                + "what it cannot store returns to the queue within half a minute."
         )
     }
 

@@ -28,7 +28,7 @@ enum DeadLettersCommand: Command {
         do {
             if words.has("from-queue") {
                 return try await reaching(
-                    for: "\(verb.rawValue) of the letters in the broker's queue",
+                    for: "\(verb.rawValue) of the dead letters in the broker's queue",
                     whatToDo: "bring the broker back; stored dead letters are shown without --from-queue"
                 ) { try await DeadLetterQueueSession(request).run() }
             }

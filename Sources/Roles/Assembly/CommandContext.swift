@@ -62,7 +62,7 @@ package struct CommandContext: Sendable {
         _ body: (PostgresPool) async throws -> Value
     ) async throws -> Value {
         try await reaching(
-            for: "bellhop \(attempted)",
+            for: attempted,
             whatToDo: "bring the database back (docs/runbooks/database.md), and look again"
         ) { try await withPool(as: .admin, name: attempted, patience: .seconds(120), body) }
     }

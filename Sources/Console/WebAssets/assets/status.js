@@ -41,7 +41,7 @@ function lanesShown(status) {
     lane.oldestAgeSeconds === null ? "–" : span(lane.oldestAgeSeconds), cell(lane.consumers)]);
   const others = [["resume", status.resumes], ["retry", status.retries]].flatMap(([name, queues]) => (queues ?? [])
     .filter(({ ready }) => ready > 0).map((queue) => [`${name} ${queue.lane ?? queue.tier}`, cell(queue.ready), cell(queue.unacked), "–", cell(queue.consumers)]));
-  return card("Lanes", null, table(["lane", "#ready", "#in hand", "#oldest", "#consumers"], [...rows, ...others], { label: "lanes" }));
+  return card("Lanes", null, table(["lane", "#ready", "#unacked", "#oldest", "#consumers"], [...rows, ...others], { label: "lanes" }));
 }
 
 function owedShown(status) {
