@@ -14,6 +14,22 @@ extension Call {
         return ActingOperator(name: name, because: because)
     }
 
+    /// Returns the operator for an act that must not wait for its reason, and whether the reason is still missing.
+    func operatorAtOnce() -> (ActingOperator, isUnexplained: Bool) {
+        let name = words.value("by") ?? shell.user
+        if let because = words.value("because"), !because.allSatisfy(\.isWhitespace) {
+            return (ActingOperator(name: name, because: because), false)
+        }
+        return (ActingOperator(name: name, because: "no reason given yet"), true)
+    }
+
+    /// Asks for the reason of an act that was performed already; `nil` without a terminal or without an answer.
+    func operatorAfterwards() -> ActingOperator? {
+        let answer = shell.terminal?.ask("Why? (for the audit; Enter to leave it open) ")
+        guard let because = answer, !because.allSatisfy(\.isWhitespace) else { return nil }
+        return ActingOperator(name: words.value("by") ?? shell.user, because: because)
+    }
+
     /// Asks the operator to type the count, unless `--yes` replaces the answer, and returns whether to continue.
     ///
     /// `deed` follows "This".

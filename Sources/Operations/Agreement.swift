@@ -1,6 +1,7 @@
 package import BellhopJSON
 package import BellhopRules
 package import ServiceRuntime
+package import Store
 
 /// An operator's consent to an act: a number of items, and the time at which they were counted.
 package struct Agreement: Sendable, Equatable {
@@ -21,15 +22,27 @@ package struct Agreement: Sendable, Equatable {
 
 /// The question before an act, which changes nothing until an operator agrees.
 package struct ActQuestion: Sendable, Equatable {
+    /// The number from which an operator types the count.
+    package static let many = 10
+
     package let count: Int
-    /// The effect, which follows "This", such as `discards 12 items of 9 users`.
+    /// The effect, which follows "This", such as `discards 12 items of 9 users: malformed-json of drop news`.
     package let deed: String
     /// The time of the count, which limits the act to the items that the operator saw.
     package let asOf: Timestamp?
     /// Facts that matter before the act, such as the items that are left out.
     package let lines: [String]
+    /// The kinds of the dead letters, if the act is about dead letters.
+    package let about: DeadLetterComposition?
 
-    package init(count: Int, deed: String, asOf: Timestamp? = nil, lines: [String] = []) {
+    package init(
+        count: Int,
+        deed: String,
+        asOf: Timestamp? = nil,
+        lines: [String] = [],
+        about: DeadLetterComposition? = nil
+    ) {
+        self.about = about
         self.count = count
         self.deed = deed
         self.asOf = asOf

@@ -32,6 +32,25 @@ extension Bench {
         )
     }
 
+    /// Writes a notification of a fan-out with one delivery.
+    package func addOutcome(of event: String, to user: String, state: String, reason: String?) async throws {
+        _ = try await owner.run(
+            """
+            WITH named AS (
+                SELECT 'noti_' || encode(substr(sha256(convert_to('venues', 'UTF8') || '\\x00'::bytea
+                       || convert_to($1::text, 'UTF8') || '\\x00'::bytea || convert_to($2::text, 'UTF8')), 1, 8), 'hex')
+                       AS id
+            ), recorded AS (
+                INSERT INTO notifications (app, user_id, id, event_id, content_hash, type, title, body, priority)
+                SELECT 'venues', $2::text, id, $1::text, '', 'opportunity', 't', 'b', 'normal' FROM named
+            )
+            INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, reason)
+            SELECT 'venues', $2::text, id, 'push', 'sub_0000000000000001', $3::text, $4::text FROM named
+            """,
+            [.text(event), .text(user), .text(state), reason.map(Parameter.text) ?? .null]
+        )
+    }
+
     /// Writes a fan-out as a worker leaves it in the middle: begun a minute ago, with some of its pages finished.
     ///
     /// `planned` lists the unfinished pages, by whether a worker has taken them, with `page` users each.

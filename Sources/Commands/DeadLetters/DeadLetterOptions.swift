@@ -31,7 +31,7 @@ enum DeadLetterOptions {
             .watch,
             .taking("at", "WHEN", "replay: begin at this instant, or after a span such as 2h"),
             .switch("dry-run", "dry run: predict the outcome of each item"),
-            .taking("rate", "N/s", "send at most N items per second"),
+            .taking("rate", "N/s", "replay, edit, resume: send at most N items per second"),
             .switch("ramp", "replay 1 item, then 2, 5, 10, …, each time after all before have an outcome"),
             .taking("pause-at", "PERCENT", "pause when so many of the latest hundred outcomes failed (20)"),
             .taking("cap", "N", "skip items replayed N times or more (5)"),

@@ -64,7 +64,12 @@ extension DeadLetterSession {
     /// Reports what an edit would send, for `--dry-run`.
     private func foresee(_ edit: DeadLetterEdit) -> ExitCode {
         let copies = edit.count.of("corrected copy", "corrected copies")
-        answer(edit.dryRunJSON, lines: ["This would send \(copies); nothing was changed."])
+        let rows = edit.predictions.rows.map { ["  \($0.words)", $0.items.grouped] }
+        answer(
+            edit.dryRunJSON,
+            lines: ["This would send \(copies); nothing was changed:"]
+                + TextTable(["prediction", "copies"], rows: rows).lines().dropFirst()
+        )
         return .done
     }
 

@@ -57,7 +57,10 @@ extension DeadLetterGroup {
     fileprivate var latestWords: String {
         // A corrected copy that waits has failed at no stage.
         let stage = cause.stage == .desk ? nil : cause.stage.rawValue
-        let place = [stage, cause.provider, cause.app, cause.eventType].compactMap { $0 }.joined(separator: " ")
-        return place.isEmpty ? cause.error : "\(place): \(cause.error)"
+        let latest = [cause.app, cause.eventType].compactMap { $0 }.joined(separator: " ")
+        let kinds = composition.places.map { "of \($0); the latest," }
+        let place = [stage, cause.provider, kinds].compactMap { $0 }
+        let words = (place + [latest]).filter { !$0.isEmpty }.joined(separator: " ")
+        return words.isEmpty ? cause.error : "\(words): \(cause.error)"
     }
 }

@@ -88,8 +88,20 @@ extension DeadLetterSession {
         }
         // Checks that the replay exists before the operator is asked for a reason.
         _ = try await replays.progress(of: id, input)
-        _ = try await report(try await replays.control(control, id, input, by: try actingOperator()))
+        switch control {
+        case .pause: try await pause(id)
+        case .resume: _ = try await report(try await replays.resume(id, input, by: try actingOperator()))
+        case .cancel: _ = try await report(try await replays.control(.cancel, id, input, by: try actingOperator()))
+        }
         return .done
+    }
+
+    /// Pauses a replay before its reason is asked for: a pause loses nothing, and every second counts.
+    private func pause(_ id: Int64) async throws {
+        let (person, isUnexplained) = request.call.operatorAtOnce()
+        _ = try await report(try await replays.control(.pause, id, input, by: person))
+        guard isUnexplained, let person = request.call.operatorAfterwards() else { return }
+        try await replays.note(id, by: person)
     }
 
     /// Prints the state of a replay.

@@ -12,8 +12,8 @@ extension DeadLetterVerb {
         case .replay:
             "Sends items again. A scheduler runs the replay, even if this terminal closes; --dry-run predicts each outcome."
         case .replays: "Lists replays, active ones first; for one replay, its failures and their reasons."
-        case .pause: "Pauses a replay; items already sent still complete."
-        case .resume: "Resumes a paused replay."
+        case .pause: "Pauses a replay immediately; items already sent still complete."
+        case .resume: "Resumes a paused replay; --rate changes the rate of a running one, too."
         case .cancel: "Cancels a replay; unsent items become open again."
         case .edit:
             "Sends a corrected copy of a message that was never taken in; opens $EDITOR without --set or --file."
@@ -36,7 +36,7 @@ extension DeadLetterVerb {
         case .replay: "replay --fingerprint a9bec42e --ramp --because \"FCM says it is over\""
         case .replays: "replays 12"
         case .pause: "pause 12 --because \"it fails again\""
-        case .resume: "resume 12 --because \"the cause is corrected\""
+        case .resume: "resume 12 --rate 20/s --because \"the cause is corrected\""
         case .cancel: "cancel 12 --because \"not tonight\""
         case .edit: "edit 0bb40686 --set /id=login-4711 --because \"ticket 4711\""
         case .note: "note --fingerprint a9bec42e --because \"reported to FCM\""

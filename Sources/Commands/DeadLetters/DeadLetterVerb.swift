@@ -31,11 +31,12 @@ enum DeadLetterVerb: String, CaseIterable, Sendable {
         case .replay:
             "replay [ITEM …] [FILTER|--all] [--dry-run] [--at WHEN] [--rate N/s] [--ramp] [--pause-at PERCENT] [--cap N] [--detach] …"
         case .edit:
-            "edit ITEM|FILTER [--set PLACE=VALUE …] [--file FILE] [--routing-key KEY] [--dry-run] [--yes] [--by NAME] [--because TEXT]"
+            "edit ITEM|FILTER [--set PLACE=VALUE …] [--file FILE] [--routing-key KEY] [--rate N/s] [--ramp] [--dry-run] [--yes] [--by NAME] [--because TEXT]"
         case .export: "export [ITEM …] [FILTER] [--output FILE] [--by NAME] [--because TEXT]"
         case .import: "import FILE|- [--by NAME] [--because TEXT] [--json]"
         case .replays: "replays [REPLAY] [--watch] [--json]"
-        case .pause, .resume, .cancel: "\(rawValue) REPLAY [--by NAME] [--because TEXT] [--json]"
+        case .resume: "resume REPLAY [--rate N/s] [--by NAME] [--because TEXT] [--json]"
+        case .pause, .cancel: "\(rawValue) REPLAY [--by NAME] [--because TEXT] [--json]"
         case .audit: "audit [--limit N] [--json]"
         }
     }
@@ -63,11 +64,12 @@ enum DeadLetterVerb: String, CaseIterable, Sendable {
                 .union(["all", "yes", "dry-run", "at", "rate", "ramp", "pause-at", "cap", "detach"])
         case .edit:
             DeadLetterOptions.filters.subtracting(["state"]).union(act)
-                .union(["all", "yes", "dry-run", "set", "file", "routing-key", "detach"])
+                .union(["all", "yes", "dry-run", "set", "file", "routing-key", "detach", "rate", "ramp"])
         case .export: DeadLetterOptions.filters.union(act).union(["output"])
         case .import: act
         case .replays: ["json", "watch"]
-        case .pause, .resume, .cancel: act
+        case .resume: act.union(["rate"])
+        case .pause, .cancel: act
         case .note: DeadLetterOptions.filters.union(act).union(["all", "yes"])
         case .discard, .restore: DeadLetterOptions.filters.subtracting(["state"]).union(act).union(["all", "yes"])
         case .undo: act.union(["yes"])

@@ -44,7 +44,7 @@ extension Explanation {
         }
     }
 
-    private func writeSettings(into text: inout WrappedText) {
+    func writeSettings(into text: inout WrappedText) {
         let settings = story.settings
         let recipient = settings.recipient
         text.section("The user's settings now")

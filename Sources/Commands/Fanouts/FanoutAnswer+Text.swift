@@ -59,7 +59,9 @@ extension FanoutAnswer {
         var facts = [
             ("state", state), ("type", record.type), ("to", audience),
             ("lane", record.priority.lane.rawValue),
-            ("users", "\(share), \(counts.recorded.of("new notification")), \(due)"), ("pages", pages),
+            ("users", "\(share), \(counts.recorded.of("new notification"))"),
+            ("pushes", results.map { "\($0.text)\($0.isComplete ? "" : "; list-users counts all")" } ?? due),
+            ("pages", pages),
         ]
         if let rate { facts.append(("rate", "\(rate) users per second" + (timeLeft.map { ", \($0) left" } ?? ""))) }
         facts.append(("begun", moment(record.startedAt)))

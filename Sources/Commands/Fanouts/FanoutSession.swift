@@ -1,5 +1,6 @@
 import BellhopJSON
 import CLI
+import Foundation
 import Operations
 import ServiceRuntime
 import Store
@@ -43,14 +44,67 @@ struct FanoutSession: Sendable {
             return .answerIsNo
         }
         if call.words.has("dry-run") { return try await foresee(preview) }
-        guard try call.confirm(preview.question) else { return .answerIsNo }
-        let agreement = preview.question.agreement
-        let items = try await operations.perform(preview, agreement, by: try call.actingOperator())
+        // Pausing one fan-out loses nothing and every second counts, so it comes before the count and the reason.
+        let isAtOnce = act == .pause && preview.count == 1
+        guard try isAtOnce || call.confirm(preview.question) else { return .answerIsNo }
+        let (person, isUnexplained) = isAtOnce ? call.operatorAtOnce() : (try call.actingOperator(), false)
+        let items = try await operations.perform(preview, preview.question.agreement, by: person)
         call.answer(
             FanoutActPreview.json(items),
             lines: ["\(act.pastWords) \(items.of("fan-out"))."] + (act == .resume ? [] : [Self.pushesContinue])
         )
+        if isUnexplained { try await explain() }
+        return act == .resume && call.words.has("release") ? try await release(by: person) : .done
+    }
+
+    /// Performs `stop`: it pauses the fan-out and holds its type, before it asks for a reason.
+    func stop() async throws -> ExitCode {
+        let (person, isUnexplained) = call.operatorAtOnce()
+        let stopped = try await operations.stop(try filter, by: person)
+        call.answer(stopped.json, lines: stopped.lines)
+        if isUnexplained { try await explain() }
         return .done
+    }
+
+    /// Releases the hold of the fan-out's type, which undoes `stop` together with the resumption.
+    private func release(by operator: ActingOperator) async throws -> ExitCode {
+        guard let preview = try await operations.previewRelease(of: try filter) else { return .done }
+        guard try preview.isSmall || call.confirm(preview.question) else { return .answerIsNo }
+        _ = try await operations.release(preview, by: `operator`)
+        if !call.isJSON { call.shell.print(line: "Released hold \(preview.hold.number); now sent: \(preview.words).") }
+        return .done
+    }
+
+    /// Asks for the reason of an act that was performed already, and adds it to the audit.
+    private func explain() async throws {
+        guard let person = call.operatorAfterwards() else { return }
+        try await operations.note(on: try filter, by: person)
+    }
+
+    /// Performs `list-users`: it writes one line for each user, in the order of their ids.
+    ///
+    /// The list is written page by page, since it may be long. As JSON it is one document.
+    func listUsers() async throws -> ExitCode {
+        let (shell, isJSON, onlySent) = (call.shell, call.isJSON, call.words.has("sent"))
+        var count = 0
+        let record = try await operations.users(of: try filter) { record, users in
+            let wanted = users.filter { !onlySent || $0.deliveries.sent > 0 }
+            if count == 0, !wanted.isEmpty {
+                shell.print(line: isJSON ? "{\"fanout\":\(record.number),\"users\":[" : FanoutUser.heading)
+            }
+            for user in wanted {
+                let json = (count == 0 ? "" : ",") + user.json.written
+                shell.print(line: isJSON ? json : user.line)
+                count += 1
+            }
+            return true
+        }
+        if isJSON {
+            shell.print(line: (count == 0 ? "{\"fanout\":\(record.number),\"users\":[" : "") + "],\"count\":\(count)}")
+        } else {
+            shell.print(line: count == 0 ? "No users match." : "\(count.of("user")).")
+        }
+        return count == 0 ? .answerIsNo : .done
     }
 
     private static let pushesContinue =
@@ -65,6 +119,37 @@ struct FanoutSession: Sendable {
                 + (meant.count < count ? ["\(meant.count) of \(count.of("fan-out"))."] : [])
         )
         return .done
+    }
+}
+
+extension FanoutStopped {
+    /// The effect, and the commands that come next.
+    fileprivate var lines: [String] {
+        let hold = hold.held.hold
+        let fanout =
+            isNewlyPaused
+            ? "Fan-out \(record.number) is paused." : "Fan-out \(record.number) was \(record.state.rawValue) already."
+        let event = "--event \(record.event)"
+        let undo =
+            state == .paused
+            ? "bellhop fanouts resume \(record.number) --release continues it and sends what waits."
+            : "bellhop hold release \(hold.number) sends what waits."
+        return [
+            "\(fanout) Hold \(hold.number) stops all pushes of \(hold.scope.words) within two seconds.",
+            "To end its pushes: bellhop hold discard \(hold.number) \(event). To undo: \(undo)",
+            "Users who have its notification in the app keep it: bellhop fanouts list-users \(record.number) lists them.",
+        ]
+    }
+}
+
+extension FanoutUser {
+    fileprivate static let heading = "outcome    sent  recorded                 user"
+
+    fileprivate var line: String {
+        let word = outcome.padding(toLength: 9, withPad: " ", startingAt: 0)
+        let sent = deliveries.sent.grouped.padding(toLength: 4, withPad: " ", startingAt: 0)
+        let reason = deliveries.sent == 0 ? reason.map { " (\($0))" } ?? "" : ""
+        return "\(word)  \(sent)  \(HumanText.instant(recordedAt))  \(user)\(reason)"
     }
 }
 

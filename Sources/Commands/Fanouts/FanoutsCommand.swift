@@ -8,6 +8,8 @@ import Store
 enum FanoutVerb: String, CaseIterable, Sendable {
     case list
     case show
+    case listUsers = "list-users"
+    case stop
     case pause
     case resume
     case cancel
@@ -17,6 +19,8 @@ enum FanoutVerb: String, CaseIterable, Sendable {
         switch self {
         case .list: "[list] [FILTER] [--state S] [--limit N] [--json]"
         case .show: "show NUMBER|--event ID [--app A] [--json]"
+        case .listUsers: "list-users NUMBER|--event ID [--app A] [--sent] [--json]"
+        case .stop: "stop NUMBER|--event ID [--app A] [--by NAME] [--because TEXT] [--json]"
         case .pause, .resume, .cancel:
             "\(rawValue) [NUMBER …] [FILTER] [--dry-run] [--yes] [--by NAME] [--because TEXT] [--json]"
         }
@@ -27,7 +31,10 @@ enum FanoutVerb: String, CaseIterable, Sendable {
         switch self {
         case .list: FanoutsCommand.filters.union(["state", "limit", "json"])
         case .show: ["app", "event", "json"]
-        case .pause, .resume, .cancel: FanoutsCommand.filters.union(["dry-run", "yes", "by", "because", "json"])
+        case .listUsers: ["app", "event", "sent", "json"]
+        case .stop: ["app", "event", "by", "because", "json"]
+        case .pause, .cancel: FanoutsCommand.filters.union(["dry-run", "yes", "by", "because", "json"])
+        case .resume: FanoutsCommand.filters.union(["release", "dry-run", "yes", "by", "because", "json"])
         }
     }
 
@@ -36,8 +43,10 @@ enum FanoutVerb: String, CaseIterable, Sendable {
         switch self {
         case .list: "Lists fan-outs, latest first: progress, rate and remaining work."
         case .show: "Shows one fan-out in detail, with the reason if it is stalled."
-        case .pause: "Pauses fan-outs; pages in progress complete, and recorded pushes are still sent."
-        case .resume: "Resumes paused fan-outs."
+        case .listUsers: "Lists the users whom a fan-out has reached, with the outcome of their pushes."
+        case .stop: "Stops a campaign: pauses its fan-out, and holds its type so that nothing more is sent."
+        case .pause: "Pauses fan-outs immediately; pages in progress complete, and recorded pushes are still sent."
+        case .resume: "Resumes paused fan-outs; --release also releases the hold of a stopped campaign."
         case .cancel: "Cancels fan-outs permanently; notifications in the app stay, and recorded pushes are still sent."
         }
     }
@@ -46,6 +55,8 @@ enum FanoutVerb: String, CaseIterable, Sendable {
         switch self {
         case .list: "list --app venues --state running"
         case .show: "show 12"
+        case .listUsers: "list-users 12 --sent"
+        case .stop: "stop 12 --because \"wrong prices\""
         case .pause: "pause 12 --because \"wrong words\""
         case .resume: "resume 12 --because \"they are right\""
         case .cancel: "cancel --event offer-17 --because \"recalled\""
@@ -61,12 +72,14 @@ enum FanoutVerb: String, CaseIterable, Sendable {
 /// It shows, pauses and cancels the delivery of events to large audiences.
 enum FanoutsCommand: Command {
     static let name = "fanouts"
-    static let summary = "Shows the progress of fan-outs; pauses, resumes or cancels them."
+    static let summary = "Shows the progress of fan-outs; stops, pauses, resumes or cancels them."
     static let synopsis = FanoutVerb.allCases.map { "fanouts \($0.usage)" }
     static let options =
         filterOptions + [
             .taking("state", "S", "list: running, paused, cancelled or finished; all unless given"),
             .taking("limit", "N", "list: only so many (50)"),
+            .switch("release", "resume: release the hold that stop has placed on its type, too"),
+            .switch("sent", "list-users: only users to whom something was sent"),
             .switch("dry-run", "list the selected fan-outs, and change nothing"),
             .switch("yes", "skip the confirmation prompt"),
             .taking("by", "NAME", "operator name for the audit (default: system user)"),
@@ -94,6 +107,8 @@ enum FanoutsCommand: Command {
             return switch verb {
             case .list: try await session.list()
             case .show: try await session.show()
+            case .listUsers: try await session.listUsers()
+            case .stop: try await session.stop()
             case .pause: try await session.perform(.pause)
             case .resume: try await session.perform(.resume)
             case .cancel: try await session.perform(.cancel)

@@ -17,7 +17,7 @@ enum HoldVerb: String, CaseIterable, Sendable {
         switch self {
         case .list: "[list] [--app A] [--json]"
         case .add: "add --app A [--type T] [--provider P] [--by NAME] [--because TEXT] [--json]"
-        case .release: "release NUMBER|--app A [--type T] [--provider P] [--by NAME] [--because TEXT] [--json]"
+        case .release: "release NUMBER|--app A [--type T] [--provider P] [--yes] [--by NAME] [--because TEXT] [--json]"
         case .discard: "discard NUMBER|--app A [--type T] [--provider P] [--event ID] [--dry-run] [--yes] …"
         }
     }
@@ -27,7 +27,8 @@ enum HoldVerb: String, CaseIterable, Sendable {
         let act: Set<String> = ["app", "type", "provider", "by", "because", "json"]
         return switch self {
         case .list: ["app", "json"]
-        case .add, .release: act
+        case .add: act
+        case .release: act.union(["yes"])
         case .discard: act.union(["event", "dry-run", "yes"])
         }
     }
@@ -39,7 +40,7 @@ extension HoldVerb {
         switch self {
         case .list: "Lists holds with start, operator, reason and number of held deliveries."
         case .add: "Holds an app, type or provider on all workers within seconds; inboxes still update."
-        case .release: "Releases a hold; held deliveries are sent in order."
+        case .release: "Releases a hold; held deliveries are sent in order. Asks for their number from 10 on."
         case .discard: "Discards held deliveries; the notifications stay in the app."
         }
     }
@@ -68,7 +69,7 @@ enum HoldCommand: Command {
         .taking("provider", "P", "only through this provider: \(CheckedProvider.list)"),
         .taking("event", "ID", "discard: only deliveries of this event"),
         .switch("dry-run", "discard: show the number of deliveries, and change nothing"),
-        .switch("yes", "discard: skip the confirmation prompt"),
+        .switch("yes", "release, discard: skip the confirmation prompt"),
         .taking("by", "NAME", "operator name for the audit (default: system user)"),
         .taking("because", "TEXT", "reason for the audit and the list; prompted for on a terminal"),
         .json,

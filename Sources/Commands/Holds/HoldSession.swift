@@ -19,10 +19,16 @@ struct HoldSession: Sendable {
         let held = try await operations.list(app: words.value("app"))
         call.answer(
             .members([("holds", .array(held.map(\.json)))]),
-            lines: held.isEmpty ? ["Nothing is held."] : HeldDeliveries.table(held).lines()
+            lines: held.isEmpty ? ["Nothing is held."] : HeldDeliveries.table(held).lines() + Self.choices
         )
         return held.isEmpty ? .answerIsNo : .done
     }
+
+    private static let choices = [
+        "",
+        "bellhop hold discard NUMBER [--event ID] ends the deliveries that wait: they are never sent.",
+        "bellhop hold release NUMBER sends them.",
+    ]
 
     /// Performs `add`: from now on nothing in the hold's scope is sent.
     func add() async throws -> ExitCode {
@@ -51,7 +57,9 @@ struct HoldSession: Sendable {
 
     /// Performs `release`: the waiting deliveries are sent, within concurrency and rate limits.
     func release() async throws -> ExitCode {
-        let hold = try await operations.hold(call.fields, for: "release")
+        let preview = try await operations.previewRelease(call.fields)
+        let hold = preview.hold
+        guard try preview.isSmall || call.confirm(preview.question) else { return .answerIsNo }
         let released = try await operations.release(hold, by: try call.actingOperator())
         call.answer(
             released.json,

@@ -75,10 +75,12 @@ extension HTTPResponse {
 
 extension ActQuestion {
     fileprivate var json: JSONValue {
-        let question = JSONValue.members([
-            ("asOf", .optional(asOf?.description)), ("count", .int(count)), ("deed", .string(deed)),
-            ("lines", .array(lines.map(JSONValue.string))),
-        ])
+        let question = JSONValue.members(
+            [
+                ("asOf", .optional(asOf?.description)), ("count", .int(count)), ("deed", .string(deed)),
+                ("lines", .array(lines.map(JSONValue.string))),
+            ] + (about?.members ?? [])
+        )
         return .members([("question", question)])
     }
 }

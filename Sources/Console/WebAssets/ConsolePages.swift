@@ -36,6 +36,6 @@ enum ConsolePages {
         PackageResources.elements_js, PackageResources.words_js, PackageResources.client_js, PackageResources.charts_js,
         PackageResources.asking_js, PackageResources.status_js, PackageResources.desk_js, PackageResources.letter_js,
         PackageResources.replays_js, PackageResources.fanouts_js, PackageResources.holds_js,
-        PackageResources.explain_js, PackageResources.audit_js, PackageResources.screen_js,
+        PackageResources.explain_js, PackageResources.person_js, PackageResources.audit_js, PackageResources.screen_js,
     ].joined(separator: [0x0A]).map { $0 }
 }

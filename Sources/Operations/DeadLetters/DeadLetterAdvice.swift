@@ -10,6 +10,27 @@ package enum DeadLetterAdvice {
         return byReason[cause.reason] ?? (cause.stage == .broker ? broker : unknown)
     }
 
+    /// The act that helps most, by the reason.
+    package enum Act: String, Sendable {
+        case replay
+        /// A replay helps only after a catalogue, a release or another cause was corrected.
+        case replayAfterFix = "replay-after-fix"
+        case edit
+        /// The message cannot be sent at all: its producer must send it again.
+        case none
+    }
+
+    /// Returns the act that a page recommends.
+    package static func act(for cause: DeadLetterCause) -> Act {
+        if cause.stage == .desk { return .replay }
+        return switch cause.reason {
+        case "missing-id", "missing-audience", "invalid-field", "id-conflict": .edit
+        case "unknown-app", "unknown-type", "newer-message", "refused-by-store", "payload-refused": .replayAfterFix
+        case "malformed-json", "too-large", "unexplained": .none
+        default: .replay
+        }
+    }
+
     /// Returns the runbook page that explains the cause.
     package static func runbook(for cause: DeadLetterCause) -> String {
         "docs/runbooks/dead-letters.md#" + (byReason[cause.reason] == nil ? "what-to-do-by-reason" : cause.reason)

@@ -1,5 +1,6 @@
 package import BellhopJSON
 import BellhopRules
+import Pipeline
 import ServiceRuntime
 package import Store
 
@@ -9,6 +10,10 @@ package struct DeadLetterEdit: Sendable {
     /// The time at which the items were counted.
     let asOf: Timestamp?
     package private(set) var corrections: [Correction] = []
+    /// The predicted outcomes of the copies.
+    package private(set) var predictions = DryRunSummary()
+    /// The kinds of the items that are corrected.
+    private var kinds = DeadLetterComposition.Tally()
     /// The number of items that are left out, by reason.
     private var leftOut: [String: Int] = [:]
     /// The changes of the first copy.
@@ -21,10 +26,17 @@ package struct DeadLetterEdit: Sendable {
         self.asOf = asOf
     }
 
-    mutating func add(_ correction: Correction, _ lines: @autoclosure () -> [String]) {
+    mutating func add(
+        _ correction: Correction,
+        of cause: DeadLetterCause,
+        _ prediction: ReplayPrediction,
+        _ lines: @autoclosure () -> [String]
+    ) {
+        predictions.add(prediction, of: correction.original)
         if corrections.isEmpty { changes = lines() }
         bytes += correction.copy.origin.body.count
         corrections.append(correction)
+        kinds.add(cause)
     }
 
     mutating func leaveOut(_ reason: String) { leftOut[reason, default: 0] += 1 }
@@ -32,11 +44,11 @@ package struct DeadLetterEdit: Sendable {
     package var count: Int { corrections.count }
 
     package var question: ActQuestion {
+        let items = DeadLetterCount.text(count, kinds.composition)
         let deed =
             isOfOneItem
-            ? "sends a corrected copy of 1 item in its place"
-            : "sends corrected copies of \(count.of("item")) in their place"
-        return ActQuestion(count: count, deed: deed, asOf: asOf, lines: lines)
+            ? "sends a corrected copy in the place of \(items)" : "sends corrected copies in the place of \(items)"
+        return ActQuestion(count: count, deed: deed, asOf: asOf, lines: lines, about: kinds.composition)
     }
 
     /// The changes of the first copy, and the items that are left out.
@@ -52,7 +64,9 @@ package struct DeadLetterEdit: Sendable {
     package static let nothing = "None of them would be taken in; nothing was changed."
 
     /// The answer of a dry run.
-    package var dryRunJSON: JSONValue { .members([("wouldSend", .int(count)), ("left", leftOutJSON)]) }
+    package var dryRunJSON: JSONValue {
+        .members([("wouldSend", .int(count)), ("predictions", predictions.json), ("left", leftOutJSON)])
+    }
 
     /// Returns the answer after a replay has begun to send the copies; without a replay, nothing was sent.
     package func json(items: Int, replay: Int64?) -> JSONValue {

@@ -46,6 +46,14 @@ package struct DeadLetterInput: Sendable {
         return id
     }
 
+    /// Returns the number of the replay that an act is about.
+    package func requiredReplay() throws(OperationError) -> Int64 {
+        guard let id = try replayNumber() else {
+            throw .unfit("\(verb) takes a replay's number", field: "items")
+        }
+        return id
+    }
+
     /// Reports the missing field if an act has no items, no filter and no `all`.
     ///
     /// A forgotten word must not select everything.
@@ -110,5 +118,19 @@ extension DeadLetterFilter {
                 ?? "; there are \(known.joined(separator: ", "))"
             throw OperationError.unfit("no \(member.rawValue) is called \(name)\(hint)", field: member.rawValue)
         }
+    }
+}
+
+extension DeadLetterInput {
+    /// The items per second, or `nil` if no rate is given.
+    func rate() throws(OperationError) -> Int? { try fields.number("rate", in: 1...100_000, unit: "/s") }
+
+    /// The pace of a replay.
+    func pace() throws(OperationError) -> ReplayOrder.Pace {
+        var pace = ReplayOrder.Pace(isRamped: fields.has("ramp"))
+        pace.rate = try rate()
+        if let share = try fields.number("pause-at", in: 1...100) { pace.pauseShare = share }
+        pace.notBefore = try fields.time(after: now, "at")
+        return pace
     }
 }

@@ -13,14 +13,18 @@ extension DeadLetterGroups {
 
 extension DeadLetterGroup {
     fileprivate var json: JSONValue {
-        .members([
-            ("fingerprint", .string(fingerprint)), ("items", .int(items)), ("users", .int(users)),
-            ("firstSeenAt", .string(firstSeen.description)), ("lastSeenAt", .string(lastSeen.description)),
-            ("stage", .string(cause.stage.rawValue)), ("reason", .string(cause.reason)),
-            ("provider", .optional(cause.provider)), ("app", .optional(cause.app)),
-            ("eventType", .optional(cause.eventType)), ("latestError", .string(cause.error)),
-            ("lastDay", .array(lastDay.map(JSONValue.int))),
-        ])
+        .members(
+            [
+                ("fingerprint", .string(fingerprint)), ("items", .int(items)), ("users", .int(users)),
+                ("firstSeenAt", .string(firstSeen.description)), ("lastSeenAt", .string(lastSeen.description)),
+                ("stage", .string(cause.stage.rawValue)), ("reason", .string(cause.reason)),
+                ("provider", .optional(cause.provider)), ("app", .optional(cause.app)),
+                ("eventType", .optional(cause.eventType)), ("latestError", .string(cause.error)),
+                ("lastDay", .array(lastDay.map(JSONValue.int))),
+                ("advice", .string(DeadLetterAdvice.words(for: cause))),
+                ("recommended", .string(DeadLetterAdvice.act(for: cause).rawValue)),
+            ] + composition.members
+        )
     }
 }
 

@@ -8,10 +8,15 @@ package struct DeadLetterActPreview: Sendable {
     package let act: DeadLetterAction
     let filter: DeadLetterFilter
     package let count: DeadLetterCount
+    let composition: DeadLetterComposition
 
     package var question: ActQuestion {
-        let deed = "\(act.words) \(count.items.of("item")) of \(count.users.of("user"))"
-        return ActQuestion(count: count.items, deed: deed, asOf: filter.filedBy)
+        ActQuestion(
+            count: count.items,
+            deed: "\(act.words) \(count.text(composition))",
+            asOf: filter.filedBy,
+            about: composition
+        )
     }
 
     /// The answer if nothing matches.
@@ -71,7 +76,8 @@ extension DeadLetterOperations {
         var filter = filter
         let count = try await store.count(filter)
         filter.filedBy = filter.filedBy ?? count.asOf
-        return DeadLetterActPreview(act: act, filter: filter, count: count)
+        let composition = try await store.composition(filter)
+        return DeadLetterActPreview(act: act, filter: filter, count: count, composition: composition)
     }
 
     /// Performs an act on all items of a preview.

@@ -124,7 +124,7 @@ extension DeadLetterOperations {
             return edit.leaveOut("nothing would change")
         }
         let correction = Correction(copy, of: item.summary.deadID, changes, item.origin)
-        edit.add(correction, DeadLetterEdit.lines(changes, copy, item.origin))
+        edit.add(correction, of: item.summary.cause, prediction, DeadLetterEdit.lines(changes, copy, item.origin))
     }
 
     /// Sends the corrected copies: a replay begins, and the originals are resolved by their copies.
@@ -135,7 +135,7 @@ extension DeadLetterOperations {
         _ input: DeadLetterInput,
         by operator: ActingOperator
     ) async throws -> (replay: Int64, items: Int) {
-        switch try await store.hand(in: edit.corrections, by: `operator`) {
+        switch try await store.hand(in: edit.corrections, at: try input.pace(), by: `operator`) {
         case .sent(let replay, let items): return (replay, items)
         case .notOpen:
             let message = edit.isOfOneItem ? "it is no longer open" : "none of them is still open"

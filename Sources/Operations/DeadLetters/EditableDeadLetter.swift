@@ -71,22 +71,28 @@ extension DeadLetterOperations {
     ) async throws -> DeadLetterEdit {
         let origin = letter.detail.origin
         let copy = input.copy(of: letter.detail.summary, origin, body, letter.dryRun)
-        try await refuseInvalid(copy, letter, input)
+        let prediction = try await acceptable(copy, letter, input)
         let changes = JSONEdits.differences(letter.body, HumanText.document(body))
         guard !changes.isEmpty || copy.origin.routingKey != origin.routingKey || letter.body == nil else {
             let advice = "replay sends it as it is"
             throw input.error(.notPossible, "nothing was changed", advice: advice, about: letter.id)
         }
         var edit = DeadLetterEdit(isOfOneItem: true)
-        edit.add(Correction(copy, of: letter.id, changes, origin), DeadLetterEdit.lines(changes, copy, origin))
+        edit.add(
+            Correction(copy, of: letter.id, changes, origin),
+            of: letter.detail.summary.cause,
+            prediction,
+            DeadLetterEdit.lines(changes, copy, origin)
+        )
         return edit
     }
 
-    private func refuseInvalid(
+    /// Returns the predicted outcome of a copy, or rejects a copy that would not be recorded.
+    private func acceptable(
         _ copy: DeadLetterItem,
         _ letter: EditableDeadLetter,
         _ input: DeadLetterInput
-    ) async throws {
+    ) async throws -> ReplayPrediction {
         let arrival = ReplayDryRun.Arrival(copy.origin, at: copy.failedAt)
         let prediction = try await letter.dryRun.predict(arrival, at: input.now)
         let (message, advice): (String, String)
@@ -95,7 +101,7 @@ extension DeadLetterOperations {
             let rejection = letter.dryRun.rejection(of: arrival) ?? prediction.detail ?? "invalid"
             (message, advice) = ("the copy would be refused, \(rejection)", "correct it")
         case .alreadyRecorded: (message, advice) = ("such an event is recorded already", "give it another id")
-        default: return
+        default: return prediction
         }
         throw input.error(
             .refused,

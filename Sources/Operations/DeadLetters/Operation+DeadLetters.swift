@@ -77,8 +77,8 @@ extension Operation {
     private static let deadLetterEdits = [
         Operation(
             name: "edit",
-            fields: DeadLetterFilter.fields.union(["set", "routing-key"]),
-            switches: ["all"],
+            fields: DeadLetterFilter.fields.union(["set", "routing-key", "rate"]),
+            switches: ["all", "ramp"],
             items: 0...1,
             asksFirst: true,
             work: .act { fields, consent, context in

@@ -14,27 +14,33 @@ package struct ExplainOperations: Sendable {
     /// The time limit for each statement.
     private static let patience = Duration.seconds(10)
 
+    var zones: ZoneLibrary { context.zones }
+
     /// Reads the history of a notification, and evaluates the rules as of now.
-    package func explain(_ question: ExplainQuestion) async throws -> Explanation {
-        let catalogs = context.configuration.catalogs == nil ? nil : try context.catalogs()
-        do {
-            return try await explain(question, catalogs)
-        } catch {
-            throw Self.unavailable(error) ?? error
+    package func explain(
+        _ subject: NotificationHistory.Subject,
+        for user: UserKey
+    ) async throws -> Explanation {
+        try await readable { pool, catalogs in
+            Explanation(
+                try await NotificationHistoryStore(pool: pool).story(of: subject, for: user),
+                holds: try await OperatorHold.all(on: pool),
+                breakers: try await OpenBreaker.all(on: pool),
+                catalogs: catalogs,
+                zones: zones,
+                now: SystemTime().timestamp
+            )
         }
     }
 
-    private func explain(_ question: ExplainQuestion, _ catalogs: CatalogSet?) async throws -> Explanation {
-        let pool = context.pool.with(statementTimeout: Self.patience)
-        let story = try await NotificationHistoryStore(pool: pool).story(of: question.subject, for: question.user)
-        return Explanation(
-            story,
-            holds: try await OperatorHold.all(on: pool),
-            breakers: try await OpenBreaker.all(on: pool),
-            catalogs: catalogs,
-            zones: context.zones,
-            now: SystemTime().timestamp
-        )
+    /// Reads with a time limit, and with the catalogues if any are configured.
+    func readable<Answer>(_ read: (ConnectionPool, CatalogSet?) async throws -> Answer) async throws -> Answer {
+        let catalogs = context.configuration.catalogs == nil ? nil : try context.catalogs()
+        do {
+            return try await read(context.pool.with(statementTimeout: Self.patience), catalogs)
+        } catch {
+            throw Self.unavailable(error) ?? error
+        }
     }
 
     /// Returns the error for an unavailable database, or `nil` for any other error.
@@ -49,12 +55,13 @@ package struct ExplainOperations: Sendable {
     }
 }
 
-/// The notification to explain, and its user.
+/// The user, and the notification or event to explain.
 package struct ExplainQuestion: Sendable {
     package let user: UserKey
-    package let subject: NotificationHistory.Subject
+    /// `nil` for the user's latest notifications.
+    package let subject: NotificationHistory.Subject?
 
-    /// Creates the question that the fields define: a user, and either a notification or an event.
+    /// Creates the question that the fields define: a user, and at most one notification or event.
     package init(_ fields: OperationFields) throws(OperationError) {
         user = UserKey(app: try fields.required("app"), user: try fields.required("user"))
         switch (fields.items.count, fields.text("event")) {
@@ -67,7 +74,8 @@ package struct ExplainQuestion: Sendable {
             }
             subject = .notification(id)
         case (0, .some): subject = .event(try fields.required("event"))
-        default: throw .unfit("expected one notification, or --event and the id of an event", field: "items")
+        case (0, nil): subject = nil
+        default: throw .unfit("expected at most one notification, or --event and the id of an event", field: "items")
         }
     }
 }

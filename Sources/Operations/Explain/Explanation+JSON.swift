@@ -34,7 +34,7 @@ extension Explanation {
         ])
     }
 
-    private func json(_ line: DeliveryHistory) -> JSONValue {
+    func json(_ line: DeliveryHistory) -> JSONValue {
         let device = story.devices.first { $0.subscription == line.target }
         return .members([
             ("channel", .string(line.channel)), ("target", .string(line.target)),
@@ -77,15 +77,15 @@ extension Explanation {
         ])
     }
 
-    private static func json(_ letter: DeadLetterSummary) -> JSONValue {
+    static func json(_ letter: DeadLetterSummary) -> JSONValue {
         .members([("deadId", .string(letter.deadID))] + letter.members)
     }
 
-    private static func json(_ erasure: NotificationHistory.Erasure) -> JSONValue {
+    static func json(_ erasure: NotificationHistory.Erasure) -> JSONValue {
         .members([("erasedAt", .instant(erasure.erasedAt)), ("returnedAt", .instant(erasure.returnedAt))])
     }
 
-    private var settings: JSONValue {
+    var settings: JSONValue {
         let recipient = story.settings.recipient
         return .members([
             ("locale", .optional(recipient.locale?.text)), ("timezone", .optional(recipient.timezone?.text)),

@@ -2,6 +2,11 @@ import BellhopRules
 import Store
 
 extension Explanation {
+    /// Describes each delivery with its destination, or says that there is none.
+    package var deliveryLines: [String] {
+        story.lines.isEmpty ? ["in the app only"] : story.lines.map { "\(name(of: $0)): \(sentence(of: $0))" }
+    }
+
     /// Describes one delivery of the ledger in a sentence.
     func sentence(of line: DeliveryHistory) -> String {
         var parts = [status(of: line)]

@@ -10,6 +10,8 @@ package struct FanoutAnswer: Sendable {
     package let obstacles: [String]?
     /// Whether deliveries of the fan-out wait behind a hold, or `nil` if this was not checked.
     package let isHeld: Bool?
+    /// The counted outcomes of its deliveries, or `nil` for a list entry.
+    package let results: FanoutResults?
 
     /// Creates the view of a list entry.
     package init(_ progress: FanoutProgress, isHeld: Bool? = nil) {
@@ -17,11 +19,18 @@ package struct FanoutAnswer: Sendable {
         self.isHeld = isHeld
         detail = nil
         obstacles = nil
+        results = nil
     }
 
-    init(_ progress: FanoutProgress, detail: FanoutDetail, surroundings: FanoutObstacles) {
+    init(
+        _ progress: FanoutProgress,
+        detail: FanoutDetail,
+        surroundings: FanoutObstacles,
+        results: FanoutResults
+    ) {
         self.progress = progress
         self.detail = detail
+        self.results = results
         obstacles = progress.obstacles(detail, surroundings)
         isHeld = surroundings.holds.contains { $0.waiting > 0 }
     }
@@ -41,7 +50,7 @@ package struct FanoutAnswer: Sendable {
             ("trouble", .optional(record.trouble)), ("users", .int(counts.users)),
             ("usersLeft", .int(progress.left)), ("usersLeftIsCapped", .bool(progress.leftIsCapped)),
             ("usersEstimated", hasEnd ? .int(counts.users + progress.left) : .null),
-            ("recorded", .int(counts.recorded)), ("sent", .int(counts.sent)),
+            ("recorded", .int(counts.recorded)), ("dueImmediately", .int(counts.sent)), ("sent", sent),
             ("pages", .int(counts.pages)), ("pagesPlanned", .int(counts.planned)),
             ("usersPerSecond", record.rate(at: asOf).map { .decimal($0, digits: 1) } ?? .null),
             ("secondsLeft", progress.secondsLeft.map { .decimal($0, digits: 1) } ?? .null),
@@ -52,8 +61,14 @@ package struct FanoutAnswer: Sendable {
         ] + (isHeld.map { [("held", .bool($0))] } ?? []) + details
     }
 
+    /// The deliveries that providers have accepted; null in lists, and if there are too many users to count.
+    private var sent: JSONValue {
+        guard let results, results.isComplete else { return .null }
+        return .int(results.deliveries.sent)
+    }
+
     private var details: [(String, JSONValue)] {
-        guard let detail else { return [] }
+        guard let detail, let results else { return [] }
         let pages = detail.pages.map { page in
             JSONValue.members([
                 ("page", .int(page.number)), ("handedOverAt", .optional(page.handedOverAt?.description)),
@@ -68,7 +83,7 @@ package struct FanoutAnswer: Sendable {
         }
         return [
             ("waits", .array((obstacles ?? []).map(JSONValue.string))), ("openPages", .array(pages)),
-            ("acts", .array(acts)),
+            ("acts", .array(acts)), ("results", results.json),
         ]
     }
 }

@@ -56,7 +56,8 @@ extension FanoutProgress {
                 ? share.waiting.of("delivery of it waits", "deliveries of it wait") : "what it would send waits"
             let since = HumanText.ago(hold.placedAt, asOf)
             return "\(hold.operator) holds \(hold.scope.words) since \(since): \(hold.because). It is recorded in "
-                + "the app, and \(what): bellhop hold release \(hold.number)."
+                + "the app, and \(what): bellhop hold discard \(hold.number) --event \(record.event) ends them, "
+                + "bellhop hold release \(hold.number) sends them."
         }
     }
 

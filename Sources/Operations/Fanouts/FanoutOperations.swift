@@ -6,13 +6,13 @@ package import Store
 
 /// The operators' acts on fan-outs.
 package struct FanoutOperations: Sendable {
-    private let context: OperationsContext
+    let context: OperationsContext
 
     package init(_ context: OperationsContext) {
         self.context = context
     }
 
-    private var store: FanoutAdmin { FanoutAdmin(pool: context.pool) }
+    var store: FanoutAdmin { FanoutAdmin(pool: context.pool) }
 
     /// The maximum number of fan-outs that are described before an act.
     private static let shownBefore = 50
@@ -37,11 +37,24 @@ package struct FanoutOperations: Sendable {
 
     /// Returns one fan-out with all details.
     package func show(_ filter: FanoutFilter) async throws -> FanoutAnswer {
+        let progress = try await progress(of: filter, for: "show")
+        let detail = try await store.detail(of: progress.record.number)
+        let surroundings = FanoutObstacles(
+            status: try await StoreStatus(of: context.pool),
+            holds: try await holds(on: progress.record),
+            consumers: progress.isWaiting(detail) ? await consumers(progress.record.priority.lane) : nil
+        )
+        let results = try await results(of: progress.record)
+        return FanoutAnswer(progress, detail: detail, surroundings: surroundings, results: results)
+    }
+
+    /// Returns the one fan-out that a filter names.
+    func progress(of filter: FanoutFilter, for act: String) async throws -> FanoutProgress {
         guard filter.numbers.count == 1 || filter.numbers.isEmpty && filter.event != nil else {
-            throw OperationError.unfit("show requires one number or --event; see list", field: "items")
+            throw OperationError.unfit("\(act) requires one number or --event; see list", field: "items")
         }
         let found = try await store.latest(filter, atMost: 2)
-        let attempted = "show \(filter.subject)"
+        let attempted = "\(act) \(filter.subject)"
         guard let progress = found.first else {
             let advice = "bellhop fanouts lists all"
             throw OperationError(.notPossible, attempted: attempted, "unknown fan-out", advice: advice)
@@ -50,13 +63,7 @@ package struct FanoutOperations: Sendable {
             let apps = "apps \(found[0].record.app) and \(found[1].record.app) have one"
             throw OperationError(.refused, attempted: attempted, apps, advice: "add --app")
         }
-        let detail = try await store.detail(of: progress.record.number)
-        let surroundings = FanoutObstacles(
-            status: try await StoreStatus(of: context.pool),
-            holds: try await holds(on: progress.record),
-            consumers: progress.isWaiting(detail) ? await consumers(progress.record.priority.lane) : nil
-        )
-        return FanoutAnswer(progress, detail: detail, surroundings: surroundings)
+        return progress
     }
 
     // MARK: - Acts
@@ -176,8 +183,8 @@ extension FanoutRecord {
         guard holds.isEmpty else {
             return finished
                 + holds.map { hold in
-                    " Hold \(hold.number) (\(hold.scope.words)) stops its unsent pushes: bellhop hold release "
-                        + "\(hold.number) sends them, bellhop hold discard \(hold.number) ends them."
+                    " Hold \(hold.number) (\(hold.scope.words)) stops its unsent pushes: bellhop hold discard "
+                        + "\(hold.number) --event \(event) ends them, bellhop hold release \(hold.number) sends them."
                 }.joined()
         }
         return act == .resume ? finished : finished + " Only a hold stops its unsent pushes: bellhop hold add."

@@ -17,6 +17,23 @@ extension Operation {
                     return .members(try await FanoutOperations(context).show(filter).members)
                 }
             ),
+            Operation(
+                name: "fanout-stop",
+                items: 1...1,
+                work: .act { fields, consent, context in
+                    let filter = try FanoutFilter(fields, for: "stop")
+                    return .done(try await FanoutOperations(context).stop(filter, by: try consent.required).json)
+                }
+            ),
+            Operation(
+                name: "fanout-note",
+                items: 1...1,
+                work: .act { fields, consent, context in
+                    let filter = try FanoutFilter(fields, for: "note")
+                    try await FanoutOperations(context).note(on: filter, by: try consent.required)
+                    return .done(FanoutActPreview.json(1))
+                }
+            ),
         ] + [FanoutAdmin.Act.pause, .resume, .cancel].map(act)
 
     private static let filter: Set<String> = ["app", "event", "type", "topic"]

@@ -57,7 +57,7 @@ package struct HeldDeliveries: Sendable {
     /// The deliveries directly after the hold was placed, while workers still take them out of mixed backlogs.
     package var countAtFirst: String {
         let number = hold.number
-        let ways = "bellhop hold release \(number) sends them, bellhop hold discard \(number) ends them."
+        let ways = "bellhop hold discard \(number) [--event ID] ends them, bellhop hold release \(number) sends them."
         guard !mixed.isEmpty else { return "Deliveries behind it: \(count). \(ways)" }
         return "Workers are moving deliveries of this type from \(names) behind it; bellhop hold shows their number "
             + "within seconds. \(ways)"
@@ -65,8 +65,9 @@ package struct HeldDeliveries: Sendable {
 
     /// The line for the status, which lists all holds.
     package var problem: String {
-        "\(hold.scope.words) is held for \(since): \(hold.because) (\(hold.operator)); behind it: "
-            + "\(countAndWhere); bellhop hold release \(hold.number) sends them"
+        let wait = isEmpty ? "nothing waits behind it" : "\(countAndWhere) wait and are not sent"
+        return "\(hold.scope.words) has been held for \(since) (\(hold.operator): \(hold.because)); \(wait): "
+            + "bellhop hold shows what can be done"
     }
 
     private var since: String {

@@ -11,6 +11,33 @@ package struct HoldAdded: Sendable {
     package var json: JSONValue { .members([("added", .bool(isNew)), ("hold", held.json)]) }
 }
 
+/// The deliveries that the release of a hold would send.
+package struct HoldRelease: Sendable {
+    package let hold: OperatorHold
+    package let count: HoldCount
+
+    /// The deliveries and their users, as `3 deliveries to 2 users`.
+    package var words: String { "\(count.deliveries.deliveries) to \(count.users.of("user"))" }
+
+    package var question: ActQuestion {
+        ActQuestion(
+            count: count.deliveries,
+            deed: "sends \(words), held by \(hold.scope.words) (\(hold.operator): \(hold.because))"
+        )
+    }
+
+    /// Whether the release needs no agreement, because it sends only a few deliveries.
+    package var isSmall: Bool { count.deliveries < ActQuestion.many }
+
+    /// Whether the operator has agreed to about this number.
+    ///
+    /// A hold collects deliveries while the operator reads the question, so only a number that has more than doubled is
+    /// asked for again.
+    func isCovered(by agreement: Agreement?) -> Bool {
+        isSmall || agreement.map { count.deliveries <= 2 * $0.count } ?? false
+    }
+}
+
 /// The result of releasing a hold.
 package struct HoldReleased: Sendable {
     /// The hold and its deliveries, counted before the release.

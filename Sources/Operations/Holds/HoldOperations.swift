@@ -43,6 +43,21 @@ package struct HoldOperations: Sendable {
         return HoldAdded(isNew: isNew, held: try await counted([hold])[0])
     }
 
+    /// Counts the deliveries that a release would send.
+    package func previewRelease(_ fields: OperationFields) async throws -> HoldRelease {
+        try await previewRelease(of: try await hold(fields, for: "release"))
+    }
+
+    /// Counts the deliveries that the release of a matching hold would send; `nil` if no hold matches.
+    func previewRelease(where isMeant: (HoldScope) -> Bool) async throws -> HoldRelease? {
+        guard let hold = try await store.all().first(where: { isMeant($0.scope) }) else { return nil }
+        return try await previewRelease(of: hold)
+    }
+
+    private func previewRelease(of hold: OperatorHold) async throws -> HoldRelease {
+        HoldRelease(hold: hold, count: try await store.count(HoldSelection(hold.scope, of: hold.number)))
+    }
+
     /// Releases a hold: the waiting deliveries are sent, within concurrency and rate limits.
     package func release(_ hold: OperatorHold, by operator: ActingOperator) async throws -> HoldReleased {
         let held = try await counted([hold])[0]

@@ -22,10 +22,12 @@ extension Operation {
         Operation(
             name: "hold-release",
             items: 1...1,
+            asksFirst: true,
             work: .act { fields, consent, context in
                 let operations = HoldOperations(context)
-                let hold = try await operations.hold(fields, for: "release")
-                return .done(try await operations.release(hold, by: try consent.required).json)
+                let preview = try await operations.previewRelease(fields)
+                guard let consent, preview.isCovered(by: consent.agreement) else { return .question(preview.question) }
+                return .done(try await operations.release(preview.hold, by: consent.by).json)
             }
         ),
         Operation(

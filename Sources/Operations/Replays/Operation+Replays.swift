@@ -39,19 +39,30 @@ extension Operation {
                     }
                 }
             ),
+            Operation(
+                name: "replay-note",
+                items: 1...1,
+                work: .act { fields, consent, context in
+                    let (operations, input) = (ReplayOperations(context), DeadLetterInput("note", fields))
+                    let id = try input.requiredReplay()
+                    try await operations.note(id, by: try consent.required)
+                    return .done(.members([("replay", .int(id))]))
+                }
+            ),
         ] + [ReplayAdmin.Control.pause, .resume, .cancel].map(control)
 
     private static func control(_ control: ReplayAdmin.Control) -> Operation {
         Operation(
             name: "replay-\(control.rawValue)",
+            fields: control == .resume ? ["rate"] : [],
             items: 1...1,
             work: .act { fields, consent, context in
                 let (operations, input) = (ReplayOperations(context), DeadLetterInput(control.rawValue, fields))
-                let by = try consent.required
-                guard let id = try input.replayNumber() else {
-                    throw OperationError.unfit("\(control.rawValue) takes a replay's number", field: "items")
-                }
-                let progress = try await operations.control(control, id, input, by: by)
+                let (id, by) = (try input.requiredReplay(), try consent.required)
+                let progress =
+                    control == .resume
+                    ? try await operations.resume(id, input, by: by)
+                    : try await operations.control(control, id, input, by: by)
                 return .done(try await operations.answer(progress).json)
             }
         )

@@ -7,14 +7,20 @@ package import Store
 package struct ReplayPreview: Sendable {
     package let order: ReplayOrder
     package let survey: ReplaySurvey
+    let composition: DeadLetterComposition
     /// The items that are left out, in lines.
     package let leftOut: [String]
 
     package var count: Int { survey.eligible.items }
 
     package var question: ActQuestion {
-        let deed = "replays \(count.of("item")) of \(survey.eligible.users.of("user"))"
-        return ActQuestion(count: count, deed: deed, asOf: order.filter.filedBy, lines: leftOut)
+        ActQuestion(
+            count: count,
+            deed: "replays \(survey.eligible.text(composition))",
+            asOf: order.filter.filedBy,
+            lines: leftOut,
+            about: composition
+        )
     }
 
     /// The answer if nothing matches.
@@ -66,7 +72,12 @@ package struct ReplayOperations: Sendable {
         order.filter.filedBy = asOf
         let survey = try await store.survey(order)
         order.filter.filedBy = asOf ?? survey.eligible.asOf
-        return ReplayPreview(order: order, survey: survey, leftOut: leftOut(survey, cutoff))
+        return ReplayPreview(
+            order: order,
+            survey: survey,
+            composition: try await deadLetters.store.composition(order.eligible),
+            leftOut: leftOut(survey, cutoff)
+        )
     }
 
     private func leftOut(_ survey: ReplaySurvey, _ cutoff: ReplayCutoff) -> [String] {
@@ -152,6 +163,27 @@ package struct ReplayOperations: Sendable {
         return try await progress(of: id, input)
     }
 
+    /// Resumes a paused replay, at a new rate if one is given; a running one gets the new rate immediately.
+    package func resume(
+        _ id: Int64,
+        _ input: DeadLetterInput,
+        by operator: ActingOperator
+    ) async throws -> ReplayProgress {
+        guard let rate = try input.rate() else { return try await control(.resume, id, input, by: `operator`) }
+        let before = try await progress(of: id, input)
+        guard try await store.setRate(id, rate, by: `operator`) else {
+            let state = "it is \(before.replay.state.rawValue)"
+            throw input.error(.notPossible, state, advice: Self.listing, about: "replay \(id)")
+        }
+        guard before.replay.state == .paused else { return try await progress(of: id, input) }
+        return try await control(.resume, id, input, by: `operator`)
+    }
+
+    /// Adds a reason to the audit, for an act that was performed before its reason was known.
+    package func note(_ id: Int64, by operator: ActingOperator) async throws {
+        try await store.note(id, by: `operator`)
+    }
+
     private static let listed = 20
     private static let failuresShown = 10
     private static let listing = "bellhop dead-letters replays lists them"
@@ -160,15 +192,4 @@ package struct ReplayOperations: Sendable {
 extension [ReplayRecord] {
     /// The answer of `replays`.
     package var json: JSONValue { .members([("replays", .array(map { .members($0.members) }))]) }
-}
-
-extension DeadLetterInput {
-    /// The pace of a replay.
-    fileprivate func pace() throws(OperationError) -> ReplayOrder.Pace {
-        var pace = ReplayOrder.Pace(isRamped: fields.has("ramp"))
-        pace.rate = try fields.number("rate", in: 1...100_000, unit: "/s")
-        if let share = try fields.number("pause-at", in: 1...100) { pace.pauseShare = share }
-        pace.notBefore = try fields.time(after: now, "at")
-        return pace
-    }
 }

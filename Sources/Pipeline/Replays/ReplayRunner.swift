@@ -50,6 +50,7 @@ package struct ReplayRunner: Service {
                     _ = await resumes.replay(try await run.unclaimed(of: replay.id), until: drain)
                 }
                 var throttle = throttles[replay.id] ?? ReplayThrottle(rate: replay.pace.rate, now: time.steady())
+                throttle.rate = replay.pace.rate
                 try await advance(replay, &throttle, drain)
                 throttles[replay.id] = throttle
             } catch {

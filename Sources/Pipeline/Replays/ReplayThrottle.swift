@@ -1,6 +1,7 @@
 /// Limits items per second, without a burst of unused capacity.
 struct ReplayThrottle: Sendable {
-    private let rate: Int?
+    /// Items per second, which an operator may change while the replay runs; `nil` means unlimited.
+    var rate: Int?
     private var credit = 0.0
     private var last: ContinuousClock.Instant
 

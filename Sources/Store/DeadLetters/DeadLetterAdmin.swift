@@ -27,7 +27,9 @@ package struct DeadLetterAdmin: Sendable {
         )
     }
 
-    /// Returns the matching items in groups with the same fingerprint, the largest group first.
+    /// Returns the matching items in groups with the same fingerprint.
+    ///
+    /// Groups with the most users come first, because these users wait for something.
     package func groups(_ filter: DeadLetterFilter) async throws(PostgresError) -> DeadLetterGroups {
         let chosen = filter.selection(
             of: "d.dead_id, d.fingerprint, d.user_id, d.first_failed_at, d.last_failed_at"
@@ -45,6 +47,8 @@ package struct DeadLetterAdmin: Sendable {
             guard groups[place].lastDay.indices.contains(hour) else { continue }
             groups[place].lastDay[hour] = try days.number(row, 2)
         }
+        let compositions = try await compositions(filter)
+        for place in groups.indices { groups[place].composition = compositions[groups[place].fingerprint] ?? .empty }
         let total = try await count(filter)
         return DeadLetterGroups(
             asOf: total.asOf,
@@ -146,7 +150,8 @@ extension DeadLetterAdmin {
             SELECT fingerprint, count(*) AS items, count(DISTINCT user_id) AS users,
                    min(first_failed_at) AS first_seen, max(last_failed_at) AS last_seen,
                    count(*) OVER () AS groups
-            FROM chosen GROUP BY fingerprint ORDER BY count(*) DESC, fingerprint LIMIT \(DeadLetterGroups.most)
+            FROM chosen GROUP BY fingerprint
+            ORDER BY count(DISTINCT user_id) DESC, count(*) DESC, fingerprint LIMIT \(DeadLetterGroups.most)
         ), latest AS (
             SELECT DISTINCT ON (c.fingerprint) c.fingerprint, c.dead_id
             FROM chosen c JOIN grouped g ON g.fingerprint = c.fingerprint AND g.last_seen = c.last_failed_at
@@ -154,7 +159,7 @@ extension DeadLetterAdmin {
         )
         SELECT g.*, \(DeadLetterCause.columns("d."))
         FROM grouped g JOIN latest l ON l.fingerprint = g.fingerprint JOIN dead_letters d ON d.dead_id = l.dead_id
-        ORDER BY g.items DESC, g.fingerprint
+        ORDER BY g.users DESC, g.items DESC, g.fingerprint
         """
     }
 

@@ -134,17 +134,20 @@ enum DeadLetterFingerprint {
     /// Replaces every run of digits in the error by `#` and every quoted part by `'…'`, and returns at most 200
     /// characters.
     ///
-    /// The same fault at item 7 and at item 8 is therefore one group.
+    /// The same fault at item 7 and at item 8 is therefore one group. An apostrophe between two letters, as in `the
+    /// app's template`, opens and closes no quoted part.
     static func normalised(_ error: String) -> String {
+        let characters = Array(error.prefix(400))
         var result = ""
         var quote: Character?
-        for character in error.prefix(400) {
+        for (index, character) in characters.enumerated() {
+            let isQuote = character == "\"" || character == "'" && !isInsideWord(index, of: characters)
             if let open = quote {
-                if character == open {
+                if isQuote, character == open {
                     quote = nil
                     result += "'…'"
                 }
-            } else if character == "'" || character == "\"" {
+            } else if isQuote {
                 quote = character
             } else if character.isASCII, character.isNumber {
                 if result.last != "#" { result.append("#") }
@@ -153,6 +156,10 @@ enum DeadLetterFingerprint {
             }
         }
         return String(result.prefix(200))
+    }
+
+    private static func isInsideWord(_ index: Int, of characters: [Character]) -> Bool {
+        index > 0 && index + 1 < characters.count && characters[index - 1].isLetter && characters[index + 1].isLetter
     }
 }
 

@@ -12,12 +12,14 @@ package struct DeadLetterGroup: Sendable {
     package var cause: DeadLetterCause
     /// The number of failures in each of the last 24 hours, the oldest hour first.
     package var lastDay: [Int]
+    /// The apps and types of its items.
+    package var composition = DeadLetterComposition.empty
 }
 
 /// The groups that match a filter.
 package struct DeadLetterGroups: Sendable {
     package let asOf: Timestamp
-    /// The largest first, at most ``most``.
+    /// Those with the most users first, at most ``most``.
     package let groups: [DeadLetterGroup]
     /// The number of groups, whether or not they are shown.
     package let count: Int
@@ -43,6 +45,7 @@ extension DeadLetterGroup {
 package struct DeadLetterGrouping: Sendable {
     private var groups: [String: DeadLetterGroup] = [:]
     private var users: [String: Set<Int>] = [:]
+    private var kinds: [String: DeadLetterComposition.Tally] = [:]
     private var beyond = 0
     private var items = 0
     private let now: Timestamp
@@ -79,6 +82,7 @@ package struct DeadLetterGrouping: Sendable {
         group.firstSeen = min(group.firstSeen, item.failedAt)
         let age = (now.microseconds - item.failedAt.microseconds) / Self.hour
         if age >= 0, age < Int64(Self.hours) { group.lastDay[Self.hours - 1 - Int(age)] += 1 }
+        kinds[name, default: DeadLetterComposition.Tally()].add(item.cause)
         // Only the number of distinct users is needed, so a hash represents each.
         if let user = item.cause.user { users[name, default: []].insert(user.hashValue) }
         groups[name] = group
@@ -87,14 +91,17 @@ package struct DeadLetterGrouping: Sendable {
     private static let hours = 24
     private static let hour: Int64 = 3_600_000_000
 
-    /// The groups, the largest first.
+    /// The groups, those with the most users first.
     package var all: DeadLetterGroups {
         let counted = groups.values.map { group in
             var group = group
             group.users = users[group.fingerprint]?.count ?? 0
+            group.composition = kinds[group.fingerprint]?.composition ?? .empty
             return group
         }
-        let sorted = counted.sorted { ($1.items, $0.fingerprint) < ($0.items, $1.fingerprint) }
+        let sorted = counted.sorted {
+            ($1.users, $1.items, $0.fingerprint) < ($0.users, $0.items, $1.fingerprint)
+        }
         return DeadLetterGroups(
             asOf: now,
             groups: Array(sorted.prefix(DeadLetterGroups.most)),

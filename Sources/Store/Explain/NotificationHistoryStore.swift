@@ -1,4 +1,4 @@
-import BellhopRules
+package import BellhopRules
 package import Postgres
 
 /// Reads the stored data of one event for one user.
@@ -10,6 +10,17 @@ package struct NotificationHistoryStore: Sendable {
     /// - Parameter pool: A pool with the rights of an admin or a worker.
     package init(pool: PostgresPool) {
         self.pool = pool
+    }
+
+    /// Returns the latest notifications of a user, the newest first.
+    package func latest(of user: UserKey, atMost limit: Int) async throws(PostgresError) -> [NotificationID] {
+        let rows = try await pool.run(
+            NotificationHistoryStatements.latest,
+            [.text(user.app.text), .text(user.user.text), .integer(Int64(limit))]
+        )
+        return try rows.map { (rows, row) throws(PostgresError) in
+            NotificationID(bits: UInt64(bitPattern: try rows.integer(row, 0)))
+        }
     }
 
     /// Returns the data from one snapshot, except the user's settings, which are read as the worker reads them.
@@ -141,6 +152,12 @@ private struct NotificationHistoryReader: Sendable {
 enum NotificationHistoryStatements {
     /// The number of the user.
     private static let person = "(SELECT number FROM people WHERE app = $1 AND user_id = $2)"
+
+    /// `$3` is the limit.
+    static let latest = Statement(
+        "SELECT id FROM inbox WHERE person = \(person) ORDER BY created_at DESC, id DESC LIMIT $3",
+        effect: .reads
+    )
 
     /// Returns when the notification was read, and its successor.
     static let fate = Statement(

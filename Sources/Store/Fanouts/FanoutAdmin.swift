@@ -3,7 +3,7 @@ package import Postgres
 
 /// The operators' queries and actions on the table `fanouts`; the workers' statements are in `WorkerStore`.
 package struct FanoutAdmin: Sendable {
-    private let pool: PostgresPool
+    let pool: PostgresPool
 
     /// The number of users that are counted in one answer, for the audiences of all fan-outs together.
     package static let mostCounted = 1_000_000
@@ -148,6 +148,25 @@ package struct FanoutAdmin: Sendable {
         }
         return items <= agreed ? .done(items: items) : .moreThanAgreed(items: items)
     }
+
+    /// Adds an audit entry with a reason that was not known at the time of the act.
+    package func note(_ record: FanoutRecord, by operator: ActingOperator) async throws(PostgresError) {
+        _ = try await pool.run(
+            Self.note,
+            [
+                .text(`operator`.name), .text(`operator`.because), .text(record.app), .text(record.event),
+                .integer(record.number),
+            ]
+        )
+    }
+
+    private static let note = Statement(
+        """
+        INSERT INTO audit (operator, act, filter, items, because)
+        VALUES ($1::text, 'fanout-note', jsonb_build_object('app', $3::text, 'event', $4::text, 'fanout', $5::bigint), 1,
+                $2::text)
+        """
+    )
 
     /// Counts the users beyond the last planned page and those on planned pages.
     private static let left = Statement(

@@ -30,6 +30,7 @@ extension DeadLetterAdmin {
     /// Each copy is a separate item whose history contains only the copy's deaths.
     package func hand(
         in corrections: [Correction],
+        at pace: ReplayOrder.Pace = ReplayOrder.Pace(),
         by operator: ActingOperator
     ) async throws(PostgresError) -> EditOutcome {
         try await pool.transaction { (connection) throws(PostgresError) in
@@ -51,7 +52,8 @@ extension DeadLetterAdmin {
                 [
                     .textArray(taken.map(\.copy.deadID)), .textArray(taken.map(\.original)),
                     .json(Self.filter(taken.map(\.copy.deadID))), .json(Self.filter(taken.map(\.original))),
-                    .text(`operator`.name), .text(`operator`.because), .integer(Int64(ReplayOrder.Pace().pauseShare)),
+                    .text(`operator`.name), .text(`operator`.because), .integer(Int64(pace.pauseShare)),
+                    pace.rate.map { .integer(Int64($0)) } ?? .null, pace.isRamped ? .integer(1) : .null,
                 ]
             )
             return .sent(replay: try begun.integer(0, 0), items: taken.count)
@@ -85,8 +87,8 @@ extension DeadLetterAdmin {
         WITH copies AS MATERIALIZED (
             SELECT * FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS c (copy, original, position)
         ), made AS (
-            INSERT INTO replays (filter, operator, because, items, pause_share)
-            SELECT $3::jsonb, $5::text, $6::text, count(*), $7::integer FROM copies
+            INSERT INTO replays (filter, operator, because, items, pause_share, rate, ramp)
+            SELECT $3::jsonb, $5::text, $6::text, count(*), $7::integer, $8::integer, $9::integer FROM copies
             RETURNING id, items
         ), listed AS (
             INSERT INTO replay_items (replay_id, position, dead_id) SELECT m.id, c.position, c.copy FROM made m, copies c

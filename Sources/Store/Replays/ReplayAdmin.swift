@@ -193,6 +193,43 @@ package struct ReplayAdmin: Sendable {
         }
     }
 
+    /// Changes the rate of a replay that has not ended, and records it in the audit; false if it has ended.
+    ///
+    /// The scheduler that runs the replay uses the new rate within a second.
+    package func setRate(_ id: Int64, _ rate: Int, by operator: ActingOperator) async throws(PostgresError) -> Bool {
+        let parameters: [Parameter] = [
+            .integer(id), .text(`operator`.name), .text(`operator`.because), .integer(Int64(rate)),
+        ]
+        return try await !pool.run(Self.setRate, parameters).isEmpty
+    }
+
+    private static let setRate = Statement(
+        """
+        WITH changed AS (
+            UPDATE replays SET rate = $4::bigint::integer WHERE id = $1 AND finished_at IS NULL
+                AND state IN ('running', 'paused')
+            RETURNING id, filter
+        )
+        INSERT INTO audit (operator, act, filter, items, because, replay_id)
+        SELECT $2::text, 'rate', filter,
+               (SELECT count(*) FROM replay_items i WHERE i.replay_id = changed.id AND i.state = 'waiting'), $3::text, id
+        FROM changed
+        RETURNING number
+        """
+    )
+
+    /// Adds an audit entry with a reason that was not known at the time of the act.
+    package func note(_ id: Int64, by operator: ActingOperator) async throws(PostgresError) {
+        _ = try await pool.run(Self.note, [.integer(id), .text(`operator`.name), .text(`operator`.because)])
+    }
+
+    private static let note = Statement(
+        """
+        INSERT INTO audit (operator, act, filter, items, because, replay_id)
+        SELECT $2::text, 'replay-note', filter, 1, $3::text, id FROM replays WHERE id = $1
+        """
+    )
+
     private static let lockStarts = Statement(
         "SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || ' replays', 0)) IS NULL"
     )

@@ -278,11 +278,12 @@ struct DeadLetterActionTests {
             #expect(dry.output.hasSuffix("Nothing was changed."))
             let foreseen = await prompt.run(words + ["--dry-run"])
             #expect(foreseen.code == .done)
-            let last = "This would send 3 corrected copies; nothing was changed."
+            let last = "This would send 3 corrected copies; nothing was changed:\n  would-record, type-muted       3"
             #expect(foreseen.output.hasSuffix(last), "\(foreseen.output)")
             let single = ["dead-letters", "edit", "lost-1", "--set", #"/to={"user":"u1"}"#, "--dry-run", "--json"]
             let one = await prompt.run(single)
-            #expect(one.output == #"{"wouldSend":1,"left":{}}"#, "\(one.complaints)")
+            let predicted = #""predictions":[{"prediction":"would-record","detail":"type-muted","count":1}]"#
+            #expect(one.output == #"{"wouldSend":1,\#(predicted),"left":{}}"#, "\(one.complaints)")
             let done = await prompt.run(words + Self.why)
             #expect(done.code == .done, "\(done.complaints)\(done.output)")
             try await rig.wait(for: 3, "SELECT count(*) FROM notifications")

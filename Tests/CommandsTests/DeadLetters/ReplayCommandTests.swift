@@ -81,6 +81,10 @@ struct ReplayCommandTests {
             #expect(second.code == .tryAgain)
             #expect(second.complaints.contains("replay 1 of ada"))
             #expect(second.complaints.contains("cancel 1"))
+            let faster = await prompt.run("dead-letters", "resume", "1", "--rate", "2/s", "--because", "x")
+            #expect(faster.output.contains(": running"), "\(faster.complaints)")
+            let rate = try await rig.bench.count("SELECT rate FROM replays")
+            #expect(rate == 2, "while it runs")
             for (verb, state) in [("pause", "paused"), ("resume", "running"), ("cancel", "cancelled")] {
                 let answer = await prompt.run("dead-letters", verb, "1", "--because", "x")
                 #expect(answer.code == .done, "\(verb): \(answer.complaints)")
@@ -89,6 +93,10 @@ struct ReplayCommandTests {
             let again = await prompt.run("dead-letters", "resume", "1", "--because", "x")
             #expect(again.code == .answerIsNo)
             #expect(again.complaints.contains("it is cancelled"))
+            let late = await prompt.run("dead-letters", "resume", "1", "--rate", "3/s", "--because", "x")
+            #expect(late.complaints.contains("it is cancelled"), "\(late.output)")
+            let acts = try await rig.bench.column("SELECT act FROM audit ORDER BY number")
+            #expect(acts == ["replay", "rate", "pause", "resume", "cancel"])
             let none = await prompt.run("dead-letters", "pause", "99", "--because", "x")
             #expect(none.complaints.contains("unknown replay"))
         }

@@ -313,9 +313,9 @@ struct ExplainEventTests {
     }
 
     @Test(
-        "a command line without a subject, or with two, exits with 64",
+        "a command line without a user, or with two subjects, exits with 64",
         arguments: [
-            [], ["noti_1"], ["--event", "e1", "noti_00000000000000ff"], ["--event", ""],
+            ["noti_1"], ["--event", "e1", "noti_00000000000000ff"], ["--event", ""],
             ["noti_00000000000000ff", "noti_00000000000000ff"],
         ]
     )

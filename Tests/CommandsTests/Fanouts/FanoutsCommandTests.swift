@@ -73,9 +73,10 @@ struct FanoutsCommandTests {
             #expect(!empty.output.contains("waits"), "\(empty.output)")
             try await bench.addHeld(of: "e1", to: ["u1", "u2", "u3"])
             let held = await prompt.run("fanouts", "show", "\(number)").output
-                .split(separator: " ", omittingEmptySubsequences: true).joined(separator: " ")
+                .split(whereSeparator: \.isWhitespace).joined(separator: " ")
             #expect(held.contains("state finished, held"), "\(held)")
-            #expect(held.contains("3 deliveries of it wait: bellhop hold release 1"), "\(held)")
+            #expect(held.contains("3 deliveries of it wait: bellhop hold discard 1 --event e1 ends them"), "\(held)")
+            #expect(held.contains("pushes 0 sent to 0 users"), "\(held)")
             let list = await prompt.run("fanouts").output.split(separator: "\n")
             #expect(list.filter { $0.contains("finished, held") }.count == 1, "\(list)")
             let discarded = await prompt.run(["hold", "discard", "1", "--event", "e1", "--yes"] + why)
@@ -105,7 +106,6 @@ struct FanoutsCommandTests {
             #expect(!flat.contains("other ") || !flat.contains("venues/apns"), "\(shown)")
             #expect(!flat.contains("drop/fcm"), "\(shown)")
             #expect(!flat.contains("planned so far"), "\(shown)")
-            #expect(flat.contains("due immediately when recorded"), "\(shown)")
             try await bench.holdVenues(because: "wrong campaign")
             let held = await prompt.run("fanouts", "show", "\(number)").output
             #expect(!held.contains("venues/fcm contains"), "\(held)")
@@ -157,10 +157,10 @@ struct FanoutsCommandTests {
             let everything = await prompt.run(["fanouts", "cancel"] + Self.agreed)
             #expect(everything.code == .usage)
             #expect(everything.complaints.contains("requires a fan-out number or a filter"))
-            let silent = await prompt.run("fanouts", "pause", "\(first)", "--yes")
+            let silent = await prompt.run("fanouts", "cancel", "\(first)", "--yes")
             #expect(silent.complaints.contains("--because is required"))
-            let bare = await prompt.run("fanouts", "pause", "\(first)", "--because", "x")
-            #expect(bare.complaints.contains("this pauses 1 fan-out; add --yes"))
+            let bare = await prompt.run("fanouts", "cancel", "\(first)", "--because", "x")
+            #expect(bare.complaints.contains("this cancels 1 fan-out; add --yes"))
             let dry = await prompt.run("fanouts", "pause", "--app", "venues", "--dry-run")
             #expect(dry.output.hasPrefix("This would pause 2 fan-outs; nothing was changed."))
             let untouched = try await bench.column(states)
@@ -181,6 +181,90 @@ struct FanoutsCommandTests {
             let audit = await prompt.run("dead-letters", "audit").output
             #expect(audit.contains("fanout-cancel"))
             #expect(audit.contains("event e2"))
+        }
+    }
+
+    @Test("one fan-out is paused before its reason is asked for, and the audit gets the reason afterwards")
+    func pausedAtOnce() async throws {
+        try await Self.with { prompt, bench in
+            let number = try await bench.addFanout("e1")
+            let silent = await prompt.run("fanouts", "pause", "\(number)")
+            #expect(silent.output.hasPrefix("Paused 1 fan-out."), "\(silent.complaints)")
+            _ = await prompt.run(["fanouts", "resume", "\(number)"] + Self.agreed)
+            let asked = await prompt.typing(["wrong prices"]).run("fanouts", "pause", "\(number)")
+            #expect(asked.output.hasPrefix("Paused 1 fan-out."), "\(asked.complaints)")
+            let acts = try await bench.column("SELECT act || ': ' || because FROM audit ORDER BY number")
+            #expect(acts.first == "fanout-pause: no reason given yet")
+            #expect(acts.suffix(2) == ["fanout-pause: no reason given yet", "fanout-note: wrong prices"])
+            let shown = await prompt.run("fanouts", "show", "\(number)").output
+            #expect(shown.contains("note, wrong prices"), "\(shown)")
+        }
+    }
+
+    @Test("stop pauses a fan-out and holds its type in one act, and resume --release takes both back")
+    func stopped() async throws {
+        try await Self.with { prompt, bench in
+            let number = try await bench.addFanout("e1", users: 3)
+            let why = ["--by", "ada", "--because", "wrong prices"]
+            let stopped = await prompt.run(["fanouts", "stop", "\(number)", "--json"] + why)
+            #expect(stopped.code == .done, "\(stopped.complaints)")
+            let start = #"{"fanout":\#(number),"state":"paused","paused":true,"hold":{"hold":1,"app":"venues""#
+            #expect(stopped.output.hasPrefix(start), "\(stopped.output)")
+            let holds = try await bench.column("SELECT app || ' ' || type || ' ' || because FROM holds")
+            #expect(holds == ["venues opportunity wrong prices"])
+            let again = await prompt.run(["fanouts", "stop", "\(number)"] + why).output
+            #expect(again.contains("Fan-out \(number) was paused already. Hold 1 stops all pushes"), "\(again)")
+            #expect(again.contains("bellhop hold discard 1 --event e1"), "\(again)")
+            #expect(again.contains("bellhop fanouts resume \(number) --release"), "\(again)")
+            let back = await prompt.run(["fanouts", "resume", "\(number)", "--release", "--yes"] + why).output
+            #expect(back.contains("Resumed 1 fan-out."), "\(back)")
+            #expect(back.contains("Released hold 1"), "\(back)")
+            let left = try await bench.column("SELECT state FROM fanouts UNION ALL SELECT type FROM holds")
+            #expect(left == ["running"])
+            let acts = try await bench.column("SELECT act FROM audit ORDER BY number")
+            #expect(acts == ["hold-add", "fanout-pause", "fanout-resume", "hold-release"])
+        }
+    }
+
+    /// The answer of `list-users`.
+    private struct UserList: Decodable {
+        struct User: Decodable {
+            let user: String
+        }
+
+        let fanout: Int64
+        let users: [User]
+        let count: Int
+    }
+
+    @Test("list-users names exactly the users with a notification of the fan-out, and show counts their deliveries")
+    func users() async throws {
+        try await Self.with { prompt, bench in
+            let number = try await bench.addFanout("e1", state: .finished, users: 4)
+            _ = try await bench.addFanout("e2", state: .finished, users: 1)
+            let outcomes: [(String, String, String, String?)] = [
+                ("u1", "e1", "delivered", nil), ("u2", "e1", "suppressed", "discarded"),
+                ("u3", "e1", "failed", "UNREGISTERED"), ("u4", "e1", "deferred", "held"),
+                ("u5", "e2", "delivered", nil),
+            ]
+            for (user, event, state, reason) in outcomes {
+                try await bench.addOutcome(of: event, to: user, state: state, reason: reason)
+            }
+            let all = await prompt.run("fanouts", "list-users", "\(number)", "--json")
+            let listed = try JSONDecoder().decode(UserList.self, from: Data(all.output.utf8))
+            #expect(listed.fanout == number && listed.count == 4, "\(all.output)")
+            #expect(listed.users.map(\.user) == ["u1", "u2", "u3", "u4"])
+            let sent = await prompt.run("fanouts", "list-users", "\(number)", "--sent").output
+            #expect(sent.contains(" u1") && sent.hasSuffix("1 user."), "\(sent)")
+            let shown = await prompt.run("fanouts", "show", "\(number)", "--json").output
+            #expect(shown.contains(#""sent":1"#) && shown.contains(#""dueImmediately":4"#), "\(shown)")
+            let counts = #""results":{"users":4,"usersSent":1,"sent":1,"waiting":1,"discarded":1,"notSent":1,"#
+            #expect(shown.contains(counts), "\(shown)")
+            let words = await prompt.run("fanouts", "show", "\(number)").output
+            let text = words.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+            #expect(text.contains("pushes 1 sent to 1 user, 1 still waiting, 1 discarded, 1 not sent"), "\(words)")
+            let nobody = await prompt.run("fanouts", "list-users", "--event", "e9")
+            #expect(nobody.complaints.contains("unknown fan-out"))
         }
     }
 
@@ -205,7 +289,9 @@ struct FanoutsCommandTests {
                 let held = await prompt.run(["fanouts", act, "\(number)"] + Self.agreed).output
                 #expect(held.contains("Hold 1 (venues"), "\(held)")
                 #expect(
-                    held.contains("bellhop hold release 1 sends them, bellhop hold discard 1 ends them."),
+                    held.contains(
+                        "bellhop hold discard 1 --event e1 ends them, bellhop hold release 1 sends them."
+                    ),
                     "\(held)"
                 )
                 #expect(!held.contains("hold add"), "\(held)")

@@ -47,7 +47,7 @@ struct HoldCommandTests {
             let added = await prompt.run(["hold", "add", "--app", "drop", "--type", "system"] + Self.why)
             #expect(added.code == .done, "\(added.complaints)")
             #expect(added.output.contains("Hold 1: drop, type system. Workers stop within two seconds"))
-            let ways = "bellhop hold release 1 sends them, bellhop hold discard 1 ends them."
+            let ways = "bellhop hold discard 1 [--event ID] ends them, bellhop hold release 1 sends them."
             #expect(added.output.contains("Deliveries behind it: 2. \(ways)"), "\(added.output)")
             let again = await prompt.run(["hold", "add", "--app", "drop", "--type", "system", "--json"] + Self.why)
             #expect(again.code == .done)
@@ -59,14 +59,36 @@ struct HoldCommandTests {
             #expect(status.output.contains(#""holds":[{"hold":1,"app":"drop","type":"system","provider":null"#))
             let text = await prompt.run("status")
             let flat = text.output.split(whereSeparator: \.isWhitespace).joined(separator: " ")
-            #expect(flat.contains("drop, type system is held for"))
-            #expect(flat.contains("behind it: 2 deliveries; bellhop hold release 1 sends them"))
+            #expect(flat.contains("drop, type system has been held for"))
+            let wait =
+                "(ada: the wrong campaign); 2 deliveries wait and are not sent: bellhop hold shows what can be done"
+            #expect(flat.contains(wait), "\(flat)")
+            #expect(list.output.contains("bellhop hold release NUMBER sends them."))
             let other = await prompt.run(["hold", "release", "--app", "drop"] + Self.why)
             #expect(other.code == .answerIsNo)
             #expect(other.complaints.contains("active: 1 (drop, type system)"))
             let released = await prompt.run(["hold", "release", "1"] + Self.why)
             #expect(released.code == .done)
             #expect(released.output.contains("Now sent: 2 deliveries. Deliveries deferred"), "\(released.output)")
+        }
+    }
+
+    @Test("a release of ten deliveries or more asks for their number, since it cannot be taken back")
+    func manyReleased() async throws {
+        try await Self.with { prompt, bench in
+            try await Self.fill(bench, "system", (1...10).map { "u\($0)" }, "drop/fcm//system")
+            _ = await prompt.run(["hold", "add", "--app", "drop", "--type", "system"] + Self.why)
+            let bare = await prompt.run(["hold", "release", "1"] + Self.why)
+            #expect(bare.code == .usage)
+            let question = "this sends 10 deliveries to 10 users, held by drop, type system (ada: the wrong campaign)"
+            #expect(bare.complaints.contains(question), "\(bare.complaints)")
+            let wrong = await prompt.typing(["9"]).run(["hold", "release", "1"] + Self.why)
+            #expect(wrong.code == .answerIsNo)
+            #expect(wrong.output.hasSuffix("Nothing was changed."))
+            let held = try await bench.count("SELECT count(*) FROM holds")
+            #expect(held == 1)
+            let released = await prompt.typing(["10"]).run(["hold", "release", "1"] + Self.why)
+            #expect(released.output.contains("Now sent: 10 deliveries."), "\(released.output)")
         }
     }
 
@@ -101,7 +123,7 @@ struct HoldCommandTests {
             let list = await prompt.run("hold").output
             #expect(list.contains("at least 0"), "\(list)")
             let status = await prompt.run("status").output.split(whereSeparator: \.isWhitespace).joined(separator: " ")
-            #expect(status.contains("behind it: at least 0 deliveries (drop/expo may contain more)"), "\(status)")
+            #expect(status.contains("; at least 0 deliveries (drop/expo may contain more) wait"), "\(status)")
             _ = await prompt.run(["hold", "add", "--app", "drop", "--provider", "expo"] + Self.why)
             _ = await prompt.run(["hold", "add", "--app", "drop"] + Self.why)
             let inside = await prompt.run(["hold", "release", "2"] + Self.why)

@@ -50,7 +50,7 @@ extension ConsoleBrowserTests {
                 try await stage.press("Dry run")
                 try await stage.until("$('dialog .deed')?.textContent.includes('nothing was changed')")
                 let deed = try await stage.texts("dialog .deed").first ?? ""
-                #expect(deed.hasPrefix("A replay of "), "what would become of each the table below says")
+                #expect(deed.hasPrefix("If you replayed "), "what would become of each the table below says")
                 try await stage.expectQuiet()
             }
         }
@@ -73,10 +73,11 @@ extension ConsoleBrowserTests {
             try await ConsoleStage.with(ConsoleStage.night) { stage in
                 try await stage.signIn(at: "#/desk")
                 try await stage.until("$$('.group').length === 4")
-                try await stage.ask(
-                    "[...$('.group').querySelectorAll('button')].find((one) => one.textContent === 'Discard').click()"
-                )
-                try await stage.until("$('.deed')?.textContent === 'This discards 14 items of 0 users.'")
+                try await stage.pressInGroup("missing-audience", "Discard")
+                let deed = "This discards 14 items of no user: missing-audience of drop system."
+                try await stage.until("$('.deed')?.textContent === '\(deed)'")
+                let title = try await stage.texts("dialog h2")
+                #expect(title == ["Discard 14 × missing-audience"])
                 try await stage.write("their flood", into: "because")
                 let early = try await stage.ask("named('Discard 14').disabled")
                 #expect(early == true, "the count is not typed yet")
@@ -97,6 +98,77 @@ extension ConsoleBrowserTests {
                 try await eventually("they are open again") {
                     try await stage.console.bench.count("SELECT count(*) FROM dead_letters WHERE state = 'open'") == 24
                 }
+                try await stage.expectQuiet()
+            }
+        }
+
+        @Test("groups keep their places while the page is open, and a selected text is not lost to an update")
+        func places() async throws {
+            try await ConsoleStage.with(ConsoleStage.night) { stage in
+                try await stage.signIn(at: "#/desk")
+                try await stage.until("$$('.group').length === 4")
+                let before = try await stage.texts(".group h2 a")
+                #expect(before == ["invalid-field", "missing-audience", "malformed-json", "unknown-type"])
+                // The pointer is down while 20 more malformed ones arrive, and a new group of 30 users.
+                try await stage.ask("(dispatchEvent(new PointerEvent('pointerdown')), true)")
+                let more = (0..<20).map {
+                    Letters.rejected("more-\($0)", app: "venues", error: "expected a value, found the end of the text")
+                }
+                let fresh = (0..<30).map { Letters.rejected("new-\($0)", reason: "unknown-app", user: "v\($0)") }
+                _ = try await DeadLetterStore(pool: stage.console.bench.pool).file(more + fresh)
+                try await stage.until("performance.getEntriesByName(`${location.origin}/api/groups`).length > 1")
+                let waiting = try await stage.ask("$$('.group').length")
+                #expect(waiting == 4, "the page waits with the update")
+                try await stage.ask("(dispatchEvent(new PointerEvent('pointerup')), true)")
+                try await stage.until("$$('.group').length === 5")
+                let after = try await stage.texts(".group h2 a")
+                #expect(after == before + ["unknown-app"], "the new group is last although it has the most users")
+                try await stage.until("$$('.group .count')[2].textContent === '25'")
+                let loads = try await stage.ask("performance.getEntriesByName(`${location.origin}/api/groups`).length")
+                let selected = """
+                    (getSelection().selectAllChildren($('.group .error')), getSelection().toString().length > 0)
+                    """
+                let isSelected = try await stage.ask(selected)
+                #expect(isSelected == true)
+                let last = Letters.rejected("last", reason: "unknown-app", user: "w")
+                _ = try await DeadLetterStore(pool: stage.console.bench.pool).file([last])
+                try await stage.until(
+                    "performance.getEntriesByName(`${location.origin}/api/groups`).length > \(loads.number?.int64 ?? 0) + 1"
+                )
+                let kept = try await stage.ask("getSelection().toString().length > 0")
+                #expect(kept == true, "the page waits with the update")
+                try await stage.ask("(getSelection().removeAllRanges(), true)")
+                try await stage.until("$$('.group .count')[4].textContent === '31'")
+                try await stage.expectQuiet()
+            }
+        }
+
+        @Test("a group of several apps names each of them, on its card and before an act")
+        func composition() async throws {
+            let error = "the app's template needs a value, found nothing"
+            let counts: [(app: String, items: Int)] = [("drop", 6), ("venues", 3), ("padel", 1)]
+            let mixed = counts.flatMap { app, count -> [DeadLetterItem] in
+                (0..<count).map { Letters.rejected("\(app)\($0)", reason: "invalid-field", app: app, error: error) }
+            }
+            try await ConsoleStage.with(mixed) { stage in
+                try await stage.signIn(at: "#/desk")
+                try await stage.until("$$('.group').length === 1")
+                let card = try await stage.texts(".group h2 .muted").first ?? ""
+                #expect(card == "intake · drop system 6 · venues system 3 · padel system 1")
+                try await stage.press("Discard")
+                let deed = "invalid-field of drop system (6), venues system (3), padel system (1)."
+                try await stage.until("$('.deed')?.textContent.endsWith('\(deed)')")
+                try await stage.expectQuiet()
+            }
+        }
+
+        @Test("a console that does not answer is shown by the age of the page")
+        func age() async throws {
+            try await ConsoleStage.with { stage in
+                try await stage.signIn(at: "#/holds")
+                try await stage.until("$('.age').hidden")
+                try await stage.ask("(window.fetch = () => new Promise(() => {}), true)")
+                try await stage.until("!$('.age').hidden && /^\\d+ s old$/.test($('.age').textContent)")
                 try await stage.expectQuiet()
             }
         }
@@ -127,15 +199,27 @@ extension ConsoleBrowserTests {
                 )
                 // The page updates while the replay progresses.
                 try await stage.press("Pause")
+                try await stage.until("$('.headline .tag')?.textContent === 'paused'", "without a reason")
+                try await stage.ask("$('#toasts button').click()")
                 try await stage.write("wait", into: "because")
-                try await stage.press("Pause")
-                try await stage.until("$('.headline .tag')?.textContent === 'paused'")
+                try await stage.press("Add")
+                try await stage.until("!$('dialog')")
+                try await stage.press("Resume")
+                try await stage.write("20", into: "rate")
+                try await stage.write("slower", into: "because")
+                try await stage.press("Resume")
+                try await stage.until("$('#main').textContent.includes('20/s')")
+                try await stage.press("Rate …")
+                try await stage.write("30", into: "rate")
+                try await stage.write("it is well", into: "because")
+                try await stage.press("Change the rate")
+                try await stage.until("$('#main').textContent.includes('30/s')", "while it runs")
                 try await stage.press("Cancel")
                 try await stage.write("no", into: "because")
                 try await stage.ask("$('dialog [type=submit]').click()")
                 try await stage.until("$('.headline .tag')?.textContent === 'cancelled'", "it is followed")
                 let acts = try await stage.console.bench.column("SELECT act FROM audit ORDER BY number")
-                #expect(acts == ["reveal", "edit", "pause", "cancel"])
+                #expect(acts == ["reveal", "edit", "pause", "replay-note", "rate", "resume", "rate", "cancel"])
                 try await stage.expectQuiet()
             }
         }
@@ -145,8 +229,13 @@ extension ConsoleBrowserTests {
             try await ConsoleStage.with(ConsoleStage.night) { stage in
                 try await stage.signIn(at: "#/desk?reason=malformed-json")
                 try await stage.press("Replay")
-                try await stage.until("$('.deed')?.textContent === 'This replays 5 items of 0 users.'")
+                let deed = "This replays 5 items of no user: malformed-json of venues system."
+                try await stage.until("$('.deed')?.textContent === '\(deed)'")
+                try await stage.until("$('dialog .fault')?.textContent.startsWith('None of 5 items would be accepted')")
                 try await stage.write("mended", into: "because")
+                let isBlocked = try await stage.ask("named('Replay 5').disabled")
+                #expect(isBlocked == true, "nothing would come of it")
+                try await stage.ask("$('dialog [name=sure]').click()")
                 try await stage.press("Replay 5")
                 try await stage.until("$('.lead b')?.textContent === '0 of 5 items settled'")
                 let settle = "UPDATE replay_items SET state = 'settled', settled_at = now(), outcome = "
@@ -176,12 +265,13 @@ extension ConsoleBrowserTests {
                 _ = try await stage.console.bench.addFanout("f1", plannedTo: "u00010", planned: [true])
                 try await stage.open("fanouts")
                 try await stage.press("Pause")
-                try await stage.until("$('.deed')?.textContent.includes('1 fan-out')")
-                try await stage.write("wait", into: "because")
-                try await stage.ask("$('dialog [type=submit]').click()")
-                try await stage.until("$('.group .tag')?.textContent === 'paused'")
+                try await stage.until("$('.group .tag')?.textContent === 'paused'", "without a question")
                 let acts = try await stage.console.bench.column("SELECT act FROM audit ORDER BY number")
                 #expect(acts == ["hold-add", "hold-release", "fanout-pause"])
+                try await stage.press("Stop this campaign")
+                try await stage.until("$('#toasts').textContent.includes('all of venues opportunity is held')")
+                let holds = try await stage.console.bench.column("SELECT app || ' ' || type FROM holds")
+                #expect(holds == ["venues opportunity"])
                 try await stage.console.bench.holdVenues(because: "too early")
                 try await stage.console.bench.addHeld(of: "f1", to: ["u1", "u2"])
                 try await stage.until("$$('.group .tag')[1]?.textContent === 'held'")
@@ -201,9 +291,9 @@ extension ConsoleBrowserTests {
                 let second = try await stage.ask("document.activeElement === $$('[data-row]')[1]")
                 #expect(second == true)
                 try await stage.browser.press([.enter])
-                try await stage.until("$$('.item').length === 5")
+                try await stage.until("$$('.item').length === 14")
                 try await stage.browser.type("jx")
-                try await stage.until("$('.lead b')?.textContent === '1 chosen'")
+                try await stage.until("$('.lead b')?.textContent === '1 chosen'", "at once, without a request")
                 try await stage.browser.type("?")
                 try await stage.until("$('dialog[open] h2')?.textContent === 'Keyboard'")
                 try await stage.browser.press([.escape])

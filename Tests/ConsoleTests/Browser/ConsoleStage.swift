@@ -119,6 +119,15 @@ struct ConsoleStage: Sendable {
         try await ask("named(arguments[0]).click()", .string(button))
     }
 
+    /// Presses a button of the group with this reason.
+    func pressInGroup(_ reason: String, _ button: String) async throws {
+        let work = """
+            [...$$(".group").find((one) => one.querySelector("h2 a").textContent === arguments[0])
+                .querySelectorAll("button")].find((one) => one.textContent === arguments[1]).click()
+            """
+        try await ask(work, .string(reason), .string(button))
+    }
+
     /// Writes into a field as a user does, so that the page receives the input event.
     func write(_ text: String, into name: String) async throws {
         let work = """

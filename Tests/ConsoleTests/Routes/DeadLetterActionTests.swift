@@ -70,7 +70,8 @@ struct DeadLetterActionTests {
             let body: JSONObject = JSONObject([("options", ["reason": "malformed-json"])])
             let asked = try await console.call("POST", "/api/acts/discard", .object(body), as: person)
             #expect(asked["question"]?["count"] == 2)
-            #expect(asked["question"]?["deed"] == "discards 2 items of 1 user")
+            #expect(asked["question"]?["deed"] == "discards 2 items of 1 user: malformed-json of drop system")
+            #expect(asked["question"]?["composition"]?.array?.first?["eventType"] == "system")
             var wrong = body
             wrong["agreed"] = 3
             wrong["because"] = "a flood"
@@ -193,7 +194,7 @@ struct DeadLetterActionTests {
             let released = try await console.call(
                 "POST",
                 "/api/acts/hold-release",
-                ["items": ["1"], "because": "over"],
+                ["items": ["1"], "because": "over", "agreed": 0],
                 as: person
             )
             #expect(released["done"]?["released"]?["hold"] == 1, "\(released)")

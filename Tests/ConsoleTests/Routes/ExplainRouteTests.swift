@@ -19,7 +19,7 @@ struct ExplainRouteTests {
         try await ConsoleFixture.with { console in
             let person = try await console.signIn()
             let wrong = [
-                ("user=ada&event=e", "app"), ("app=drop&event=e", "user"), ("app=drop&user=ada", "items"),
+                ("user=ada&event=e", "app"), ("app=drop&event=e", "user"),
                 ("app=drop&user=ada&item=noti_1", "items"), ("app=Drop&user=ada&event=e", "app"),
                 ("app=drop&user=ada&event=e&item=noti_1c0d30af6f555b13", "items"), ("app=drop&by=ada", "by"),
             ]
@@ -42,6 +42,28 @@ struct ExplainRouteTests {
             let printed = await console.command(words)
             #expect(printed.exitCode == .answerIsNo)
             #expect(Golden.masked(printed.output) == Golden.masked(answer.json.written))
+        }
+    }
+
+    @Test("a viewer sees a user's notifications without their texts")
+    func masked() async throws {
+        try await ConsoleFixture.with { console in
+            _ = try await console.bench.owner.run(
+                """
+                INSERT INTO notifications (app, user_id, id, event_id, content_hash, type, title, body, priority)
+                VALUES ('drop', 'ada', 'noti_0000000000000001', 'e1', '', 'security', 'Secret', 'Hidden', 'high')
+                """
+            )
+            let viewer = try await console.signIn(.viewer)
+            let shown = try await console.call("GET", "/api/user?app=drop&user=ada", as: viewer)
+            #expect(shown.status == 200, "\(shown)")
+            #expect(shown["notifications"]?.array?.first?["eventId"] == "e1", "\(shown)")
+            #expect(!shown.json.written.contains("Secret") && !shown.json.written.contains("Hidden"), "\(shown)")
+            let personal = try await console.call("GET", "/api/explain?app=drop&user=ada", as: viewer)
+            #expect(personal.status == 403, "\(personal)")
+            let person = try await console.signIn()
+            let full = try await console.call("GET", "/api/explain?app=drop&user=ada", as: person)
+            #expect(full["notifications"]?.array?.first?["title"] == "Secret", "\(full)")
         }
     }
 

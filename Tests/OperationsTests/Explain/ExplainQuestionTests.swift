@@ -9,7 +9,7 @@ struct ExplainQuestionTests {
         OperationFields(items: items, values: values.mapValues { [$0] }, switches: [])
     }
 
-    @Test("a question names a user, and a notification or an event")
+    @Test("a question names a user, and a notification, an event or nothing else")
     func subjects() throws {
         let event = try ExplainQuestion(Self.fields([], ["app": "drop", "user": "ada", "event": "e1"]))
         #expect(event.user.app.text == "drop" && event.user.user.text == "ada")
@@ -25,6 +25,8 @@ struct ExplainQuestionTests {
             return
         }
         #expect(found.text == name)
+        let user = try ExplainQuestion(Self.fields([], ["app": "drop", "user": "ada"]))
+        #expect(user.subject == nil)
     }
 
     @Test(
@@ -32,9 +34,8 @@ struct ExplainQuestionTests {
         arguments: [
             ([], ["user": "ada", "event": "e"], "app", "app is missing"),
             ([], ["app": "drop", "event": "e"], "user", "user is missing"),
-            ([], ["app": "drop", "user": "ada"], "items", "expected one notification, or --event"),
             (["noti_1"], ["app": "drop", "user": "ada"], "items", "expected the whole id of a notification"),
-            (["noti_1"], ["app": "drop", "user": "ada", "event": "e"], "items", "expected one notification"),
+            (["noti_1"], ["app": "drop", "user": "ada", "event": "e"], "items", "expected at most one notification"),
         ] as [([String], [String: String], String, String)]
     )
     func invalid(_ items: [String], _ values: [String: String], _ field: String, _ message: String) {

@@ -273,6 +273,8 @@ struct ReplayedMessageTests {
         #expect(throttle.grant(100, now: start + .seconds(60)) == 10)
         throttle.giveBack(4)
         #expect(throttle.grant(100, now: start + .seconds(60)) == 4)
+        throttle.rate = 20
+        #expect(throttle.grant(100, now: start + .seconds(61)) == 20, "a new rate applies from the next grant on")
         var unlimited = ReplayThrottle(rate: nil, now: start)
         #expect(unlimited.grant(700, now: start) == 700)
     }

@@ -47,8 +47,9 @@ struct UnansweredAttempts: CustomStringConvertible {
 
     var count: Int { counts.values.reduce(0, +) }
 
-    /// Whether each of them reached a time limit of its request.
-    var areTimeouts: Bool { counts.keys.allSatisfy { $0 == "timeout" } }
+    /// Whether each of them reached a time limit: that of its request, or that of the request for an access token, in
+    /// which case nothing was sent.
+    var areTimeouts: Bool { counts.keys.allSatisfy { ["timeout", "token-unavailable"].contains($0) } }
 
     var description: String { "attempts without an answer: \(counts), \(unknown) with an unknown outcome" }
 }

@@ -26,8 +26,8 @@ enum WrittenStatements {
     private static let forOperators: Set<String> = [
         "Users", "Live", "Schema", "Status", "Explain", "Topology", "ReplayAdmin+Ledger.swift", "ReplayAdmin.swift",
         "ReplayRecord.swift", "DeadLetterAdmin.swift", "DeadLetterAdmin+Acts.swift", "DeadLetterAdmin+Editing.swift",
-        "DeadLetterFilter.swift", "DeadLetterSummary.swift", "FanoutAdmin.swift", "HoldAdmin.swift",
-        "HoldAdmin+Discarding.swift", "WaitingBacklog.swift",
+        "DeadLetterFilter.swift", "DeadLetterSummary.swift", "DeadLetterComposition.swift", "FanoutAdmin.swift",
+        "FanoutUser.swift", "HoldAdmin.swift", "HoldAdmin+Discarding.swift", "WaitingBacklog.swift",
     ]
 
     static func all() throws -> [Written] {

@@ -3,12 +3,30 @@
 /** The count from which it must be typed. */
 const MANY = 10;
 
-/** Shows a short message at the bottom of the window. */
-function toast(words, isBad = false) {
+/** Shows a short message at the bottom of the window, with a button if `offer` is given: its text and its action. */
+function toast(words, { isBad = false, offer = null } = {}) {
   const place = document.querySelector("#toasts");
-  const shown = el("div", { class: `toast ${isBad ? "bad" : ""}` }, words);
+  const shown = el("div", { class: `toast ${isBad ? "bad" : ""}` }, words,
+    offer ? el("button", { type: "button", class: "button small", onclick: () => (shown.remove(), offer[1]()) }, offer[0]) : null);
   place.append(shown);
-  setTimeout(() => shown.remove(), isBad ? 12_000 : 6_000);
+  setTimeout(() => shown.remove(), isBad || offer ? 12_000 : 6_000);
+}
+
+/**
+ * Performs an action immediately, without a dialog: it loses nothing, and each second counts.
+ *
+ * The reason can be added afterwards; `note` is the action that stores it.
+ */
+async function performAtOnce({ act, note, body, says }) {
+  try {
+    const answer = await client.act(act, { ...body, agreed: 1, because: "no reason given yet" });
+    const words = answer.done && answer.code === 0 ? says : answer.nothing?.[0] ?? "Nothing was changed.";
+    toast(words, { offer: ["Add a reason", () => perform({
+      act: note, title: "Add a reason", verb: "Add", asksForCount: false, body: () => ({ items: body.items }), says: () => "The audit has the reason.",
+    })] });
+  } catch (refused) {
+    toast(capital(refused.message), { isBad: true });
+  }
 }
 
 /** Opens a dialog; `build(close)` creates its content. Resolves when it is closed. */
@@ -58,15 +76,20 @@ function diffLines(lines) {
  * Asks for confirmation of an action and performs it; resolves with the result, or null.
  *
  * `act` is the action's name at the server, `verb` the button's text and `body()` the selection. `extra` adds fields,
- * and `isReady` returns whether their values suffice for a preview.
+ * and `isReady` returns whether their values suffice for a preview. `about` describes the subject. `foresee(selection)`
+ * returns more details of a preview, and whether they must be confirmed.
  */
-function perform({ act, title, verb, body, extra = null, danger = false, note = null, says = null, asksForCount = true, isReady = () => true }) {
+function perform({ act, title, verb, body, extra = null, danger = false, note = null, says = null, about = null, foresee = null, asksForCount = true, isReady = () => true }) {
   return dialog(title, (close) => {
     const shown = el("div", { class: "shown", "aria-live": "polite" });
     const fault = el("p", { class: "fault", role: "alert", hidden: true });
     const because = el("textarea", { name: "because", rows: 2, maxlength: 2_000, required: true, autofocus: true });
+    const typingLabel = el("span", {}, "Type the count");
     const typed = el("input", { name: "typed", inputmode: "numeric", autocomplete: "off" });
-    const typing = el("div", { hidden: true }, field("Type the count to go on", typed));
+    const typing = el("div", { hidden: true }, el("label", { class: "field" }, typingLabel, typed));
+    const forecast = el("div", { class: "shown", "aria-live": "polite" });
+    const sure = el("input", { type: "checkbox", name: "sure" });
+    const sureBox = el("label", { class: "check", hidden: true }, sure, "Do it anyway");
     const go = el("button", { type: "submit", class: `button ${danger ? "danger" : "main"}` }, verb);
     const extras = el("div", { class: "extras" }, extra);
     let question = null;
@@ -81,7 +104,9 @@ function perform({ act, title, verb, body, extra = null, danger = false, note = 
       const isMany = question !== null && question.count >= MANY;
       typing.hidden = !isMany;
       const isTyped = !isMany || Number(typed.value.replaceAll(/[,\s]/g, "")) === question.count;
-      go.disabled = (asksForCount && question === null) || !isTyped || because.value.trim() === "";
+      typingLabel.textContent = `Type ${question?.count ?? "the count"} to confirm`;
+      const isSure = sureBox.hidden || sure.checked;
+      go.disabled = (asksForCount && question === null) || !isTyped || !isSure || because.value.trim() === "";
       go.textContent = question === null || question.count === 1 ? verb : `${verb} ${grouped(question.count)}`;
     };
     const show = (answer) => {
@@ -89,6 +114,15 @@ function perform({ act, title, verb, body, extra = null, danger = false, note = 
       const lines = question?.lines ?? answer.nothing ?? [];
       fill(shown, question ? el("p", { class: "deed" }, `This ${question.deed}.`) : null,
         lines.length > 0 ? diffLines(lines) : null);
+      weigh();
+    };
+    /** Shows the forecast of a selection, if it is still the selection when the forecast arrives. */
+    const look = async (wish, mine) => {
+      fill(forecast, el("p", { class: "muted" }, "Predicting the outcomes …"));
+      const found = await foresee(wish).catch(() => null);
+      if (mine !== round) return;
+      fill(forecast, found?.shown ?? null);
+      sureBox.hidden = !found?.isDoubtful;
       weigh();
     };
     const preview = async () => {
@@ -102,6 +136,7 @@ function perform({ act, title, verb, body, extra = null, danger = false, note = 
         if (mine !== round) return;
         previewed = wish;
         show(answer);
+        if (foresee && question) look(wish, mine);
       } catch (refused) {
         if (mine !== round) return;
         question = null;
@@ -121,7 +156,7 @@ function perform({ act, title, verb, body, extra = null, danger = false, note = 
         const answer = await client.act(act, wish);
         if (answer.question) {
           show({ question: { ...answer.question, lines: [] } });
-          complain("The selection has changed; reload.");
+          complain("The selection has changed meanwhile. Check the new count.");
           return;
         }
         if (says) toast(says(answer.done));
@@ -136,17 +171,21 @@ function perform({ act, title, verb, body, extra = null, danger = false, note = 
       clearTimeout(pause);
       round += 1;
       question = null;
+      fill(forecast);
+      sureBox.hidden = true;
       weigh();
       pause = setTimeout(preview, 350);
     });
     because.addEventListener("input", weigh);
+    sure.addEventListener("input", weigh);
     typed.addEventListener("input", weigh);
     because.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) go.form.requestSubmit();
     });
     preview();
-    return el("form", { class: "asking", onsubmit: send }, note ? el("p", { class: "muted" }, note) : null, shown, extras,
-      field("Because", because, `For the audit, with your name: ${client.session?.name ?? ""}.`), typing, fault,
+    return el("form", { class: "asking", onsubmit: send }, about ? el("p", { class: "muted about" }, about) : null,
+      note ? el("p", { class: "muted" }, note) : null, shown, forecast, extras,
+      field("Reason", because, `For the audit, with your name: ${client.session?.name ?? ""}.`), sureBox, typing, fault,
       el("div", { class: "dialog-foot" }, button("Cancel", () => close(null), { kind: "quiet" }), go));
   });
 }
@@ -154,43 +193,59 @@ function perform({ act, title, verb, body, extra = null, danger = false, note = 
 /** Returns the fields of a replay other than its items. */
 function paceFields() {
   return el("details", {}, el("summary", {}, "Pace and limits"), el("div", { class: "columns" },
-    field("Maximum rate (items per second)", el("input", { name: "rate", inputmode: "numeric", placeholder: "as fast as it goes" })),
+    field("Rate, items per second", el("input", { name: "rate", inputmode: "numeric", placeholder: "as fast as possible" })),
     field("Begin at", el("input", { name: "at", placeholder: "now; 2h, or an instant" })),
-    field("Pause at failure rate (percent)", el("input", { name: "pause-at", inputmode: "numeric", placeholder: "20" })),
-    field("Leave out what was replayed so often", el("input", { name: "cap", inputmode: "numeric", placeholder: "5" })),
+    field("Pause if more than … % fail", el("input", { name: "pause-at", inputmode: "numeric", placeholder: "20" })),
+    field("Skip items replayed … times or more", el("input", { name: "cap", inputmode: "numeric", placeholder: "5" })),
     el("label", { class: "check" }, el("input", { type: "checkbox", name: "ramp" }), "Ramp up: 1, then 2, 5, 10, …")));
 }
 
-/** The actions on dead letters; `about` is `{ items }` or `{ options }`. */
+/** The fields of a selection that belong to the pace of a replay. */
+const PACE = ["rate", "at", "pause-at", "ramp"];
+
+/** Returns the forecast of a replay; it is doubtful if no item would be recorded or sent. */
+async function replayForecast({ items, options = {} }) {
+  const filter = Object.fromEntries(Object.entries(options).filter(([name]) => name !== "all" && !PACE.includes(name)));
+  const found = await client.ask("forecast", filter, items);
+  const lost = found.predictions.filter(({ prediction }) => prediction === "invalid-still").reduce((sum, { count }) => sum + count, 0);
+  const isDoubtful = found.count > 0 && lost === found.count;
+  return { isDoubtful, shown: [
+    isDoubtful ? el("p", { class: "fault" }, `None of ${of(found.count, "item")} would be accepted; all would fail again.`) : null,
+    forecastShown(found, "If you replayed them now:"),
+  ] };
+}
+
+/** The actions on dead letters; `about` is `{ items }` or `{ options }`, and `what` names the items with details. */
 const letterActs = {
-  async replay(about) {
+  async replay(about, what = {}) {
     const done = await perform({
-      act: "replay", title: "Replay", verb: "Replay", extra: paceFields(),
+      act: "replay", title: titled("Replay", what), verb: "Replay", about: what.details, extra: paceFields(), foresee: replayForecast,
       body: (extra) => ({ ...about, options: { ...about.options, ...extra } }),
     });
     if (done?.replay) location.hash = `#/replays/${done.replay}`;
     return done;
   },
-  discard: (about) => perform({
-    act: "discard", title: "Discard", verb: "Discard", danger: true, body: () => about,
+  discard: (about, what = {}) => perform({
+    act: "discard", title: titled("Discard", what), verb: "Discard", danger: true, about: what.details, body: () => about,
     note: "Discarded items stay in the table and can be restored; a new failure reopens them.",
     says: (done) => `Discarded ${of(done.items, "item")}.${done.act ? ` Act ${done.act} can be undone in the audit.` : ""}`,
   }),
-  restore: (about) => perform({
-    act: "restore", title: "Restore", verb: "Restore", body: () => about, says: (done) => `Restored ${of(done.items, "item")}.`,
+  restore: (about, what = {}) => perform({
+    act: "restore", title: titled("Restore", what), verb: "Restore", about: what.details, body: () => about, says: (done) => `Restored ${of(done.items, "item")}.`,
   }),
-  note: (about) => perform({
-    act: "note", title: "Add a note", verb: "Add", body: () => about, note: "The reason is the note.",
+  note: (about, what = {}) => perform({
+    act: "note", title: titled("Add a note to", what), verb: "Add", about: what.details, body: () => about, note: "The reason is the note.",
     says: (done) => `Noted on ${of(done.items, "item")}.`,
   }),
-  edit(about) {
+  edit(about, what = {}) {
     const places = el("textarea", { name: "set", rows: 3, "data-first": "", placeholder: "/to={\"user\":\"u1\"}", spellcheck: "false", autocapitalize: "off" });
     return perform({
-      act: "edit", title: "Edit", verb: "Edit",
+      act: "edit", title: titled("Edit", what), verb: "Edit", about: what.details,
       note: "One change for all of them: a corrected copy goes out in the place of each; what would be refused again stays.",
       extra: [
         field("Places and values, one a line", places, "A place such as /id or /data/amount, then =, then the value."),
         field("Another routing key", el("input", { name: "routing-key", spellcheck: "false", autocapitalize: "off" })),
+        field("Rate, items per second", el("input", { name: "rate", inputmode: "numeric", placeholder: "as fast as possible" })),
       ],
       body: ({ set = "", ...extra }) => ({ ...about, options: { ...about.options, ...extra, set: set.split("\n").filter(Boolean) } }),
       isReady: (extra) => extra.set !== "" || extra["routing-key"] !== "",
@@ -208,11 +263,16 @@ const letterActs = {
   },
 };
 
-function forecastShown(found) {
+/** Returns the title of a dialog: the action and its subject. */
+function titled(verb, { name = "" }) {
+  return name === "" ? verb : `${verb} ${name}`;
+}
+
+function forecastShown(found, words = `If you replayed ${of(found.count, "item")} now; nothing was changed.`) {
   const left = [["too old to be replayed", found.tooOld], ["replayed too often", found.tooOften], ["only the beginning of the body is left", found.bodyCut]]
     .filter(([, count]) => count > 0);
   return [
-    el("p", { class: "deed" }, `A replay of ${of(found.count, "item")} at this moment; nothing was changed.`),
+    el("p", { class: "deed" }, words),
     table(["prediction", "#items"], found.predictions.map(({ prediction, detail, count }) => [detail ? `${prediction}: ${detail}` : prediction, grouped(count)]), { label: "predictions" }),
     left.map(([words, count]) => el("p", { class: "muted" }, `${of(count, "item")} stay: ${words}.`)),
     found.ahead.map(({ outlet, waiting }) => el("p", { class: "muted" }, `${grouped(waiting)} wait in the backlog of ${outlet}: what is sent there goes behind them.`)),

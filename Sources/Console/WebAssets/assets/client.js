@@ -8,6 +8,10 @@ class Refused extends Error {
   }
 }
 
+/** The times after which a request counts as unanswered, in milliseconds. */
+const READING_LIMIT = 15_000;
+const ACT_LIMIT = 60_000;
+
 const client = {
   /** The session: name, role, and the proof that actions carry; null if no operator is signed in. */
   session: null,
@@ -18,16 +22,21 @@ const client = {
     return this.session?.role === "operator";
   },
 
+  /** Sends a request; a server that hangs is reported like one that is away. */
   async call(method, path, body) {
     const headers = body === undefined ? {} : { "Content-Type": "application/json" };
     if (this.session) headers["X-Bellhop-Proof"] = this.session.proof;
     let answer;
     let text;
     try {
-      answer = await fetch(path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body), cache: "no-store" });
+      answer = await fetch(path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body), cache: "no-store",
+        signal: AbortSignal.timeout(method === "GET" ? READING_LIMIT : ACT_LIMIT) });
       text = await answer.text();
-    } catch {
-      throw new Refused(0, "away", "the console does not answer; is bellhop console running?");
+    } catch (error) {
+      const isSlow = error?.name === "TimeoutError";
+      throw new Refused(0, "away", isSlow && method !== "GET"
+        ? "the console has not answered for a minute; see the audit whether it was done"
+        : "the console does not answer; is bellhop console running?");
     }
     let value = null;
     try {

@@ -39,20 +39,21 @@ function filterBar(page, params) {
 /** Returns the tabs for groups and items. */
 function deskTabs(page, params) {
   const filter = filterOf(params);
-  return el("nav", { class: "tabs", "aria-label": "Desk" }, [["desk", "Groups"], ["letters", "Items"]].map(([name, words]) =>
+  return el("nav", { class: "tabs", "aria-label": "Dead letters" }, [["desk", "Groups"], ["letters", "Items"]].map(([name, words]) =>
     link(deskAddress(name, filter), words, { "aria-current": page === name ? "page" : null })));
 }
 
 /** Returns the buttons for a filter or for items; a viewer may only start a dry run. */
-function actButtons(about, { state = "open", small = false } = {}) {
+function actButtons(about, { state = "open", small = false, what = {}, recommended = "replay" } = {}) {
   const kind = small ? "small" : "";
+  const look = (act) => (recommended === act ? "main" : "");
   const acts = state === "discarded" ? [["Restore", "restore", ""]]
-    : state === "open" ? [["Replay", "replay", "main"], ["Discard", "discard", "danger"], ["Edit", "edit", ""]] : [];
+    : state === "open" ? [["Replay", "replay", look("replay")], ["Discard", "discard", "danger"], ["Edit", "edit", look("edit")]] : [];
   const foresee = state === "open" ? button("Dry run", () => letterActs.forecast(about), { kind, key: `forecast-${JSON.stringify(about)}` }) : null;
   if (!client.isOperator) return [foresee];
   return [foresee, ...acts.filter(([, act]) => act !== "edit" || !about.items).map(([words, act, look]) =>
-    button(words, () => letterActs[act](about).then(refreshSoon), { kind: `${kind} ${look}`, key: `${act}-${JSON.stringify(about)}` })),
-  small ? null : button("Note", () => letterActs.note(inState(about, state)).then(refreshSoon), { kind, key: `note-${JSON.stringify(about)}` })];
+    button(words, () => letterActs[act](about, what).then(refreshSoon), { kind: `${kind} ${look}`, key: `${act}-${JSON.stringify(about)}` })),
+  small ? null : button("Note", () => letterActs.note(inState(about, state), what).then(refreshSoon), { kind, key: `note-${JSON.stringify(about)}` })];
 }
 
 /** Adds the displayed state to a filter; without a state, only open items are selected. */
@@ -64,20 +65,43 @@ function groupShown(group, params) {
   const filter = { ...filterOf(params), fingerprint: group.fingerprint };
   const state = params.get("state") || "open";
   const { state: _, ...options } = filter;
-  const place = [group.stage, group.provider, group.app, group.eventType].filter(Boolean);
+  const places = compositionWords(group);
+  const place = [group.stage, group.provider, ...places].filter(Boolean);
+  const what = { name: `${grouped(group.items)} × ${group.reason}`, details: [
+    `${places.join(", ")}. The latest: ${group.latestError}. First `, ago(group.firstSeenAt), ", last ", ago(group.lastSeenAt), "."] };
   return el("li", { class: "group" },
     el("div", { class: "group-words" },
       el("h2", {}, link(deskAddress("letters", filter), group.reason, { "data-row": "" }), el("span", { class: "muted" }, place.join(" · "))),
-      el("p", { class: "error" }, group.latestError),
+      el("p", { class: "error" }, group.composition.length > 1 ? el("span", { class: "muted" }, "the latest: ") : null, group.latestError),
+      el("p", { class: "muted small" }, capital(group.advice)),
       el("p", { class: "advice" }, link(deskAddress("letters", filter), group.users > 0 ? `${of(group.items, "item")} of ${of(group.users, "user")}` : of(group.items, "item"), { "data-key": `n-${group.fingerprint}` }),
         " · first ", ago(group.firstSeenAt), " · last ", ago(group.lastSeenAt))),
     el("div", { class: "group-side" }, el("b", { class: "count" }, grouped(group.items)), sparkline(group.lastDay)),
-    el("div", { class: "acts" }, actButtons({ options }, { state, small: true })));
+    el("div", { class: "acts" }, actButtons({ options }, { state, small: true, what, recommended: group.recommended })));
+}
+
+/** Returns the apps and types of a group, with their counts if there are several. */
+function compositionWords({ composition, otherItems }) {
+  const name = ({ app, eventType }) => (app ? `${app} ${eventType ?? "without a type"}` : "no app");
+  if (composition.length === 1 && otherItems === 0) return [name(composition[0])];
+  return [...composition.map((part) => `${name(part)} ${grouped(part.items)}`), otherItems > 0 ? `others ${grouped(otherItems)}` : null].filter(Boolean);
+}
+
+/** The order of groups on the open page: it stays, so that no group moves under the pointer. New groups come last. */
+const groupOrder = { page: "", known: [] };
+
+function ordered(groups, params) {
+  const page = params.toString();
+  if (groupOrder.page !== page || groupOrder.known.length === 0) Object.assign(groupOrder, { page, known: groups.map(({ fingerprint }) => fingerprint) });
+  const fresh = groups.filter(({ fingerprint }) => !groupOrder.known.includes(fingerprint));
+  groupOrder.known.push(...fresh.map(({ fingerprint }) => fingerprint));
+  return [...groups].sort((one, other) => groupOrder.known.indexOf(one.fingerprint) - groupOrder.known.indexOf(other.fingerprint));
 }
 
 const deskView = {
   title: "Dead letters",
   every: 5,
+  opened: () => Object.assign(groupOrder, { page: "", known: [] }),
   controls: (params) => [deskTabs("desk", params), filterBar("desk", params)],
   load: (params) => client.ask("groups", filterOf(params)),
   show(found, params) {
@@ -86,9 +110,9 @@ const deskView = {
         : nothing("good", "No dead letters", "No accepted event needs attention.")];
     }
     return [
-      el("p", { class: "lead" }, el("b", {}, of(found.items, "item")), ` in ${of(found.groupCount, "group")}, the largest first.`,
-        found.groups.length < found.groupCount ? ` The ${found.groups.length} largest are shown; a filter shows others.` : ""),
-      el("ul", { class: "groups" }, found.groups.map((group) => groupShown(group, params))),
+      el("p", { class: "lead" }, el("b", {}, of(found.items, "item")), ` in ${of(found.groupCount, "group")}, those with the most users first.`,
+        found.groups.length < found.groupCount ? ` The first ${found.groups.length} are shown; a filter shows others.` : ""),
+      el("ul", { class: "groups" }, ordered(found.groups, params).map((group) => groupShown(group, params))),
     ];
   },
 };
@@ -101,7 +125,7 @@ const letterTitle = ({ stage, reason }) => (stage === "desk" ? "corrected copy" 
 
 function itemShown(item) {
   const tick = el("input", { type: "checkbox", "aria-label": `Choose ${item.id}`, "data-key": `t-${item.id}`, checked: ticked.has(item.id),
-    onchange: ({ target }) => (target.checked ? ticked.add(item.id) : ticked.delete(item.id), refreshSoon()) });
+    onchange: ({ target }) => (target.checked ? ticked.add(item.id) : ticked.delete(item.id), redraw()) });
   return el("li", { class: `item ${ticked.has(item.id) ? "ticked" : ""}` }, el("span", { class: "tick" }, tick),
     el("div", { class: "item-words" },
       el("h2", {}, link(`#/letter/${encodeURIComponent(item.id)}`, letterTitle(item), { "data-row": item.id }), tag(item.state, stateKind(item.state)),
@@ -132,14 +156,17 @@ const lettersView = {
       target.value ? next.set("sort", target.value) : next.delete("sort");
       location.hash = `#/letters?${next}`;
     } }, sorts.map(([value, words]) => el("option", { value, selected: (params.get("sort") ?? "") === value }, words)));
+    const isFiltered = Object.keys(options).length > 0;
+    const what = { name: ticked.size > 0 ? of(ticked.size, "chosen item")
+      : `${isFiltered ? "the" : "all"} ${grouped(found.count)} ${state === "all" ? "" : `${state} `}dead letters${isFiltered ? " that match" : ""}` };
     const next = new URLSearchParams(params);
     next.set("limit", String(Math.min(1_000, found.items.length * 2)));
     return [
       el("div", { class: "bar" }, el("p", { class: "lead" }, el("b", {}, ticked.size > 0 ? `${grouped(ticked.size)} chosen` : of(found.count, "item")),
         ticked.size === 0 && found.items.length < found.count ? `, ${grouped(found.items.length)} shown` : ""), sort,
-      ticked.size > 0 ? button("None", () => (ticked.clear(), refreshSoon()), { kind: "quiet" })
-        : button("Choose all shown", () => (found.items.forEach(({ id }) => ticked.add(id)), refreshSoon()), { kind: "quiet" }),
-      el("span", { class: "spring" }), actButtons(about, { state: own })),
+      ticked.size > 0 ? button("Clear selection", () => (ticked.clear(), redraw()), { kind: "quiet" })
+        : button("Choose all shown", () => (found.items.forEach(({ id }) => ticked.add(id)), redraw()), { kind: "quiet" }),
+      el("span", { class: "spring" }), actButtons(about, { state: own, what })),
       el("ul", { class: "items" }, found.items.map(itemShown)),
       found.items.length < Math.min(1_000, found.count) ? el("p", { class: "center" }, link(`#/letters?${next}`, "Show more", { class: "button" })) : null,
     ];

@@ -3,11 +3,15 @@
 function explainForm(params) {
   const input = (name, hint, attributes) => el("input", { name, value: params.get(name) ?? "", placeholder: hint, required: true, spellcheck: "false", autocapitalize: "off", ...attributes });
   const form = el("form", { class: "filter explain" }, field("App", input("app", "drop", { "data-search": "" })), field("User", input("user", "ada")),
-    field("Event, or notification", input("what", "evt_… or noti_…", { value: params.get("event") ?? params.get("notification") ?? "" })),
+    field("Event, or notification", input("what", "the latest ones", { required: false, value: params.get("event") ?? params.get("notification") ?? "" })),
     el("button", { type: "submit", class: "button main" }, "Explain"));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const { app, user, what } = written(form);
+    if (what === "") {
+      location.hash = personAddress(app, user);
+      return;
+    }
     const key = /^noti_[0-9a-f]{16}$/.test(what) ? "notification" : "event";
     location.hash = `#/explain?${new URLSearchParams({ app, user, [key]: what })}`;
   });
@@ -51,6 +55,6 @@ const explainView = {
     return client.ask("explain", { app, user, event }, notification ? [notification] : []);
   },
   show(found) {
-    return found === null ? [nothing("explain", "Explain a notification", "Name the app, the user, and the event or the notification.")] : explanationShown(found);
+    return found === null ? [nothing("explain", "Explain a notification", "Name the app and the user, and the event or the notification. Without an event, the page shows the user's latest ones.")] : explanationShown(found);
   },
 };

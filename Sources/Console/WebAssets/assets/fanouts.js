@@ -13,14 +13,21 @@ function fanoutShare(one) {
 
 function fanoutControls(one, small = true) {
   if (!client.isOperator) return [];
+  const items = [String(one.fanout)];
+  const pause = button("Pause", () => performAtOnce({
+    act: "fanout-pause", note: "fanout-note", body: { items }, says: `Fan-out ${one.fanout} is paused. Recorded pushes are still sent.`,
+  }).then(refreshSoon), { kind: small ? "small" : "", key: `pause-${one.fanout}` });
+  const stop = button("Stop this campaign", () => performAtOnce({
+    act: "fanout-stop", note: "fanout-note", body: { items }, says: `Stopped: fan-out ${one.fanout} reaches nobody else, and all of ${one.app} ${one.type} is held.`,
+  }).then(refreshSoon), { kind: `${small ? "small" : ""} danger`, key: `stop-${one.fanout}` });
   const act = (verb, danger) => button(capital(verb), () => perform({
     act: `fanout-${verb}`, title: `${capital(verb)} fan-out ${one.fanout}`, verb: capital(verb), danger,
     body: () => ({ items: [String(one.fanout)] }),
     note: verb === "cancel" ? "Recorded notifications stay. No more users are reached. This cannot be undone." : null,
     says: (done) => `${capital(verb)}: ${of(done.fanouts, "fan-out")}.`,
   }).then(refreshSoon), { kind: `${small ? "small" : ""} ${danger ? "danger" : ""}`, key: `${verb}-${one.fanout}` });
-  if (one.state === "running") return [act("pause"), act("cancel", true)];
-  return one.state === "paused" ? [act("resume"), act("cancel", true)] : [];
+  if (one.state === "running") return [stop, pause, act("cancel", true)];
+  return one.state === "paused" ? [act("resume"), stop, act("cancel", true)] : [stop];
 }
 
 /** Returns the state, and whether a hold affects a part of the fan-out. */
@@ -45,6 +52,12 @@ function fanoutCard(one) {
     el("div", { class: "acts" }, fanoutControls(one)));
 }
 
+/** Returns the counted outcomes of the deliveries. */
+function resultWords({ sent, usersSent, waiting, discarded, notSent, isComplete }) {
+  const others = [[waiting, "still waiting"], [discarded, "discarded"], [notSent, "not sent"]].filter(([count]) => count > 0).map(([count, words]) => `${grouped(count)} ${words}`);
+  return `${isComplete ? "" : "at least "}${[`${grouped(sent)} sent to ${of(usersSent, "user")}`, ...others].join(", ")}`;
+}
+
 function fanoutDetail(one) {
   return [
     el("p", { class: "crumbs" }, link("#/fanouts", "Fan-outs")),
@@ -55,7 +68,7 @@ function fanoutDetail(one) {
     el("div", { class: "acts" }, fanoutControls(one, false)),
     el("div", { class: "two" },
       card("Facts", null, facts([["To", one.everyone ? "everyone" : one.topic], ["Lane", one.lane], ["New notifications", grouped(one.recorded)],
-        ["Deliveries due immediately when recorded", grouped(one.sent)], ["Pages", one.finishedAt ? `${grouped(one.pages)} complete` : `${grouped(one.pages)} complete of ${grouped(one.pagesPlanned)} planned so far`],
+        ["Deliveries", resultWords(one.results)], ["Pages", one.finishedAt ? `${grouped(one.pages)} complete` : `${grouped(one.pages)} complete of ${grouped(one.pagesPlanned)} planned so far`],
         ["Begun", ago(one.startedAt)], ["Last page", one.workedAt && ago(one.workedAt)], ["Paused", one.pausedAt && ago(one.pausedAt)], ["Ended", one.finishedAt && ago(one.finishedAt)]])),
       one.openPages.length === 0 ? null : card("Pages in progress", null, table(["page", "released", "taken"], one.openPages.map((page) =>
         [grouped(page.page), ago(page.handedOverAt), ago(page.takenAt)]), { label: "pages" }))),

@@ -9,10 +9,10 @@ function holdCard(one) {
     el("div", { class: "group-side" }, el("b", { class: "count" }, `${grouped(one.waiting)}${one.waitingIsCapped || one.mayWaitAmong.length > 0 ? "+" : ""}`), el("span", { class: "muted small" }, "wait")),
     el("div", { class: "acts" }, client.isOperator ? [
       button("Release", () => perform({
-        act: "hold-release", title: `Release ${scope}`, verb: "Release", asksForCount: false, body: () => ({ items }),
-        note: `${of(one.waiting, "delivery", "deliveries")} wait there; they go out at the pace of windows and budgets.`,
+        act: "hold-release", title: `Release ${scope}`, verb: "Release", body: () => ({ items }),
+        note: "The deliveries are sent immediately, within the providers' limits. A release cannot be taken back.",
         says: () => `Released hold ${one.hold}.`,
-      }).then(refreshSoon), { kind: "small main", key: `release-${one.hold}` }),
+      }).then(refreshSoon), { kind: "small", key: `release-${one.hold}` }),
       button("Discard held deliveries", () => perform({
         act: "hold-discard", title: `Discard what waits behind ${scope}`, verb: "Discard", danger: true,
         extra: field("Only of this event", el("input", { name: "event", spellcheck: "false", autocapitalize: "off" })),

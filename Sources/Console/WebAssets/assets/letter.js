@@ -80,7 +80,8 @@ function historyShown(history) {
 function letterButtons(letter) {
   const about = { items: [letter.id] };
   const canEdit = client.isOperator && letter.state === "open" && !letter.notificationId;
-  return el("div", { class: "acts" }, actButtons(about, { state: letter.state }),
+  return el("div", { class: "acts" }, actButtons(about, { state: letter.state, recommended: letter.recommended, what: {
+      name: `1 × ${letter.reason}`, details: `${[letter.app, letter.eventType, letter.user && `user ${letter.user}`].filter(Boolean).join(" · ")}: ${letter.error}` } }),
     canEdit ? button("Edit", () => rewrite(letter.id).then(refreshSoon)) : null,
     letter.state === "replaying" && client.isOperator ? button("Note", () => letterActs.note(about).then(refreshSoon)) : null);
 }

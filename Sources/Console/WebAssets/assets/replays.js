@@ -5,14 +5,23 @@ const BAD = ["failed", "refused", "too-old"];
 
 function replayControls(replay) {
   if (!client.isOperator || replay.finishedAt) return [];
+  const rateField = () => field("Rate, items per second", el("input", { name: "rate", inputmode: "numeric", value: replay.rate ?? "", placeholder: "as fast as possible" }));
+  const rate = () => perform({
+    act: "replay-resume", title: `Rate of replay ${replay.replay}`, verb: "Change the rate", asksForCount: false, extra: rateField(),
+    body: (extra) => ({ items: [String(replay.replay)], options: extra }), says: (done) => `Replay ${replay.replay} sends ${grouped(done.rate)} per second now.`,
+  }).then(refreshSoon);
+  const pause = () => performAtOnce({
+    act: "replay-pause", note: "replay-note", body: { items: [String(replay.replay)] }, says: `Replay ${replay.replay} is paused.`,
+  }).then(refreshSoon);
   const control = (verb, words, danger) => button(words, () => perform({
     act: `replay-${verb}`, title: `${words} replay ${replay.replay}`, verb: words, danger, asksForCount: false,
-    body: () => ({ items: [String(replay.replay)] }),
+    extra: verb === "resume" ? rateField() : null, body: (extra) => ({ items: [String(replay.replay)], options: extra }),
     note: verb === "cancel" ? `${grouped(replay.waiting ?? 0)} that wait open again; what has gone out comes to its end.` : null,
-    says: () => `Replay ${replay.replay}: done.`,
+    says: () => `Replay ${replay.replay} is ${verb === "cancel" ? "cancelled" : "running"}.`,
   }).then(refreshSoon), { kind: danger ? "danger" : "" });
-  if (replay.state === "paused") return [control("resume", "Resume"), control("cancel", "Cancel", true)];
-  return replay.state === "running" ? [control("pause", "Pause"), control("cancel", "Cancel", true)] : [];
+  const cancel = control("cancel", "Cancel", true);
+  if (replay.state === "paused") return [control("resume", "Resume"), cancel];
+  return replay.state === "running" ? [button("Pause", pause, { kind: "main", key: "pause" }), button("Rate …", rate, { key: "rate" }), cancel] : [];
 }
 
 function replayShown(replay) {

@@ -2,11 +2,11 @@
 
 const VIEWS = {
   status: statusView, charts: chartsView, desk: deskView, letters: lettersView, letter: letterView, replays: replaysView,
-  fanouts: fanoutsView, holds: holdsView, explain: explainView, audit: auditView,
+  fanouts: fanoutsView, holds: holdsView, explain: explainView, person: personView, audit: auditView,
 };
 const PLACES = [
-  ["status", "Status", "s"], ["desk", "Desk", "d"], ["replays", "Replays", "r"], ["fanouts", "Fan-outs", "f"], ["holds", "Holds", "h"],
-  ["explain", "Explain", "e"], ["charts", "Charts", "c"], ["audit", "Audit", "a"],
+  ["status", "Status", "s"], ["desk", "Dead letters", "d"], ["replays", "Replays", "r"], ["fanouts", "Fan-outs", "f"], ["holds", "Holds", "h"],
+  ["person", "User", "p"], ["explain", "Explain", "e"], ["charts", "Charts", "c"], ["audit", "Audit", "a"],
 ];
 /** Pages that belong to an entry of the menu. */
 const HOMES = { letters: "desk", letter: "desk" };
@@ -14,7 +14,17 @@ const HOMES = { letters: "desk", letter: "desk" };
 const root = document.querySelector("#console");
 let screen = null;
 let visit = 0;
+let clockTimer = null;
 let refreshSoon = () => {};
+/** Shows the loaded data again, for a change of the selection. */
+let redraw = () => {};
+let isPressing = false;
+
+/** Whether the operator presses something or has selected text, which an update of the page would disturb. */
+function isOccupied(body) {
+  const selection = getSelection();
+  return isPressing || (selection && !selection.isCollapsed && body.contains(selection.anchorNode));
+}
 
 /** Returns the parts of the address: a view, its subject, and its parameters. */
 function address() {
@@ -47,7 +57,7 @@ async function open() {
   const here = ++visit;
   const { name, subject, params } = address();
   const view = VIEWS[name];
-  const title = subject && name !== "letter" ? `${view.title} ${subject}` : view.title;
+  const title = subject && !["letter", "person"].includes(name) ? `${view.title} ${subject}` : view.title;
   document.title = `${title} · Bellhop`;
   for (const item of screen.menu.children) {
     if (item.dataset.place === (HOMES[name] ?? name)) {
@@ -57,13 +67,25 @@ async function open() {
   }
   const body = el("div", { class: "body", "aria-busy": "true" });
   const fault = el("div", { class: "away", role: "alert", hidden: true });
-  fill(screen.main, el("h1", {}, view.title), fault, el("div", { class: "controls" }, view.controls?.(params) ?? []), body);
+  const age = el("span", { class: "age", role: "status", hidden: true });
+  fill(screen.main, el("div", { class: "title" }, el("h1", {}, view.title), age), fault, el("div", { class: "controls" }, view.controls?.(params, subject) ?? []), body);
   body.append(el("div", { class: "loading" }, el("i"), el("i"), el("i")));
   scrollTo(0, 0);
   // The focused element is gone, so the focus moves to the new page.
   if (document.activeElement === document.body) screen.main.focus({ preventScroll: true });
+  view.opened?.();
   let before = null;
+  let last = null;
+  let loadedAt = Date.now();
   let timer = null;
+  clearInterval(clockTimer);
+  clockTimer = setInterval(() => {
+    const seconds = (Date.now() - loadedAt) / 1_000;
+    const usual = view.every ?? view.pace?.(last ?? {}) ?? 0;
+    const isOld = before !== null && usual > 0 && seconds > 2 * usual + 3 && !document.hidden;
+    age.hidden = !isOld;
+    if (isOld) age.textContent = `${span(seconds)} old`;
+  }, 1_000);
   let isLooking = false;
   const look = async () => {
     clearTimeout(timer);
@@ -75,10 +97,16 @@ async function open() {
       if (here !== visit) return;
       fault.hidden = true;
       body.classList.remove("stale");
-      const mark = JSON.stringify([found, [...ticked]]);
+      loadedAt = Date.now();
+      const mark = JSON.stringify(found);
+      pause = view.pace?.(found) ?? pause;
+      if (before !== null && mark !== before && isOccupied(body)) {
+        pause = Math.min(pause || 1, 1);
+        return;
+      }
+      last = found;
       if (mark !== before) fill(body, view.show(found, params));
       before = mark;
-      pause = view.pace?.(found) ?? pause;
     } catch (refused) {
       if (here !== visit || !client.session) return;
       fault.hidden = false;
@@ -92,6 +120,7 @@ async function open() {
     body.ariaBusy = "false";
     if (pause > 0) timer = setTimeout(() => (document.hidden ? document.addEventListener("visibilitychange", look, { once: true }) : look()), pause * 1_000);
   };
+  redraw = () => last !== null && here === visit && fill(body, view.show(last, params));
   refreshSoon = (done) => {
     before = null;
     look();
@@ -180,4 +209,6 @@ addEventListener("hashchange", () => {
   open();
 });
 addEventListener("keydown", typed);
+addEventListener("pointerdown", () => { isPressing = true; });
+for (const end of ["pointerup", "pointercancel", "blur"]) addEventListener(end, () => { isPressing = false; });
 client.restore().then(() => (client.session ? begin() : signInPage()), (refused) => signInPage(capital(refused.message)));

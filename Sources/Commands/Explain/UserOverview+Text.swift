@@ -1,0 +1,64 @@
+import BellhopRules
+import Operations
+import ServiceRuntime
+import Store
+
+extension UserOverview {
+    /// The overview as text: the settings, the holds, and the latest notifications with their outcomes.
+    var text: String {
+        guard !isUnknown else { return unknown }
+        var text = WrappedText()
+        let key = user.story.key.recipient
+        text.add("", "User \(key.user) of \(key.app)")
+        let local = user.clock.local(user.now).map { "; \($0) by the user's clock" } ?? ""
+        text.add("", "now \(user.now.toTheSecond) UTC\(local)")
+        if let quietUntil { text.add("", "Quiet hours apply now, until \(user.clock.both(quietUntil)).") }
+        if let erasure = user.story.erasure {
+            text.add("", "The user was erased at \(erasure.erasedAt.toTheSecond) UTC.")
+        }
+        user.writeSettings(into: &text)
+        writeHolds(into: &text)
+        writeNotifications(into: &text)
+        writeDeadLetters(into: &text)
+        if !notifications.isEmpty {
+            text.add("", "")
+            text.add("", "One in detail: bellhop explain --app \(key.app) --user \(key.user) --event EVENT")
+        }
+        return text.text
+    }
+
+    private func writeHolds(into text: inout WrappedText) {
+        guard !holds.isEmpty else { return }
+        text.section("Holds on the app")
+        for hold in holds {
+            let since = HumanText.ago(hold.placedAt, user.now)
+            text.item("\(hold.scope.words): \(hold.because) (\(hold.operator), \(since))")
+        }
+    }
+
+    private func writeNotifications(into text: inout WrappedText) {
+        text.section(
+            notifications.isEmpty ? "No notification is recorded" : "The latest notifications, in UTC, the newest first"
+        )
+        for explanation in notifications {
+            guard let record = explanation.story.record else { continue }
+            let content = record.notification.content
+            let state = record.readAt == nil ? "unread" : "read"
+            let event = explanation.story.event.map { ", event \($0)" } ?? ""
+            text.item("\(record.notification.createdAt.toTheSecond)  \(content.type)\(event), \(state)")
+            for line in explanation.deliveryLines { text.add("    ", line, hanging: 2) }
+        }
+    }
+
+    private func writeDeadLetters(into text: inout WrappedText) {
+        guard !deadLetters.isEmpty else { return }
+        text.section("Dead letters that name the user")
+        for letter in deadLetters {
+            let event = letter.cause.eventID.map { ", event \($0)" } ?? ""
+            text.item(
+                "\(letter.lastFailedAt.toTheSecond)  \(letter.cause.reason)\(event), \(letter.state.rawValue): "
+                    + "\(letter.cause.error) (bellhop dead-letters show \(letter.deadID.prefix(16)))"
+            )
+        }
+    }
+}

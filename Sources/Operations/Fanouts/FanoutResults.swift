@@ -1,0 +1,98 @@
+package import BellhopJSON
+import BellhopRules
+package import Store
+
+/// The outcomes of a fan-out's deliveries, counted from the users' records.
+package struct FanoutResults: Sendable, Equatable {
+    /// The users with a notification of the fan-out.
+    package private(set) var users = 0
+    /// The users with at least one delivery that a provider accepted.
+    package private(set) var usersSent = 0
+    package private(set) var deliveries = FanoutDeliveries()
+    /// Whether all users of the app were counted; otherwise the numbers are lower limits.
+    package var isComplete = true
+
+    mutating func add(_ user: FanoutUser) {
+        users += 1
+        if user.deliveries.sent > 0 { usersSent += 1 }
+        deliveries += user.deliveries
+    }
+
+    /// The results as `6,000 sent to 5,999 users, 14,002 discarded, 1 not sent`.
+    package var text: String {
+        let counts = [
+            (deliveries.waiting, "still waiting"), (deliveries.discarded, "discarded"),
+            (deliveries.notSent, "not sent"),
+        ]
+        let others = counts.filter { $0.0 > 0 }.map { "\($0.0.grouped) \($0.1)" }
+        let sent = "\(deliveries.sent.grouped) sent to \(usersSent.of("user"))"
+        return (isComplete ? "" : "at least ") + ([sent] + others).joined(separator: ", ")
+    }
+
+    package var json: JSONValue {
+        .members([
+            ("users", .int(users)), ("usersSent", .int(usersSent)), ("sent", .int(deliveries.sent)),
+            ("waiting", .int(deliveries.waiting)), ("discarded", .int(deliveries.discarded)),
+            ("notSent", .int(deliveries.notSent)), ("isComplete", .bool(isComplete)),
+        ])
+    }
+}
+
+extension FanoutUser {
+    /// The outcome in one word, for a table.
+    package var outcome: String {
+        if deliveries.sent > 0 { return "sent" }
+        if deliveries.waiting > 0 { return "waiting" }
+        return deliveries.discarded > 0 ? "discarded" : "not sent"
+    }
+
+    package var json: JSONValue {
+        .members([
+            ("user", .string(user)), ("notificationId", .string(notification.text)),
+            ("recordedAt", .string(recordedAt.description)), ("readAt", .optional(readAt?.description)),
+            ("sent", .int(deliveries.sent)), ("waiting", .int(deliveries.waiting)),
+            ("discarded", .int(deliveries.discarded)), ("notSent", .int(deliveries.notSent)),
+            ("reason", .optional(reason)),
+        ])
+    }
+}
+
+extension FanoutOperations {
+    /// The number of pages of the app's users that an answer counts: enough for most apps, and a second at most.
+    static let pagesCounted = 20
+
+    /// Counts the outcomes, up to a number of pages of the app's users.
+    func results(of record: FanoutRecord, upTo pages: Int = pagesCounted) async throws -> FanoutResults {
+        var results = FanoutResults()
+        results.isComplete = try await forEachPage(of: record, upTo: pages) { page in
+            for user in page { results.add(user) }
+            return true
+        }
+        return results
+    }
+
+    /// Passes the users with a notification of one fan-out to `body`, page by page, until it returns `false`.
+    package func users(
+        of filter: FanoutFilter,
+        _ body: (FanoutRecord, [FanoutUser]) throws -> Bool
+    ) async throws -> FanoutRecord {
+        let record = try await progress(of: filter, for: "list-users").record
+        _ = try await forEachPage(of: record, upTo: .max) { try body(record, $0) }
+        return record
+    }
+
+    /// Returns whether all pages were passed.
+    private func forEachPage(
+        of record: FanoutRecord,
+        upTo pages: Int,
+        _ body: ([FanoutUser]) throws -> Bool
+    ) async throws -> Bool {
+        var last = ""
+        for _ in 0..<pages {
+            let page = try await store.users(of: record.event, in: record.app, after: last)
+            guard try body(page.users), let end = page.last else { return true }
+            last = end
+        }
+        return false
+    }
+}

@@ -1,0 +1,65 @@
+package import BellhopJSON
+import BellhopRules
+import ServiceRuntime
+package import Store
+
+/// A campaign that was stopped: its fan-out is paused, and a hold stops the deliveries that are recorded already.
+package struct FanoutStopped: Sendable {
+    package let record: FanoutRecord
+    /// Whether this act paused the fan-out; otherwise it was paused or had ended.
+    package let isNewlyPaused: Bool
+    package let hold: HoldAdded
+
+    package var json: JSONValue {
+        .members([
+            ("fanout", .int(record.number)), ("state", .string(state.rawValue)), ("paused", .bool(isNewlyPaused)),
+            ("hold", hold.held.json), ("held", .bool(hold.isNew)),
+        ])
+    }
+
+    /// The state after the act.
+    package var state: FanoutState { isNewlyPaused ? .paused : record.state }
+}
+
+extension FanoutOperations {
+    /// Stops a campaign in one act: no more users are recorded, and recorded deliveries are not sent.
+    ///
+    /// The hold covers the whole type, because workers decide by app, type and provider. It comes first: it also stops
+    /// the deliveries of pages that are in progress.
+    package func stop(_ filter: FanoutFilter, by operator: ActingOperator) async throws -> FanoutStopped {
+        let record = try await progress(of: filter, for: "stop").record
+        guard let app = AppID(validating: record.app), let type = EventType(validating: record.type) else {
+            throw OperationError(
+                .failed,
+                attempted: "stop \(record.number)",
+                "its app or type is invalid",
+                advice: "hold the app"
+            )
+        }
+        let hold = try await HoldOperations(context).add(HoldScope(app: app, type: type), by: `operator`)
+        var one = FanoutFilter()
+        one.numbers = [record.number]
+        one.states = FanoutAdmin.Act.pause.acceptedStates
+        let isPaused = try await store.perform(.pause, on: one, agreed: 1, by: `operator`) == .done(items: 1)
+        return FanoutStopped(record: record, isNewlyPaused: isPaused, hold: hold)
+    }
+
+    /// Returns the release of the hold on a fan-out's type, or `nil` if there is no such hold.
+    package func previewRelease(of filter: FanoutFilter) async throws -> HoldRelease? {
+        let record = try await progress(of: filter, for: "resume").record
+        return try await HoldOperations(context).previewRelease { scope in
+            scope.app.text == record.app && scope.type?.text == record.type && scope.provider == nil
+        }
+    }
+
+    /// Releases the hold, which undoes a stop together with the resumption.
+    package func release(_ preview: HoldRelease, by operator: ActingOperator) async throws -> HoldReleased {
+        try await HoldOperations(context).release(preview.hold, by: `operator`)
+    }
+
+    /// Adds a reason to the audit, for an act on one fan-out that was performed before its reason was known.
+    package func note(on filter: FanoutFilter, by operator: ActingOperator) async throws {
+        guard let latest = try await store.latest(filter, atMost: 1).first else { return }
+        try await store.note(latest.record, by: `operator`)
+    }
+}
