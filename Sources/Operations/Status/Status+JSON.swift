@@ -17,6 +17,7 @@ extension Status {
             ("namespace", .string(namespace.name)),
             ("at", .string("\(time)")),
             ("problems", .array(problems.map(JSONValue.string))),
+            ("problemDetails", .array(problemList.map(\.json))),
             ("broker", Self.reached(broker)),
             ("database", Self.reached(database)),
             ("schema", .optional(schemaWord)),

@@ -4,18 +4,36 @@ import ServiceRuntime
 import Store
 
 extension Status {
-    /// The problems that require an action, the most serious first, each as a sentence.
-    package var problems: [String] {
-        obstacles + clockProblems + setupProblems + idleProblems + processProblems + refusals + failures + brakes
-            + leftovers
+    /// The problems, the most serious first, each as a sentence.
+    package var problems: [String] { problemList.map(\.text) }
+
+    /// The problems with their severity, the most serious first.
+    ///
+    /// Within a severity, causes come before their effects.
+    package var problemList: [StatusProblem] {
+        let broken = obstacles + clockProblems + setupProblems + silentProcesses + idleProblems + refusals
+        let degraded = shellProblems + processProblems + failures + delays
+        let all =
+            broken.asProblems(.broken) + degraded.asProblems(.degraded) + unfinished
+            + brakes.asProblems(.onPurpose, page: "holds") + pausedFanouts
+        return StatusProblem.Severity.allCases.flatMap { severity in all.filter { $0.severity == severity } }
     }
 
     private var obstacles: [String] {
         [
-            broker.obstacle.map { "the broker cannot be asked: \($0)" },
-            database.obstacle.map { "the database cannot be asked: \($0)" },
-            catalogObstacle.map { "this shell's catalogues cannot be read, so nothing is said of the topology: \($0)" },
+            broker.obstacle.map { obstacle in
+                "the broker cannot be asked: \(obstacle). Stored events and deliveries are kept; producers cannot "
+                    + "publish until it is back"
+            },
+            database.obstacle.map { obstacle in
+                "the database cannot be asked: \(obstacle). No event is lost: workers hold the messages that they took, "
+                    + "which are not counted here, and the others wait in their lanes; all continue automatically"
+            },
         ].compactMap { $0 }
+    }
+
+    private var shellProblems: [String] {
+        catalogObstacle.map { ["this shell's catalogues cannot be read, so the topology was not checked: \($0)"] } ?? []
     }
 
     /// Problems with clocks.
@@ -67,7 +85,7 @@ extension Status {
         var problems: [String] = []
         if lanes.count == Lane.allCases.count {
             let waiting = Self.waiting(lanes.map(\.ready).reduce(0, +), "message")
-            problems.append("no worker runs\(waiting): \(startingWorkers)")
+            problems.append(whyNobodyTakes(waiting))
         } else {
             problems += lanes.map {
                 "no worker serves the \($0.name) lane\(Self.waiting($0.ready, "message")): \(startingWorkers)"
@@ -78,6 +96,18 @@ extension Status {
             problems.append(whyNobodyFiles(waiting, worksSomebody: lanes.count < Lane.allCases.count))
         }
         return problems
+    }
+
+    /// Explains why no lane has a consumer: no worker runs, or the running ones are connecting.
+    ///
+    /// Workers that run reconnect automatically after an outage of the broker, so that another one would not help.
+    private func whyNobodyTakes(_ waiting: String) -> String {
+        let running = crews.filter { $0.role == "worker" && !$0.isDraining }
+        guard !running.isEmpty else { return "no worker runs\(waiting): \(startingWorkers)" }
+        let count = running.map(\.count).reduce(0, +)
+        let places = running.map(\.places).joined(separator: ", ")
+        return "no worker takes messages at present\(waiting), although \(Self.counted(count, "worker", "runs", "run")) "
+            + "(\(places)): they reconnect automatically; if not within a minute, see their logs"
     }
 
     /// Explains why the dead-letter queue has no consumer: no scheduler runs, or a scheduler has stopped consuming it.
@@ -131,7 +161,8 @@ extension Status {
         database.value?.store.map { store in HeldDeliveries.all(store).map(\.problem) } ?? []
     }
 
-    private var leftovers: [String] {
+    /// Work that is late, and missing data.
+    private var delays: [String] {
         var problems: [String] = []
         if let store = database.value?.store {
             if store.overdue > 0 {
@@ -149,23 +180,30 @@ extension Status {
                 return "fan-out \(progress.record.number) of \(progress.record.app) has been stalled for \(since): "
                     + "bellhop fanouts show \(progress.record.number)"
             }
-            problems += paused(store.fanouts)
-            let open = store.deadLetters.map(\.count).reduce(0, +)
-            problems += store.pausedReplays.map { replay in
-                let why = replay.reason.map { " (\($0))" } ?? ""
-                return "replay \(replay.id) is paused\(why), \(Self.counted(replay.waiting, "item", "waits", "wait")): "
-                    + "bellhop dead-letters resume \(replay.id) continues it, cancel \(replay.id) reopens them"
-            }
-            if open > 0 {
-                problems.append("\(open.of("open dead letter")), grouped by cause: bellhop dead-letters groups")
-            }
         }
         if let managementObstacle { problems.append(managementObstacle) }
         return problems
     }
 
+    /// Work that waits for an operator.
+    private var unfinished: [StatusProblem] {
+        guard let store = database.value?.store else { return [] }
+        let replays = store.pausedReplays.map { replay in
+            let why = replay.reason.map { " (\($0))" } ?? ""
+            let text =
+                "replay \(replay.id) is paused\(why), \(Self.counted(replay.waiting, "item", "waits", "wait")): "
+                + "bellhop dead-letters resume \(replay.id) continues it, cancel \(replay.id) reopens them"
+            return StatusProblem(.toDo, text, page: "replays/\(replay.id)")
+        }
+        let open = store.deadLetters.map(\.count).reduce(0, +)
+        guard open > 0 else { return replays }
+        let letters = "\(open.of("open dead letter")), grouped by cause: bellhop dead-letters groups"
+        return replays + [StatusProblem(.toDo, letters, page: "desk")]
+    }
+
     /// Paused fan-outs, which an operator may have forgotten.
-    private func paused(_ fanouts: StoreStatus.Fanouts) -> [String] {
+    private var pausedFanouts: [StatusProblem] {
+        guard let fanouts = database.value?.store?.fanouts else { return [] }
         let named = fanouts.latestPaused.map { progress in
             let record = progress.record
             let pausedAt = record.pausedAt ?? record.startedAt
@@ -174,13 +212,15 @@ extension Status {
             let left =
                 progress.leftIsCapped
                 ? "more than \(progress.left.grouped) users are" : Self.counted(progress.left, "user", "is", "are")
-            return "fan-out \(record.number) of \(record.app), event \(record.event), has been paused for "
+            let text =
+                "fan-out \(record.number) of \(record.app), event \(record.event), has been paused for "
                 + "\(since)\(why), \(left) left: bellhop fanouts resume \(record.number) continues it, "
                 + "cancel \(record.number) ends it"
+            return StatusProblem(.onPurpose, text, page: "fanouts/\(record.number)")
         }
         let others = fanouts.paused - named.count
         guard others > 0 else { return named }
-        let all = "bellhop fanouts list --state paused"
-        return named + ["\(Self.counted(others, "other fan-out", "is", "are")) paused: \(all)"]
+        let text = "\(Self.counted(others, "other fan-out", "is", "are")) paused: bellhop fanouts list --state paused"
+        return named + [StatusProblem(.onPurpose, text, page: "fanouts")]
     }
 }

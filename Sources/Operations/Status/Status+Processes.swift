@@ -71,8 +71,19 @@ extension Status {
                 + "too, run \(CatalogReload.applyFirst)"
         }
         let have = others.count > 1 ? " and others have" : " has"
-        return "not by topology apply from here: this shell's catalogues are \(catalogs), and \(first.role) "
-            + "\(first.places)\(have) \(first.catalogs); bring all to the same files first"
+        return "this shell's catalogues are \(catalogs), and \(first.role) \(first.places)\(have) \(first.catalogs): if "
+            + "yours are the new ones, run \(CatalogReload.applyFirst) to all processes; otherwise deploy the running "
+            + "files here, and do not run topology apply"
+    }
+
+    /// Processes that have stopped their heartbeats without an orderly end.
+    var silentProcesses: [String] {
+        (database.value?.store?.silentProcesses ?? []).prefix(Self.hindrances).map { seen in
+            let own = seen.report.identity
+            let silence = max(.zero, time - Instant(microseconds: seen.seenAt.microseconds)).roughly
+            return "\(own.role) \(own.host)[\(own.process)] has sent no heartbeat for \(silence): it hangs, its host "
+                + "does, or it was killed; if it still runs, end it, and other processes take its work"
+        }
     }
 
     var processProblems: [String] {

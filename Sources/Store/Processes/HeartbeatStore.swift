@@ -151,11 +151,14 @@ package struct HeartbeatStore: Sendable {
 
     private static let leave = Statement("DELETE FROM processes WHERE id = $1")
 
+    static let columns = """
+        id, role, version, host, process::bigint, catalogs, refusal, troubles, pulls, started_at, seen_at,
+        schema_version::bigint, message_version::bigint, hindrance, figures, draining_since
+        """
+
     private static let all = Statement(
         """
-        SELECT id, role, version, host, process::bigint, catalogs, refusal, troubles, pulls, started_at, seen_at,
-               schema_version::bigint, message_version::bigint, hindrance, figures, draining_since
-        FROM processes WHERE seen_at > now() - interval '30 s' ORDER BY seen_at DESC LIMIT \(most)
+        SELECT \(columns) FROM processes WHERE seen_at > now() - interval '30 s' ORDER BY seen_at DESC LIMIT \(most)
         """,
         effect: .reads
     )
@@ -193,7 +196,8 @@ extension Heartbeat {
 }
 
 extension LiveProcess {
-    fileprivate init(_ rows: Rows, _ row: Int) throws(PostgresError) {
+    /// Creates a process from ``HeartbeatStore/columns``.
+    init(_ rows: Rows, _ row: Int) throws(PostgresError) {
         var identity = Heartbeat.Identity(
             id: try rows.text(row, 0),
             role: try rows.text(row, 1),

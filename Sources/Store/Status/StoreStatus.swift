@@ -80,6 +80,8 @@ package struct StoreStatus: Sendable {
     package let pausedReplays: [PausedReplay]
     /// The processes with a heartbeat in the last half minute.
     package let processes: [LiveProcess]
+    /// The processes whose heartbeats have stopped without an orderly end.
+    package let silentProcesses: [LiveProcess]
     /// Retention times that are in the future, as a wrong clock leaves them behind.
     package let retiredAhead: [RetiredAhead]
 
@@ -114,6 +116,7 @@ package struct StoreStatus: Sendable {
         breakers = try await OpenBreaker.all(on: pool)
         holds = try await OperatorHold.all(on: pool)
         processes = try await HeartbeatStore(pool: pool).all()
+        silentProcesses = try await pool.run(Self.silentStatement, []).map(LiveProcess.init)
         pausedReplays = try await pool.run(Self.pausedStatement, []).map { (rows, row) throws(PostgresError) in
             PausedReplay(
                 id: try rows.integer(row, 0),
@@ -126,6 +129,15 @@ package struct StoreStatus: Sendable {
             RetiredAhead(kind: try rows.text(row, 0), upTo: try rows.moment(row, 1))
         }
     }
+
+    private static let silentStatement = Statement(
+        """
+        SELECT \(HeartbeatStore.columns) FROM processes
+        WHERE seen_at <= now() - interval '30 s' AND seen_at > now() - interval '5 min' AND draining_since IS NULL
+        ORDER BY seen_at DESC LIMIT 20
+        """,
+        effect: .reads
+    )
 
     private static func fanouts(_ pool: PostgresPool) async throws(PostgresError) -> Fanouts {
         let groups = try await FanoutStatistics(of: pool).groups

@@ -64,10 +64,12 @@ struct ExplainUserTests {
 
     @Test("a user without any data exits with 1")
     func unknown() async throws {
-        try await Workplace.withPrompt { prompt, _ in
-            let answer = await prompt.run(Self.user)
-            #expect(answer.code == .answerIsNo)
-            #expect(answer.output.hasPrefix("Bellhop has stored nothing about user ada of drop"))
+        try await Bench.withSchema { bench in
+            try await Workplace.withPrompt(on: bench) { prompt, _ in
+                let answer = await prompt.run(Self.user)
+                #expect(answer.code == .answerIsNo)
+                #expect(answer.output.hasPrefix("Bellhop has stored nothing about user ada of drop"))
+            }
         }
     }
 }

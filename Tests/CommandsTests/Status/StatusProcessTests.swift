@@ -40,7 +40,7 @@ struct StatusProcessTests {
                 #expect(alone.contains { $0.contains("run bellhop topology apply") }, "\(alone)")
                 try await Self.announce(Self.report("w1", "newer"), bench)
                 let beside = try await Self.problems(prompt)
-                #expect(beside.contains { $0.contains("not by topology apply from here") }, "\(beside)")
+                #expect(beside.contains { $0.contains("if yours are the new ones, run bellhop topology") }, "\(beside)")
                 try await Self.announce(Self.report("w2", "older"), bench)
                 let mixed = try await Self.problems(prompt)
                 #expect(mixed.contains { $0.contains("different catalogues") && $0.contains("h-w2[7]") }, "\(mixed)")
@@ -48,13 +48,51 @@ struct StatusProcessTests {
                 waiting.refusal = "a new type is not bound yet (drop.system): bellhop topology apply, then SIGHUP again"
                 try await Self.announce(waiting, bench)
                 let asked = try await Self.problems(prompt)
-                #expect(!asked.contains { $0.contains("not by topology apply") }, "\(asked)")
+                #expect(!asked.contains { $0.contains("do not run topology apply") }, "\(asked)")
                 let advice = "h-w1[7] waits for it with newer catalogues: where this shell has them, too, run bellhop"
                 #expect(asked.contains { $0.contains(advice) }, "\(asked)")
                 try await book.leave("w1")
                 try await book.leave("w2")
                 let gone = try await book.all()
                 #expect(gone.isEmpty)
+            }
+        }
+    }
+
+    @Test("a process without heartbeats that has not left in order is a problem, and the most serious ones come first")
+    func silent() async throws {
+        try await Bench.withTopology { bench in
+            try await Workplace.withPrompt(on: bench) { prompt, _ in
+                let book = HeartbeatStore(pool: bench.pool)
+                try await book.announce(Self.report("w1", "same"))
+                var last = Self.report("w2", "same")
+                last.isDraining = true
+                try await book.announce(last)
+                _ = try await bench.owner.run("UPDATE processes SET seen_at = now() - interval '40 s'")
+                _ = try await DeadLetterStore(pool: bench.pool).file([Letters.rejected("lost")])
+                let problems = try await Self.problems(prompt)
+                let told = problems.filter { $0.contains("has sent no heartbeat for 4") }
+                #expect(told.count == 1, "\(problems)")
+                #expect(told.first?.hasPrefix("worker h-w1[7] has sent no heartbeat for 4") == true, "\(told)")
+                #expect(problems.last?.contains("1 open dead letter") == true, "\(problems)")
+                let json = await prompt.run("status", "--json").output
+                #expect(json.contains(#"{"severity":"broken","text":"worker h-w1[7] has sent"#), "\(json)")
+                #expect(json.contains(#"{"severity":"to-do","text":"1 open dead letter, grouped"#), "\(json)")
+            }
+        }
+    }
+
+    @Test("running workers that take no messages are connecting, and another worker would not help")
+    func connecting() async throws {
+        try await Bench.withTopology { bench in
+            try await Workplace.withPrompt(on: bench) { prompt, _ in
+                let none = try await Self.problems(prompt)
+                #expect(none.contains("no worker runs: start one"), "\(none)")
+                try await Self.announce(Self.report("w1", "same"), bench)
+                let problems = try await Self.problems(prompt)
+                let words = "no worker takes messages at present, although 1 worker runs (h-w1[7]): they reconnect"
+                #expect(problems.contains { $0.hasPrefix(words) }, "\(problems)")
+                #expect(!problems.contains { $0.hasPrefix("no worker runs") }, "\(problems)")
             }
         }
     }

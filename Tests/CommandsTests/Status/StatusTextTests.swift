@@ -107,7 +107,11 @@ struct StatusTextTests {
             dead letters are not stored, 20 dead letters wait: schedulers leave them in the queue while they have no \
             database, so whether one runs cannot be seen
             """
-        #expect(left.problems == ["the database cannot be asked: Connection refused", unseen])
+        let away = """
+            the database cannot be asked: Connection refused. No event is lost: workers hold the messages that they took, \
+            which are not counted here, and the others wait in their lanes; all continue automatically
+            """
+        #expect(left.problems == [away, unseen])
         #expect(left.json.written.contains(#""schedulers":null"#))
         let idle = status(
             queues.map { queue in

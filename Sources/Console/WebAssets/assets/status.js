@@ -1,18 +1,20 @@
 // The status: problems first, with the required actions.
 
-/** Returns a problem; the text after its last colon or semicolon is the required action. */
-function problemShown(words) {
-  const command = words.match(/(bellhop [a-z-]+(?: [a-z-]+)?(?: [0-9]+)?)/)?.[1];
-  const target = command && problemLink(command, words);
-  return el("li", { class: "problem" }, icon("bad"), el("span", {}, words), target ? link(target, "Look", { class: "button small" }) : null);
+/** The severities of problems, in their order, with their headings. */
+const SEVERITIES = { broken: "Broken", degraded: "Degraded", "to-do": "To do", "on-purpose": "Stopped on purpose" };
+
+/** Returns a problem with its page; the text after its last colon or semicolon is the required action. */
+function problemShown({ severity, text, page }) {
+  return el("li", { class: `problem ${severity}` }, icon(severity === "on-purpose" ? "holds" : severity === "to-do" ? "desk" : "bad"), el("span", {}, text),
+    page ? link(`#/${page}`, "Open", { class: "button small" }) : null);
 }
 
-/** Returns the console's page for a command that the advice names. */
-function problemLink(command, words) {
-  if (command.includes("fanouts")) return ["#/fanouts", ...(command.match(/\d+/) ?? [])].join("/");
-  if (command.includes("dead-letters resume") || words.includes("replay ")) return `#/replays/${words.match(/replay (\d+)/)?.[1] ?? ""}`;
-  if (command.includes("dead-letters")) return "#/desk";
-  return command.includes("hold") ? "#/holds" : null;
+/** Returns the problems of each severity under their heading. */
+function problemsShown(problems) {
+  return Object.entries(SEVERITIES).map(([severity, heading]) => {
+    const those = problems.filter((one) => one.severity === severity);
+    return those.length === 0 ? null : el("div", {}, el("h3", { class: "muted small" }, heading), el("ul", { class: "problems" }, those.map(problemShown)));
+  });
 }
 
 /** Returns a figure in large digits with a label below; a link if there are details. */
@@ -27,7 +29,7 @@ function figuresShown(status) {
   const crew = status.processes?.filter(({ role, drainingSince }) => role === "worker" && !drainingSince).length ?? null;
   return el("div", { class: "figures" },
     figure(crew, crew === 1 ? "worker" : "workers", null, crew === 0 ? "bad" : ""),
-    figure(ready, "wait in lanes"),
+    figure(status.database.reached ? ready : null, "wait in lanes"),
     figure(owed?.owed ?? null, "deliveries owed", null, owed?.overdue > 0 ? "warn" : ""),
     figure(status.deadLetters?.open ?? null, "dead letters open", "#/desk", status.deadLetters?.open > 0 ? "bad" : ""),
     figure(status.fanouts ? status.fanouts.running + status.fanouts.paused : null, "fan-outs", "#/fanouts", status.fanouts?.paused > 0 ? "warn" : ""),
@@ -90,7 +92,7 @@ const statusView = {
   show(status) {
     const problems = status.problems.length === 0
       ? el("section", { class: "card calm" }, nothing("good", "All is well", `Looked at ${clock(status.at)}, namespace ${status.namespace}.`))
-      : card(of(status.problems.length, "problem"), el("span", { class: "muted" }, clock(status.at)), el("ul", { class: "problems" }, status.problems.map(problemShown)));
+      : card(of(status.problems.length, "problem"), el("span", { class: "muted" }, clock(status.at)), problemsShown(status.problemDetails));
     return [problems, sightShown(status), figuresShown(status),
       el("div", { class: "two" }, lanesShown(status), owedShown(status), backlogsShown(status), providersShown(status)), processesShown(status)];
   },
