@@ -1,4 +1,4 @@
-import ServiceRuntime
+package import ServiceRuntime
 
 /// One fault of the configuration.
 package struct ConfigurationFault: Error, Sendable, Equatable, CustomStringConvertible {
@@ -59,5 +59,17 @@ package enum ConfigurationSource: Sendable, Equatable, CustomStringConvertible {
         case .file(let path): path
         case .byDefault: "default"
         }
+    }
+}
+
+extension CommandFailure {
+    /// Makes the failure for a setting that a command requires.
+    package static func missing(_ setting: Setting) -> CommandFailure {
+        CommandFailure(
+            .configuration,
+            attempted: "reading the configuration",
+            cameBack: "\(setting.environmentName) is not set",
+            whatToDo: "set it, or give --\(setting.flagName)"
+        )
     }
 }

@@ -1,3 +1,37 @@
+import Glibc
+
+/// A text that must not be displayed: printing, dumping or interpolating it shows `<redacted>`.
+package struct Secret: Sendable, Hashable {
+    /// The text itself.
+    ///
+    /// Pass it only to the library that needs it.
+    package let revealed: String
+
+    package init(_ text: String) {
+        revealed = text
+    }
+}
+
+extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    package var description: String { "<redacted>" }
+    package var debugDescription: String { "<redacted>" }
+    package var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// Files that contain a key or a password.
+package enum SecretFile {
+    /// Whether any user of this machine may read the file or write to it.
+    ///
+    /// Group permissions are accepted, because an operator chose the group. Files under `/run/secrets` are mounted by a
+    /// container's engine with loose permissions, but the container has no other users. The result is `false` if the
+    /// file does not exist.
+    package static func isOpenToAll(_ path: String) -> Bool {
+        var status = stat()
+        guard !path.hasPrefix("/run/secrets/"), stat(path, &status) == 0 else { return false }
+        return status.st_mode & 0o006 != 0
+    }
+}
+
 /// Hides secrets in a URL: the password before the host, and passwords in the query.
 package enum URLMask {
     /// Returns the URL for display, such as `amqp://user:***@host/vhost`.
