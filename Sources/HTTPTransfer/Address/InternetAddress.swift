@@ -1,3 +1,5 @@
+import Glibc
+
 /// An IP address as a number.
 package enum InternetAddress: Hashable, Sendable {
     case v4(UInt32)
@@ -52,4 +54,42 @@ package enum InternetAddress: Hashable, Sendable {
         (0x2002_0000_0000_0000, 16),  // 2002::/16: 6to4
         (0x3fff_0000_0000_0000, 20),  // 3fff::/20: documentation
     ]
+
+    /// Reads a socket's address; returns `nil` for families other than IPv4 and IPv6, and for truncated addresses.
+    init?(family: CInt, at address: UnsafeRawPointer, length: Int) {
+        switch family {
+        case AF_INET where length >= MemoryLayout<sockaddr_in>.size:
+            self = .v4(UInt32(bigEndian: address.loadUnaligned(as: sockaddr_in.self).sin_addr.s_addr))
+        case AF_INET6 where length >= MemoryLayout<sockaddr_in6>.size:
+            let bytes = address.loadUnaligned(as: sockaddr_in6.self).sin6_addr
+            self = withUnsafeBytes(of: bytes) { bytes in
+                .v6(
+                    high: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 0, as: UInt64.self)),
+                    low: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+                )
+            }
+        default:
+            return nil
+        }
+    }
+}
+
+/// The addresses that a transport may connect to.
+///
+/// The policy is applied after the name look-up, to the exact address of the connection.
+package enum AddressPolicy: Hashable, Sendable {
+    /// Any address; for endpoints from Bellhop's own configuration.
+    case any
+
+    /// Only public addresses; for endpoints from untrusted clients (Web Push).
+    ///
+    /// Such endpoints could otherwise direct Bellhop to machines inside its own network.
+    case publicAddressesOnly
+
+    package func allows(_ address: InternetAddress) -> Bool {
+        switch self {
+        case .any: true
+        case .publicAddressesOnly: address.isPublic
+        }
+    }
 }

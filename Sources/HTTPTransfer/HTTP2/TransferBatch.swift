@@ -33,3 +33,14 @@ final class TransferBatch: @unchecked Sendable {
         }
     }
 }
+
+/// One request of a batch in a loop.
+struct QueuedRequest {
+    let batch: TransferBatch
+    let index: Int
+
+    /// The number of times that a peer rejected it unprocessed.
+    var refusals = 0
+
+    var request: TransferRequest { batch.requests[index] }
+}

@@ -1,3 +1,5 @@
+import CPostgreSQL
+
 /// A connection that is lent to one caller, which uses it from one synchronous closure.
 ///
 /// There is no change of thread between statements.
@@ -93,9 +95,7 @@ package final class PostgresConnection {
             throw error
         }
     }
-}
 
-extension PostgresConnection {
     private func refuseIfInterrupted(_ attempt: Attempt) throws(PostgresError) {
         guard interruption.isAsked else { return }
         if let span = interruption.silence { throw .silent(span, "\(attempt): ", "It was not sent.") }
@@ -199,5 +199,39 @@ extension PostgresConnection {
         if statements.contains(where: \.commits) { return .commit }
         guard session.transactionStatus == .none else { return .nothing }
         return statements.allSatisfy { $0.effect == .reads } ? .nothing : .autocommit
+    }
+
+    /// The number of comparisons between two sessions.
+    ///
+    /// A busy pooler may give them different servers for a while.
+    private static let looks = 8
+
+    /// Whether a pooler lends this connection to other clients after each transaction, as PgBouncer does with
+    /// `pool_mode = transaction`.
+    ///
+    /// Other clients would then share this session's settings, prepared statements and locks.
+    ///
+    /// A pooler answers with its own process number. It pools transactions if a second session with the same recipe
+    /// uses the server process that the first session used a moment before.
+    func isLentAnew(beside recipe: SessionOptions) throws(PostgresError) -> Bool {
+        guard try serverProcess() != String(PQbackendPID(session.handle)) else { return false }
+        let other = PostgresConnection(
+            try Session.open(recipe),
+            Interruption(),
+            statementTimeout: statementTimeout
+        )
+        for _ in 0..<Self.looks {
+            let mine = try serverProcess()
+            let its = try other.transaction { (other) throws(PostgresError) in try other.serverProcess() }
+            if mine == its { return true }
+        }
+        return false
+    }
+
+    /// Returns the number of the server process.
+    ///
+    /// It uses the simple protocol, because a prepared statement could belong to another client of the pooler.
+    private func serverProcess() throws(PostgresError) -> String {
+        try session.command("SELECT pg_backend_pid()::text", .nothing, patience).text(0, 0)
     }
 }
