@@ -96,3 +96,50 @@ extension ProviderAnswer {
         return ProviderAnswer(http: http, reason: reason)
     }
 }
+
+/// A rejection by the token endpoint, in the form of RFC 6749.
+struct TokenRefusal: Error, Equatable {
+    let status: Int
+    /// A code such as `invalid_grant`.
+    let code: String
+    let description: String
+
+    init(_ code: String, _ description: String, status: Int = 400) {
+        self.status = status
+        self.code = code
+        self.description = description
+    }
+
+    static func invalidGrant(_ description: String) -> TokenRefusal {
+        TokenRefusal("invalid_grant", description)
+    }
+
+    static func invalidRequest(_ description: String) -> TokenRefusal {
+        TokenRefusal("invalid_request", description)
+    }
+
+    var answer: ProviderAnswer {
+        let body: JSONValue = ["error": .string(code), "error_description": .string(description)]
+        return ProviderAnswer(http: .json(status, JSONWriter.canonicalBytes(of: body)), reason: code)
+    }
+}
+
+/// The fields of an `application/x-www-form-urlencoded` body, each name once.
+struct FormBody {
+    private var fields: [String: String] = [:]
+
+    /// Returns `nil` for a repeated field, an invalid escape, or bytes that are not valid UTF-8.
+    init?(_ body: [UInt8]) {
+        for item in body.split(separator: UInt8(ascii: "&")) {
+            let parts = item.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+            guard let name = PercentEncoding.decode(parts[0], plusIsSpace: true),
+                let value = PercentEncoding.decode(parts.count > 1 ? parts[1] : [], plusIsSpace: true)
+            else {
+                return nil
+            }
+            guard fields.updateValue(value, forKey: name) == nil else { return nil }
+        }
+    }
+
+    subscript(name: String) -> String? { fields[name] }
+}
