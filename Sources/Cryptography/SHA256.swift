@@ -3,9 +3,7 @@ import COpenSSL
 /// SHA-256 of bytes in one piece.
 package enum SHA256 {
     /// Returns the digest of `bytes`.
-    package static func digest(of bytes: [UInt8]) -> Digest {
-        bytes.withUnsafeBytes(digest)
-    }
+    package static func digest(of bytes: [UInt8]) -> Digest { bytes.withUnsafeBytes(digest) }
 
     /// Returns the digest of `bytes`, which are read only during the call.
     package static func digest(of bytes: UnsafeRawBufferPointer) -> Digest {
@@ -31,9 +29,7 @@ package final class SHA256Stream {
         self.context = context
     }
 
-    deinit {
-        EVP_MD_CTX_free(context)
-    }
+    deinit { EVP_MD_CTX_free(context) }
 
     /// Adds the next bytes, which are read only during the call.
     package func add(_ bytes: UnsafeRawBufferPointer) {

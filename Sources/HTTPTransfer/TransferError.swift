@@ -84,9 +84,7 @@ enum AbortReason {
     case cancelled
     case closed
 
-    func error(for request: TransferRequest) -> TransferError {
-        error(attempt: request.attempt)
-    }
+    func error(for request: TransferRequest) -> TransferError { error(attempt: request.attempt) }
 
     /// Returns the same error for any other attempt.
     func error(attempt: String) -> TransferError {

@@ -105,9 +105,7 @@ package struct IncomingAnswer {
     }
 
     /// Ends the header block; an interim answer is followed by another.
-    package mutating func endHead() {
-        isHeadComplete = isHeadComplete || status >= 200
-    }
+    package mutating func endHead() { isHeadComplete = isHeadComplete || status >= 200 }
 
     /// Adds one line of a head in HTTP/1.1 format, in which libcurl reports all versions; false ends the transfer.
     package mutating func takeLine(_ line: UnsafeRawBufferPointer) -> Bool {
@@ -181,9 +179,7 @@ package struct AnswerHeaders: Sendable {
     /// The lines of the final answer without its status line, each terminated by CR LF or LF.
     private let lines: [UInt8]
 
-    package init(lines: [UInt8]) {
-        self.lines = lines
-    }
+    package init(lines: [UInt8]) { self.lines = lines }
 
     /// Returns the value of the first header named `name`, ignoring case; `nil` if there is none.
     package subscript(name: String) -> String? {

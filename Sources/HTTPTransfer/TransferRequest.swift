@@ -96,16 +96,12 @@ enum HeaderRules {
         return !reserved.contains { isSame(name, $0) }
     }
 
-    static func isContentType(_ name: String) -> Bool {
-        isSame(name, "content-type")
-    }
+    static func isContentType(_ name: String) -> Bool { isSame(name, "content-type") }
 
     /// The user agent of requests that set none.
     static let ownName = "bellhop"
 
-    static func isUserAgent(_ name: String) -> Bool {
-        isSame(name, "user-agent")
-    }
+    static func isUserAgent(_ name: String) -> Bool { isSame(name, "user-agent") }
 
     /// Returns the value without blanks at its ends, which HTTP/2 forbids.
     static func trimmed(_ value: String) -> Substring {

@@ -61,7 +61,5 @@ struct Round<Draft> {
 struct Refusal: Error {
     let verdict: Verdict
 
-    init(_ verdict: Verdict) {
-        self.verdict = verdict
-    }
+    init(_ verdict: Verdict) { self.verdict = verdict }
 }

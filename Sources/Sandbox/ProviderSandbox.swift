@@ -169,14 +169,10 @@ package final class ProviderSandbox: Sendable {
         ReceivedCount(log.requests(of: provider), by: key)
     }
 
-    package func forgetReceived() {
-        log.removeAll()
-    }
+    package func forgetReceived() { log.removeAll() }
 
     /// Replaces the faults; the first one that matches a request and is not exhausted is applied.
-    package func setFaults(_ list: [SandboxFault]) {
-        faults.replace(with: list)
-    }
+    package func setFaults(_ list: [SandboxFault]) { faults.replace(with: list) }
 
     /// Open connections of the providers' side.
     package var openConnections: Int { servers.reduce(0) { $0 + $1.openConnections } }

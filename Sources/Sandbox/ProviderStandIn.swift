@@ -50,9 +50,7 @@ struct ProviderDecision: Sendable {
         let content: ReceivedContent
     }
 
-    init(_ answer: @escaping @Sendable () -> ProviderAnswer) {
-        self.answer = answer
-    }
+    init(_ answer: @escaping @Sendable () -> ProviderAnswer) { self.answer = answer }
 
     /// The judgements to record: one for each part, or this one if there are no parts.
     var recorded: [ProviderDecision] {

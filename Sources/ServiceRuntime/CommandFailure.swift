@@ -20,9 +20,7 @@ package struct CommandFailure: Error, Sendable, Equatable, CustomStringConvertib
     }
 
     /// The text in one line: control characters in the result are escaped.
-    package var description: String {
-        "\(attempted): \(cameBack); \(whatToDo)".escapingControls()
-    }
+    package var description: String { "\(attempted): \(cameBack); \(whatToDo)".escapingControls() }
 }
 
 /// The exit code of a command, for scripts.

@@ -7,9 +7,7 @@ package struct Secret: Sendable, Hashable {
     /// Pass it only to the library that needs it.
     package let revealed: String
 
-    package init(_ text: String) {
-        revealed = text
-    }
+    package init(_ text: String) { revealed = text }
 }
 
 extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {

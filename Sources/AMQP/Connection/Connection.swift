@@ -90,9 +90,7 @@ final class Connection {
     ///
     /// No earlier frame is valid afterwards. If the library has read part of a frame or keeps some frames for later, it
     /// releases nothing.
-    func releaseFrames() {
-        amqp_maybe_release_buffers(state)
-    }
+    func releaseFrames() { amqp_maybe_release_buffers(state) }
 
     /// Sends a method without waiting for an answer.
     func send<Method>(
@@ -159,9 +157,7 @@ struct HeartbeatTimer {
     var isDue: Bool { latestService.duration(to: .now) >= interval }
 
     /// Records that the library has been called.
-    mutating func served() {
-        latestService = .now
-    }
+    mutating func served() { latestService = .now }
 
     /// Sends a heartbeat directly while nothing may be read, because the library would read first.
     mutating func beat(_ connection: Connection) throws(AMQPError) {

@@ -20,9 +20,7 @@ struct Reconnection {
     private var backoff = Backoff.ofBroker
     private var readySince: ContinuousClock.Instant?
 
-    init(_ address: BrokerAddress) {
-        hosts = address.hosts
-    }
+    init(_ address: BrokerAddress) { hosts = address.hosts }
 
     /// Returns the host of the next attempt; the hosts take turns.
     mutating func nextHost() -> BrokerAddress.Host {
@@ -31,9 +29,7 @@ struct Reconnection {
     }
 
     /// Records that the connection consumes or can publish.
-    mutating func ready(at now: ContinuousClock.Instant) {
-        readySince = now
-    }
+    mutating func ready(at now: ContinuousClock.Instant) { readySince = now }
 
     /// Returns the pause after a failure.
     mutating func pause(at now: ContinuousClock.Instant, chance: Double) -> Duration {
@@ -75,9 +71,7 @@ package final class BrokerAvailability: Sendable {
     }
 
     /// Wakes this thread when another connection returns, until ``leave(_:)``.
-    func rest(_ waker: Waker) {
-        state.withLock { $0.resting[ObjectIdentifier(waker)] = waker }
-    }
+    func rest(_ waker: Waker) { state.withLock { $0.resting[ObjectIdentifier(waker)] = waker } }
 
     func leave(_ waker: Waker) {
         _ = state.withLock { $0.resting.removeValue(forKey: ObjectIdentifier(waker)) }

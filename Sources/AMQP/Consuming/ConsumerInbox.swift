@@ -43,9 +43,7 @@ final class ConsumerInbox: Sendable {
     private let byteLimit: Int
     private let state = Mutex(State())
 
-    init(byteLimit: Int) {
-        self.byteLimit = byteLimit
-    }
+    init(byteLimit: Int) { self.byteLimit = byteLimit }
 
     // MARK: Users' side
 
@@ -184,9 +182,7 @@ final class ConsumerInbox: Sendable {
         }
     }
 
-    func setConsuming(_ isConsuming: Bool) {
-        state.withLock { $0.isConsuming = isConsuming }
-    }
+    func setConsuming(_ isConsuming: Bool) { state.withLock { $0.isConsuming = isConsuming } }
 
     func setConsuming(_ isConsuming: Bool, ownRefusal: String?) {
         state.withLock { ($0.isConsuming, $0.ownRefusal) = (isConsuming, ownRefusal) }
@@ -203,9 +199,7 @@ final class ConsumerInbox: Sendable {
         }
     }
 
-    func wakeUp() {
-        state.withLock { $0.isAsleep = false }
-    }
+    func wakeUp() { state.withLock { $0.isAsleep = false } }
 
     func finish() { completion.complete() }
 }

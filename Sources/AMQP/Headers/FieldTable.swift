@@ -14,9 +14,7 @@ package struct FieldTable: Sendable, Equatable {
 
     package var entries: [Entry]
 
-    package init(_ entries: [Entry] = []) {
-        self.entries = entries
-    }
+    package init(_ entries: [Entry] = []) { self.entries = entries }
 
     package var isEmpty: Bool { entries.isEmpty }
 

@@ -7,9 +7,7 @@ struct FieldWriter {
     /// The wire size in bytes of everything written so far.
     private(set) var size = 0
 
-    init(_ arena: WireArena) {
-        self.arena = arena
-    }
+    init(_ arena: WireArena) { self.arena = arena }
 
     /// Writes a table.
     ///
@@ -38,9 +36,7 @@ struct FieldWriter {
         }
         let room = try arena.array(of: amqp_field_value_t.self, count: array.count)
         size += 4
-        for (index, value) in array.enumerated() {
-            room?[index] = try write(value, depth: depth)
-        }
+        for (index, value) in array.enumerated() { room?[index] = try write(value, depth: depth) }
         return amqp_array_t(num_entries: Int32(clamping: array.count), entries: room)
     }
 

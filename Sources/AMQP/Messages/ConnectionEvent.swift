@@ -65,11 +65,7 @@ struct EventRelay: Sendable {
     private let queue = DispatchQueue(label: "bellhop.amqp.events")
     private let observer: @Sendable (ConnectionEvent) -> Void
 
-    init(_ observer: @escaping @Sendable (ConnectionEvent) -> Void) {
-        self.observer = observer
-    }
+    init(_ observer: @escaping @Sendable (ConnectionEvent) -> Void) { self.observer = observer }
 
-    func post(_ event: ConnectionEvent) {
-        queue.async { [observer] in observer(event) }
-    }
+    func post(_ event: ConnectionEvent) { queue.async { [observer] in observer(event) } }
 }

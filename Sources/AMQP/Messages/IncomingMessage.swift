@@ -80,9 +80,7 @@ package struct IncomingMessage: Sendable {
     package var deliveryCount: Int { redelivered ? claimedDeliveryCount : 0 }
 
     /// The value of `x-delivery-count`, from the broker or a producer; 0 if it is missing, negative or not an integer.
-    private var claimedDeliveryCount: Int {
-        max(0, properties.headers["x-delivery-count"]?.integer ?? 0)
-    }
+    private var claimedDeliveryCount: Int { max(0, properties.headers["x-delivery-count"]?.integer ?? 0) }
 }
 
 /// Identifies one delivery, for its settlement.
@@ -104,7 +102,5 @@ package struct DeliveryTag: Sendable, Hashable {
     /// Whether this delivery's connection was lost before the other one's was opened.
     package func isOfEarlierConnection(than other: DeliveryTag) -> Bool { epoch < other.epoch }
 
-    static func nextEpoch() -> UInt64 {
-        latestEpoch.add(1, ordering: .relaxed).newValue
-    }
+    static func nextEpoch() -> UInt64 { latestEpoch.add(1, ordering: .relaxed).newValue }
 }

@@ -49,9 +49,7 @@ struct MessageAssembler {
     private var skim: OversizedBodyReader?
 
     /// Creates an assembler that keeps only the beginning of bodies larger than `whole`.
-    init(whole: Int = .max) {
-        self.whole = whole
-    }
+    init(whole: Int = .max) { self.whole = whole }
 
     /// Whether a content has begun and is not complete.
     var isExpectingFrames: Bool { purpose != nil }
@@ -146,9 +144,7 @@ package struct BodyTruncation: Sendable, Equatable {
     }
 
     /// Describes a complete body.
-    package init(of body: [UInt8]) {
-        self.init(bytes: body.count, sha256: SHA256.digest(of: body))
-    }
+    package init(of body: [UInt8]) { self.init(bytes: body.count, sha256: SHA256.digest(of: body)) }
 }
 
 /// Reads a body that is too large to be kept: it keeps the beginning, and counts and hashes the rest.
@@ -157,9 +153,7 @@ struct OversizedBodyReader {
     private let kept: Int
     private var bytes = 0
 
-    init(keeping kept: Int) {
-        self.kept = kept
-    }
+    init(keeping kept: Int) { self.kept = kept }
 
     mutating func take(_ fragment: UnsafeRawBufferPointer, into body: inout [UInt8]) {
         digest.add(fragment)
@@ -167,7 +161,5 @@ struct OversizedBodyReader {
         body.append(contentsOf: fragment.prefix(max(0, kept - body.count)))
     }
 
-    func finish() -> BodyTruncation {
-        BodyTruncation(bytes: bytes, sha256: digest.finish())
-    }
+    func finish() -> BodyTruncation { BodyTruncation(bytes: bytes, sha256: digest.finish()) }
 }

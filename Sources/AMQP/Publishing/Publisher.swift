@@ -15,9 +15,7 @@ package final class Publisher: Sendable {
         outbox = PublisherOutbox()
     }
 
-    deinit {
-        outbox.close()
-    }
+    deinit { outbox.close() }
 
     /// Starts the thread; a second call has no effect.
     package func start() {

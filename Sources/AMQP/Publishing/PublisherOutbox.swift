@@ -60,9 +60,7 @@ final class PublisherOutbox: Sendable {
         }
     }
 
-    func close() {
-        change { $0.phase = .closing }
-    }
+    func close() { change { $0.phase = .closing } }
 
     func finished(within limit: Duration) async { await completion.wait(within: limit) }
 
@@ -98,9 +96,7 @@ final class PublisherOutbox: Sendable {
         }
     }
 
-    func wakeUp() {
-        state.withLock { $0.isAsleep = false }
-    }
+    func wakeUp() { state.withLock { $0.isAsleep = false } }
 
     func setConnected(_ isConnected: Bool) {
         state.withLock { state in
@@ -109,9 +105,7 @@ final class PublisherOutbox: Sendable {
         }
     }
 
-    func setBlocked(_ isBlocked: Bool) {
-        state.withLock { $0.isBlocked = isBlocked }
-    }
+    func setBlocked(_ isBlocked: Bool) { state.withLock { $0.isBlocked = isBlocked } }
 
     func finish() { completion.complete() }
 }
@@ -134,9 +128,7 @@ final class PublishBatch {
     /// Records an outcome.
     ///
     /// The first one counts; the last missing one answers the call.
-    func resolve(_ index: Int, _ outcome: PublishOutcome) {
-        outcomes.settle(index, outcome)
-    }
+    func resolve(_ index: Int, _ outcome: PublishOutcome) { outcomes.settle(index, outcome) }
 }
 
 /// One message of a batch.
@@ -146,9 +138,7 @@ struct PendingPublish {
 
     var message: OutgoingMessage { batch.messages[index] }
 
-    func resolve(_ outcome: PublishOutcome) {
-        batch.resolve(index, outcome)
-    }
+    func resolve(_ outcome: PublishOutcome) { batch.resolve(index, outcome) }
 }
 
 /// The messages that were submitted and not sent, oldest first.
@@ -176,9 +166,7 @@ struct Backlog {
     }
 
     /// Records that messages are being sent or confirmed, so that those waiting behind them are not overdue.
-    mutating func progressed() {
-        latestProgress = .now
-    }
+    mutating func progressed() { latestProgress = .now }
 
     /// Gives up messages that waited longer than `timeout` without progress.
     mutating func expire(_ timeout: Duration, at now: ContinuousClock.Instant, _ reason: String) {

@@ -18,9 +18,7 @@ package struct TokenKey: Sendable {
         self.apps = apps
     }
 
-    func speaks(for app: AppID) -> Bool {
-        apps?.contains(app) ?? true
-    }
+    func speaks(for app: AppID) -> Bool { apps?.contains(app) ?? true }
 }
 
 /// The active keys, by name.

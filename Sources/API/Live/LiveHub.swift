@@ -93,9 +93,7 @@ package final class LiveHub: Service {
     package var openStreams: Int { streams.withLock { $0.count } }
 
     /// Announces a change of a user's inbox by a call of this process.
-    package func changed(_ reader: UserKey) {
-        here.herald.changed([reader])
-    }
+    package func changed(_ reader: UserKey) { here.herald.changed([reader]) }
 
     /// The number of pieces that may wait for a client, in addition to the server's buffer.
     private static let mostPieces = 32

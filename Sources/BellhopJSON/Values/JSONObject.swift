@@ -17,9 +17,7 @@ public struct JSONObject: Sendable {
     public private(set) var members: [Member]
 
     /// Creates an object without members.
-    public init() {
-        members = []
-    }
+    public init() { members = [] }
 
     /// Creates an object from pairs; the last value of a repeated key is used.
     public init(_ pairs: [(String, JSONValue)]) {
@@ -28,9 +26,7 @@ public struct JSONObject: Sendable {
     }
 
     /// Creates an object from members whose keys are known to be unique.
-    package init(unique members: [Member]) {
-        self.members = members
-    }
+    package init(unique members: [Member]) { self.members = members }
 
     /// Whether there are no members.
     public var isEmpty: Bool { members.isEmpty }
@@ -84,9 +80,7 @@ extension JSONObject: Equatable {
     }
 
     /// Returns the members in the order of their keys' UTF-8 bytes.
-    func sortedByKey() -> [Member] {
-        withPlacesByKey { places in places.map { members[$0] } }
-    }
+    func sortedByKey() -> [Member] { withPlacesByKey { places in places.map { members[$0] } } }
 
     /// Runs `body` on the indices of the members in the order of their keys' UTF-8 bytes.
     ///
@@ -153,9 +147,7 @@ struct UniqueMembers {
     private(set) var members: [JSONObject.Member] = []
     private var seen: Set<ByteKey> = []
 
-    init(expecting capacity: Int) {
-        members.reserveCapacity(capacity)
-    }
+    init(expecting capacity: Int) { members.reserveCapacity(capacity) }
 
     /// Appends a member; returns false if the key is already present.
     mutating func append(_ key: String, _ value: JSONValue) -> Bool {

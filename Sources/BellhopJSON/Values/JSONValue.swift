@@ -127,9 +127,7 @@ extension JSONValue: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, Ex
 
 extension JSONObject: ExpressibleByDictionaryLiteral {
     /// Creates an object; the last value of a repeated key is used.
-    public init(dictionaryLiteral pairs: (String, JSONValue)...) {
-        self.init(pairs)
-    }
+    public init(dictionaryLiteral pairs: (String, JSONValue)...) { self.init(pairs) }
 }
 
 /// Makes values for the answers that programs read.

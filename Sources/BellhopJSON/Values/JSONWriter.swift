@@ -48,9 +48,7 @@ package struct JSONBuffer: ~Copyable {
         base = .allocate(capacity: self.capacity)
     }
 
-    deinit {
-        base.deallocate()
-    }
+    deinit { base.deallocate() }
 
     /// The written bytes, in an array of exactly that size.
     package var array: [UInt8] { Array(UnsafeBufferPointer(start: base, count: count)) }
@@ -103,9 +101,7 @@ package struct JSONBuffer: ~Copyable {
     }
 
     /// Appends a quoted string.
-    package mutating func append(_ text: String) {
-        text.withBytes { append(quoting: $0) }
-    }
+    package mutating func append(_ text: String) { text.withBytes { append(quoting: $0) } }
 
     private mutating func escape(_ byte: UInt8) {
         append(UInt8(ascii: "\\"))
@@ -128,9 +124,7 @@ package struct JSONBuffer: ~Copyable {
     }
 
     @inline(__always)
-    private mutating func reserve(_ more: Int) {
-        if count + more > capacity { grow(by: more) }
-    }
+    private mutating func reserve(_ more: Int) { if count + more > capacity { grow(by: more) } }
 
     @inline(never)
     private mutating func grow(by more: Int) {

@@ -75,9 +75,7 @@ public final class Catalog: Sendable {
     }
 
     /// Returns the catalogue's entry for a type; `nil` if the type is unknown.
-    public subscript(type: EventType) -> CatalogType? {
-        positions[type].map { types[$0] }
-    }
+    public subscript(type: EventType) -> CatalogType? { positions[type].map { types[$0] } }
 
     /// Returns the index of the type in `types`; `nil` if the type is unknown.
     ///
@@ -85,9 +83,7 @@ public final class Catalog: Sendable {
     func position(of type: EventType) -> Int? { positions[type] }
 
     /// Returns whether the app reaches its devices through a provider.
-    public func uses(_ provider: PushProvider) -> Bool {
-        providers?.contains(provider) ?? true
-    }
+    public func uses(_ provider: PushProvider) -> Bool { providers?.contains(provider) ?? true }
 
     /// The preferences that the app's users can set: the types on a settings page, in its order.
     public var preferenceSchema: PreferenceSchema {

@@ -151,9 +151,7 @@ public enum Audience: Hashable, Sendable {
     case everyone
 
     /// The topic of the audience; `nil` for named users and for everyone.
-    public var topic: Topic? {
-        if case .topic(let topic) = self { topic } else { nil }
-    }
+    public var topic: Topic? { if case .topic(let topic) = self { topic } else { nil } }
 
     /// The keys of `to`; a message contains exactly one.
     enum Key: String, CaseIterable {

@@ -115,9 +115,7 @@ private struct ContentWriter: ~Copyable {
     var buffer = JSONBuffer(capacity: 512)
     private var isFirst = true
 
-    mutating func begin() {
-        buffer.append(UInt8(ascii: "{"))
-    }
+    mutating func begin() { buffer.append(UInt8(ascii: "{")) }
 
     mutating func write(_ key: StaticString, _ text: String?) {
         guard let text else { return }
@@ -144,9 +142,7 @@ private struct ContentWriter: ~Copyable {
         buffer.append(instant.microseconds)
     }
 
-    mutating func end() {
-        buffer.append(UInt8(ascii: "}"))
-    }
+    mutating func end() { buffer.append(UInt8(ascii: "}")) }
 
     /// Writes the key of the next member; constant names need no escapes.
     private mutating func begin(_ key: StaticString) {

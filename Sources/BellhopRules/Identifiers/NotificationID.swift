@@ -9,9 +9,7 @@ public struct NotificationID: Hashable, Sendable, CustomStringConvertible {
     private static let prefix = "noti_"
 
     /// Creates the identifier from the first eight bytes of the digest, the first one most significant.
-    public init(bits: UInt64) {
-        self.bits = bits
-    }
+    public init(bits: UInt64) { self.bits = bits }
 
     /// Creates the identifier from a digest; `nil` if it has fewer than eight bytes.
     public init?(digest: some Collection<UInt8>) {
@@ -68,9 +66,7 @@ package struct StableHash {
 
     package init() {}
 
-    package init(of bytes: some Sequence<UInt8>) {
-        add(bytes)
-    }
+    package init(of bytes: some Sequence<UInt8>) { add(bytes) }
 
     package mutating func add(_ bytes: some Sequence<UInt8>) {
         for byte in bytes { value = (value ^ UInt64(byte)) &* 0x100_0000_01b3 }

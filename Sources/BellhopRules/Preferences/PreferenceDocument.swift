@@ -33,9 +33,7 @@ public struct PreferenceDocument: Hashable, Sendable {
     }
 
     /// The canonical form: `enabled`, `eventToggles` in the app's order, `quietHours`.
-    public var json: JSONObject {
-        Self.json(enabled: enabled, toggles: toggles, quietHours: quietHours)
-    }
+    public var json: JSONObject { Self.json(enabled: enabled, toggles: toggles, quietHours: quietHours) }
 
     private static func json(enabled: Bool, toggles: [Toggle], quietHours: QuietHours) -> JSONObject {
         [

@@ -79,7 +79,5 @@ public struct LocalTime: Hashable, Comparable, Sendable, CustomStringConvertible
     }
 
     /// The time as `HH:MM`.
-    public var description: String {
-        "\(hour.padded(to: 2)):\(minute.padded(to: 2))"
-    }
+    public var description: String { "\(hour.padded(to: 2)):\(minute.padded(to: 2))" }
 }

@@ -31,9 +31,7 @@ public struct Timestamp: Hashable, Comparable, Sendable {
     }
 
     /// The instant with milliseconds, as in all times that clients receive: `2026-02-15T13:45:00.000Z`.
-    package var inMilliseconds: String {
-        Timestamp(clamping: microseconds / 1_000 * 1_000).description
-    }
+    package var inMilliseconds: String { Timestamp(clamping: microseconds / 1_000 * 1_000).description }
 }
 
 extension Timestamp: CustomStringConvertible {

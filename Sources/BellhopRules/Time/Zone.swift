@@ -36,9 +36,7 @@ public struct Zone: Hashable, Sendable {
     }
 
     /// Returns the offset in seconds ahead of UTC; negative to the west.
-    public func offset(at instant: Timestamp) -> Int {
-        offset(atSeconds: instant.seconds)
-    }
+    public func offset(at instant: Timestamp) -> Int { offset(atSeconds: instant.seconds) }
 
     /// Returns the reading of the clocks.
     public func local(at instant: Timestamp) -> LocalDateTime {

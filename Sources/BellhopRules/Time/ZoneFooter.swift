@@ -189,9 +189,7 @@ struct YearlyMoment: Hashable {
     let time: Int
 
     /// Returns the moment in one year, in seconds since 1970 on the local clock.
-    func seconds(in year: Int) -> Int {
-        dayNumber(in: year) * 86_400 + time
-    }
+    func seconds(in year: Int) -> Int { dayNumber(in: year) * 86_400 + time }
 
     private func dayNumber(in year: Int) -> Int {
         switch day {

@@ -84,9 +84,7 @@ package final class PrivateKey: @unchecked Sendable {
         self.kind = kind
     }
 
-    deinit {
-        EVP_PKEY_free(handle)
-    }
+    deinit { EVP_PKEY_free(handle) }
 
     /// Returns the point of a P-256 key's public half in its uncompressed form, 65 bytes.
     package func p256Point() throws(CryptographyError) -> [UInt8] {

@@ -29,9 +29,7 @@ package final class PublicKey: @unchecked Sendable {
         self.kind = kind
     }
 
-    deinit {
-        EVP_PKEY_free(handle)
-    }
+    deinit { EVP_PKEY_free(handle) }
 
     /// Reads PEM with the header `PUBLIC KEY`.
     package convenience init(pem: [UInt8]) throws(CryptographyError) {

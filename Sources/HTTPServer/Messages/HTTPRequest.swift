@@ -30,9 +30,7 @@ package struct HTTPRequest: Sendable {
     }
 
     /// Returns the first value of a query parameter; an empty text for a name without a value.
-    package func query(_ name: String) -> String? {
-        target.query.first { $0.name == name }?.value
-    }
+    package func query(_ name: String) -> String? { target.query.first { $0.name == name }?.value }
 }
 
 /// The target of a request line.

@@ -9,14 +9,10 @@ package struct PeerAddress: Hashable, Sendable {
     /// The full address, for comparison with address ranges.
     package let address: InternetAddress
 
-    package init(_ address: InternetAddress) {
-        self.address = address
-    }
+    package init(_ address: InternetAddress) { self.address = address }
 
     /// Creates the address for tests, and for code that has it from another source.
-    package init(ipv4 bits: UInt32) {
-        address = InternetAddress(ipv4: bits)
-    }
+    package init(ipv4 bits: UInt32) { address = InternetAddress(ipv4: bits) }
 
     package static func == (one: PeerAddress, other: PeerAddress) -> Bool {
         (one.address.high, one.address.isIPv4) == (other.address.high, other.address.isIPv4)

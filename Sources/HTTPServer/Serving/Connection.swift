@@ -11,14 +11,10 @@ struct Connection: @unchecked Sendable {
     var identity: UInt { UInt(bitPattern: pointer) }
 
     /// Suspends the connection; only inside a callback.
-    func suspend() {
-        MHD_suspend_connection(pointer)
-    }
+    func suspend() { MHD_suspend_connection(pointer) }
 
     /// Resumes the connection, exactly once for every suspension.
-    func resume() {
-        MHD_resume_connection(pointer)
-    }
+    func resume() { MHD_resume_connection(pointer) }
 
     /// Returns all header fields; `nil` if a line of the head is malformed.
     ///
@@ -44,9 +40,7 @@ struct Connection: @unchecked Sendable {
     }
 
     /// Returns the address of the other end; only inside a callback.
-    func peer() -> PeerAddress? {
-        PeerAddress(of: bellhop_connection_socket(pointer))
-    }
+    func peer() -> PeerAddress? { PeerAddress(of: bellhop_connection_socket(pointer)) }
 
     /// Passes the answer to libmicrohttpd; returns false if it rejects the answer, and then the connection must be
     /// closed.

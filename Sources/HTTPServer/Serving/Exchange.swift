@@ -25,9 +25,7 @@ final class Exchange: Sendable {
     /// The bytes of its body that count towards the server's limit for all bodies.
     let heldBytes = Atomic<Int>(0)
 
-    init(uri: String) {
-        phase = Mutex(.begun(uri: uri))
-    }
+    init(uri: String) { phase = Mutex(.begun(uri: uri)) }
 }
 
 /// A request before its body.

@@ -98,9 +98,7 @@ final class ServerCore: Sendable {
             state.isStopping = true
             return state.active.values.compactMap(\.stream)
         }
-        for stream in streams {
-            stream.end()
-        }
+        for stream in streams { stream.end() }
     }
 
     /// Waits until no exchange is left, at most for `patience`.
@@ -117,20 +115,14 @@ final class ServerCore: Sendable {
     func abandonHandlers() {
         let tasks = state.withLock { state in
             let late = state.active.filter(\.value.isSuspended)
-            for identity in late.keys {
-                answer(identity, Self.stopping, &state)
-            }
+            for identity in late.keys { answer(identity, Self.stopping, &state) }
             return late.values.compactMap(\.task)
         }
-        for task in tasks {
-            task.cancel()
-        }
+        for task in tasks { task.cancel() }
     }
 
     /// The number of active exchanges.
-    var activeCount: Int {
-        state.withLock { $0.active.count }
-    }
+    var activeCount: Int { state.withLock { $0.active.count } }
 
     /// Stores the answer and resumes its connection; only the first answer counts.
     private func answer(_ identity: ObjectIdentifier, _ response: HTTPResponse, _ state: inout State) {

@@ -35,9 +35,7 @@ final class StreamBody: Sendable {
     }
 
     /// Ends the response after the data that the client has already received.
-    func end() {
-        finish(discarding: true)
-    }
+    func end() { finish(discarding: true) }
 
     func makeResponse() -> OpaquePointer? {
         let retained = Unmanaged.passRetained(self)
@@ -124,9 +122,7 @@ final class StreamBody: Sendable {
     }
 
     /// Ends the stream after the response has been released, sent or not, because it has no reader left.
-    private func release() {
-        finish(discarding: true)
-    }
+    private func release() { finish(discarding: true) }
 
     private func wake(_ state: inout State) {
         guard state.isSuspended else { return }

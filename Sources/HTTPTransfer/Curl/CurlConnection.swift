@@ -19,9 +19,7 @@ final class CurlConnection: Lane, @unchecked Sendable {
 
     static func attempt(_ request: TransferRequest, _ options: CurlTransportOptions) -> String { request.attempt }
 
-    func end() {
-        easy = nil
-    }
+    func end() { easy = nil }
 
     func carry(_ turn: BlockingJob<CurlConnection>) -> TransferOutcome {
         let request = turn.job

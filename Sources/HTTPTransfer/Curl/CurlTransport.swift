@@ -13,17 +13,13 @@ package final class CurlTransport: HTTPTransport {
         connections = try BlockingConnectionPool(options)
     }
 
-    deinit {
-        connections.abandon()
-    }
+    deinit { connections.abandon() }
 
     package func send(_ requests: [TransferRequest]) async -> [TransferOutcome] {
         await connections.send(requests)
     }
 
-    package func close() async {
-        await connections.close()
-    }
+    package func close() async { await connections.close() }
 }
 
 /// The options of a `CurlTransport`.
@@ -52,9 +48,7 @@ package struct CurlTransportOptions: Sendable {
     /// The time that `close` gives to requests in flight before it abandons them.
     package var closeGrace: Duration = .seconds(5)
 
-    package init(name: String) {
-        self.name = name
-    }
+    package init(name: String) { self.name = name }
 }
 
 extension CurlTransportOptions: BlockingConnectionOptions {

@@ -5,13 +5,9 @@ struct EasyOptions {
     let handle: UnsafeMutableRawPointer
     private(set) var failure: CURLcode = CURLE_OK
 
-    init(_ handle: UnsafeMutableRawPointer) {
-        self.handle = handle
-    }
+    init(_ handle: UnsafeMutableRawPointer) { self.handle = handle }
 
-    mutating func set(_ option: CURLoption, _ value: Int) {
-        keep(bellhop_easy_set_long(handle, option, value))
-    }
+    mutating func set(_ option: CURLoption, _ value: Int) { keep(bellhop_easy_set_long(handle, option, value)) }
 
     mutating func set(_ option: CURLoption, _ value: Bool) {
         keep(bellhop_easy_set_long(handle, option, value ? 1 : 0))
@@ -26,9 +22,7 @@ struct EasyOptions {
     }
 
     /// Sets a text, which libcurl copies; `nil` restores the option's default.
-    mutating func set(_ option: CURLoption, _ value: String?) {
-        keep(bellhop_easy_set_string(handle, option, value))
-    }
+    mutating func set(_ option: CURLoption, _ value: String?) { keep(bellhop_easy_set_string(handle, option, value)) }
 
     mutating func set(_ option: CURLoption, pointer: UnsafeMutableRawPointer?) {
         keep(bellhop_easy_set_pointer(handle, option, pointer))

@@ -19,9 +19,7 @@ final class ClientCallbacks {
         nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, onStreamClose)
     }
 
-    deinit {
-        nghttp2_session_callbacks_del(callbacks)
-    }
+    deinit { nghttp2_session_callbacks_del(callbacks) }
 
     /// Creates a client session that calls `connection`, which must outlive it; returns `nil` if memory is exhausted.
     func makeSession(for connection: PeerConnection) -> OpaquePointer? {

@@ -161,9 +161,7 @@ final class ConnectionLoop: @unchecked Sendable {
     private func end() {
         let unread = inbox.end()
         peers.removeAll()
-        for message in unread {
-            if case .submit(let batch) = message { batch.refuseAll(.closed) }
-        }
+        for message in unread { if case .submit(let batch) = message { batch.refuseAll(.closed) } }
         inbox.completion.complete()
     }
 }
@@ -191,18 +189,14 @@ final class ConnectionContext {
         readBuffer = .allocate(byteCount: 16 * 1024, alignment: 16)
     }
 
-    deinit {
-        readBuffer.deallocate()
-    }
+    deinit { readBuffer.deallocate() }
 }
 
 /// The earliest of several optional instants.
 struct EarliestDeadline {
     private(set) var instant: ContinuousClock.Instant?
 
-    init(_ instant: ContinuousClock.Instant? = nil) {
-        self.instant = instant
-    }
+    init(_ instant: ContinuousClock.Instant? = nil) { self.instant = instant }
 
     mutating func consider(_ other: ContinuousClock.Instant?) {
         guard let other else { return }

@@ -33,9 +33,7 @@ final class ConnectionOpening {
         self.deadline = deadline
     }
 
-    var isLookingUp: Bool {
-        if case .lookingUp = phase { true } else { false }
-    }
+    var isLookingUp: Bool { if case .lookingUp = phase { true } else { false } }
 
     /// The event to wait for; `nil` while there is no socket.
     var interest: pollfd? {

@@ -42,9 +42,7 @@ final class Exchange {
     }
 
     /// Reports a failure as not sent only if no byte of the request was passed to the connection.
-    func fail(_ error: TransferError) {
-        settle(wasSent ? .unknown(error) : .notSent(error))
-    }
+    func fail(_ error: TransferError) { settle(wasSent ? .unknown(error) : .notSent(error)) }
 
     /// Returns the request so that it can be sent on another stream or connection.
     func handBack() -> QueuedRequest {
@@ -65,9 +63,7 @@ struct IdleFrames {
     private var hasBody = false
 
     /// Records that the current frame contained a piece of the body.
-    mutating func noteBody() {
-        hasBody = true
-    }
+    mutating func noteBody() { hasBody = true }
 
     /// Counts a finished frame, which is either an interim head or a DATA frame; returns false if there were too many.
     mutating func end(isHead: Bool) -> Bool {

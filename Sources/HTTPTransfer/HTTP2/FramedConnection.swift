@@ -96,13 +96,9 @@ final class FramedConnection {
     }
 
     /// Records that a request was sent, or that its answer has progressed.
-    func noteProgress() {
-        barrenBytes = 0
-    }
+    func noteProgress() { barrenBytes = 0 }
 
-    func ping() {
-        nghttp2_submit_ping(session, bellhop_no_flags, nil)
-    }
+    func ping() { nghttp2_submit_ping(session, bellhop_no_flags, nil) }
 
     /// Reads available input, at most half a megabyte so that other connections have their turn; a returned failure is
     /// final.

@@ -20,21 +20,15 @@ package final class HTTP2Transport: HTTPTransport {
         NativeThread.start(named: options.name) { loop.run() }
     }
 
-    deinit {
-        inbox.post(.abandon)
-    }
+    deinit { inbox.post(.abandon) }
 
     package func send(_ requests: [TransferRequest]) async -> [TransferOutcome] {
         await inbox.send(requests)
     }
 
-    package func retireConnections() {
-        inbox.post(.retire)
-    }
+    package func retireConnections() { inbox.post(.retire) }
 
-    package func close() async {
-        await inbox.close()
-    }
+    package func close() async { await inbox.close() }
 }
 
 /// The options of an `HTTP2Transport`.
@@ -86,9 +80,7 @@ package struct HTTP2TransportOptions: Sendable {
     /// The time that `close` gives to requests in flight before it abandons them.
     package var closeGrace: Duration = .seconds(5)
 
-    package init(name: String) {
-        self.name = name
-    }
+    package init(name: String) { self.name = name }
 
     /// Rejects unusable options, so that a wrong setting is detected at the start and not by the first push.
     func validate() throws(TransferError) {

@@ -22,9 +22,7 @@ final class Peer {
     var isWaiting: Bool { !queue.isEmpty }
     var inFlight: Int { connections.reduce(0) { $0 + $1.inFlight } }
 
-    func append(_ request: QueuedRequest) {
-        queue.append(request)
-    }
+    func append(_ request: QueuedRequest) { queue.append(request) }
 
     /// Assigns waiting requests to connections with free streams.
     ///
@@ -133,16 +131,12 @@ struct PeerList {
     /// The peer of the latest request, because most requests go to the same host as the previous one.
     private var latest: (url: String, peer: Peer)?
 
-    init(_ tools: ConnectionContext) {
-        self.tools = tools
-    }
+    init(_ tools: ConnectionContext) { self.tools = tools }
 
     var connections: some Sequence<PeerConnection> { all.lazy.flatMap(\.connections) }
     var inFlight: Int { all.reduce(0) { $0 + $1.inFlight } }
 
-    func find(_ destination: Destination) -> Peer? {
-        byDestination[destination]
-    }
+    func find(_ destination: Destination) -> Peer? { byDestination[destination] }
 
     /// Returns the peer for `request`; throws for a request that must not be sent.
     mutating func peer(for request: TransferRequest) throws(TransferError) -> Peer {

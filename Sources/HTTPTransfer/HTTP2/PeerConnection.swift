@@ -56,13 +56,9 @@ final class PeerConnection {
     /// Whether the connection has ended or has requests to return.
     var needsSweeping: Bool { hasEnded || !returned.isEmpty }
 
-    var hasEnded: Bool {
-        if case .ended = phase { true } else { false }
-    }
+    var hasEnded: Bool { if case .ended = phase { true } else { false } }
 
-    var isLookingUp: Bool {
-        if case .opening(let opening) = phase { opening.isLookingUp } else { false }
-    }
+    var isLookingUp: Bool { if case .opening(let opening) = phase { opening.isLookingUp } else { false } }
 
     /// Whether no stream is in use.
     var isIdle: Bool { exchanges.isEmpty }
@@ -88,9 +84,7 @@ final class PeerConnection {
     }
 
     /// Whether input is available that `poll` does not report.
-    var hasMore: Bool {
-        if case .open(let frames) = phase { frames.hasMore } else { false }
-    }
+    var hasMore: Bool { if case .open(let frames) = phase { frames.hasMore } else { false } }
 
     /// The time at which the connection needs a turn even if nothing arrives.
     var nextDeadline: ContinuousClock.Instant? {
@@ -279,13 +273,9 @@ final class PeerConnection {
 
 // The events that the session's callbacks report. They must not call `flush` or `receive`.
 extension PeerConnection {
-    func exchange(_ stream: Int32) -> Exchange? {
-        exchanges[stream]
-    }
+    func exchange(_ stream: Int32) -> Exchange? { exchanges[stream] }
 
-    func receiveSettings() {
-        isReady = true
-    }
+    func receiveSettings() { isReady = true }
 
     func receiveSignOfLife() {
         pingDeadline = nil
@@ -320,9 +310,7 @@ extension PeerConnection {
         if endsStream { conclude(exchange, stream) }
     }
 
-    private func noteProgress() {
-        if case .open(let frames) = phase { frames.noteProgress() }
-    }
+    private func noteProgress() { if case .open(let frames) = phase { frames.noteProgress() } }
 
     /// Fails a request whose stream is kept busy without an answer.
     private func giveUp(_ exchange: Exchange, _ stream: Int32) {

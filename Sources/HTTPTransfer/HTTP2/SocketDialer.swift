@@ -28,9 +28,7 @@ final class SocketDialer {
     }
 
     /// The event to wait for during an attempt.
-    var interest: pollfd? {
-        socket.map { pollfd(fd: $0.descriptor, events: Int16(POLLOUT), revents: 0) }
-    }
+    var interest: pollfd? { socket.map { pollfd(fd: $0.descriptor, events: Int16(POLLOUT), revents: 0) } }
 
     /// Continues the attempt; called when the socket is writable and when the attempt's time is over.
     func advance(now: ContinuousClock.Instant) -> Progress {
@@ -105,11 +103,7 @@ final class OwnedSocket {
     let descriptor: CInt
 
     /// Takes ownership of the descriptor.
-    init(owning descriptor: CInt) {
-        self.descriptor = descriptor
-    }
+    init(owning descriptor: CInt) { self.descriptor = descriptor }
 
-    deinit {
-        close(descriptor)
-    }
+    deinit { close(descriptor) }
 }

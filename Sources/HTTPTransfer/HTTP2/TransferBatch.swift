@@ -22,9 +22,7 @@ final class TransferBatch: @unchecked Sendable {
     }
 
     /// Stores an outcome; the last one resumes the sender.
-    func settle(_ index: Int, _ outcome: TransferOutcome) {
-        outcomes.settle(index, outcome)
-    }
+    func settle(_ index: Int, _ outcome: TransferOutcome) { outcomes.settle(index, outcome) }
 
     /// Settles every request without an outcome as not sent, for a batch that no loop has received.
     func refuseAll(_ reason: AbortReason) {

@@ -23,9 +23,7 @@ final class SMTPConnection: Lane, @unchecked Sendable {
 
     static func attempt(_ mail: OutgoingMail, _ options: SMTPTransportOptions) -> String { options.attempt }
 
-    func end() {
-        easy = nil
-    }
+    func end() { easy = nil }
 
     /// Sends one mail and waits for its outcome.
     ///

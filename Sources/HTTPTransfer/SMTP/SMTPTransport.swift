@@ -12,17 +12,13 @@ package final class SMTPTransport: MailTransport {
         connections = try BlockingConnectionPool(options)
     }
 
-    deinit {
-        connections.abandon()
-    }
+    deinit { connections.abandon() }
 
     package func send(_ mails: [OutgoingMail]) async -> [MailOutcome] {
         await connections.send(mails)
     }
 
-    package func close() async {
-        await connections.close()
-    }
+    package func close() async { await connections.close() }
 }
 
 /// The options and the server of an `SMTPTransport`.

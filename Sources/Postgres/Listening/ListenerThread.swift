@@ -16,9 +16,7 @@ final class ListenerThread: Sendable {
         self.continuation = continuation
     }
 
-    func start() {
-        NativeThread.start(named: "pg-listen") { self.main() }
-    }
+    func start() { NativeThread.start(named: "pg-listen") { self.main() } }
 
     func close() {
         isClosed.store(true, ordering: .releasing)

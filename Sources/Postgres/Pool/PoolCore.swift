@@ -117,9 +117,7 @@ extension PoolCore {
 
 /// Methods for the threads.
 extension PoolCore {
-    func note(_ failure: PostgresError) {
-        options.observer(.failed(failure))
-    }
+    func note(_ failure: PostgresError) { options.observer(.failed(failure)) }
 
     func connected(_ slot: Int) -> PoolState<PoolRequest>.Turn {
         let turn = shared.withLock { shared in
@@ -152,9 +150,7 @@ extension PoolCore {
         return pause
     }
 
-    func retries(_ slot: Int) -> Bool {
-        shared.withLock { $0.state.retries(slot) }
-    }
+    func retries(_ slot: Int) -> Bool { shared.withLock { $0.state.retries(slot) } }
 
     /// Whether the slot opens another connection.
     func lost(_ slot: Int, _ reason: PostgresError?, unserved: PoolRequest? = nil) -> Bool {
@@ -172,13 +168,9 @@ extension PoolCore {
         return reconnects
     }
 
-    func borrows(_ slot: Int) -> Bool {
-        shared.withLock { $0.state.borrows(slot) }
-    }
+    func borrows(_ slot: Int) -> Bool { shared.withLock { $0.state.borrows(slot) } }
 
-    func retires(_ slot: Int) -> Bool {
-        shared.withLock { $0.state.retires(slot) }
-    }
+    func retires(_ slot: Int) -> Bool { shared.withLock { $0.state.retires(slot) } }
 
     /// Records the end of a thread, as its last call.
     func ended(_ slot: Int) {

@@ -21,9 +21,7 @@ final class PoolRequest: Sendable {
     }
 
     /// Informs the caller that the work did not begin and will not begin.
-    func refuse(_ error: PostgresError) {
-        resumeFailing(error)
-    }
+    func refuse(_ error: PostgresError) { resumeFailing(error) }
 
     /// Does the work on this thread and leaves the session clean or retired.
     ///

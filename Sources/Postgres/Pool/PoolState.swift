@@ -43,15 +43,11 @@ struct PoolState<Request: Sendable> {
     private var pausedUntil: Instant?
     private var lastSlot = 0
 
-    init(size: ClosedRange<Int>) {
-        self.size = size
-    }
+    init(size: ClosedRange<Int>) { self.size = size }
 
     var established: Int { count(.idle) + count(.busy) }
 
-    func count(_ phase: Phase) -> Int {
-        phases.values.reduce(0) { $1 == phase ? $0 + 1 : $0 }
-    }
+    func count(_ phase: Phase) -> Int { phases.values.reduce(0) { $1 == phase ? $0 + 1 : $0 } }
 
     /// The earliest deadline of the waiting requests.
     var nextDeadline: Instant? { waiting.map(\.deadline).min() }
@@ -106,9 +102,7 @@ extension PoolState {
     }
 
     /// Records that the work is done and the connection is still usable.
-    mutating func released(_ slot: Int) -> Turn {
-        free(slot)
-    }
+    mutating func released(_ slot: Int) -> Turn { free(slot) }
 
     enum Refusal {
         /// The slot tries again after this time.

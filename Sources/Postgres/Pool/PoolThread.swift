@@ -22,9 +22,7 @@ final class PoolThread: Sendable {
         self.core = core
     }
 
-    func start() {
-        NativeThread.start(named: "pg-\(slot)") { self.main() }
-    }
+    func start() { NativeThread.start(named: "pg-\(slot)") { self.main() } }
 
     /// Gives the idle thread work.
     ///
@@ -35,9 +33,7 @@ final class PoolThread: Sendable {
     }
 
     /// Makes the thread check again whether the pool is closed.
-    func wake() {
-        wakeUp.signal()
-    }
+    func wake() { wakeUp.signal() }
 
     private func main() {
         var goesOn = true

@@ -29,9 +29,7 @@ package final class PostgresPool: Sendable {
         isOwner = false
     }
 
-    deinit {
-        if isOwner { core.refuseEverybody() }
-    }
+    deinit { if isOwner { core.refuseEverybody() } }
 
     /// Returns a view of the same connections with another time limit for each statement.
     ///
@@ -75,9 +73,7 @@ package final class PostgresPool: Sendable {
     /// closes every connection.
     ///
     /// May be called more than once.
-    package func close() async {
-        await core.close()
-    }
+    package func close() async { await core.close() }
 
     /// Whether some connection is open or the last attempt was not rejected, as known without a query.
     package var isHealthy: Bool { core.isHealthy }

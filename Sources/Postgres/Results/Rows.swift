@@ -25,9 +25,7 @@ package final class Rows: @unchecked Sendable {
         }
     }
 
-    deinit {
-        PQclear(result)
-    }
+    deinit { PQclear(result) }
 
     package var isEmpty: Bool { count == 0 }
 
@@ -37,19 +35,13 @@ package final class Rows: @unchecked Sendable {
     package var columnNames: [String] { columns.map(\.name) }
 
     /// The number of rows that an INSERT, UPDATE, DELETE or SELECT affected or returned; 0 for other statements.
-    package var affectedCount: Int {
-        PQcmdTuples(result).flatMap { Int(String(cString: $0)) } ?? 0
-    }
+    package var affectedCount: Int { PQcmdTuples(result).flatMap { Int(String(cString: $0)) } ?? 0 }
 
     /// The server's command tag, such as `COMMIT`, `ROLLBACK` or `INSERT 0 1`.
-    var commandTag: String {
-        PQcmdStatus(result).map { String(cString: $0) } ?? ""
-    }
+    var commandTag: String { PQcmdStatus(result).map { String(cString: $0) } ?? "" }
 
     /// The parameter types in the description of a prepared statement.
-    var parameterTypes: [ServerType] {
-        (0..<PQnparams(result)).map { ServerType(oid: PQparamtype(result, $0)) }
-    }
+    var parameterTypes: [ServerType] { (0..<PQnparams(result)).map { ServerType(oid: PQparamtype(result, $0)) } }
 
     /// Returns the index of a column, so that a name is looked up once for many rows.
     package func index(of column: Column) throws(PostgresError) -> Int {
@@ -193,13 +185,9 @@ package enum Column: Sendable, Hashable, ExpressibleByIntegerLiteral, Expressibl
     case index(Int)
     case name(String)
 
-    package init(integerLiteral index: Int) {
-        self = .index(index)
-    }
+    package init(integerLiteral index: Int) { self = .index(index) }
 
-    package init(stringLiteral name: String) {
-        self = .name(name)
-    }
+    package init(stringLiteral name: String) { self = .name(name) }
 }
 
 extension Column: CustomStringConvertible {

@@ -10,9 +10,7 @@ struct Answer {
     private(set) var rows: Rows?
     private(set) var failure: PostgresError?
 
-    init(in history: DatabaseHistory) {
-        self.history = history
-    }
+    init(in history: DatabaseHistory) { self.history = history }
 
     /// Takes ownership of one result of libpq; throws if the result shows that the session has ended or is out of step.
     mutating func take(_ result: OpaquePointer, of attempt: Attempt) throws(Loss) {

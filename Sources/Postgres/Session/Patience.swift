@@ -53,9 +53,7 @@ struct Patience {
     }
 
     /// The reason for which a statement was cancelled, as reported by the server; `nil` if another party cancelled it.
-    var whyCancelled: Reason? {
-        reason ?? (interruption.isAsked ? interruption.wish : nil)
-    }
+    var whyCancelled: Reason? { reason ?? (interruption.isAsked ? interruption.wish : nil) }
 }
 
 extension Interruption {
@@ -114,9 +112,7 @@ final class Interruption: Sendable {
         }
     }
 
-    func unshield() {
-        state.withLock { $0.isShielded = false }
-    }
+    func unshield() { state.withLock { $0.isShielded = false } }
 
     /// Records the end of the session's work, after which no cancel request is sent.
     ///

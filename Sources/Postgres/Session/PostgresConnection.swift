@@ -121,9 +121,7 @@ package final class PostgresConnection {
         try session.prepare(batch.map(\.statement), patience)
         session.parameters.reset()
         var queries: [Session.Query] = []
-        for (statement, parameters) in batch {
-            queries.append(try encode(statement, parameters))
-        }
+        for (statement, parameters) in batch { queries.append(try encode(statement, parameters)) }
         let stake = stake(batch.map(\.statement))
         let (answers, spent) = try session.exchange(attempt, stake, patience) { (patience) throws(Loss) in
             try session.pipeline({ .statement(batch[$0].statement) }, count: batch.count, &patience) {

@@ -28,9 +28,7 @@ final class Session {
         self.canceller = canceller
     }
 
-    deinit {
-        PQfinish(handle)
-    }
+    deinit { PQfinish(handle) }
 
     enum TransactionStatus {
         case none
@@ -50,9 +48,7 @@ final class Session {
     }
 
     /// Marks the session as unusable; the first reason is kept.
-    func retire(because reason: PostgresError) {
-        failure = failure ?? reason
-    }
+    func retire(because reason: PostgresError) { failure = failure ?? reason }
 
     /// Whether an idle session still has a server, as checked without a round trip.
     ///

@@ -168,9 +168,7 @@ final class NoticeReceiver {
     /// Whether the server announced the end of the session while it was idle.
     private(set) var hasSeenEnd = false
 
-    init(_ report: @escaping @Sendable (ServerNotice) -> Void) {
-        self.report = report
-    }
+    init(_ report: @escaping @Sendable (ServerNotice) -> Void) { self.report = report }
 
     func receive(_ notice: ServerReport) {
         if notice.isFatal { hasSeenEnd = true }

@@ -47,9 +47,7 @@ extension Session {
     }
 
     /// Passes a text for the simple protocol to libpq; returns `false` if libpq does not accept it.
-    func send(_ text: String) -> Bool {
-        PQsendQuery(handle, text) == 1
-    }
+    func send(_ text: String) -> Bool { PQsendQuery(handle, text) == 1 }
 
     private func discardPlans(_ patience: Patience) throws(PostgresError) {
         try command("DEALLOCATE ALL", .nothing, patience)
@@ -80,9 +78,7 @@ extension Session {
         guard PQenterPipelineMode(handle) == 1, send(), PQpipelineSync(handle) == 1 else { throw complaint() }
         var answers: [Answer] = []
         answers.reserveCapacity(count)
-        for index in 0..<count {
-            answers.append(try collect(attempt(index), &patience))
-        }
+        for index in 0..<count { answers.append(try collect(attempt(index), &patience)) }
         if let last = answers.indices.last {
             try awaitSync(attempt(last), &answers[last], &patience)
         }
@@ -132,16 +128,10 @@ struct Plans {
         return "b\(lastNumber)"
     }
 
-    mutating func keep(_ plan: Plan, for statement: Statement) {
-        plans[statement] = plan
-    }
+    mutating func keep(_ plan: Plan, for statement: Statement) { plans[statement] = plan }
 
     /// Removes a plan that the server no longer has, or whose results a migration has changed.
-    mutating func forget(_ statement: Statement) {
-        plans[statement] = nil
-    }
+    mutating func forget(_ statement: Statement) { plans[statement] = nil }
 
-    mutating func forgetAll() {
-        plans.removeAll()
-    }
+    mutating func forgetAll() { plans.removeAll() }
 }

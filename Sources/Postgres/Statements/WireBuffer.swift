@@ -17,9 +17,7 @@ struct WireBuffer: ~Copyable {
         self.capacity = capacity
     }
 
-    deinit {
-        base.deallocate()
-    }
+    deinit { base.deallocate() }
 
     /// Removes the content and releases the memory above `limit` that one large batch required.
     mutating func removeAll(keeping limit: Int) {

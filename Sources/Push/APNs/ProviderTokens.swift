@@ -139,14 +139,10 @@ struct ProviderTokenState {
         return now - held.issuedAt >= Self.shortestUse ? .sign : .refuse(.expiredProviderToken)
     }
 
-    mutating func hold(_ token: ProviderToken) {
-        held = token
-    }
+    mutating func hold(_ token: ProviderToken) { held = token }
 
     /// Pauses all sends after APNs has reported that tokens change too often; the token stays.
-    mutating func pause(now: Instant) {
-        pausedUntil = now + Self.shortestUse
-    }
+    mutating func pause(now: Instant) { pausedUntil = now + Self.shortestUse }
 
     /// Returns whether sends pause.
     ///

@@ -9,9 +9,7 @@ final class ProviderReader {
     private(set) var secretFiles: [String] = []
     private let file: String
 
-    init(file: String) {
-        self.file = file
-    }
+    init(file: String) { self.file = file }
 
     func apps(_ scope: JSONScope) -> [AppID: ProviderConfiguration.Providers] {
         var apps: [AppID: ProviderConfiguration.Providers] = [:]

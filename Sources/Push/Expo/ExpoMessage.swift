@@ -98,9 +98,7 @@ struct ExpoBody {
     }
 
     /// The badge within the range of both platforms, which count in 32 bits.
-    private var badge: Int? {
-        message.badge.map { min(max($0, 0), Int(Int32.max)) }
-    }
+    private var badge: Int? { message.badge.map { min(max($0, 0), Int(Int32.max)) } }
 }
 
 /// The client's data in addition to the texts: Expo's `data`, which accepts values of every kind.

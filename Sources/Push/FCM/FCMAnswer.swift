@@ -118,9 +118,7 @@ struct FCMErrorReport {
     let blamesDeviceRate: Bool
 
     /// Whether FCM could not sign in at APNs or at a browser's push service; the second name is the older one.
-    var blamesThirdParty: Bool {
-        errorCode == "THIRD_PARTY_AUTH_ERROR" || errorCode == "APNS_AUTH_ERROR"
-    }
+    var blamesThirdParty: Bool { errorCode == "THIRD_PARTY_AUTH_ERROR" || errorCode == "APNS_AUTH_ERROR" }
 
     private static let parser = JSONParser(limits: .init(bytes: 1 << 20, depth: 32))
 

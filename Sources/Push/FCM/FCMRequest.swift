@@ -69,9 +69,7 @@ struct FCMBody {
     /// Whether the app displays the notification.
     ///
     /// There is then no `notification`, because Android would display it in addition to the app's own.
-    private var isDrawnByApp: Bool {
-        presentation.display == .app && message.device.platform == .android
-    }
+    private var isDrawnByApp: Bool { presentation.display == .app && message.device.platform == .android }
 
     private func writeNotification(_ json: inout JSONBytes, _ title: String, _ body: String) {
         json.open("notification")

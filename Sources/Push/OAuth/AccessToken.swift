@@ -138,9 +138,7 @@ struct AccessTokenState {
     }
 
     /// Returns the remaining pause before the next request to the endpoint.
-    func pause(now: Instant) -> Duration {
-        isPaused(now) ? pausedUntil - now : .zero
-    }
+    func pause(now: Instant) -> Duration { isPaused(now) ? pausedUntil - now : .zero }
 
     private mutating func fetch(_ now: Instant) -> Step {
         if isRefreshing { return .join }

@@ -19,9 +19,7 @@ extension PushMessage {
     /// provider.
     ///
     /// APNs counts in 32 bits, up to the year 2106.
-    var expirySeconds: Int? {
-        expiry.map { Int(clamping: min($0.microseconds / 1_000_000, Int64(UInt32.max))) }
-    }
+    var expirySeconds: Int? { expiry.map { Int(clamping: min($0.microseconds / 1_000_000, Int64(UInt32.max))) } }
 }
 
 extension PushMessage {
@@ -42,7 +40,5 @@ extension PushMessage {
     ///
     /// It has 32 hexadecimal digits, which every service accepts. It is a hash of the replacement id, so that a
     /// collapse key is not readable next to an encrypted message.
-    var pushTopic: String {
-        SHA256.digest(of: Array(replacementID.utf8)).hexPrefix(bytes: 16)
-    }
+    var pushTopic: String { SHA256.digest(of: Array(replacementID.utf8)).hexPrefix(bytes: 16) }
 }

@@ -35,9 +35,7 @@ package final class VAPIDTokens: Sendable {
     private let proven = Mutex<Set<String>>([])
 
     /// Creates the tokens; `subject` is a `mailto:` or `https:` URL at which push services can contact the operator.
-    package init(subject: String) {
-        self.subject = subject
-    }
+    package init(subject: String) { self.subject = subject }
 
     /// Returns the value of `authorization` for requests to `origin`.
     package func authorization(
@@ -53,9 +51,7 @@ package final class VAPIDTokens: Sendable {
     }
 
     /// Records that a push service has accepted a message with this key, so that browsers have subscribed with it.
-    func prove(_ key: VAPIDKey) {
-        _ = proven.withLock { $0.insert(key.id) }
-    }
+    func prove(_ key: VAPIDKey) { _ = proven.withLock { $0.insert(key.id) } }
 
     func isProven(_ key: VAPIDKey) -> Bool { proven.withLock { $0.contains(key.id) } }
 

@@ -73,9 +73,7 @@ package enum WebPushPadding {
     }
 
     /// Returns the shortest length into which a number of bytes fits.
-    static func length(for count: Int) -> Int {
-        lengths.first { $0 >= count } ?? count
-    }
+    static func length(for count: Int) -> Int { lengths.first { $0 >= count } ?? count }
 }
 
 /// The JSON for a service worker; `docs/providers.md` is its contract.

@@ -46,9 +46,7 @@ struct WebPushRequestBuilder: Sendable {
         return Address(host: endpoint.host, origin: endpoint.origin, keys: subscription, key: key)
     }
 
-    private func refusal(_ reason: VerdictReason) -> Refusal {
-        Refusal(.payloadError(reason))
-    }
+    private func refusal(_ reason: VerdictReason) -> Refusal { Refusal(.payloadError(reason)) }
 
     /// Returns the refusal for a device that no message can ever reach, so that it is revoked.
     ///

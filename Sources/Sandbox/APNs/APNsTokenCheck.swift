@@ -22,9 +22,7 @@ final class APNsTokenCheck: Sendable {
     private let account: APNsAccount
     private let held = Mutex<[UInt64: Held]>([:])
 
-    init(_ account: APNsAccount) {
-        self.account = account
-    }
+    init(_ account: APNsAccount) { self.account = account }
 
     /// Returns `nil` if the request may push for the account.
     func refusal(_ request: HTTP2Request, now: Instant) -> APNsRefusal? {
@@ -96,9 +94,7 @@ struct APNsAccount: Sendable {
     /// Returns the `.p8` file for a sender.
     ///
     /// Its key signs provider tokens.
-    func p8() throws(SandboxError) -> [UInt8] {
-        Array(try key.pkcs8().utf8)
-    }
+    func p8() throws(SandboxError) -> [UInt8] { Array(try key.pkcs8().utf8) }
 }
 
 /// One of APNs' two services.

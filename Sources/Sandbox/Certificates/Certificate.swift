@@ -11,13 +11,9 @@ final class Certificate: @unchecked Sendable {
     let handle: OpaquePointer
 
     /// Takes ownership of a certificate that has no other owner.
-    init(owning handle: OpaquePointer) {
-        self.handle = handle
-    }
+    init(owning handle: OpaquePointer) { self.handle = handle }
 
-    deinit {
-        X509_free(handle)
-    }
+    deinit { X509_free(handle) }
 
     func pem() throws(SandboxError) -> String {
         try PEMOutput.collect("writing a certificate") { PEM_write_bio_X509($0, handle) }

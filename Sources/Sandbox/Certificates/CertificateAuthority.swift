@@ -61,9 +61,7 @@ private final class UnsignedCertificate {
         guard begin != nil, end != nil, added == 1 else { throw .openSSL(attempted) }
     }
 
-    deinit {
-        X509_free(handle)
-    }
+    deinit { X509_free(handle) }
 
     func name(issuer: OpaquePointer?) throws(SandboxError) {
         guard X509_set_issuer_name(handle, X509_get_subject_name(issuer)) == 1 else { throw .openSSL(Self.attempted) }

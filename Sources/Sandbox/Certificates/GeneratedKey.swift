@@ -11,13 +11,9 @@ final class GeneratedKey: @unchecked Sendable {
     /// The handle for OpenSSL's functions, which count their own references.
     let handle: OpaquePointer
 
-    private init(_ handle: OpaquePointer) {
-        self.handle = handle
-    }
+    private init(_ handle: OpaquePointer) { self.handle = handle }
 
-    deinit {
-        EVP_PKEY_free(handle)
-    }
+    deinit { EVP_PKEY_free(handle) }
 
     /// Generates a key on P-256, for certificates and browsers.
     static func generateP256() throws(SandboxError) -> GeneratedKey {

@@ -25,9 +25,7 @@ final class ExpoReceiptBook: Sendable {
     private static let capacity = 200_000
     private static let lifetime = Duration.seconds(86_400)
 
-    init(delay: Duration) {
-        self.delay = delay
-    }
+    init(delay: Duration) { self.delay = delay }
 
     /// Issues a unique ticket; `receipt` is `nil` for a message that never gets a receipt.
     func issue(_ receipt: JSONValue?, now: Instant, late: Duration = .zero) -> String {

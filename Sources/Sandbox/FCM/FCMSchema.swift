@@ -110,9 +110,7 @@ indirect enum FCMFieldKind: Sendable {
 struct FCMMessageType: Sendable {
     private let fields: [String: FCMFieldKind]
 
-    init(_ fields: [String: FCMFieldKind]) {
-        self.fields = fields
-    }
+    init(_ fields: [String: FCMFieldKind]) { self.fields = fields }
 
     /// Returns the field of a name in its documented form, `collapse_key`, or in its JSON form, `collapseKey`.
     func field(_ name: String) -> (name: String, kind: FCMFieldKind)? {

@@ -11,9 +11,7 @@ final class FCMStandIn: ProviderStandIn {
     private let tokens: AccessTokens
     private let sent = Atomic<UInt64>(0)
 
-    init(tokens: AccessTokens) {
-        self.tokens = tokens
-    }
+    init(tokens: AccessTokens) { self.tokens = tokens }
 
     func serves(path: String) -> Bool { path.hasPrefix("/v1/projects/") }
 
@@ -33,9 +31,7 @@ final class FCMStandIn: ProviderStandIn {
         }
     }
 
-    func answer(to fault: SandboxFault.Answer) -> ProviderAnswer {
-        FCMError.answer(to: fault)
-    }
+    func answer(to fault: SandboxFault.Answer) -> ProviderAnswer { FCMError.answer(to: fault) }
 
     /// Returns `nil` for anything except a `POST` to `/v1/projects/{project}/messages:send`.
     private static func projectID(_ request: HTTP2Request) -> String? {

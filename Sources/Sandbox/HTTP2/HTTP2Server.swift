@@ -43,9 +43,7 @@ final class HTTP2Server: Sendable {
     var openConnections: Int { loop.openConnections }
 
     /// Accepts no new connections and streams, gives open ones at most `grace` to end, and then closes everything.
-    func stop(grace: Duration = .seconds(5)) async {
-        await loop.stop(grace: grace)
-    }
+    func stop(grace: Duration = .seconds(5)) async { await loop.stop(grace: grace) }
 }
 
 /// The limits for clients of the HTTP/2 server.

@@ -52,9 +52,7 @@ final class ServerConnection {
         close(socket)
     }
 
-    var isInHandshake: Bool {
-        if case .handshake = phase { true } else { false }
-    }
+    var isInHandshake: Bool { if case .handshake = phase { true } else { false } }
 
     /// Performs all work that is possible now.
     func turn() -> Wish {

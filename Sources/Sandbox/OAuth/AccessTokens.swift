@@ -21,9 +21,7 @@ final class AccessTokens: Sendable {
     private let grants = Mutex<[String: Grant]>([:])
 
     /// - Parameter lifetime: the time for which a token is valid.
-    init(lifetime: Duration) {
-        self.lifetime = lifetime
-    }
+    init(lifetime: Duration) { self.lifetime = lifetime }
 
     /// Issues a new token.
     ///

@@ -31,9 +31,7 @@ final class ReceivedLog: Sendable {
     private let bounds: Bounds
     private let kept = Mutex(Kept())
 
-    init(_ bounds: Bounds) {
-        self.bounds = bounds
-    }
+    init(_ bounds: Bounds) { self.bounds = bounds }
 
     func append(_ entry: Entry) {
         kept.withLock { kept in
@@ -86,7 +84,5 @@ final class ReceivedLog: Sendable {
     }
 
     /// Removes all requests and counts.
-    func removeAll() {
-        kept.withLock { $0 = Kept(number: $0.number) }
-    }
+    func removeAll() { kept.withLock { $0 = Kept(number: $0.number) } }
 }

@@ -25,9 +25,7 @@ final class BrowserSubscriptions: Sendable {
     static let path = "/wp/"
 
     /// Creates the list; `origin` must have a host name, because endpoints with numeric addresses are rejected.
-    init(origin: String) {
-        base = origin + Self.path
-    }
+    init(origin: String) { base = origin + Self.path }
 
     func make(applicationServerKey: String? = nil) throws(SandboxError) -> BrowserSubscription {
         let subscription = try BrowserSubscription(applicationServerKey: applicationServerKey)

@@ -29,9 +29,7 @@ struct WebPushStandIn: ProviderStandIn {
         return judgement
     }
 
-    func answer(to fault: SandboxFault.Answer) -> ProviderAnswer {
-        WebPushError.answer(to: fault)
-    }
+    func answer(to fault: SandboxFault.Answer) -> ProviderAnswer { WebPushError.answer(to: fault) }
 
     private func judge(_ request: HTTP2Request, _ id: String, now: Instant) throws(WebPushError) -> ProviderDecision {
         guard request.method == "POST" else { throw WebPushError(405, 999, "Use POST.") }

@@ -63,9 +63,7 @@ package final class NewFile: Sendable {
         try self.init(path: "\(path).\(String(UInt64.random(in: .min ... .max), radix: 36)).new")
     }
 
-    deinit {
-        close(descriptor)
-    }
+    deinit { close(descriptor) }
 
     /// Sets the permissions of the file.
     package func allow(_ mode: UInt32) throws(OutputFile.Failure) {
@@ -103,7 +101,5 @@ package final class NewFile: Sendable {
     }
 
     /// Deletes the file.
-    package func remove() {
-        unlink(path)
-    }
+    package func remove() { unlink(path) }
 }

@@ -47,9 +47,7 @@ package enum LogLevel: String, Sendable, CaseIterable, Comparable {
     /// A problem that requires an operator.
     case error
 
-    package static func < (left: LogLevel, right: LogLevel) -> Bool {
-        left.rank < right.rank
-    }
+    package static func < (left: LogLevel, right: LogLevel) -> Bool { left.rank < right.rank }
 
     private var rank: Int {
         switch self {
@@ -71,9 +69,7 @@ package enum LogValue: Sendable, Equatable {
     case span(Duration)
 
     /// Returns the description of an error as one value.
-    package static func error(_ error: any Error) -> LogValue {
-        .text(String(describing: error))
-    }
+    package static func error(_ error: any Error) -> LogValue { .text(String(describing: error)) }
 }
 
 extension LogValue: ExpressibleByStringInterpolation, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,
@@ -90,9 +86,7 @@ package struct LogFields: Sendable, Equatable, ExpressibleByDictionaryLiteral {
     package private(set) var pairs: [(name: String, value: LogValue)] = []
 
     package init(dictionaryLiteral elements: (String, LogValue)...) {
-        for (name, value) in elements {
-            self[name] = value
-        }
+        for (name, value) in elements { self[name] = value }
     }
 
     package subscript(name: String) -> LogValue? {
@@ -106,9 +100,7 @@ package struct LogFields: Sendable, Equatable, ExpressibleByDictionaryLiteral {
     /// Returns these fields followed by the others.
     package func merging(_ others: LogFields) -> LogFields {
         var merged = self
-        for (name, value) in others.pairs {
-            merged[name] = value
-        }
+        for (name, value) in others.pairs { merged[name] = value }
         return merged
     }
 

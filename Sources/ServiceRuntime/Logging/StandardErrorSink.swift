@@ -84,9 +84,7 @@ struct LineOutput: ~Copyable, Sendable {
         (self.descriptor, way) = own >= 0 ? (own, .reopened) : (descriptor, .direct)
     }
 
-    deinit {
-        if way == .reopened { close(descriptor) }
-    }
+    deinit { if way == .reopened { close(descriptor) } }
 
     /// Writes the bytes, waiting at most `patience` for room, and returns the number of written bytes.
     func write(_ bytes: [UInt8], patience: Duration) -> Int {

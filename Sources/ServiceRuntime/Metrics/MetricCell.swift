@@ -35,9 +35,7 @@ package final class Counter: MetricCell {
 
     init() {}
 
-    package var value: Int {
-        count.load(ordering: .relaxed)
-    }
+    package var value: Int { count.load(ordering: .relaxed) }
 
     /// Adds `amount`; a negative amount is ignored, because a counter never falls.
     package func increment(by amount: Int = 1) {
@@ -45,9 +43,7 @@ package final class Counter: MetricCell {
         count.wrappingAdd(amount, ordering: .relaxed)
     }
 
-    package func samples() -> [MetricSample] {
-        [MetricSample(value: Double(value))]
-    }
+    package func samples() -> [MetricSample] { [MetricSample(value: Double(value))] }
 }
 
 /// A number that rises and falls, such as the number of held messages.
@@ -57,13 +53,9 @@ package final class Gauge: MetricCell {
 
     init() {}
 
-    package var value: Double {
-        Double(bitPattern: bits.load(ordering: .relaxed))
-    }
+    package var value: Double { Double(bitPattern: bits.load(ordering: .relaxed)) }
 
-    package func set(_ value: Double) {
-        bits.store(value.bitPattern, ordering: .relaxed)
-    }
+    package func set(_ value: Double) { bits.store(value.bitPattern, ordering: .relaxed) }
 
     package func add(_ amount: Double) {
         var seen = bits.load(ordering: .relaxed)
@@ -75,9 +67,7 @@ package final class Gauge: MetricCell {
         }
     }
 
-    package func samples() -> [MetricSample] {
-        [MetricSample(value: value)]
-    }
+    package func samples() -> [MetricSample] { [MetricSample(value: value)] }
 }
 
 /// A distribution of values over fixed buckets, such as the seconds that a batch took.
@@ -99,9 +89,7 @@ package final class Histogram: MetricCell {
         tally = Mutex(Tally(counts: Array(repeating: 0, count: bounds.count)))
     }
 
-    package var count: Int {
-        tally.withLock { $0.count }
-    }
+    package var count: Int { tally.withLock { $0.count } }
 
     /// Counts `times` equal values together, for a batch; a value that is not a number is ignored.
     package func observe(_ value: Double, times: Int = 1) {

@@ -4,14 +4,10 @@ extension String {
     /// Newlines and tabs remain, because they separate lines and columns.
     ///
     /// The same value also appears between JSON quotes, so that one rule holds for text and for JSON.
-    func printed() -> String {
-        escapingMarks { $0 == "\n" || $0 == "\t" }
-    }
+    func printed() -> String { escapingMarks { $0 == "\n" || $0 == "\t" } }
 
     /// Returns the text as one line, with newlines and tabs escaped too.
-    package func printedLine() -> String {
-        escapingMarks { _ in false }
-    }
+    package func printedLine() -> String { escapingMarks { _ in false } }
 
     /// The text as one line: separators of words or lines become a space, other marks are escaped.
     ///

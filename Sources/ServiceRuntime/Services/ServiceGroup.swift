@@ -130,9 +130,7 @@ package struct ServiceGroup: Sendable {
     private func listen(_ continuation: AsyncStream<GroupProgress.Event>.Continuation) -> Task<Void, Never> {
         let arrivals = surroundings.arrivals(signals)
         return Task {
-            for await signal in arrivals {
-                continuation.yield(.signal(signal))
-            }
+            for await signal in arrivals { continuation.yield(.signal(signal)) }
         }
     }
 
@@ -187,14 +185,10 @@ package enum GroupExit: Sendable {
     /// This service returned although no drain was requested.
     case returnedEarly(service: String)
 
-    var isFailure: Bool {
-        if case .failed = self { true } else { false }
-    }
+    var isFailure: Bool { if case .failed = self { true } else { false } }
 
     /// Whether no service was left behind with unfinished work.
-    package var isComplete: Bool {
-        if case .timedOut = self { false } else { true }
-    }
+    package var isComplete: Bool { if case .timedOut = self { false } else { true } }
 
     /// The exit code for the process; a `CommandFailure` has a specific code.
     package var exitCode: ExitCode {

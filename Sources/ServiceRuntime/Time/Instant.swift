@@ -4,9 +4,7 @@
 package struct Instant: Hashable, Comparable, Sendable {
     package let microseconds: Int64
 
-    package init(microseconds: Int64) {
-        self.microseconds = microseconds
-    }
+    package init(microseconds: Int64) { self.microseconds = microseconds }
 
     /// Creates an instant from whole seconds since 1970; saturates.
     package init(seconds: Int64) {

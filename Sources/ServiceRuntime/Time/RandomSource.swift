@@ -7,9 +7,7 @@ package struct RandomSource: RandomNumberGenerator, Sendable {
     private let draw: @Sendable () -> UInt64
 
     /// Creates a source; each call of `draw` returns one number.
-    package init(_ draw: @escaping @Sendable () -> UInt64) {
-        self.draw = draw
-    }
+    package init(_ draw: @escaping @Sendable () -> UInt64) { self.draw = draw }
 
     /// The system's generator.
     package static let system = RandomSource { .random(in: .min ... .max) }
@@ -21,9 +19,7 @@ package struct RandomSource: RandomNumberGenerator, Sendable {
 package struct SplitMix: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
-    package init(seed: UInt64) {
-        state = seed
-    }
+    package init(seed: UInt64) { state = seed }
 
     package mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
@@ -34,7 +30,5 @@ package struct SplitMix: RandomNumberGenerator, Sendable {
     }
 
     /// Returns a number from 0 up to, but not including, 1.
-    package mutating func unit() -> Double {
-        Double(next() >> 11) * 0x1p-53
-    }
+    package mutating func unit() -> Double { Double(next() >> 11) * 0x1p-53 }
 }

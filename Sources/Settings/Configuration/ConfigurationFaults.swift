@@ -40,9 +40,7 @@ package struct ConfigurationFaults: Error, Sendable, CustomStringConvertible {
     }
 
     /// One line per fault.
-    package var description: String {
-        faults.map(\.description).joined(separator: "\n")
-    }
+    package var description: String { faults.map(\.description).joined(separator: "\n") }
 }
 
 /// The source of a value; an earlier case wins.

@@ -23,9 +23,7 @@ package struct Retention: Sendable, Equatable {
         .notifications: .days(365), .events: .days(90), .tombstones: .days(90), .tokens: .days(32),
     ])
 
-    private init(spans: [Kind: Duration]) {
-        self.spans = spans
-    }
+    private init(spans: [Kind: Duration]) { self.spans = spans }
 
     /// Reads `notifications=365d,events=never`, each kind at most once; `nil` for any other text.
     package init?(_ text: String) {

@@ -25,9 +25,7 @@ package struct Setting: Sendable, Hashable {
     }
 
     /// The setting that names a file with this setting's value; only secrets have one.
-    package var inFile: Setting? {
-        isSecret ? Setting(name + "_FILE") : nil
-    }
+    package var inFile: Setting? { isSecret ? Setting(name + "_FILE") : nil }
 
     /// Returns this setting's spelling in a source, for faults.
     func key(in source: ConfigurationSource) -> String {

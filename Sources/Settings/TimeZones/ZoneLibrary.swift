@@ -25,9 +25,7 @@ package final class ZoneLibrary: Sendable {
     private static let machineNames: Set<String> = ["localtime", "posixrules"]
 
     /// Uses the database in a folder.
-    package init(folder: String) {
-        self.folder = folder
-    }
+    package init(folder: String) { self.folder = folder }
 
     /// Uses the machine's database: the folder in `TZDIR`, as for other programs, or `/usr/share/zoneinfo`.
     package convenience init(environment: [String: String]) {
@@ -119,7 +117,5 @@ struct ZoneLinks: Sendable {
     }
 
     /// Returns the zone's present name; `nil` if `name` is not a former one.
-    func target(of name: String) -> String? {
-        targets[name].map { targets[$0] ?? $0 }
-    }
+    func target(of name: String) -> String? { targets[name].map { targets[$0] ?? $0 } }
 }

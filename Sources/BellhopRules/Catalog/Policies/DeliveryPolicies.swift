@@ -54,9 +54,7 @@ public struct QuietHoursPolicies: Hashable, Sendable {
     /// Without one, the priority decides: `high` is sent immediately, and all others wait.
     init(_ stated: [[DevicePlatform: QuietHoursPolicy]], priority: Priority) {
         func first(_ platform: DevicePlatform) -> QuietHoursPolicy {
-            for policies in stated {
-                if let policy = policies[platform] { return policy }
-            }
+            for policies in stated { if let policy = policies[platform] { return policy } }
             return priority == .high ? .bypass : .defer
         }
         ios = first(.ios)

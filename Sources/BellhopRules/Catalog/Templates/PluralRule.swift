@@ -81,9 +81,7 @@ enum PluralRule: CaseIterable, Hashable {
 
     private static let rules: [String: PluralRule] = {
         var rules: [String: PluralRule] = [:]
-        for (rule, languages) in languages {
-            for language in languages { rules[language] = rule }
-        }
+        for (rule, languages) in languages { for language in languages { rules[language] = rule } }
         return rules
     }()
 

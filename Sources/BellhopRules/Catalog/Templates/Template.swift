@@ -194,7 +194,5 @@ struct PlaceholderNames {
 struct TemplateFault: Error {
     let message: String
 
-    init(_ message: String) {
-        self.message = message
-    }
+    init(_ message: String) { self.message = message }
 }
