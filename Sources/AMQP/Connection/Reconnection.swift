@@ -81,7 +81,7 @@ package final class BrokerAvailability: Sendable {
 /// A pause that ends early, but not immediately, if another connection returns.
 ///
 /// Otherwise, connections that come up and break again could wake each other endlessly.
-struct Rest {
+struct ReconnectPause {
     /// The minimum pause, even if another connection returns sooner.
     static let shortest = Duration.milliseconds(500)
 

@@ -23,7 +23,7 @@ package final class Consumer: Sendable {
     /// Starts the thread; a second call has no effect.
     package func start() {
         guard !isStarted.exchange(true, ordering: .relaxed) else { return }
-        NativeThread.start(named: "amqp-consume", stackSize: Connection.stackSize) { [options, inbox] in
+        NativeThread.start(named: "amqp-consume", stackSize: BrokerConnection.stackSize) { [options, inbox] in
             ConsumerLoop(options, inbox).run()
         }
     }

@@ -65,7 +65,7 @@ final class ConsumerInbox: Sendable {
         }
     }
 
-    func settle(_ tags: [DeliveryTag], _ verdict: AckTracker.Verdict) {
+    func settle(_ tags: [DeliveryTag], _ verdict: AckTracker.Acknowledgement) {
         guard !tags.isEmpty else { return }
         change { state in
             switch verdict {

@@ -26,7 +26,7 @@ package struct FieldTable: Sendable, Equatable {
     }
 
     /// The number of values that are read of one message's headers, including nested ones.
-    package static let readableValues = FieldReader.valueLimit
+    package static let readableValues = FieldTableDecoder.valueLimit
 
     /// Returns the table without the entries that would exceed `limit` values, including nested ones.
     package func prefix(ofValues limit: Int) -> FieldTable {

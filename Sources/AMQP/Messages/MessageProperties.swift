@@ -55,7 +55,7 @@ extension MessageProperties {
         self.init()
         contentType = has(AMQP_BASIC_CONTENT_TYPE_FLAG) ? texts.contentType.text(raw.content_type) : nil
         contentEncoding = has(AMQP_BASIC_CONTENT_ENCODING_FLAG) ? String(raw.content_encoding) : nil
-        headers = has(AMQP_BASIC_HEADERS_FLAG) ? FieldReader.table(raw.headers) : [:]
+        headers = has(AMQP_BASIC_HEADERS_FLAG) ? FieldTableDecoder.table(raw.headers) : [:]
         deliveryMode = has(AMQP_BASIC_DELIVERY_MODE_FLAG) ? DeliveryMode(rawValue: raw.delivery_mode) : nil
         priority = has(AMQP_BASIC_PRIORITY_FLAG) ? raw.priority : nil
         correlationID = has(AMQP_BASIC_CORRELATION_ID_FLAG) ? String(raw.correlation_id) : nil
@@ -106,7 +106,7 @@ extension MessageProperties {
         }
         guard !headers.isEmpty else { return (raw, size) }
         set(AMQP_BASIC_HEADERS_FLAG)
-        var writer = FieldWriter(arena)
+        var writer = FieldTableEncoder(arena)
         raw.headers = try writer.table(headers)
         return (raw, size + writer.size)
     }

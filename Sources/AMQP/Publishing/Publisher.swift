@@ -21,7 +21,7 @@ package final class Publisher: Sendable {
     package func start() {
         guard !isStarted.exchange(true, ordering: .relaxed), outbox.open() else { return }
         let watchdog = Watchdog(limit: max(options.timeout, .seconds(20)))
-        NativeThread.start(named: "amqp-publish", stackSize: Connection.stackSize) { [options, outbox] in
+        NativeThread.start(named: "amqp-publish", stackSize: BrokerConnection.stackSize) { [options, outbox] in
             PublisherLoop(options, outbox, watchdog).run()
         }
     }

@@ -144,7 +144,7 @@ struct PendingPublish {
 /// The messages that were submitted and not sent, oldest first.
 ///
 /// Confined to the publisher's thread.
-struct Backlog {
+struct UnsentMessages {
     private var batches = Queue<PublishBatch>()
     /// The index of the next message of the first batch.
     private var next = 0

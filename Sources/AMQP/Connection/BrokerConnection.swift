@@ -5,7 +5,7 @@ import Glibc
 ///
 /// Confined to the thread that created it: librabbitmq has no locks, and aborts the process if two threads meet in its
 /// heartbeats. After any error except a closed channel, the connection can only be released.
-final class Connection {
+final class BrokerConnection {
     /// The use of the connection.
     enum Purpose {
         /// Sends nothing larger than a declaration, but must accept large frames of other senders.
@@ -160,7 +160,7 @@ struct HeartbeatTimer {
     mutating func served() { latestService = .now }
 
     /// Sends a heartbeat directly while nothing may be read, because the library would read first.
-    mutating func beat(_ connection: Connection) throws(AMQPError) {
+    mutating func beat(_ connection: BrokerConnection) throws(AMQPError) {
         guard isDue else { return }
         served()
         var frame = amqp_frame_t()

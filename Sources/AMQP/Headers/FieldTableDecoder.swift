@@ -7,7 +7,7 @@ import CRabbitMQ
 ///
 /// The broker's headers are always read and have a separate limit. The broker sorts a table when it adds to it, so that
 /// a producer could otherwise place enough values before these headers to exhaust the limit.
-struct FieldReader {
+struct FieldTableDecoder {
     static let depthLimit = 16
     static let valueLimit = 4096
     /// The number of values that are read of one header of the broker.
@@ -17,7 +17,7 @@ struct FieldReader {
 
     /// Reads the headers of one message.
     static func table(_ table: amqp_table_t) -> FieldTable {
-        var reader = FieldReader(remaining: valueLimit)
+        var reader = FieldTableDecoder(remaining: valueLimit)
         var read: [FieldTable.Entry] = []
         var unread = Set(brokerHeaders)
         let entries = UnsafeBufferPointer(start: table.entries, count: Int(clamping: max(0, table.num_entries)))
@@ -25,7 +25,7 @@ struct FieldReader {
         var isFull = false
         for entry in entries {
             if let name = brokerHeaders.first(where: { $0.names(entry.key) }), unread.remove(name) != nil {
-                var ofBroker = FieldReader(remaining: brokerValueLimit)
+                var ofBroker = FieldTableDecoder(remaining: brokerValueLimit)
                 read.append(.init(name, ofBroker.next(entry.value, depth: 1) ?? .omitted))
             } else if !isFull {
                 let value = reader.next(entry.value, depth: 1)

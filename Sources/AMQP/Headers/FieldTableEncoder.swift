@@ -1,7 +1,7 @@
 import CRabbitMQ
 
 /// Converts values into librabbitmq's tables, inside an arena.
-struct FieldWriter {
+struct FieldTableEncoder {
     let arena: WireArena
 
     /// The wire size in bytes of everything written so far.
@@ -17,8 +17,8 @@ struct FieldWriter {
     }
 
     private mutating func write(_ table: FieldTable, depth: Int) throws(AMQPError) -> amqp_table_t {
-        guard depth <= FieldReader.depthLimit else {
-            throw AMQPError(.invalidArgument, "a table is nested deeper than \(FieldReader.depthLimit) levels")
+        guard depth <= FieldTableDecoder.depthLimit else {
+            throw AMQPError(.invalidArgument, "a table is nested deeper than \(FieldTableDecoder.depthLimit) levels")
         }
         let room = try arena.array(of: amqp_table_entry_t.self, count: table.entries.count)
         size += 4
@@ -31,8 +31,8 @@ struct FieldWriter {
     }
 
     private mutating func write(_ array: [FieldValue], depth: Int) throws(AMQPError) -> amqp_array_t {
-        guard depth <= FieldReader.depthLimit else {
-            throw AMQPError(.invalidArgument, "an array is nested deeper than \(FieldReader.depthLimit) levels")
+        guard depth <= FieldTableDecoder.depthLimit else {
+            throw AMQPError(.invalidArgument, "an array is nested deeper than \(FieldTableDecoder.depthLimit) levels")
         }
         let room = try arena.array(of: amqp_field_value_t.self, count: array.count)
         size += 4
