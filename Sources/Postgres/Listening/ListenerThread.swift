@@ -31,7 +31,7 @@ final class ListenerThread: Sendable {
         var backoff = Backoff.ofServer
         while goesOn {
             do throws(PostgresError) {
-                let session = try Session.open(options.recipe)
+                let session = try PostgresSession.open(options.recipe)
                 backoff.reset()
                 outbox.hand(over: .listening)
                 try listen(on: session, &outbox)
@@ -44,7 +44,7 @@ final class ListenerThread: Sendable {
     }
 
     /// Passes notifications on until the listener closes, and throws if the connection is lost.
-    private func listen(on session: Session, _ outbox: inout EventOutbox) throws(PostgresError) {
+    private func listen(on session: PostgresSession, _ outbox: inout EventOutbox) throws(PostgresError) {
         var silentUntil = ContinuousClock.now + options.heartbeat
         while goesOn {
             let heard = try session.takeNotifications()
@@ -52,7 +52,7 @@ final class ListenerThread: Sendable {
             outbox.tellOverflow()
             if !heard.isEmpty { silentUntil = .now + options.heartbeat }
             if silentUntil <= .now {
-                try session.command("SELECT 1", .nothing, Patience(options.connectTimeout, Interruption()))
+                try session.command("SELECT 1", .nothing, Deadline(options.connectTimeout, CancellationHandle()))
                 silentUntil = .now + options.heartbeat
                 continue
             }

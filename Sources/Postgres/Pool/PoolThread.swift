@@ -39,7 +39,7 @@ final class PoolThread: Sendable {
         var goesOn = true
         while goesOn {
             do {
-                let session = try Session.open(core.recipe)
+                let session = try PostgresSession.open(core.recipe)
                 goesOn = serve(on: session)
             } catch {
                 goesOn = pause(after: error)
@@ -58,7 +58,7 @@ final class PoolThread: Sendable {
     /// Serves until the connection is lost or no longer needed.
     ///
     /// Returns `true` if another connection must be opened.
-    private func serve(on session: Session) -> Bool {
+    private func serve(on session: PostgresSession) -> Bool {
         var turn = core.connected(slot)
         while true {
             switch turn {

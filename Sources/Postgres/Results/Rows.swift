@@ -103,7 +103,7 @@ extension Rows {
     }
 
     package func optionalText(_ row: Int, _ column: Column) throws(PostgresError) -> String? {
-        try field(row, column, FieldReader.text)
+        try field(row, column, ColumnDecoder.text)
     }
 
     /// Reads `smallint`, `integer`, `bigint` and `oid`.
@@ -115,7 +115,7 @@ extension Rows {
     }
 
     package func optionalInteger(_ row: Int, _ column: Column) throws(PostgresError) -> Int64? {
-        try field(row, column, FieldReader.integer)
+        try field(row, column, ColumnDecoder.integer)
     }
 
     /// Reads `real` and `double precision`.
@@ -125,7 +125,7 @@ extension Rows {
     }
 
     package func optionalDouble(_ row: Int, _ column: Column) throws(PostgresError) -> Double? {
-        try field(row, column, FieldReader.double)
+        try field(row, column, ColumnDecoder.double)
     }
 
     package func boolean(_ row: Int, _ column: Column) throws(PostgresError) -> Bool {
@@ -134,7 +134,7 @@ extension Rows {
     }
 
     package func optionalBoolean(_ row: Int, _ column: Column) throws(PostgresError) -> Bool? {
-        try field(row, column, FieldReader.boolean)
+        try field(row, column, ColumnDecoder.boolean)
     }
 
     /// Reads `bytea`.
@@ -144,7 +144,7 @@ extension Rows {
     }
 
     package func optionalBytes(_ row: Int, _ column: Column) throws(PostgresError) -> [UInt8]? {
-        try field(row, column, FieldReader.bytes)
+        try field(row, column, ColumnDecoder.bytes)
     }
 
     /// Passes the UTF-8 of a text, `json` or `jsonb`, or the bytes of a `bytea`, to `read` without a copy; returns
@@ -156,7 +156,7 @@ extension Rows {
         _ column: Column,
         _ read: (UnsafeRawBufferPointer) -> Value
     ) throws(PostgresError) -> Value? {
-        try field(row, column) { (bytes, type) throws(DecodingFault) in read(try FieldReader.content(bytes, type)) }
+        try field(row, column) { (bytes, type) throws(DecodingFault) in read(try ColumnDecoder.content(bytes, type)) }
     }
 
     /// Reads the UTF-8 of a `json` or `jsonb` value.
@@ -166,7 +166,7 @@ extension Rows {
     }
 
     package func optionalJSON(_ row: Int, _ column: Column) throws(PostgresError) -> [UInt8]? {
-        try field(row, column, FieldReader.json)
+        try field(row, column, ColumnDecoder.json)
     }
 
     /// Reads a `timestamptz` in microseconds since 1970-01-01 UTC; an infinity is rejected.
@@ -176,7 +176,7 @@ extension Rows {
     }
 
     package func optionalInstant(_ row: Int, _ column: Column) throws(PostgresError) -> Int64? {
-        try field(row, column, FieldReader.instant)
+        try field(row, column, ColumnDecoder.instant)
     }
 }
 

@@ -31,11 +31,11 @@ struct SessionOptions: Sendable {
     }
 }
 
-extension Session {
+extension PostgresSession {
     /// Opens a connection and runs the set-up statements.
     ///
     /// Blocks the calling thread for at most `connectTimeout` per address, plus the time of the name resolution.
-    static func open(_ recipe: SessionOptions) throws(PostgresError) -> Session {
+    static func open(_ recipe: SessionOptions) throws(PostgresError) -> PostgresSession {
         let notices = NoticeReceiver(recipe.notice)
         guard let handle = start(recipe.words) else {
             throw PostgresError(.cannotConnect, "Connecting to PostgreSQL failed: libpq is out of memory.")
@@ -57,19 +57,19 @@ extension Session {
             throw refusal
         }
         PQsetErrorVerbosity(handle, PQERRORS_DEFAULT)
-        let session = try Session(handle: handle, notices: notices)
+        let session = try PostgresSession(handle: handle, notices: notices)
         try session.setUp(recipe)
         return session
     }
 
     private func setUp(_ recipe: SessionOptions) throws(PostgresError) {
         for (index, text) in recipe.setUp.enumerated() {
-            let attempt = Attempt.command("Set-up statement \(index + 1) of a new connection")
+            let attempt = SessionOperation.command("Set-up statement \(index + 1) of a new connection")
             do {
-                let patience = Patience(recipe.statementTimeout, Interruption())
-                let (answer, spent) = try exchange(attempt, .nothing, patience) { (patience) throws(Loss) in
+                let deadline = Deadline(recipe.statementTimeout, CancellationHandle())
+                let (answer, spent) = try exchange(attempt, .nothing, deadline) { (deadline) throws(ConnectionLoss) in
                     guard send(text) else { throw complaint() }
-                    return try collect(attempt, &patience)
+                    return try collect(attempt, &deadline)
                 }
                 _ = try rows(of: answer, attempt, spent)
             } catch {
@@ -84,8 +84,8 @@ extension Session {
     /// If the server rejects the query, the session keeps a history that equals no other, which is safe but slower.
     private func learnHistory(_ recipe: SessionOptions) throws(PostgresError) {
         do {
-            let patience = Patience(recipe.statementTimeout, Interruption())
-            history = DatabaseHistory(try command(DatabaseHistory.query, .nothing, patience).text(0, 0))
+            let deadline = Deadline(recipe.statementTimeout, CancellationHandle())
+            history = DatabaseHistory(try command(DatabaseHistory.query, .nothing, deadline).text(0, 0))
         } catch {
             if case .server(let state) = error.code, !state.isTransient { return }
             throw PostgresError(.cannotConnect, error.message, sqlState: error.sqlState)

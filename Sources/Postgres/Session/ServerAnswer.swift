@@ -4,7 +4,7 @@ import CPostgreSQL
 ///
 /// A statement has succeeded only if the whole answer has arrived. An autocommit statement completes first and commits
 /// afterwards, so that an error (a deferred constraint) or the end of the connection may still follow.
-struct Answer {
+struct ServerAnswer {
     /// The history of the session that ran the statement.
     let history: DatabaseHistory
     private(set) var rows: Rows?
@@ -13,7 +13,7 @@ struct Answer {
     init(in history: DatabaseHistory) { self.history = history }
 
     /// Takes ownership of one result of libpq; throws if the result shows that the session has ended or is out of step.
-    mutating func take(_ result: OpaquePointer, of attempt: Attempt) throws(Loss) {
+    mutating func take(_ result: OpaquePointer, of attempt: SessionOperation) throws(ConnectionLoss) {
         let status = PQresultStatus(result)
         switch status {
         case PGRES_TUPLES_OK, PGRES_COMMAND_OK, PGRES_EMPTY_QUERY:
@@ -25,14 +25,16 @@ struct Answer {
             PQclear(result)
         default:
             PQclear(result)
-            throw Loss("the server answered with a state (\(status.rawValue)) that has no place here, such as COPY")
+            throw ConnectionLoss(
+                "the server answered with a state (\(status.rawValue)) that has no place here, such as COPY"
+            )
         }
     }
 
-    private mutating func take(_ report: ServerReport, of attempt: Attempt) throws(Loss) {
+    private mutating func take(_ report: ServerReport, of attempt: SessionOperation) throws(ConnectionLoss) {
         // An error without a SQLSTATE comes from libpq and means that the connection is lost.
         guard report.sqlState != nil, !report.isFatal else {
-            throw Loss(
+            throw ConnectionLoss(
                 report.message,
                 sqlState: report.sqlState,
                 isCertain: rows == nil && Self.announcedEnds.contains(report.sqlState)

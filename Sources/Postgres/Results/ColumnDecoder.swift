@@ -1,5 +1,5 @@
 /// Decodes the binary form of one field, after checking its type and length against the requested type.
-enum FieldReader {
+enum ColumnDecoder {
     /// Returns the bytes of a value that can be read in place.
     static func content(
         _ bytes: UnsafeRawBufferPointer,

@@ -6,7 +6,7 @@ import ServiceRuntime
 ///
 /// Confined to the one thread that opened it. libpq always runs in non-blocking mode: the session sends and receives at
 /// the same time, and every wait has a limit, whereas libpq alone would wait for a silent peer indefinitely.
-final class Session {
+final class PostgresSession {
     let handle: OpaquePointer
     let canceller: Canceller
     private let notices: NoticeReceiver
@@ -90,32 +90,33 @@ final class Session {
 }
 
 /// Exchanges with the server.
-extension Session {
+extension PostgresSession {
     /// Runs one exchange and converts its end into an answer or an error.
     ///
     /// After a loss, the session is unusable.
     func exchange<Reply>(
-        _ attempt: Attempt,
-        _ stake: Loss.PossibleEffect,
-        _ patience: Patience,
-        _ talk: (inout Patience) throws(Loss) -> Reply
-    ) throws(PostgresError) -> (reply: Reply, patience: Patience) {
+        _ attempt: SessionOperation,
+        _ effect: ConnectionLoss.PossibleEffect,
+        _ deadline: Deadline,
+        _ talk: (inout Deadline) throws(ConnectionLoss) -> Reply
+    ) throws(PostgresError) -> (reply: Reply, deadline: Deadline) {
         if let failure { throw failure }
-        var patience = patience
+        var deadline = deadline
         do {
-            let reply = try talk(&patience)
-            settle(patience)
-            return (reply, patience)
+            let reply = try talk(&deadline)
+            settle(deadline)
+            return (reply, deadline)
         } catch {
-            let report = error.error(attempt, stake)
+            let report = error.error(attempt, effect)
             retire(because: report)
             throw report
         }
     }
 
     /// Returns the rows of an answer, or throws the error with which it ended.
-    func rows(of answer: Answer, _ attempt: Attempt, _ patience: Patience) throws(PostgresError) -> Rows {
-        if let failure = answer.failure { throw explained(failure, attempt, patience) }
+    func rows(of answer: ServerAnswer, _ attempt: SessionOperation, _ deadline: Deadline) throws(PostgresError) -> Rows
+    {
+        if let failure = answer.failure { throw explained(failure, attempt, deadline) }
         guard let rows = answer.rows else {
             throw PostgresError(.unexpectedResult, "\(attempt): the server sent no answer.")
         }
@@ -124,12 +125,13 @@ extension Session {
 
     /// Distinguishes the client's cancellation from the server's, and retires a session whose server can no longer
     /// write.
-    private func explained(_ failure: PostgresError, _ attempt: Attempt, _ patience: Patience) -> PostgresError {
+    private func explained(_ failure: PostgresError, _ attempt: SessionOperation, _ deadline: Deadline) -> PostgresError
+    {
         // After a failover, the old primary runs as a read-only standby. A new connection reaches the server that
         // accepts writes.
         if failure.sqlState == .readOnlyTransaction { retire(because: failure) }
         guard failure.sqlState == .queryCancelled else { return failure }
-        switch patience.whyCancelled {
+        switch deadline.whyCancelled {
         case .cancelled:
             return PostgresError(.cancelled, "\(attempt) was cancelled; it did not happen.", sqlState: .queryCancelled)
         case .timedOut(let limit):
@@ -143,28 +145,28 @@ extension Session {
     }
 
     /// Reads all results until the server is ready again.
-    func collect(_ attempt: Attempt, _ patience: inout Patience) throws(Loss) -> Answer {
-        var answer = Answer(in: history)
-        while let result = try receive(&patience) {
+    func collect(_ attempt: SessionOperation, _ deadline: inout Deadline) throws(ConnectionLoss) -> ServerAnswer {
+        var answer = ServerAnswer(in: history)
+        while let result = try receive(&deadline) {
             try answer.take(result, of: attempt)
         }
         return answer
     }
 
     /// Returns libpq's most recent error.
-    func complaint() -> Loss {
+    func complaint() -> ConnectionLoss {
         let text = ServerReport.flattened(String(cString: PQerrorMessage(handle)))
-        return Loss(text.isEmpty ? "the connection is gone" : text)
+        return ConnectionLoss(text.isEmpty ? "the connection is gone" : text)
     }
 
     /// Returns the next result; `nil` at the end of a statement's answer.
-    func receive(_ patience: inout Patience) throws(Loss) -> OpaquePointer? {
+    func receive(_ deadline: inout Deadline) throws(ConnectionLoss) -> OpaquePointer? {
         while true {
             let isUnsent = PQflush(handle) == 1
             if PQisBusy(handle) == 0 { return PQgetResult(handle) }
-            switch patience.next(now: .now, canceller: canceller) {
+            switch deadline.next(now: .now, canceller: canceller) {
             case .giveUp(let reason):
-                throw Loss("the server did not answer", reason: reason)
+                throw ConnectionLoss("the server did not answer", reason: reason)
             case .wait(let limit):
                 let isReadable = wait(forWriting: isUnsent, limit)
                 guard isReadable, PQconsumeInput(handle) == 0, PQisBusy(handle) == 1 else { continue }
@@ -182,8 +184,8 @@ extension Session {
     }
 
     /// Waits for a cancel request that the time limit caused, which must be complete before the next statement.
-    private func settle(_ patience: Patience) {
-        guard let request = patience.request, !request.wait(atMost: Patience.grace) else { return }
+    private func settle(_ deadline: Deadline) {
+        guard let request = deadline.request, !request.wait(atMost: Deadline.grace) else { return }
         retire(because: PostgresError(.connectionLost, "A cancel request to the server did not come through in time."))
     }
 }

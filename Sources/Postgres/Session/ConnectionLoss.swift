@@ -1,16 +1,16 @@
 import ServiceRuntime
 
 /// The end of a session in the middle of an exchange.
-struct Loss: Error {
+struct ConnectionLoss: Error {
     /// The message of libpq or the server.
     let message: String
     let sqlState: SQLState?
     /// Whether the server announced the end before the statement was complete, so that the statement had no effect.
     let isCertain: Bool
     /// The reason for which the client stopped waiting, if it did.
-    let reason: Patience.Reason?
+    let reason: Deadline.Reason?
 
-    init(_ message: String, sqlState: SQLState? = nil, isCertain: Bool = false, reason: Patience.Reason? = nil) {
+    init(_ message: String, sqlState: SQLState? = nil, isCertain: Bool = false, reason: Deadline.Reason? = nil) {
         self.message = message
         self.sqlState = sqlState
         self.isCertain = isCertain
@@ -30,9 +30,9 @@ struct Loss: Error {
         case commit
     }
 
-    func error(_ attempt: Attempt, _ stake: PossibleEffect) -> PostgresError {
+    func error(_ attempt: SessionOperation, _ effect: PossibleEffect) -> PostgresError {
         let isUnknown =
-            switch stake {
+            switch effect {
             case .nothing: false
             case .autocommit: !isCertain
             case .commit: true
@@ -82,7 +82,7 @@ extension PostgresError {
 }
 
 /// An operation on a session, which is described in text only if it fails.
-enum Attempt: CustomStringConvertible {
+enum SessionOperation: CustomStringConvertible {
     case connecting
     case statement(Statement)
     case preparing(Statement)

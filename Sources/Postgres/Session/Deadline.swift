@@ -1,16 +1,16 @@
 import Synchronization
 
-/// The time limit of one exchange with the server, and its possible interruption.
+/// The time limit of one exchange with the server, and its possible cancellation.
 ///
 /// When the time ends, the server is asked to cancel and gets a grace period to answer, because only its answer shows
 /// whether the statement took effect.
-struct Patience {
-    private let interruption: Interruption
+struct Deadline {
+    private let cancellation: CancellationHandle
     private let limit: Duration
     private var deadline: ContinuousClock.Instant
     /// The reason for which the server was asked to stop.
     private(set) var reason: Reason?
-    /// The cancel request that the time limit caused; the interruption holds the caller's request.
+    /// The cancel request that the time limit caused; the cancellation holds the caller's request.
     private(set) var request: CancelRequest?
 
     enum Reason {
@@ -27,22 +27,22 @@ struct Patience {
     /// The interval at which a long wait checks whether the caller has given up.
     private static let slice = Duration.milliseconds(250)
 
-    init(_ limit: Duration, _ interruption: Interruption) {
-        self.interruption = interruption
+    init(_ limit: Duration, _ cancellation: CancellationHandle) {
+        self.cancellation = cancellation
         self.limit = limit
         deadline = .now + limit
     }
 
-    enum Verdict {
+    enum Step {
         case wait(Duration)
         case giveUp(Reason)
     }
 
     /// Returns the next step while the answer is outstanding.
-    mutating func next(now: ContinuousClock.Instant, canceller: Canceller) -> Verdict {
-        if reason == nil, interruption.isAsked {
-            reason = interruption.wish
-            deadline = now + (interruption.silence == nil ? Self.grace : Self.graceOfSilent)
+    mutating func next(now: ContinuousClock.Instant, canceller: Canceller) -> Step {
+        if reason == nil, cancellation.isAsked {
+            reason = cancellation.wish
+            deadline = now + (cancellation.silence == nil ? Self.grace : Self.graceOfSilent)
         } else if reason == nil, now >= deadline {
             reason = .timedOut(after: limit)
             request = canceller.send()
@@ -53,16 +53,16 @@ struct Patience {
     }
 
     /// The reason for which a statement was cancelled, as reported by the server; `nil` if another party cancelled it.
-    var whyCancelled: Reason? { reason ?? (interruption.isAsked ? interruption.wish : nil) }
+    var whyCancelled: Reason? { reason ?? (cancellation.isAsked ? cancellation.wish : nil) }
 }
 
-extension Interruption {
+extension CancellationHandle {
     /// The reason for the request to stop.
-    fileprivate var wish: Patience.Reason { silence.map { Patience.Reason.silent(for: $0) } ?? .cancelled }
+    fileprivate var wish: Deadline.Reason { silence.map { Deadline.Reason.silent(for: $0) } ?? .cancelled }
 }
 
 /// Carries one caller's request to stop to its work, whether the work waits for a connection or runs on one.
-final class Interruption: Sendable {
+final class CancellationHandle: Sendable {
     private struct State {
         var isAsked = false
         /// The duration of the server's silence, if that is the reason.
