@@ -19,7 +19,7 @@ final class StreamBody: Sendable {
     private static let mostPieces = 16
 
     private let stream: AsyncStream<[UInt8]>
-    private let connection: Connection
+    private let connection: ClientConnection
     /// Called with true when the client must accept the pending data within an answer's time limit, and with false when
     /// it has caught up.
     ///
@@ -28,7 +28,7 @@ final class StreamBody: Sendable {
     private let isDue: @Sendable (Bool) -> Void
     private let state = Mutex(State())
 
-    init(_ stream: AsyncStream<[UInt8]>, on connection: Connection, isDue: @escaping @Sendable (Bool) -> Void) {
+    init(_ stream: AsyncStream<[UInt8]>, on connection: ClientConnection, isDue: @escaping @Sendable (Bool) -> Void) {
         self.stream = stream
         self.connection = connection
         self.isDue = isDue

@@ -3,7 +3,7 @@ import ServiceRuntime
 
 /// An easy handle, which keeps its connection between transfers, and the buffer for libcurl's error text.
 ///
-/// It stays with the thread that owns its lane.
+/// It stays with the thread that owns its connection.
 final class EasyHandle {
     let pointer: UnsafeMutableRawPointer
     private let detail = UnsafeMutableBufferPointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))

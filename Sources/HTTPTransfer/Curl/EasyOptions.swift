@@ -49,7 +49,7 @@ struct EasyOptions {
         set(CURLOPT_PROXY, "")
         set(CURLOPT_NETRC, bellhop_netrc_ignored)
         set(CURLOPT_NOSIGNAL, true)
-        // Without this, a hanging look-up would block its lane after the transfer until the resolver gives up.
+        // Without this, a hanging look-up would block its connection after the transfer until the resolver gives up.
         set(CURLOPT_QUICK_EXIT, true)
         set(CURLOPT_TCP_KEEPALIVE, true)
         set(CURLOPT_TCP_KEEPIDLE, 60)

@@ -90,7 +90,7 @@ private let onStreamClose: nghttp2_on_stream_close_callback = { _, stream, code,
 /// The source is the exchange, which the connection retains until the stream is closed.
 let readRequestBody: nghttp2_data_source_read_callback = { _, _, buffer, length, flags, source, _ in
     guard let buffer, let pointer = source?.pointee.ptr else { return ssize_t(bellhop_callback_failed) }
-    let exchange = Unmanaged<Exchange>.fromOpaque(pointer).takeUnretainedValue()
+    let exchange = Unmanaged<HTTP2Exchange>.fromOpaque(pointer).takeUnretainedValue()
     let count = exchange.body.copy(into: UnsafeMutableRawBufferPointer(start: buffer, count: length))
     if exchange.body.isOver { flags?.pointee |= bellhop_data_end }
     return count

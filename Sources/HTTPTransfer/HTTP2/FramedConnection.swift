@@ -79,7 +79,7 @@ final class FramedConnection {
     /// Opens a stream; returns `nil` if no stream numbers or no memory are left.
     ///
     /// The exchange must live until its stream is closed or the session is deleted.
-    func submit(_ exchange: Exchange, _ fields: RequestFields) -> Int32? {
+    func submit(_ exchange: HTTP2Exchange, _ fields: RequestFields) -> Int32? {
         var source = nghttp2_data_provider()
         source.source.ptr = Unmanaged.passUnretained(exchange).toOpaque()
         source.read_callback = readRequestBody

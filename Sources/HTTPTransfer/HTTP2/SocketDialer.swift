@@ -83,9 +83,9 @@ struct SocketAddress: Sendable {
     }
 
     /// `nil` for families other than IPv4 and IPv6.
-    var internetAddress: InternetAddress? {
+    var internetAddress: DestinationAddress? {
         bytes.withUnsafeBytes { bytes in
-            bytes.baseAddress.flatMap { InternetAddress(family: family, at: $0, length: bytes.count) }
+            bytes.baseAddress.flatMap { DestinationAddress(family: family, at: $0, length: bytes.count) }
         }
     }
 

@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// libmicrohttpd calls for it several times: with the headers, with each part of the body, with the end of the request,
 /// and again when its connection is resumed with an answer.
-final class Exchange: Sendable {
+final class ServerExchange: Sendable {
     /// The phase of an exchange, which only moves forward.
     enum Phase: Sendable {
         /// The request line has been received, unchanged.

@@ -4,7 +4,7 @@ import CMicroHTTPD
 ///
 /// Thread safety: the pointer is only stored. A suspended connection may be resumed from any thread, and every other
 /// use happens inside a callback on libmicrohttpd's thread.
-struct Connection: @unchecked Sendable {
+struct ClientConnection: @unchecked Sendable {
     let pointer: OpaquePointer
 
     /// A key for tables.

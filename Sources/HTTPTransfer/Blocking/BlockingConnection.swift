@@ -4,14 +4,14 @@ import Synchronization
 
 /// One connection that processes jobs in sequence, each in a call that blocks until its outcome is known.
 ///
-/// A lane belongs to one thread at a time: the thread that took it out of `BlockingConnectionPool`, which returns it or
-/// ends it.
-protocol Lane: AnyObject, Sendable {
+/// A connection belongs to one thread at a time: the thread that took it out of `BlockingConnectionPool`, which returns
+/// it or ends it.
+protocol BlockingConnection: AnyObject, Sendable {
     associatedtype Job: Sendable
     associatedtype Outcome: BlockingOutcome
     associatedtype Options: BlockingConnectionOptions
 
-    /// Creates the lane; throws if libcurl rejects an option.
+    /// Creates the connection; throws if libcurl rejects an option.
     ///
     /// Nothing is connected yet.
     init(_ options: Options) throws(TransferError)
@@ -29,7 +29,7 @@ protocol Lane: AnyObject, Sendable {
     func end()
 }
 
-/// The outcomes that all lanes share.
+/// The outcomes that all connections share.
 protocol BlockingOutcome: Sendable {
     /// The peer certainly has not accepted the job.
     static func notSent(_ error: TransferError) -> Self
@@ -37,11 +37,11 @@ protocol BlockingOutcome: Sendable {
     static func unknown(_ error: TransferError) -> Self
 }
 
-/// The properties of lanes that `BlockingConnectionPool` uses.
+/// The properties of connections that `BlockingConnectionPool` uses.
 protocol BlockingConnectionOptions: Sendable {
     /// The name of the threads.
     var name: String { get }
-    /// The number of concurrent lanes.
+    /// The number of concurrent connections.
     var connections: Int { get }
     /// A PEM file with the trusted authorities, used instead of the system's.
     var authoritiesFile: String? { get }
@@ -52,7 +52,7 @@ protocol BlockingConnectionOptions: Sendable {
 }
 
 extension BlockingConnectionOptions {
-    /// Rejects options that no lane can use.
+    /// Rejects options that no connection can use.
     func validateLanes() throws(TransferError) {
         guard (1...64).contains(connections) else { throw refusal("connections must be between 1 and 64") }
         guard closeGrace >= .zero, closeGrace <= .seconds(3600) else {
@@ -68,7 +68,7 @@ extension BlockingConnectionOptions {
 }
 
 /// The current job of a batch.
-struct BlockingJob<L: Lane>: Sendable {
+struct BlockingJob<L: BlockingConnection>: Sendable {
     let batch: BlockingBatch<L>
     let index: Int
 
@@ -83,7 +83,7 @@ struct BlockingJob<L: Lane>: Sendable {
 }
 
 /// The jobs of one `send` and the outcomes received for them.
-final class BlockingBatch<L: Lane>: Sendable {
+final class BlockingBatch<L: BlockingConnection>: Sendable {
     private struct State {
         var outcomes: Outcomes<L.Outcome>
         /// Jobs of which bytes may have been sent.
@@ -123,7 +123,7 @@ final class BlockingBatch<L: Lane>: Sendable {
         state.withLock { $0.outcomes.settle(index, outcome) }
     }
 
-    /// Settles a job that no lane will process as not sent.
+    /// Settles a job that no connection will process as not sent.
     func refuse(_ index: Int, _ reason: AbortReason) {
         settle(index, .notSent(error(index, reason)))
     }

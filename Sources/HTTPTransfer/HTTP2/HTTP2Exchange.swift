@@ -1,7 +1,7 @@
 /// One request on a stream of a connection, and its answer.
 ///
 /// Confined to the loop's thread.
-final class Exchange {
+final class HTTP2Exchange {
     let queued: QueuedRequest
     let started: ContinuousClock.Instant
     let deadline: ContinuousClock.Instant

@@ -1,7 +1,7 @@
 import Glibc
 
 /// An IP address as a number.
-package enum InternetAddress: Hashable, Sendable {
+package enum DestinationAddress: Hashable, Sendable {
     case v4(UInt32)
 
     /// The first and the last eight bytes, each as a big-endian number.
@@ -86,7 +86,7 @@ package enum AddressPolicy: Hashable, Sendable {
     /// Such endpoints could otherwise direct Bellhop to machines inside its own network.
     case publicAddressesOnly
 
-    package func allows(_ address: InternetAddress) -> Bool {
+    package func allows(_ address: DestinationAddress) -> Bool {
         switch self {
         case .any: true
         case .publicAddressesOnly: address.isPublic
