@@ -38,7 +38,7 @@ public final class Catalog: Sendable {
     public let badgePlatforms: Set<DevicePlatform>
     private let positions: [EventType: Int]
 
-    init(_ outline: Outline, types: [CatalogType]) {
+    init(_ outline: Builder, types: [CatalogType]) {
         app = outline.app
         language = outline.language
         timezone = outline.timezone
@@ -58,7 +58,7 @@ public final class Catalog: Sendable {
     }
 
     /// A catalogue without its types.
-    struct Outline {
+    struct Builder {
         let app: AppID
         let language: LanguageTag
         let timezone: TimeZoneName

@@ -46,7 +46,7 @@ public final class Event: Sendable {
     }
 
     /// Parses the fields of a body.
-    init(_ reader: FieldReader, _ names: Names, _ circumstances: Defaults) throws(FieldFault) {
+    init(_ reader: JSONFieldReader, _ names: Names, _ circumstances: Defaults) throws(FieldFault) {
         (app, type, id) = names
         var audience = try Audience(reader, otherwise: circumstances.audience)
         var content = try EventContent(reader)
@@ -159,7 +159,7 @@ public enum Audience: Hashable, Sendable {
     }
 
     /// Reads the value of `to`; `usual` is the audience of an event without one.
-    init(_ reader: FieldReader, otherwise usual: Audience?) throws(FieldFault) {
+    init(_ reader: JSONFieldReader, otherwise usual: Audience?) throws(FieldFault) {
         let place = reader.place(EventField.to.rawValue)
         guard let value = reader[EventField.to.rawValue] else {
             if let usual {
@@ -169,7 +169,7 @@ public enum Audience: Hashable, Sendable {
             throw FieldFault(.missingAudience, at: place, "an event needs an audience in \"to\"")
         }
         guard case .object(let object) = value else { throw FieldFault(at: place, expected: "an object", found: value) }
-        let to = FieldReader(object, at: place)
+        let to = JSONFieldReader(object, at: place)
         var present: Key?
         for key in Key.allCases where to[key.rawValue] != nil {
             guard present == nil else {
@@ -192,7 +192,7 @@ public enum Audience: Hashable, Sendable {
         }
     }
 
-    private static func users(_ to: FieldReader) throws(FieldFault) -> [UserID] {
+    private static func users(_ to: JSONFieldReader) throws(FieldFault) -> [UserID] {
         let elements = try to.array(Key.users.rawValue) ?? []
         let place = to.place(Key.users.rawValue)
         guard !elements.isEmpty else { throw FieldFault(.missingAudience, at: place, "the list of users is empty") }

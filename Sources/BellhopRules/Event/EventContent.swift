@@ -23,7 +23,7 @@ public struct EventContent: Hashable, Sendable {
     /// Whether the event is never sent by e-mail, regardless of its type.
     public var isNeverMailed: Bool
 
-    init(_ reader: FieldReader) throws(FieldFault) {
+    init(_ reader: JSONFieldReader) throws(FieldFault) {
         title = try reader.text(EventField.title.rawValue, 1...FieldLimits.title)
         body = try reader.text(EventField.body.rawValue, 0...FieldLimits.body)
         data = try reader.object(EventField.data.rawValue) ?? JSONObject()
@@ -36,7 +36,7 @@ public struct EventContent: Hashable, Sendable {
         isNeverMailed = try reader.bool(EventField.noEmail.rawValue) ?? false
     }
 
-    private static func metadata(_ reader: FieldReader) throws(FieldFault) -> JSONObject {
+    private static func metadata(_ reader: JSONFieldReader) throws(FieldFault) -> JSONObject {
         guard let object = try reader.object(EventField.metadata.rawValue) else { return JSONObject() }
         let place = reader.place(EventField.metadata.rawValue)
         guard object.count <= FieldLimits.metadataEntries else {
@@ -62,7 +62,7 @@ public struct EventContent: Hashable, Sendable {
     }
 
     /// Reads an absolute URL and checks its form: a scheme, the beginning of a host, no spaces or control characters.
-    private static func imageURL(_ reader: FieldReader) throws(FieldFault) -> String? {
+    private static func imageURL(_ reader: JSONFieldReader) throws(FieldFault) -> String? {
         guard let text = try reader.line(EventField.imageUrl.rawValue, longest: FieldLimits.imageURL) else {
             return nil
         }

@@ -23,7 +23,7 @@ public struct FeedUpdate: Hashable, Sendable {
         var fields = fields
         fields["userId"] = .string(user.text)
         do throws(FieldFault) {
-            let change = try FeedChange(type, FieldReader(fields, at: .root))
+            let change = try FeedChange(type, JSONFieldReader(fields, at: .root))
             return .success(FeedUpdate(app: app, sentAt: nil, change: change))
         } catch {
             return .failure(Rejection(error, app: app, type: nil, id: nil))
@@ -93,7 +93,7 @@ public enum FeedChange: Hashable, Sendable {
         }
     }
 
-    init(_ type: FeedType, _ reader: FieldReader) throws(FieldFault) {
+    init(_ type: FeedType, _ reader: JSONFieldReader) throws(FieldFault) {
         let user: UserID = try reader.required("userId")
         switch type {
         case .recipientUpserted: self = .recipientUpserted(try RecipientUpdate(user, reader))
@@ -124,7 +124,7 @@ public struct FollowUpdate: Hashable, Sendable {
     /// The one device that follows; `nil` for all of the user's devices.
     public let token: DeviceToken?
 
-    init(_ user: UserID, _ reader: FieldReader) throws(FieldFault) {
+    init(_ user: UserID, _ reader: JSONFieldReader) throws(FieldFault) {
         self.user = user
         topic = try reader.required("topic")
         role = try reader.update("role") { key throws(FieldFault) in try reader.identifier(key) }
@@ -151,7 +151,7 @@ public struct ReadUpdate: Hashable, Sendable {
     /// The maximum number of ids, which equals that of a request to the inbox API.
     static let mostIDs = 100
 
-    init(_ user: UserID, _ reader: FieldReader) throws(FieldFault) {
+    init(_ user: UserID, _ reader: JSONFieldReader) throws(FieldFault) {
         self.user = user
         let ids = try reader.array("ids")
         let all = try reader.bool("all") ?? false
@@ -195,7 +195,7 @@ public struct RecipientUpdate: Hashable, Sendable {
     /// Whether e-mail may be used.
     public let emailEnabled: FieldUpdate<Bool>
 
-    init(_ user: UserID, _ reader: FieldReader) throws(FieldFault) {
+    init(_ user: UserID, _ reader: JSONFieldReader) throws(FieldFault) {
         self.user = user
         locale = try reader.update("locale") { key throws(FieldFault) in try reader.identifier(key) }
         timezone = try reader.update("timezone") { key throws(FieldFault) in try reader.identifier(key) }

@@ -60,14 +60,14 @@ package final class StandardErrorSink: LogSink {
 /// affect that process too. Instead, a pipe or terminal is opened a second time, a socket is written with
 /// `MSG_DONTWAIT`, and a file, which never blocks, is written directly.
 struct LineOutput: ~Copyable, Sendable {
-    private enum Way {
+    private enum WriteMode {
         case direct
         case socket
         case reopened
     }
 
     private let descriptor: Int32
-    private let way: Way
+    private let way: WriteMode
 
     init(descriptor: Int32) {
         var status = stat()

@@ -72,7 +72,7 @@ package final class Gauge: MetricCell {
 
 /// A distribution of values over fixed buckets, such as the seconds that a batch took.
 package final class Histogram: MetricCell {
-    private struct Tally {
+    private struct BucketCounts {
         var counts: [Int]
         var sum = 0.0
         var count = 0
@@ -82,11 +82,11 @@ package final class Histogram: MetricCell {
     package static let secondBounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
     private let bounds: [Double]
-    private let tally: Mutex<Tally>
+    private let tally: Mutex<BucketCounts>
 
     init(bounds: [Double]) {
         self.bounds = bounds
-        tally = Mutex(Tally(counts: Array(repeating: 0, count: bounds.count)))
+        tally = Mutex(BucketCounts(counts: Array(repeating: 0, count: bounds.count)))
     }
 
     package var count: Int { tally.withLock { $0.count } }

@@ -8,7 +8,7 @@ import Foundation
 /// from a supervisor.
 package struct ServiceGroup: Sendable {
     /// The group's connections to its process, which tests replace.
-    package struct Surroundings: Sendable {
+    package struct Context: Sendable {
         /// Returns signals as they arrive.
         package var arrivals: @Sendable ([ProcessSignal]) -> AsyncStream<ProcessSignal>
         /// Waits for a span, or throws if the task is cancelled.
@@ -37,20 +37,20 @@ package struct ServiceGroup: Sendable {
     private let drainTimeout: Duration
     private let signals: [ProcessSignal]
     private let logger: Logger
-    private let surroundings: Surroundings
+    private let context: Context
 
     package init(
         _ services: [any Service],
         drainTimeout: Duration,
         signals: [ProcessSignal] = [.terminate, .interrupt],
         logger: Logger,
-        surroundings: Surroundings = Surroundings()
+        context: Context = Context()
     ) {
         self.services = services
         self.drainTimeout = drainTimeout
         self.signals = signals
         self.logger = logger
-        self.surroundings = surroundings
+        self.context = context
     }
 
     /// Runs until all services have ended.
@@ -102,7 +102,7 @@ package struct ServiceGroup: Sendable {
                     tasks.append(timer(Self.cancelTimeout, .cancelTimeUp, continuation))
                 case .endProcess(let signal):
                     logger.warning("second signal, exiting immediately", ["signal": .text(signal.name)])
-                    surroundings.endProcess(.tryAgain)
+                    context.endProcess(.tryAgain)
                 case .end(let ending):
                     return ending
                 }
@@ -128,7 +128,7 @@ package struct ServiceGroup: Sendable {
     }
 
     private func listen(_ continuation: AsyncStream<GroupProgress.Event>.Continuation) -> Task<Void, Never> {
-        let arrivals = surroundings.arrivals(signals)
+        let arrivals = context.arrivals(signals)
         return Task {
             for await signal in arrivals { continuation.yield(.signal(signal)) }
         }
@@ -140,7 +140,7 @@ package struct ServiceGroup: Sendable {
         _ continuation: AsyncStream<GroupProgress.Event>.Continuation
     ) -> Task<Void, Never> {
         Task {
-            try? await surroundings.sleep(span)
+            try? await context.sleep(span)
             // If the task was cancelled, the group has ended and the event is not read.
             continuation.yield(event)
         }

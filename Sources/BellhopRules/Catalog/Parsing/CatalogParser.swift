@@ -33,7 +33,7 @@ struct CatalogParser {
         let types = self.types(topics, hasDigest: root.object["digest"] != nil)
         let reminderType = self.reminderType(types)
         guard let app, let timezone, let language else { return nil }
-        let outline = Catalog.Outline(
+        let outline = Catalog.Builder(
             app: app,
             language: language,
             timezone: timezone,

@@ -32,12 +32,12 @@ extension JSONScope {
     /// Reads the templates of each language.
     func languages(_ language: LanguageTag?, _ gaps: PlaceholderNames, required: Bool = false) -> LanguageSet {
         let words = perLanguage("templates", language, required: required).compactMap { tag, key, scope in
-            scope.scope(key, required: true).flatMap { scope -> LanguageSet.Words? in
+            scope.scope(key, required: true).flatMap { scope -> LanguageSet.Text? in
                 scope.expectKeys(CatalogKeys.words)
                 let title = scope.template("title", gaps, tag, required: true)
                 let body = scope.template("body", gaps, tag)
                 let plain = scope.plainWords(gaps, tag)
-                return title.map { LanguageSet.Words(language: tag, title: $0, body: body, plain: plain) }
+                return title.map { LanguageSet.Text(language: tag, title: $0, body: body, plain: plain) }
             }
         }
         return LanguageSet(all: words)

@@ -1,7 +1,7 @@
 /// Reads typed fields of an object.
 ///
 /// A field that is `null` counts as absent, because serializers write absent values like this.
-struct FieldReader {
+struct JSONFieldReader {
     private let object: JSONObject
     private let base: JSONPointer
 
