@@ -50,9 +50,11 @@ final class ProviderReader {
     /// Reads `caFile`, `connections` and `window`.
     ///
     /// The default of the last is `window`, or one request for each connection.
-    func reach(_ scope: JSONScope, connections usual: Int, window: Int? = nil) -> ProviderConfiguration.Reach {
+    func reach(_ scope: JSONScope, connections usual: Int, window: Int? = nil)
+        -> ProviderConfiguration.ConnectionSettings
+    {
         let connections = scope.wholeNumber("connections", 1...64) ?? usual
-        return ProviderConfiguration.Reach(
+        return ProviderConfiguration.ConnectionSettings(
             authoritiesFile: authoritiesFile(scope),
             connections: connections,
             window: scope.wholeNumber("window", 1...10_000) ?? window ?? connections

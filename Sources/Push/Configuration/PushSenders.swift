@@ -29,14 +29,14 @@ package struct PushSenders: Sendable {
     /// No connection is established yet.
     package init(
         _ configuration: ProviderConfiguration,
-        surroundings: Surroundings,
+        context: Context,
         makeTransport: @escaping MakeTransport = { (need) throws(TransferError) in try need.open() },
         makeMailTransport: @escaping MakeMailTransport = { (options) throws(TransferError) in
             try SMTPTransport(options)
         }
     ) throws(TransferError) {
         var assembly = SenderAssembly(
-            surroundings: surroundings,
+            context: context,
             makeTransport: makeTransport,
             makeMailTransport: makeMailTransport
         )
@@ -68,7 +68,7 @@ package struct PushSenders: Sendable {
     }
 
     /// The parts of the process that senders need.
-    package struct Surroundings: Sendable {
+    package struct Context: Sendable {
         package var time: any TimeSource
         package var logger: Logger
         package var metrics: PushMetrics?
@@ -84,28 +84,28 @@ package struct PushSenders: Sendable {
 /// Creates senders in turn, and shared parts only once.
 struct SenderAssembly {
     /// The values that must be equal for two senders to share a token.
-    struct TokenKey: Hashable {
+    struct AccountKey: Hashable {
         /// The account's fingerprint.
         let account: Digest
         let endpoint: String
         let authoritiesFile: String?
     }
 
-    let surroundings: PushSenders.Surroundings
+    let context: PushSenders.Context
     let makeTransport: PushSenders.MakeTransport
     let makeMailTransport: PushSenders.MakeMailTransport
     private(set) var transports: [TransportNeed: any HTTPTransport] = [:]
     var mailTransports: [any MailTransport] = []
-    var sources: [TokenKey: AccessTokenSource] = [:]
+    var sources: [AccountKey: AccessTokenSource] = [:]
     /// The provider tokens by the fingerprint of their key.
     var providerTokens: [Digest: ProviderTokens] = [:]
 
     init(
-        surroundings: PushSenders.Surroundings,
+        context: PushSenders.Context,
         makeTransport: @escaping PushSenders.MakeTransport,
         makeMailTransport: @escaping PushSenders.MakeMailTransport
     ) {
-        self.surroundings = surroundings
+        self.context = context
         self.makeTransport = makeTransport
         self.makeMailTransport = makeMailTransport
     }

@@ -14,7 +14,7 @@ package final class VAPIDTokens: Sendable {
         let origin: String
     }
 
-    private struct Word {
+    private struct CachedToken {
         /// The whole value of the header.
         let authorization: String
         let madeAt: Instant
@@ -30,7 +30,7 @@ package final class VAPIDTokens: Sendable {
     private static let most = 1024
 
     private let subject: String
-    private let words = Mutex<[Use: Word]>([:])
+    private let words = Mutex<[Use: CachedToken]>([:])
     /// The ids of the keys with which a push service has accepted a message.
     private let proven = Mutex<Set<String>>([])
 
@@ -84,7 +84,7 @@ package final class VAPIDTokens: Sendable {
         words.withLock { words in
             if words.count >= Self.most { words = words.filter { now < $0.value.madeAt + Self.used } }
             if words.count >= Self.most { words.removeAll() }
-            words[use] = Word(authorization: authorization, madeAt: now)
+            words[use] = CachedToken(authorization: authorization, madeAt: now)
         }
         return authorization
     }

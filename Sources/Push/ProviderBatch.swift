@@ -3,15 +3,15 @@ import BellhopRules
 /// The processing of one batch by a provider: the messages that wait for an answer, and the verdicts so far.
 ///
 /// `Draft` is the form of a message in which the provider's sender sends it.
-struct Round<Draft> {
+struct ProviderBatch<Draft> {
     /// A message without a verdict.
-    struct Waiting {
+    struct UnansweredMessage {
         /// The position in the batch.
         let index: Int
         var draft: Draft
     }
 
-    private(set) var waiting: [Waiting] = []
+    private(set) var waiting: [UnansweredMessage] = []
 
     /// The verdicts in the order of the batch.
     ///
@@ -20,13 +20,13 @@ struct Round<Draft> {
 
     private let unanswered: Verdict
 
-    init(_ batch: [PushMessage], unanswered: Verdict, _ draft: (PushMessage) throws(Refusal) -> Draft) {
+    init(_ batch: [PushMessage], unanswered: Verdict, _ draft: (PushMessage) throws(MessageRefusal) -> Draft) {
         self.unanswered = unanswered
         verdicts = Array(repeating: unanswered, count: batch.count)
         waiting.reserveCapacity(batch.count)
         for (index, message) in batch.enumerated() {
-            do throws(Refusal) {
-                waiting.append(Waiting(index: index, draft: try draft(message)))
+            do throws(MessageRefusal) {
+                waiting.append(UnansweredMessage(index: index, draft: try draft(message)))
             } catch {
                 verdicts[index] = error.verdict
             }
@@ -45,7 +45,7 @@ struct Round<Draft> {
 
     /// Gives verdicts on waiting messages; without one, a message continues to wait.
     mutating func settle(_ verdict: (inout Draft) -> Verdict?) {
-        var remaining: [Waiting] = []
+        var remaining: [UnansweredMessage] = []
         for var message in waiting {
             if let verdict = verdict(&message.draft) {
                 verdicts[message.index] = verdict
@@ -58,7 +58,7 @@ struct Round<Draft> {
 }
 
 /// The reason why a message is not sent.
-struct Refusal: Error {
+struct MessageRefusal: Error {
     let verdict: Verdict
 
     init(_ verdict: Verdict) { self.verdict = verdict }

@@ -2,7 +2,7 @@ import BellhopRules
 import HTTPTransfer
 
 /// The processing of one batch by Expo: the remaining requests, and the verdicts so far.
-struct ExpoRound {
+struct ExpoBatchProgress {
     /// A message without a verdict.
     struct Waiting {
         /// The position in the batch.
