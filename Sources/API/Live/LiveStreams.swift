@@ -141,7 +141,7 @@ struct LiveStreams {
     /// Returns the users to read now.
     ///
     /// A later change needs another read.
-    mutating func takeQueue() -> InboxPollQueue.Turn { queue.take() }
+    mutating func takeQueue() -> InboxPollQueue.Batch { queue.take() }
 
     // MARK: - Events
 

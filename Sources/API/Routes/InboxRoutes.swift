@@ -6,7 +6,7 @@ import Store
 /// The list of notifications, and the number of unread ones.
 enum InboxRoutes {
     /// Answers `GET /api/notifications`.
-    static func list(_ call: Call) async throws -> HTTPResponse {
+    static func list(_ call: APIRequest) async throws -> HTTPResponse {
         let query = try inboxQuery(call)
         let page = try await call.users.page(query, of: call.reader)
         let answer = HTTPResponse.object([
@@ -28,12 +28,12 @@ enum InboxRoutes {
     }
 
     /// Answers `GET /api/notifications/unread-count`.
-    static func unreadCount(_ call: Call) async throws -> HTTPResponse {
+    static func unreadCount(_ call: APIRequest) async throws -> HTTPResponse {
         _ = try call.query()
         return .object(["unreadCount": .number(try await call.users.unreadCount(of: call.reader))])
     }
 
-    private static func inboxQuery(_ call: Call) throws(APIError) -> InboxQuery {
+    private static func inboxQuery(_ call: APIRequest) throws(APIError) -> InboxQuery {
         let values = try call.query(["limit", "before", "unread", "types", "state"])
         var query = InboxQuery()
         if let text = values["limit"] {
@@ -76,7 +76,7 @@ enum InboxRoutes {
 
 /// Answers `GET /api/notifications/stream` with server-sent events until the token expires, and for at most an hour.
 enum StreamRoute {
-    static func open(_ call: Call) async throws -> HTTPResponse {
+    static func open(_ call: APIRequest) async throws -> HTTPResponse {
         _ = try call.query()
         var cursor: InboxCursor?
         if let text = call.request.headers["Last-Event-ID"], !text.isEmpty {
@@ -93,7 +93,7 @@ enum StreamRoute {
     ///
     /// Admission allows for clock differences, but an open stream ends when its token expires. If the token had expired
     /// before the call, within the allowed difference, the stream ends with that difference.
-    private static func end(_ call: Call) -> Timestamp {
+    private static func end(_ call: APIRequest) -> Timestamp {
         let end = Timestamp(clamping: call.until.microseconds - Int64(TokenVerifier.leeway) * 1_000_000)
         return end > call.now ? end : call.until
     }

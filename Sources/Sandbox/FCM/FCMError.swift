@@ -20,7 +20,7 @@ struct FCMError: Error, Equatable {
     }
 
     /// The answer that carries this error.
-    var answer: ProviderAnswer {
+    var answer: StandInAnswer {
         var error: JSONObject = [
             "code": .whole(status), "message": .string(message), "status": .string(canonical),
         ]
@@ -31,7 +31,7 @@ struct FCMError: Error, Equatable {
             let challenge = "Bearer realm=\"https://accounts.google.com/\""
             fields.append(HTTP2Answer.Field(name: "www-authenticate", value: challenge))
         }
-        return ProviderAnswer(http: .json(status, body, fields), reason: errorCode ?? canonical)
+        return StandInAnswer(http: .json(status, body, fields), reason: errorCode ?? canonical)
     }
 
     /// The details, with FCM's own detail last.
@@ -158,11 +158,11 @@ struct FCMError: Error, Equatable {
     ///
     /// If the reason is one of FCM's codes, the answer includes its detail; any other reason appears only as the
     /// canonical name.
-    static func answer(to fault: SandboxFault.Answer) -> ProviderAnswer {
+    static func answer(to fault: SandboxFault.Answer) -> StandInAnswer {
         let isPage = fault.reason == nil && (fault.status < 400 || [413, 502, 504].contains(fault.status))
         guard !isPage else {
             let page = HTTP2Answer.html(fault.status, "Server Error")
-            return ProviderAnswer(http: page, reason: nil).with(retryAfter: fault.retryAfter)
+            return StandInAnswer(http: page, reason: nil).with(retryAfter: fault.retryAfter)
         }
         var (canonical, errorCode) = usual(fault.status)
         if let reason = fault.reason {

@@ -11,7 +11,7 @@ final class AccessTokens: Sendable {
     }
 
     /// The validity of a token.
-    enum Standing: Equatable {
+    enum TokenStatus: Equatable {
         case good(projectID: String)
         case expired
         case unknown
@@ -35,7 +35,7 @@ final class AccessTokens: Sendable {
         return token
     }
 
-    func standing(of token: String, now: Instant) -> Standing {
+    func standing(of token: String, now: Instant) -> TokenStatus {
         guard let grant = grants.withLock({ $0[token] }) else { return .unknown }
         return grant.expires > now ? .good(projectID: grant.projectID) : .expired
     }

@@ -18,7 +18,7 @@ final class ReceivedLog: Sendable {
         let answer: ReceivedRequest.Answer?
     }
 
-    private struct Kept {
+    private struct Arrival {
         /// The kept requests.
         ///
         /// A removed request is set to `nil` first, so that its memory is freed immediately.
@@ -29,7 +29,7 @@ final class ReceivedLog: Sendable {
     }
 
     private let bounds: Bounds
-    private let kept = Mutex(Kept())
+    private let kept = Mutex(Arrival())
 
     init(_ bounds: Bounds) { self.bounds = bounds }
 
@@ -84,5 +84,5 @@ final class ReceivedLog: Sendable {
     }
 
     /// Removes all requests and counts.
-    func removeAll() { kept.withLock { $0 = Kept(number: $0.number) } }
+    func removeAll() { kept.withLock { $0 = Arrival(number: $0.number) } }
 }

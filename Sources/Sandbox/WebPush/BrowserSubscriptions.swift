@@ -6,7 +6,7 @@ import Synchronization
 /// The subscriptions of this process: active ones, and the names of ended ones.
 final class BrowserSubscriptions: Sendable {
     /// The state of a subscription's name.
-    enum Standing: Sendable {
+    enum SubscriptionStatus: Sendable {
         case living(BrowserSubscription)
         case ended
         case unknown
@@ -42,7 +42,7 @@ final class BrowserSubscriptions: Sendable {
         }
     }
 
-    func standing(of id: String) -> Standing {
+    func standing(of id: String) -> SubscriptionStatus {
         state.withLock { state in
             if let subscription = state.living[id] { return .living(subscription) }
             return state.ended.contains(id) ? .ended : .unknown

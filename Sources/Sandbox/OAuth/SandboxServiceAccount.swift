@@ -4,7 +4,7 @@ import Cryptography
 /// A service account in the form that Google issues.
 ///
 /// It exists only in this process.
-struct ServiceAccount: Sendable {
+struct SandboxServiceAccount: Sendable {
     let projectID: String
     let keyID: String
     let key: GeneratedKey

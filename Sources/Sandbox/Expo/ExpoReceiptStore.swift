@@ -6,7 +6,7 @@ import Synchronization
 /// The receipts of accepted messages.
 ///
 /// Each becomes available after a delay and expires after a day.
-final class ExpoReceiptBook: Sendable {
+final class ExpoReceiptStore: Sendable {
     private struct Entry {
         let receipt: JSONValue
         let readyAt: Instant

@@ -4,7 +4,7 @@ import HTTPServer
 import Store
 
 /// A request of a signed-in user, with the data for its answer.
-struct Call: Sendable {
+struct APIRequest: Sendable {
     let request: HTTPRequest
     let reader: UserKey
     let catalog: Catalog
