@@ -32,7 +32,5 @@ struct APIMetrics: Sendable {
         seconds.with(route).observe(span)
     }
 
-    func refused(_ fault: TokenError) {
-        refusals.with(fault.rawValue).increment()
-    }
+    func refused(_ fault: TokenError) { refusals.with(fault.rawValue).increment() }
 }

@@ -10,7 +10,7 @@ import Store
 /// Every call passes the same steps: the address's rate limit, the token, the user's rate limit, and then its route.
 package struct InboxAPI: Sendable {
     /// The rules by which calls are admitted.
-    package struct Admission: Sendable {
+    package struct AccessPolicy: Sendable {
         package var verifier: TokenVerifier
         package var keys: @Sendable () -> TokenKeySet
         package var origins: [WebOrigin]
@@ -34,7 +34,7 @@ package struct InboxAPI: Sendable {
     }
 
     private let tools: APIContext
-    private let admission: Admission
+    private let admission: AccessPolicy
     private let users: RateLimiter<UserKey>?
     private let addresses: RateLimiter<PeerAddress>?
     private let underWay = ConcurrentRequestLimiter()
@@ -46,7 +46,7 @@ package struct InboxAPI: Sendable {
     private let metrics: APIMetrics
     private var router = Router()
 
-    package init(tools: APIContext, admission: Admission, logger: Logger, metrics: MetricsRegistry) {
+    package init(tools: APIContext, admission: AccessPolicy, logger: Logger, metrics: MetricsRegistry) {
         self.tools = tools
         self.admission = admission
         users = admission.rates.user.map { RateLimiter(perSecond: $0) }
@@ -206,11 +206,11 @@ package struct InboxAPI: Sendable {
     }
 
     /// Returns the call of a signed-in user, or a fault if the token or the rate limit rejects it.
-    private func admitted(_ request: HTTPRequest) -> Result<Call, APIError> {
+    private func admitted(_ request: HTTPRequest) -> Result<APIRequest, APIError> {
         verified(request).flatMap { caller in
             if let wait = users?.wait(for: caller.reader, at: tools.time.steady()) { return .failure(.tooMany(wait)) }
             return .success(
-                Call(
+                APIRequest(
                     request: request,
                     reader: caller.reader,
                     catalog: caller.catalog,

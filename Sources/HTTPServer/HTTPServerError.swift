@@ -17,9 +17,7 @@ package struct HTTPServerError: Error, Sendable, Equatable, CustomStringConverti
     /// The system's error text.
     package let cameBack: String
 
-    package var description: String {
-        "listening on \(address): \(cameBack); \(advice)"
-    }
+    package var description: String { "listening on \(address): \(cameBack); \(advice)" }
 
     package var advice: String {
         switch code {

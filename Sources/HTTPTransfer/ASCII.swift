@@ -19,9 +19,7 @@ enum ASCII {
     }
 
     /// Whether `byte` is permitted in a URL: visible ASCII.
-    static func isVisible(_ byte: UInt8) -> Bool {
-        byte > 0x20 && byte < 0x7f
-    }
+    static func isVisible(_ byte: UInt8) -> Bool { byte > 0x20 && byte < 0x7f }
 
     /// One bit for each of the 128 characters.
     private static let tokens: [UInt64] = {

@@ -3,9 +3,7 @@ struct OutgoingBytes {
     private let bytes: [UInt8]
     private var offset = 0
 
-    init(_ bytes: [UInt8] = []) {
-        self.bytes = bytes
-    }
+    init(_ bytes: [UInt8] = []) { self.bytes = bytes }
 
     var count: Int { bytes.count }
     var isAtStart: Bool { offset == 0 }

@@ -25,9 +25,7 @@ package struct PushMetrics: Sendable {
     }
 
     /// Returns the metrics of an app's mails, which have no push provider.
-    package func forEmail(app: AppID) -> SenderMetrics {
-        forSender(called: "email", app: app)
-    }
+    package func forEmail(app: AppID) -> SenderMetrics { forSender(called: "email", app: app) }
 
     private func forSender(called name: String, app: AppID) -> SenderMetrics {
         let counters = Verdict.Kind.allCases.map { total.with(name, app.text, $0.rawValue) }

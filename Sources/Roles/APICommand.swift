@@ -58,7 +58,7 @@ package enum APICommand: Command {
             metrics: process.metrics
         )
         tools.tracer = process.tracer
-        let admission = InboxAPI.Admission(
+        let admission = InboxAPI.AccessPolicy(
             verifier: TokenVerifier(audience: configuration.jwtAudience, issuer: configuration.jwtIssuer),
             keys: { keys.current },
             origins: configuration.apiOrigins,
@@ -111,7 +111,7 @@ extension RoleProcess {
         var listener = ListenerOptions(url: try DatabaseURL(url.revealed), channels: [])
         listener.applicationName = "bellhop api, listening"
         listener.setUp = setup.configuration.namespace.setUp(as: .api)
-        let here = LiveHub.Surroundings(
+        let here = LiveHub.Context(
             users: users,
             book: ListenerStore(pool: pool, namespace: setup.configuration.namespace),
             catalogs: catalogs,

@@ -27,9 +27,7 @@ final class ArrivalLog: Sendable {
         arrivals.withLock { if $0.count < Self.most { $0.append(arrival) } }
     }
 
-    func removeAll() {
-        arrivals.withLock { $0 = [] }
-    }
+    func removeAll() { arrivals.withLock { $0 = [] } }
 
     var all: [(mark: String, at: Instant)] { arrivals.withLock { $0 } }
 

@@ -169,14 +169,10 @@ package final class ProviderSandbox: Sendable {
         ReceivedCount(log.requests(of: provider), by: key)
     }
 
-    package func forgetReceived() {
-        log.removeAll()
-    }
+    package func forgetReceived() { log.removeAll() }
 
     /// Replaces the faults; the first one that matches a request and is not exhausted is applied.
-    package func setFaults(_ list: [SandboxFault]) {
-        faults.replace(with: list)
-    }
+    package func setFaults(_ list: [SandboxFault]) { faults.replace(with: list) }
 
     /// Open connections of the providers' side.
     package var openConnections: Int { servers.reduce(0) { $0 + $1.openConnections } }
@@ -190,9 +186,7 @@ package final class ProviderSandbox: Sendable {
         }
         if isCAFileTemporary { unlink(caFile) }
     }
-}
 
-extension ProviderSandbox {
     /// Subscribes a browser and returns its `PushSubscription` as JSON; its private key stays in this process.
     ///
     /// With an `applicationServerKey` (base64url), only messages signed with this key are accepted.
@@ -207,5 +201,35 @@ extension ProviderSandbox {
     package func endWebPushSubscription(endpoint: String) -> Bool {
         guard endpoint.hasPrefix(browsers.base) else { return false }
         return browsers.end(String(endpoint.dropFirst(browsers.base.count)))
+    }
+
+    /// The services and their addresses, for the log.
+    fileprivate var services: [(name: String, address: String)] {
+        let shared = [("expo", expoEndpoint), ("webpush", webPushEndpoint)]
+        return [("fcm", fcmEndpoint), ("oauth", tokenURI)] + (checking == .strict ? shared : []) + [
+            ("apns", apnsEndpoint), ("apns-sandbox", apnsSandboxEndpoint),
+            ("email", "smtp://\(smtpAddress)"), ("email", "smtps://\(smtpsAddress)"),
+            ("control", "http://\(controlAddress)"),
+        ]
+    }
+}
+
+/// A running sandbox as a service of the process; it stops with the group.
+package struct SandboxService: Service {
+    package let name = "sandbox"
+    private let sandbox: ProviderSandbox
+    private let logger: Logger
+
+    package init(_ sandbox: ProviderSandbox, logger: Logger) {
+        self.sandbox = sandbox
+        self.logger = logger
+    }
+
+    package func run(until drain: DrainSignal) async throws {
+        for (service, address) in sandbox.services {
+            logger.notice("listening", ["service": .text(service), "address": .text(address)])
+        }
+        await drain.wait()
+        await sandbox.stop()
     }
 }

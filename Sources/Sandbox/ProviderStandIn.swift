@@ -12,11 +12,11 @@ protocol ProviderStandIn: Sendable {
     func judge(_ request: HTTP2Request, now: Instant) -> ProviderDecision
 
     /// Returns the answer that a fault requests, in the form of the real service.
-    func answer(to fault: SandboxFault.Answer) -> ProviderAnswer
+    func answer(to fault: SandboxFault.Answer) -> StandInAnswer
 }
 
 /// An answer with the provider's reason.
-struct ProviderAnswer: Sendable {
+struct StandInAnswer: Sendable {
     let http: HTTP2Answer
     /// A reason such as `UNREGISTERED`; `nil` for a success and for answers without a reason.
     let reason: String?
@@ -40,7 +40,7 @@ struct ProviderDecision: Sendable {
     /// The messages of a request that carries several; each is recorded separately.
     var parts: [Part] = []
     /// Creates the normal answer with all its effects, such as a token that is valid from then on.
-    var answer: @Sendable () -> ProviderAnswer
+    var answer: @Sendable () -> StandInAnswer
 
     /// One message of several.
     struct Part: Sendable {
@@ -50,9 +50,7 @@ struct ProviderDecision: Sendable {
         let content: ReceivedContent
     }
 
-    init(_ answer: @escaping @Sendable () -> ProviderAnswer) {
-        self.answer = answer
-    }
+    init(_ answer: @escaping @Sendable () -> StandInAnswer) { self.answer = answer }
 
     /// The judgements to record: one for each part, or this one if there are no parts.
     var recorded: [ProviderDecision] {
@@ -68,7 +66,7 @@ struct ProviderDecision: Sendable {
             }
     }
 
-    static func refuse(_ why: String, _ answer: ProviderAnswer) -> ProviderDecision {
+    static func refuse(_ why: String, _ answer: StandInAnswer) -> ProviderDecision {
         var judgement = ProviderDecision { answer }
         judgement.refused = why
         return judgement

@@ -38,7 +38,7 @@ struct SandboxCore: HTTP2Handler {
         _ provider: any ProviderStandIn,
         _ judgement: ProviderDecision,
         _ effect: SandboxFault.Effect
-    ) -> (HTTP2Reaction.Action, ProviderAnswer?) {
+    ) -> (HTTP2Reaction.Action, StandInAnswer?) {
         switch effect {
         case .delay: whole(judgement.answer(), judgement)
         case .answer(let answer): whole(provider.answer(to: answer), judgement)
@@ -50,21 +50,21 @@ struct SandboxCore: HTTP2Handler {
         }
     }
 
-    private func whole(_ answer: ProviderAnswer, _ judgement: ProviderDecision) -> (
-        HTTP2Reaction.Action, ProviderAnswer?
+    private func whole(_ answer: StandInAnswer, _ judgement: ProviderDecision) -> (
+        HTTP2Reaction.Action, StandInAnswer?
     ) {
         var http = answer.http
         http.provesClient = judgement.provesClient
         return (.answer(http), answer)
     }
 
-    private func slow(_ answer: ProviderAnswer, _ interval: Duration) -> (HTTP2Reaction.Action, ProviderAnswer?) {
+    private func slow(_ answer: StandInAnswer, _ interval: Duration) -> (HTTP2Reaction.Action, StandInAnswer?) {
         (.answerSlowly(answer.http, every: interval), answer)
     }
 
     private func stray(_ request: HTTP2Request, _ now: Instant) -> HTTP2Reaction {
         let page = HTTP2Answer.html(404, "Not Found")
-        let judgement = ProviderDecision.refuse("no provider has this path", ProviderAnswer(http: page, reason: nil))
+        let judgement = ProviderDecision.refuse("no provider has this path", StandInAnswer(http: page, reason: nil))
         log.append(
             ReceivedLog.Entry(
                 at: now,

@@ -1,3 +1,6 @@
+import HTTPServer
+import ServiceRuntime
+
 /// The reason why the sandbox, or a part of it, could not start.
 package struct SandboxError: Error, Sendable, Equatable, CustomStringConvertible {
     package enum Code: Sendable, Equatable {
@@ -35,4 +38,28 @@ package struct SandboxError: Error, Sendable, Equatable, CustomStringConvertible
     }
 
     package var description: String { "\(attempted): \(cameBack); \(advice)" }
+}
+
+extension ListeningSocket {
+    /// Opens a socket and reports failures as errors of the sandbox.
+    static func listen(on address: ListenAddress) throws(SandboxError) -> ListeningSocket {
+        do throws(HTTPServerError) {
+            return try open(address)
+        } catch {
+            throw SandboxError(error)
+        }
+    }
+}
+
+extension SandboxError {
+    /// Converts the error of a server that could not start.
+    init(_ error: HTTPServerError) {
+        let code: Code =
+            switch error.code {
+            case .addressTaken: .addressTaken
+            case .addressUnusable: .addressUnusable
+            case .resources: .resources
+            }
+        self.init(code, attempted: "listening on \(error.address)", cameBack: error.cameBack)
+    }
 }

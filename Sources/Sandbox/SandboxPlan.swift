@@ -23,7 +23,7 @@ struct SandboxPlan: Sendable {
         let now = options.time.now()
         let authority = try CertificateAuthority(now: now)
         let order = CertificateRequest(for: options, now: now)
-        let serviceAccount = try ServiceAccount(projectID: options.project)
+        let serviceAccount = try SandboxServiceAccount(projectID: options.project)
         self.origin = origin
         identity = try authority.issue(order)
         authorityPEM = try authority.certificate.pem()

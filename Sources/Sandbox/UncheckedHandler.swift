@@ -10,9 +10,7 @@ final class UncheckedHandler: HTTP2Handler {
     /// `nil` if nothing is read.
     let noted: ArrivalLog?
 
-    init(noting noted: ArrivalLog? = nil) {
-        self.noted = noted
-    }
+    init(noting noted: ArrivalLog? = nil) { self.noted = noted }
 
     var readsContent: Bool { noted != nil }
 

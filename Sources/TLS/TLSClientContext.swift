@@ -30,9 +30,7 @@ package final class TLSClientContext: @unchecked Sendable {
         }
     }
 
-    deinit {
-        SSL_CTX_free(handle)
-    }
+    deinit { SSL_CTX_free(handle) }
 
     /// Creates the client's end of a connection over `socket`, which the caller must close; returns `nil` if memory is
     /// exhausted.

@@ -39,9 +39,7 @@ package final class TLSServerContext: @unchecked Sendable {
         else { throw Self.failure(.identity) }
     }
 
-    deinit {
-        SSL_CTX_free(handle)
-    }
+    deinit { SSL_CTX_free(handle) }
 
     /// Creates the server's end of a connection over `socket`, which the caller must close; returns `nil` if memory is
     /// exhausted.

@@ -94,7 +94,7 @@ package final class Tracer: Sendable {
     package func exporter(
         _ settings: TracingSettings,
         of process: Process,
-        rhythm: SpanExporter.Rhythm = .init(),
+        rhythm: SpanExporter.Intervals = .init(),
         logger: Logger
     ) throws -> SpanExporter {
         try SpanExporter(

@@ -129,7 +129,7 @@ final class EventLog: Sendable {
 /// Runs a blocking body on a separate thread, so that the other tests continue.
 func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
     try await withCheckedThrowingContinuation { answer in
-        NativeThread.start(named: "test-blocking", stackSize: Connection.stackSize) {
+        NativeThread.start(named: "test-blocking", stackSize: BrokerConnection.stackSize) {
             answer.resume(with: Result { try body() })
         }
     }

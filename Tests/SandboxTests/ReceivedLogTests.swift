@@ -10,7 +10,7 @@ struct ReceivedLogTests {
             var block = HeaderBlock()
             block.append(name: ":path", value: "/")
             let request = HTTP2Request(connection: 1, headers: block, body: [UInt8](repeating: 0x78, count: bytes))
-            let judgement = ProviderDecision { ProviderAnswer(http: .json(200, []), reason: nil) }
+            let judgement = ProviderDecision { StandInAnswer(http: .json(200, []), reason: nil) }
             log.append(.init(at: .epoch, provider: .fcm, request: request, judgement: judgement, answer: nil))
         }
     }

@@ -21,7 +21,7 @@ struct SpanExporterTests {
         let environment = ["OTEL_EXPORTER_OTLP_ENDPOINT": url, "OTEL_EXPORTER_OTLP_HEADERS": "x-key=s%20t"]
         let settings = try #require(try TracingSettings.read(environment))
         let tracer = Tracer(settings, room: room, metrics: SpanMetrics(registry))
-        var rhythm = SpanExporter.Rhythm()
+        var rhythm = SpanExporter.Intervals()
         rhythm.interval = .milliseconds(20)
         rhythm.firstPause = .milliseconds(10)
         rhythm.longestPause = .milliseconds(200)

@@ -92,7 +92,7 @@ package struct InboxCaller: Sendable {
         let logger = Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text))
         let book = ListenerStore(pool: pool, namespace: bench.namespace)
         let herald = InboxChangeNotifier(book: book, logger: logger, metrics: metrics)
-        let here = LiveHub.Surroundings(
+        let here = LiveHub.Context(
             users: users,
             book: book,
             catalogs: catalogs,
@@ -113,7 +113,7 @@ package struct InboxCaller: Sendable {
             metrics: metrics
         )
         tools.tracer = setting.tracer
-        let admission = InboxAPI.Admission(
+        let admission = InboxAPI.AccessPolicy(
             verifier: TokenVerifier(audience: "bellhop"),
             keys: { keys.current },
             origins: setting.origins.compactMap(WebOrigin.init),

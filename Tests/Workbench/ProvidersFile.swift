@@ -56,7 +56,7 @@ package struct ProvidersFile: Sendable {
     private static func unsubscribeBase(of app: String) -> String { "https://\(app).example/u" }
 
     /// Returns the subject of an unsubscribe link in an app's mail; `nil` if the link is not Bellhop's.
-    package static func subject(ofLink link: String, from app: String) -> UnsubscribeLink.Subject? {
+    package static func subject(ofLink link: String, from app: String) -> UnsubscribeLink.Target? {
         let base = unsubscribeBase(of: app)
         guard link.hasPrefix(base + "/"), let keys = UnsubscribeKeys(file: Array(Secrets().unsubscribeKey.utf8)) else {
             return nil

@@ -25,12 +25,12 @@ struct BrokerLogin {
     ///
     /// Operators see `name` in the list of connections.
     func authenticate(as name: String) throws(AMQPError) {
-        var writer = FieldWriter(arena)
+        var writer = FieldTableEncoder(arena)
         var properties = try writer.table(Self.clientProperties(name))
         let reply = bellhop_amqp_login_plain(
             state,
             address.virtualHost,
-            Connection.frameSize,
+            BrokerConnection.frameSize,
             address.heartbeat,
             &properties,
             address.user,
@@ -52,7 +52,7 @@ struct BrokerLogin {
     /// frame, even if that exceeds the agreed size. Such a frame is harmless, because this side sends no large frames.
     /// If it were rejected, each connection that receives the message would end.
     func acceptGrownHeaders() throws(AMQPError) {
-        let size = max(amqp_get_frame_max(state), Connection.frameSize) * 2
+        let size = max(amqp_get_frame_max(state), BrokerConnection.frameSize) * 2
         let status = amqp_tune_connection(state, amqp_get_channel_max(state), size, amqp_get_heartbeat(state))
         guard status == AMQP_STATUS_OK.rawValue else { throw Self.failure(status, "cannot make room", host) }
     }

@@ -3,7 +3,7 @@ import CRabbitMQ
 /// Calls that wait for the broker's answer.
 ///
 /// If an answer closes the channel, it is acknowledged and thrown. The channel's number can then be opened again.
-extension Connection {
+extension BrokerConnection {
     func openChannel(_ channel: UInt16) throws(AMQPError) {
         try answered(amqp_channel_open(state, channel), channel, "open a channel")
     }
@@ -44,7 +44,7 @@ extension Connection {
     /// It holds at most 16 messages, each for at most one minute.
     func makeOwnQueue(_ name: String, channel: UInt16) throws(AMQPError) {
         let queue = try arena.short(name, "the name of a queue")
-        var writer = FieldWriter(arena)
+        var writer = FieldTableEncoder(arena)
         let arguments = try writer.table([
             "x-queue-type": .string("classic"), "x-max-length": .int64(16), "x-message-ttl": .int64(60_000),
         ])

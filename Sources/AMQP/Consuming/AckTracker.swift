@@ -7,20 +7,20 @@ import ServiceRuntime
 /// separate frame, so that these may wait briefly for the frontier to reach them. A number is settled once, because the
 /// broker closes a channel that settles a number twice.
 struct AckTracker {
-    enum Verdict: Equatable {
+    enum Acknowledgement: Equatable {
         case acknowledged, released
     }
 
     /// One frame to send: `verdict` on `number`, or on all open deliveries up to it.
     struct AckFrame: Equatable {
-        var verdict: Verdict
+        var verdict: Acknowledgement
         var number: UInt64
         var multiple: Bool
     }
 
     private enum State: Equatable {
         case held, told
-        case settled(Verdict)
+        case settled(Acknowledgement)
     }
 
     /// The number of the first entry of `states`, which is the first number not behind the frontier.
@@ -36,7 +36,7 @@ struct AckTracker {
     }
 
     /// Settles a delivery; an unknown or already settled one is ignored.
-    mutating func settle(_ number: UInt64, _ verdict: Verdict) {
+    mutating func settle(_ number: UInt64, _ verdict: Acknowledgement) {
         guard let index = index(of: number), states[index] == .held else { return }
         states[index] = .settled(verdict)
         settledSinceLastOrders.append(number)

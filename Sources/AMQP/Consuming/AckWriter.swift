@@ -41,7 +41,7 @@ struct AckWriter {
     mutating func deliver(_ number: UInt64) -> Bool { ledger.deliver(number) }
 
     /// Accepts settlements that belong to this channel, and sends the due ones.
-    mutating func settle(_ work: ConsumerInbox.Work, on connection: Connection) throws(AMQPError) {
+    mutating func settle(_ work: ConsumerInbox.Work, on connection: BrokerConnection) throws(AMQPError) {
         for tag in work.acknowledged where tag.epoch == epoch { ledger.settle(tag.number, .acknowledged) }
         for tag in work.released where tag.epoch == epoch { ledger.settle(tag.number, .released) }
         guard ledger.waiting > 0 else { return }
@@ -59,7 +59,7 @@ struct AckWriter {
     ///
     /// A quorum queue's client inside the broker delays settlements while 32 are in flight, and drops them with the
     /// channel. After a burst, the queue therefore gets time to process them.
-    mutating func farewell(on connection: Connection, _ waker: Waker) throws(AMQPError) {
+    mutating func farewell(on connection: BrokerConnection, _ waker: Waker) throws(AMQPError) {
         ledger.releaseHeld()
         try send(ledger.takeRuns(), on: connection)
         let isBusy = recentFrames > Self.burst && latestFrame.duration(to: .now) < Self.settlingTime
@@ -69,7 +69,7 @@ struct AckWriter {
         }
     }
 
-    private mutating func send(_ orders: [AckTracker.AckFrame], on connection: Connection) throws(AMQPError) {
+    private mutating func send(_ orders: [AckTracker.AckFrame], on connection: BrokerConnection) throws(AMQPError) {
         guard !orders.isEmpty else { return }
         let now = ContinuousClock.now
         recentFrames = latestFrame.duration(to: now) < Self.settlingTime ? recentFrames + orders.count : orders.count

@@ -18,14 +18,12 @@ package final class Consumer: Sendable {
         inbox = ConsumerInbox(byteLimit: options.bufferedBytes)
     }
 
-    deinit {
-        inbox.close()
-    }
+    deinit { inbox.close() }
 
     /// Starts the thread; a second call has no effect.
     package func start() {
         guard !isStarted.exchange(true, ordering: .relaxed) else { return }
-        NativeThread.start(named: "amqp-consume", stackSize: Connection.stackSize) { [options, inbox] in
+        NativeThread.start(named: "amqp-consume", stackSize: BrokerConnection.stackSize) { [options, inbox] in
             ConsumerLoop(options, inbox).run()
         }
     }
@@ -44,24 +42,18 @@ package final class Consumer: Sendable {
     /// Acknowledges messages, so that their queues delete them.
     ///
     /// Returns immediately; the connection's thread informs the broker.
-    package func acknowledge(_ tags: [DeliveryTag]) {
-        inbox.settle(tags, .acknowledged)
-    }
+    package func acknowledge(_ tags: [DeliveryTag]) { inbox.settle(tags, .acknowledged) }
 
     /// Returns messages to their queues.
     ///
     /// The queues deliver them again and count this towards the delivery limit.
-    package func release(_ tags: [DeliveryTag]) {
-        inbox.settle(tags, .released)
-    }
+    package func release(_ tags: [DeliveryTag]) { inbox.settle(tags, .released) }
 
     /// Ends the subscriptions.
     ///
     /// Messages that have arrived and were not taken are released, and `next` returns `nil` from now on. Messages that
     /// were taken can still be settled while the connection lasts.
-    package func stop() {
-        inbox.stop()
-    }
+    package func stop() { inbox.stop() }
 
     /// Sends the settlements to the broker, closes the connection and ends the thread.
     ///

@@ -43,9 +43,7 @@ final class ConsumerInbox: Sendable {
     private let byteLimit: Int
     private let state = Mutex(State())
 
-    init(byteLimit: Int) {
-        self.byteLimit = byteLimit
-    }
+    init(byteLimit: Int) { self.byteLimit = byteLimit }
 
     // MARK: Users' side
 
@@ -67,7 +65,7 @@ final class ConsumerInbox: Sendable {
         }
     }
 
-    func settle(_ tags: [DeliveryTag], _ verdict: AckTracker.Verdict) {
+    func settle(_ tags: [DeliveryTag], _ verdict: AckTracker.Acknowledgement) {
         guard !tags.isEmpty else { return }
         change { state in
             switch verdict {
@@ -184,9 +182,7 @@ final class ConsumerInbox: Sendable {
         }
     }
 
-    func setConsuming(_ isConsuming: Bool) {
-        state.withLock { $0.isConsuming = isConsuming }
-    }
+    func setConsuming(_ isConsuming: Bool) { state.withLock { $0.isConsuming = isConsuming } }
 
     func setConsuming(_ isConsuming: Bool, ownRefusal: String?) {
         state.withLock { ($0.isConsuming, $0.ownRefusal) = (isConsuming, ownRefusal) }
@@ -203,9 +199,41 @@ final class ConsumerInbox: Sendable {
         }
     }
 
-    func wakeUp() {
-        state.withLock { $0.isAsleep = false }
-    }
+    func wakeUp() { state.withLock { $0.isAsleep = false } }
 
     func finish() { completion.complete() }
+}
+
+/// A buffer of messages that wait to be taken, with their size in memory.
+struct MessageBuffer {
+    private(set) var bytes = 0
+    private var messages = Queue<IncomingMessage>()
+
+    var isEmpty: Bool { messages.isEmpty }
+
+    mutating func append(_ arrived: [IncomingMessage]) {
+        for message in arrived { bytes += message.cost }
+        messages.append(contentsOf: arrived)
+    }
+
+    /// Returns the oldest messages: at most `limit`, and at most `most` bytes unless the first message alone is larger.
+    ///
+    /// Taking all messages copies nothing.
+    mutating func take(_ limit: Int, bytes most: Int = .max) -> [IncomingMessage] {
+        guard messages.count > limit || bytes > most else { return takeAll() }
+        let last = min(messages.count, limit)
+        var end = 0
+        var size = 0
+        while end < last, end == 0 || size + messages[end].cost <= most {
+            size += messages[end].cost
+            end += 1
+        }
+        bytes -= size
+        return messages.take(end)
+    }
+
+    mutating func takeAll() -> [IncomingMessage] {
+        bytes = 0
+        return messages.take(messages.count)
+    }
 }

@@ -26,7 +26,7 @@ struct ConsumerLoop {
     private mutating func connectOnce() {
         do throws(AMQPError) {
             let host = reconnection.nextHost()
-            let connection = try Connection(to: options.broker, host, name: options.name, .receiving)
+            let connection = try BrokerConnection(to: options.broker, host, name: options.name, .receiving)
             options.events.post(.connected(host: host.description))
             try ConsumerSession(connection, options, inbox).run {
                 reconnection.ready(at: .now)
@@ -48,7 +48,7 @@ struct ConsumerLoop {
     ///
     /// Settlements of the lost connection are discarded.
     private func rest(_ duration: Duration) {
-        let rest = Rest(duration, options.presence, at: .now)
+        let rest = ReconnectPause(duration, options.presence, at: .now)
         options.presence.rest(inbox.waker)
         defer { options.presence.leave(inbox.waker) }
         let phase = inbox.phase

@@ -10,7 +10,7 @@ struct ConsumerSession {
     /// The number of messages that are read before settlements are sent.
     private static let turn = 512
 
-    private let connection: Connection
+    private let connection: BrokerConnection
     private let options: ConsumerOptions
     private let inbox: ConsumerInbox
     private var subscriptions: Subscriptions
@@ -22,7 +22,7 @@ struct ConsumerSession {
     /// The time of the broker's last sign of these subscriptions: a message, or their confirmation.
     private var latestSign = ContinuousClock.now
 
-    init(_ connection: Connection, _ options: ConsumerOptions, _ inbox: ConsumerInbox) {
+    init(_ connection: BrokerConnection, _ options: ConsumerOptions, _ inbox: ConsumerInbox) {
         self.connection = connection
         self.options = options
         self.inbox = inbox

@@ -95,7 +95,7 @@ struct Subscriptions {
     /// Checks on a separate channel whether the queue exists, and consumes from it.
     ///
     /// Returns `false` if the queue must be observed for a moment longer.
-    mutating func subscribe(_ index: Int, on connection: Connection) throws(AMQPError) -> Bool {
+    mutating func subscribe(_ index: Int, on connection: BrokerConnection) throws(AMQPError) -> Bool {
         let entry = entries[index]
         lostChannel = false
         try connection.openChannel(Self.probeChannel)
@@ -119,7 +119,7 @@ struct Subscriptions {
     ///
     /// Every permission that a private queue needs is tested here, including the one to read from it. A refusal when
     /// consuming would close the channel of all other deliveries.
-    private mutating func prepare(_ index: Int, on connection: Connection) throws(AMQPError) {
+    private mutating func prepare(_ index: Int, on connection: BrokerConnection) throws(AMQPError) {
         let entry = entries[index]
         guard let exchange = entry.exchange else {
             _ = try connection.checkQueue(entry.queue, channel: Self.probeChannel)
@@ -145,7 +145,7 @@ struct Subscriptions {
     /// Requests the end of all active subscriptions without waiting for the broker's answer.
     ///
     /// They are not started again.
-    mutating func cancelAll(on connection: Connection) throws(AMQPError) {
+    mutating func cancelAll(on connection: BrokerConnection) throws(AMQPError) {
         isOver = true
         for index in entries.indices where entries[index].isActive {
             entries[index].isActive = false

@@ -19,9 +19,7 @@ final class WireArena {
         pool.deallocate()
     }
 
-    func recycle() {
-        recycle_amqp_pool(pool)
-    }
+    func recycle() { recycle_amqp_pool(pool) }
 
     /// Copies text of at most 255 bytes: names, keys and the properties of a message.
     func short(_ text: String, _ what: @autoclosure () -> String) throws(AMQPError) -> amqp_bytes_t {

@@ -1,3 +1,5 @@
+import Dispatch
+
 /// An event in the lifecycle of a connection, for logs and metrics.
 ///
 /// No reaction is required.
@@ -56,4 +58,14 @@ extension Duration {
         guard milliseconds >= 1000 else { return "\(milliseconds) ms" }
         return "\(milliseconds / 1000).\(milliseconds % 1000 / 100) s"
     }
+}
+
+/// Passes events to their observer in order, outside the connection's thread, which must never wait.
+struct EventRelay: Sendable {
+    private let queue = DispatchQueue(label: "bellhop.amqp.events")
+    private let observer: @Sendable (ConnectionEvent) -> Void
+
+    init(_ observer: @escaping @Sendable (ConnectionEvent) -> Void) { self.observer = observer }
+
+    func post(_ event: ConnectionEvent) { queue.async { [observer] in observer(event) } }
 }

@@ -58,9 +58,7 @@ struct ConfirmWindow<Item> {
     }
 
     /// Closes and returns all open messages.
-    mutating func takeAll() -> [Answered] {
-        entries.isEmpty ? [] : take(0...entries.count - 1)
-    }
+    mutating func takeAll() -> [Answered] { entries.isEmpty ? [] : take(0...entries.count - 1) }
 
     private mutating func take(_ range: ClosedRange<Int>) -> [Answered] {
         var taken: [Answered] = []

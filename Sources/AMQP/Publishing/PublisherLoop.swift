@@ -7,7 +7,7 @@ struct PublisherLoop {
     private let outbox: PublisherOutbox
     private let watchdog: Watchdog
     private var reconnection: Reconnection
-    private var backlog = Backlog()
+    private var backlog = UnsentMessages()
     private var isClosing = false
 
     init(_ options: PublisherOptions, _ outbox: PublisherOutbox, _ watchdog: Watchdog) {
@@ -29,7 +29,7 @@ struct PublisherLoop {
     private mutating func connectOnce() {
         do throws(AMQPError) {
             let host = reconnection.nextHost()
-            let connection = try Connection(to: options.broker, host, name: options.name, .publishing)
+            let connection = try BrokerConnection(to: options.broker, host, name: options.name, .publishing)
             options.events.post(.connected(host: host.description))
             var session = PublisherSession(connection, options, outbox, backlog)
             // The session's remaining work is kept, whether the session ends normally or with an error.
@@ -53,7 +53,7 @@ struct PublisherLoop {
     ///
     /// The pause ends early for a close, and if another connection of the process returns.
     private mutating func rest(_ duration: Duration, _ error: AMQPError) {
-        let rest = Rest(duration, options.presence, at: .now)
+        let rest = ReconnectPause(duration, options.presence, at: .now)
         options.presence.rest(outbox.waker)
         defer { options.presence.leave(outbox.waker) }
         var isAnnounced = false

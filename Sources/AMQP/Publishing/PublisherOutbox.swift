@@ -60,9 +60,7 @@ final class PublisherOutbox: Sendable {
         }
     }
 
-    func close() {
-        change { $0.phase = .closing }
-    }
+    func close() { change { $0.phase = .closing } }
 
     func finished(within limit: Duration) async { await completion.wait(within: limit) }
 
@@ -98,9 +96,7 @@ final class PublisherOutbox: Sendable {
         }
     }
 
-    func wakeUp() {
-        state.withLock { $0.isAsleep = false }
-    }
+    func wakeUp() { state.withLock { $0.isAsleep = false } }
 
     func setConnected(_ isConnected: Bool) {
         state.withLock { state in
@@ -109,9 +105,86 @@ final class PublisherOutbox: Sendable {
         }
     }
 
-    func setBlocked(_ isBlocked: Bool) {
-        state.withLock { $0.isBlocked = isBlocked }
-    }
+    func setBlocked(_ isBlocked: Bool) { state.withLock { $0.isBlocked = isBlocked } }
 
     func finish() { completion.complete() }
+}
+
+/// The messages of one call and their outcomes so far.
+///
+/// Confined to the publisher's thread.
+final class PublishBatch {
+    let messages: [OutgoingMessage]
+    let since: ContinuousClock.Instant
+    private var outcomes: Outcomes<PublishOutcome>
+
+    init(_ submission: PublisherOutbox.Submission) {
+        messages = submission.messages
+        since = submission.since
+        outcomes = Outcomes(count: submission.messages.count)
+        outcomes.begin(submission.answer)
+    }
+
+    /// Records an outcome.
+    ///
+    /// The first one counts; the last missing one answers the call.
+    func resolve(_ index: Int, _ outcome: PublishOutcome) { outcomes.settle(index, outcome) }
+}
+
+/// One message of a batch.
+struct PendingPublish {
+    let batch: PublishBatch
+    let index: Int
+
+    var message: OutgoingMessage { batch.messages[index] }
+
+    func resolve(_ outcome: PublishOutcome) { batch.resolve(index, outcome) }
+}
+
+/// The messages that were submitted and not sent, oldest first.
+///
+/// Confined to the publisher's thread.
+struct UnsentMessages {
+    private var batches = Queue<PublishBatch>()
+    /// The index of the next message of the first batch.
+    private var next = 0
+    private var latestProgress = ContinuousClock.now
+
+    var isEmpty: Bool { batches.isEmpty }
+
+    mutating func add(_ submissions: [PublisherOutbox.Submission]) {
+        batches.append(contentsOf: submissions.map(PublishBatch.init))
+    }
+
+    /// Takes the next message.
+    mutating func pop() -> PendingPublish? {
+        guard let batch = batches.first else { return nil }
+        let ticket = PendingPublish(batch: batch, index: next)
+        next += 1
+        if next == ticket.batch.messages.count { dropFirst() }
+        return ticket
+    }
+
+    /// Records that messages are being sent or confirmed, so that those waiting behind them are not overdue.
+    mutating func progressed() { latestProgress = .now }
+
+    /// Gives up messages that waited longer than `timeout` without progress.
+    mutating func expire(_ timeout: Duration, at now: ContinuousClock.Instant, _ reason: String) {
+        guard latestProgress.duration(to: now) > timeout else { return }
+        while let batch = batches.first, batch.since.duration(to: now) > timeout { refuseFirst(batch, reason) }
+    }
+
+    mutating func refuseAll(_ reason: String) {
+        while let batch = batches.first { refuseFirst(batch, reason) }
+    }
+
+    private mutating func refuseFirst(_ batch: PublishBatch, _ reason: String) {
+        for index in next..<batch.messages.count { batch.resolve(index, .notSent(reason)) }
+        dropFirst()
+    }
+
+    private mutating func dropFirst() {
+        batches.removeFirst(1)
+        next = 0
+    }
 }

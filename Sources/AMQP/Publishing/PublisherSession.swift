@@ -15,8 +15,8 @@ struct PublisherSession {
     /// The time for which a closing publisher waits for confirms.
     private static let farewell = Duration.seconds(4)
 
-    private(set) var backlog: Backlog
-    private let connection: Connection
+    private(set) var backlog: UnsentMessages
+    private let connection: BrokerConnection
     private let options: PublisherOptions
     private let outbox: PublisherOutbox
     private var window = ConfirmWindow<PendingPublish>()
@@ -27,7 +27,12 @@ struct PublisherSession {
     /// Bellhop's limit, or the broker's after it has named a smaller one.
     private var bodyLimit: Int
 
-    init(_ connection: Connection, _ options: PublisherOptions, _ outbox: PublisherOutbox, _ backlog: Backlog) {
+    init(
+        _ connection: BrokerConnection,
+        _ options: PublisherOptions,
+        _ outbox: PublisherOutbox,
+        _ backlog: UnsentMessages
+    ) {
         self.connection = connection
         self.options = options
         self.outbox = outbox

@@ -17,9 +17,7 @@ final class Watchdog: Sendable {
     private let limit: Duration
     private let state = Mutex(State())
 
-    init(limit: Duration) {
-        self.limit = limit
-    }
+    init(limit: Duration) { self.limit = limit }
 
     /// Watches `socket` while `body` runs.
     func guarding<Failure: Error>(_ socket: Int32, _ body: () throws(Failure) -> Void) throws(Failure) {
@@ -36,14 +34,10 @@ final class Watchdog: Sendable {
     }
 
     /// Records that the thread starts a turn of work, which is short unless the thread hangs.
-    func busy() {
-        state.withLock { $0.busySince = .now }
-    }
+    func busy() { state.withLock { $0.busySince = .now } }
 
     /// Records that the thread goes to sleep, from which it wakes without help.
-    func idle() {
-        state.withLock { $0.busySince = nil }
-    }
+    func idle() { state.withLock { $0.busySince = nil } }
 
     private func look() {
         state.withLock { state in

@@ -9,11 +9,11 @@ import ServiceRuntime
 package final class BrokerSession {
     private static let channel: UInt16 = 1
 
-    private let connection: Connection
+    private let connection: BrokerConnection
     private var epoch = DeliveryTag.nextEpoch()
     private var unsettled: Set<UInt64> = []
 
-    private init(_ connection: Connection) throws(AMQPError) {
+    private init(_ connection: BrokerConnection) throws(AMQPError) {
         self.connection = connection
         try connection.openChannel(Self.channel)
     }
@@ -29,7 +29,7 @@ package final class BrokerSession {
         _ body: @escaping @Sendable (BrokerSession) throws -> Value
     ) async throws -> Value {
         try await withCheckedThrowingContinuation { answer in
-            NativeThread.start(named: "amqp-session", stackSize: Connection.stackSize) {
+            NativeThread.start(named: "amqp-session", stackSize: BrokerConnection.stackSize) {
                 answer.resume(with: Result { try run(broker, name, body) })
             }
         }
@@ -45,11 +45,11 @@ package final class BrokerSession {
         return try body(try BrokerSession(connection))
     }
 
-    private static func connect(_ broker: BrokerAddress, _ name: String) throws(AMQPError) -> Connection {
+    private static func connect(_ broker: BrokerAddress, _ name: String) throws(AMQPError) -> BrokerConnection {
         var failures: [AMQPError] = []
         for host in broker.hosts {
             do throws(AMQPError) {
-                return try Connection(to: broker, host, name: name, .receiving)
+                return try BrokerConnection(to: broker, host, name: name, .receiving)
             } catch {
                 failures.append(error)
             }
@@ -225,7 +225,7 @@ package final class BrokerSession {
     }
 
     private func table(_ table: FieldTable) throws(AMQPError) -> amqp_table_t {
-        var writer = FieldWriter(connection.arena)
+        var writer = FieldTableEncoder(connection.arena)
         return try writer.table(table)
     }
 

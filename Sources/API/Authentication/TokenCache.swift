@@ -26,9 +26,7 @@ package final class TokenCache: Sendable {
     /// Creates a cache.
     ///
     /// `capacity` limits each of two generations, with about 200 bytes per token.
-    package init(capacity: Int = 20_000) {
-        self.capacity = max(1, capacity)
-    }
+    package init(capacity: Int = 20_000) { self.capacity = max(1, capacity) }
 
     /// Returns the user of a token, or the reason why the token is rejected.
     ///

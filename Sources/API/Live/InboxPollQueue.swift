@@ -19,7 +19,7 @@ struct InboxPollQueue {
     /// Users who are read together.
     ///
     /// This is not a tuple, because Swift 6.0 crashes on a tuple that a call returns out of a lock.
-    struct Turn {
+    struct Batch {
         let readers: [UserKey]
         let rank: PollPriority
     }
@@ -51,13 +51,13 @@ struct InboxPollQueue {
     /// Returns all urgent users.
     ///
     /// If there are none, it returns a limited number of the others, so that a new urgent user waits only for these.
-    mutating func take() -> Turn {
+    mutating func take() -> Batch {
         let rank: PollPriority = places[.soon]?.contains(where: isValid) ?? false ? .soon : .whenQuiet
         let all = (places[rank] ?? []).filter(isValid)
         let taken = rank == .soon ? all[...] : all.prefix(Self.mostAtOnce)
         places[rank] = Array(all.dropFirst(taken.count))
         for place in taken { waiting[place.reader] = nil }
-        return Turn(readers: taken.map(\.reader), rank: rank)
+        return Batch(readers: taken.map(\.reader), rank: rank)
     }
 
     private static let mostAtOnce = 256

@@ -14,7 +14,7 @@ import Synchronization
 /// on the cause of a change, and a change without an announcement is only reported later.
 package final class LiveHub: Service {
     /// The hub's dependencies.
-    package struct Surroundings: Sendable {
+    package struct Context: Sendable {
         let users: UserStore
         let book: ListenerStore
         let catalogs: CatalogSource
@@ -46,7 +46,7 @@ package final class LiveHub: Service {
     }
 
     package let name = "live streams"
-    let here: Surroundings
+    let here: Context
     let listener: ListenerOptions
     let metrics: LiveMetrics
     let streams: Mutex<LiveStreams>
@@ -60,7 +60,7 @@ package final class LiveHub: Service {
     ///
     /// `listener` is the connection for change notifications. Its channel is set here.
     package convenience init(
-        _ here: Surroundings,
+        _ here: Context,
         listener: ListenerOptions,
         limits: LiveLimits = LiveLimits(),
         metrics: MetricsRegistry
@@ -69,7 +69,7 @@ package final class LiveHub: Service {
     }
 
     init(
-        _ here: Surroundings,
+        _ here: Context,
         listener: ListenerOptions,
         limits: LiveLimits,
         pace: StreamIntervals,
@@ -93,9 +93,7 @@ package final class LiveHub: Service {
     package var openStreams: Int { streams.withLock { $0.count } }
 
     /// Announces a change of a user's inbox by a call of this process.
-    package func changed(_ reader: UserKey) {
-        here.herald.changed([reader])
-    }
+    package func changed(_ reader: UserKey) { here.herald.changed([reader]) }
 
     /// The number of pieces that may wait for a client, in addition to the server's buffer.
     private static let mostPieces = 32

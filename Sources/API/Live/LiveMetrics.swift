@@ -36,13 +36,9 @@ struct LiveMetrics: Sendable {
         registry.gauge("bellhop_live_streams", help: "Streams that are open.", reading: reading)
     }
 
-    func told(_ event: LiveEvent) {
-        events.with(event.kind.rawValue).increment()
-    }
+    func told(_ event: LiveEvent) { events.with(event.kind.rawValue).increment() }
 
-    func ended(_ reason: Ending) {
-        endings.with(reason.rawValue).increment()
-    }
+    func ended(_ reason: Ending) { endings.with(reason.rawValue).increment() }
 
     func refused(_ refusal: LiveStreams.Refusal) {
         let reason =

@@ -78,9 +78,7 @@ struct LiveStreams {
     /// Whether new streams are rejected.
     private(set) var isClosed = false
 
-    init(chance: RandomSource = .system) {
-        self.chance = chance
-    }
+    init(chance: RandomSource = .system) { self.chance = chance }
 
     /// The reason why a stream is rejected.
     enum Refusal: Error {
@@ -136,25 +134,21 @@ struct LiveStreams {
         for sign in signs { enqueue(readers[sign] ?? [], .soon) }
     }
 
-    mutating func enqueueAll() {
-        enqueue(watches.keys, .whenQuiet)
-    }
+    mutating func enqueueAll() { enqueue(watches.keys, .whenQuiet) }
 
     var hasQueue: Bool { !queue.isEmpty }
 
     /// Returns the users to read now.
     ///
     /// A later change needs another read.
-    mutating func takeQueue() -> InboxPollQueue.Turn { queue.take() }
+    mutating func takeQueue() -> InboxPollQueue.Batch { queue.take() }
 
     // MARK: - Events
 
     /// Notes a failed read of a user.
     ///
     /// It is repeated with the next tick.
-    mutating func fail(_ reader: UserKey) {
-        watches[reader]?.hasFailed = true
-    }
+    mutating func fail(_ reader: UserKey) { watches[reader]?.hasFailed = true }
 
     /// Sends the events to streams that have the previous state, and the first events to the streams in `joins`, by
     /// number.

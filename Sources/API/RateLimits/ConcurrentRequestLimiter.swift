@@ -8,9 +8,7 @@ final class ConcurrentRequestLimiter: Sendable {
     private let most: Int
     private let counts = Mutex<[UserKey: Int]>([:])
 
-    init(most: Int = 6) {
-        self.most = most
-    }
+    init(most: Int = 6) { self.most = most }
 
     /// Runs a call.
     ///

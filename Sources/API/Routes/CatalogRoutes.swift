@@ -5,7 +5,7 @@ import HTTPServer
 /// The app's data for a settings page: labels, order and defaults.
 enum CatalogRoutes {
     /// Answers `GET /api/catalog`, in the user's language.
-    static func catalog(_ call: Call) async throws -> HTTPResponse {
+    static func catalog(_ call: APIRequest) async throws -> HTTPResponse {
         _ = try call.query()
         let language = try await call.users.settings(of: call.reader).locale
         let page = call.catalog.settings
@@ -28,7 +28,7 @@ enum CatalogRoutes {
     }
 
     /// Answers `GET /api/web-push-key`.
-    static func webPushKey(_ call: Call) async throws -> HTTPResponse {
+    static func webPushKey(_ call: APIRequest) async throws -> HTTPResponse {
         _ = try call.query()
         guard let key = call.tools.secrets.webPushKeys[call.reader.app] else {
             throw APIError(404, "no-web-push", "the app does not reach browsers")

@@ -7,7 +7,7 @@ import Store
 /// The devices of a user.
 enum DeviceRoutes {
     /// Answers `POST /api/push-token`.
-    static func register(_ call: Call) async throws -> HTTPResponse {
+    static func register(_ call: APIRequest) async throws -> HTTPResponse {
         var body = try call.body([
             "token", "platform", "provider", "subscription", "permission", "environment", "replaces",
         ])
@@ -27,7 +27,7 @@ enum DeviceRoutes {
     }
 
     /// Answers `PATCH /api/push-token`.
-    static func change(_ call: Call) async throws -> HTTPResponse {
+    static func change(_ call: APIRequest) async throws -> HTTPResponse {
         let body = try call.body(["token", "permission"])
         let token = try token(body)
         let permission: PushPermission?
@@ -47,7 +47,7 @@ enum DeviceRoutes {
     /// Answers `DELETE /api/push-token`.
     ///
     /// An unknown token is not an error, so that a log-out can be repeated.
-    static func revoke(_ call: Call) async throws -> HTTPResponse {
+    static func revoke(_ call: APIRequest) async throws -> HTTPResponse {
         let body = try call.body(["token"])
         let token = try token(body)
         let update = try call.said(.subscriptionRevoked, ["token": .string(token.text)])
@@ -66,7 +66,7 @@ enum DeviceRoutes {
     /// Rejects an endpoint outside the app's push services.
     ///
     /// Nothing is ever sent to such an endpoint.
-    private static func expectEndpoint(_ token: DeviceToken, _ call: Call) throws(APIError) {
+    private static func expectEndpoint(_ token: DeviceToken, _ call: APIRequest) throws(APIError) {
         guard let hosts = call.tools.secrets.endpointHosts[call.reader.app] else { return }
         guard let endpoint = WebPushEndpoint(validating: token.text), hosts.allow(endpoint) else {
             throw .field("token", "expected an endpoint at one of the app's push services")
@@ -74,7 +74,7 @@ enum DeviceRoutes {
     }
 
     /// Returns the matching provider, or `nil` if the rules will report a missing value.
-    private static func provider(_ body: JSONObject, _ call: Call) throws(APIError) -> PushProvider? {
+    private static func provider(_ body: JSONObject, _ call: APIRequest) throws(APIError) -> PushProvider? {
         guard let token = body["token"]?.string.flatMap(DeviceToken.init(validating:)),
             let platform = body["platform"]?.string.flatMap(DevicePlatform.init(rawValue:))
         else { return nil }
@@ -87,7 +87,7 @@ enum DeviceRoutes {
         return provider
     }
 
-    private static func answer(_ token: DeviceToken, _ call: Call) async throws -> HTTPResponse {
+    private static func answer(_ token: DeviceToken, _ call: APIRequest) async throws -> HTTPResponse {
         guard let device = try await call.users.device(token, of: call.reader) else { throw unknown }
         return .object([
             "id": .string(device.id), "platform": .string(device.platform.rawValue),

@@ -8,14 +8,14 @@ import Store
 /// The role is set by the app's servers and never by the user.
 enum FollowRoutes {
     /// Answers `GET /api/follows`.
-    static func list(_ call: Call) async throws -> HTTPResponse {
+    static func list(_ call: APIRequest) async throws -> HTTPResponse {
         _ = try call.query()
         let follows = try await call.users.follows(of: call.reader)
         return .object(["data": .array(follows.map(json))])
     }
 
     /// Answers `PUT /api/follows/{topic}`.
-    static func put(_ call: Call) async throws -> HTTPResponse {
+    static func put(_ call: APIRequest) async throws -> HTTPResponse {
         let topic = try topic(call)
         var fields = try call.body(["muted"], mayBeEmpty: true)
         fields["topic"] = .string(topic.text)
@@ -31,14 +31,14 @@ enum FollowRoutes {
         return try await answer(topic, call)
     }
 
-    private static func answer(_ topic: Topic, _ call: Call) async throws -> HTTPResponse {
+    private static func answer(_ topic: Topic, _ call: APIRequest) async throws -> HTTPResponse {
         let follows = try await call.users.follows(of: call.reader)
         guard let follow = follows.first(where: { $0.topic == topic }) else { throw unknown }
         return .json(JSONWriter.canonicalBytes(of: json(follow)))
     }
 
     /// Answers `DELETE /api/follows/{topic}`.
-    static func remove(_ call: Call) async throws -> HTTPResponse {
+    static func remove(_ call: APIRequest) async throws -> HTTPResponse {
         _ = try call.query()
         let topic = try topic(call)
         let update = try call.said(.followRemoved, ["topic": .string(topic.text)])
@@ -47,7 +47,7 @@ enum FollowRoutes {
     }
 
     /// Returns the topic in its stored form.
-    private static func topic(_ call: Call) throws(APIError) -> Topic {
+    private static func topic(_ call: APIRequest) throws(APIError) -> Topic {
         call.catalog.topics.canonical(try call.place("topic"))
     }
 

@@ -6,7 +6,7 @@ import Store
 /// The list of notifications, and the number of unread ones.
 enum InboxRoutes {
     /// Answers `GET /api/notifications`.
-    static func list(_ call: Call) async throws -> HTTPResponse {
+    static func list(_ call: APIRequest) async throws -> HTTPResponse {
         let query = try inboxQuery(call)
         let page = try await call.users.page(query, of: call.reader)
         let answer = HTTPResponse.object([
@@ -28,12 +28,12 @@ enum InboxRoutes {
     }
 
     /// Answers `GET /api/notifications/unread-count`.
-    static func unreadCount(_ call: Call) async throws -> HTTPResponse {
+    static func unreadCount(_ call: APIRequest) async throws -> HTTPResponse {
         _ = try call.query()
         return .object(["unreadCount": .number(try await call.users.unreadCount(of: call.reader))])
     }
 
-    private static func inboxQuery(_ call: Call) throws(APIError) -> InboxQuery {
+    private static func inboxQuery(_ call: APIRequest) throws(APIError) -> InboxQuery {
         let values = try call.query(["limit", "before", "unread", "types", "state"])
         var query = InboxQuery()
         if let text = values["limit"] {
@@ -71,5 +71,30 @@ enum InboxRoutes {
             throw .field("types", "expected up to 50 types with commas between them")
         }
         return types
+    }
+}
+
+/// Answers `GET /api/notifications/stream` with server-sent events until the token expires, and for at most an hour.
+enum StreamRoute {
+    static func open(_ call: APIRequest) async throws -> HTTPResponse {
+        _ = try call.query()
+        var cursor: InboxCursor?
+        if let text = call.request.headers["Last-Event-ID"], !text.isEmpty {
+            guard let read = InboxCursor(text) else {
+                throw APIError(400, "bad-cursor", "expected the id of an event before", field: "Last-Event-ID")
+            }
+            cursor = read
+        }
+        try await call.users.admit(call.reader)
+        return try call.tools.live.open(call.reader, since: cursor, StreamLifetime(until: end(call), keys: call.keys))
+    }
+
+    /// Returns the stream's end.
+    ///
+    /// Admission allows for clock differences, but an open stream ends when its token expires. If the token had expired
+    /// before the call, within the allowed difference, the stream ends with that difference.
+    private static func end(_ call: APIRequest) -> Timestamp {
+        let end = Timestamp(clamping: call.until.microseconds - Int64(TokenVerifier.leeway) * 1_000_000)
+        return end > call.now ? end : call.until
     }
 }

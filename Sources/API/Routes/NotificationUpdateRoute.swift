@@ -10,7 +10,7 @@ enum NotificationUpdateRoute {
         case seen, read, unread, archived, unarchived, snoozed
     }
 
-    static func mark(_ call: Call) async throws -> HTTPResponse {
+    static func mark(_ call: APIRequest) async throws -> HTTPResponse {
         let body = try call.body(["notificationIds", "all", "state", "until", "localTime"])
         let state = try state(body)
         let ids = try ids(body)
@@ -60,7 +60,7 @@ enum NotificationUpdateRoute {
         }
     }
 
-    private static func mark(_ state: State, _ body: JSONObject, _ call: Call) async throws -> InboxAction {
+    private static func mark(_ state: State, _ body: JSONObject, _ call: APIRequest) async throws -> InboxAction {
         guard state == .snoozed else {
             if let stray = ["until", "localTime"].first(where: { body[$0] != nil }) {
                 throw APIError.field(stray, "only valid with state snoozed")
@@ -76,7 +76,7 @@ enum NotificationUpdateRoute {
         return .snoozed(until: try await wakeUp(body, call))
     }
 
-    private static func wakeUp(_ body: JSONObject, _ call: Call) async throws -> Timestamp {
+    private static func wakeUp(_ body: JSONObject, _ call: APIRequest) async throws -> Timestamp {
         let latest = Timestamp(clamping: call.now.microseconds + longestSnooze)
         switch (body["until"], body["localTime"]) {
         case (let value?, nil):
@@ -103,7 +103,7 @@ enum NotificationUpdateRoute {
     private static let longestSnooze: Int64 = 366 * 86_400 * 1_000_000
 }
 
-extension Call {
+extension APIRequest {
     /// Returns the zone with this name, or else the app's.
     func zone(_ name: TimeZoneName?) -> Zone? {
         name.flatMap { tools.zones[$0] } ?? tools.zones[catalog.timezone]

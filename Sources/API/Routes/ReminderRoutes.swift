@@ -7,14 +7,14 @@ import Store
 /// A user's reminders, at times of the user's own clock.
 enum ReminderRoutes {
     /// Answers `GET /api/reminders`.
-    static func list(_ call: Call) async throws -> HTTPResponse {
+    static func list(_ call: APIRequest) async throws -> HTTPResponse {
         _ = try call.query()
         let reminders = try await call.users.reminders(of: call.reader)
         return .object(["data": .array(reminders.map { json($0, call) })])
     }
 
     /// Answers `POST /api/reminders`.
-    static func create(_ call: Call) async throws -> HTTPResponse {
+    static func create(_ call: APIRequest) async throws -> HTTPResponse {
         var fields = try call.body(members)
         let id = "rem_" + Base64URL.encode(try SecureRandom.bytes(12))
         fields["id"] = .string(id)
@@ -28,7 +28,7 @@ enum ReminderRoutes {
     /// Answers `PATCH /api/reminders/{id}`.
     ///
     /// Members that are absent stay unchanged.
-    static func change(_ call: Call) async throws -> HTTPResponse {
+    static func change(_ call: APIRequest) async throws -> HTTPResponse {
         let id: ReminderID = try call.place("id")
         let body = try call.body(members)
         // A concurrent change is preserved: the reminder is read again.
@@ -44,7 +44,7 @@ enum ReminderRoutes {
     }
 
     /// Answers `DELETE /api/reminders/{id}`.
-    static func remove(_ call: Call) async throws -> HTTPResponse {
+    static func remove(_ call: APIRequest) async throws -> HTTPResponse {
         _ = try call.query()
         let id: ReminderID = try call.place("id")
         let update = try call.said(.reminderRemoved, ["id": .string(id.text)])
@@ -57,7 +57,7 @@ enum ReminderRoutes {
     private static let attempts = 5
     private static let unknown = APIError(404, "unknown-reminder", "the user has no such reminder")
 
-    private static func reminder(_ fields: JSONObject, _ call: Call) throws -> (FeedUpdate, ReminderUpdate) {
+    private static func reminder(_ fields: JSONObject, _ call: APIRequest) throws -> (FeedUpdate, ReminderUpdate) {
         let update = try call.said(.reminderSet, fields)
         guard case .reminderSet(let said) = update.change else { throw unknown }
         try call.expectZone(said.timezone)
@@ -74,11 +74,11 @@ enum ReminderRoutes {
         return (update, said)
     }
 
-    private static func find(_ id: ReminderID, _ call: Call) async throws -> UserReminder? {
+    private static func find(_ id: ReminderID, _ call: APIRequest) async throws -> UserReminder? {
         try await call.users.reminders(of: call.reader).first { $0.reminder.id == id }
     }
 
-    private static func answer(_ id: ReminderID, status: Int, _ call: Call) async throws -> HTTPResponse {
+    private static func answer(_ id: ReminderID, status: Int, _ call: APIRequest) async throws -> HTTPResponse {
         guard let stored = try await find(id, call) else { throw unknown }
         return .json(JSONWriter.canonicalBytes(of: json(stored, call)), status: status)
     }
@@ -97,14 +97,14 @@ enum ReminderRoutes {
         ]
     }
 
-    private static func json(_ stored: UserReminder, _ call: Call) -> JSONValue {
+    private static func json(_ stored: UserReminder, _ call: APIRequest) -> JSONValue {
         var object = fields(stored)
         object["nextFireAt"] = .optional(nextRing(stored.reminder, call)?.inMilliseconds)
         return .object(object)
     }
 
     /// Returns the next time, by the same rule that the scheduler uses.
-    private static func nextRing(_ reminder: Reminder, _ call: Call) -> Timestamp? {
+    private static func nextRing(_ reminder: Reminder, _ call: APIRequest) -> Timestamp? {
         guard let zone = call.zone(reminder.timezone) else { return nil }
         let firing = ReminderFiring(at: reminder.localTime, on: reminder.days, in: zone)
         let verdict = firing.verdict(at: call.now, since: reminder.plannedFrom, lastDate: reminder.lastFiredOn)

@@ -9,13 +9,13 @@ enum RouteTable {
         let path: String
         /// The longest body, or 0 if the route takes none.
         let bodyBytes: Int
-        let answer: @Sendable (Call) async throws -> HTTPResponse
+        let answer: @Sendable (APIRequest) async throws -> HTTPResponse
 
         init(
             _ method: String,
             _ path: String,
             bodyBytes: Int? = nil,
-            _ answer: @escaping @Sendable (Call) async throws -> HTTPResponse
+            _ answer: @escaping @Sendable (APIRequest) async throws -> HTTPResponse
         ) {
             self.method = method
             self.path = path

@@ -6,13 +6,13 @@ import Store
 /// The settings that apply to all types.
 enum SettingsRoutes {
     /// Answers `GET /api/settings`.
-    static func get(_ call: Call) async throws -> HTTPResponse {
+    static func get(_ call: APIRequest) async throws -> HTTPResponse {
         _ = try call.query()
         return try await answer(call)
     }
 
     /// Answers `PATCH /api/settings`.
-    static func change(_ call: Call) async throws -> HTTPResponse {
+    static func change(_ call: APIRequest) async throws -> HTTPResponse {
         let body = try call.body(["pushEnabled", "emailEnabled", "locale", "timezone", "email"])
         let update = try call.said(.recipientUpserted, body)
         if case .recipientUpserted(let said) = update.change {
@@ -25,7 +25,7 @@ enum SettingsRoutes {
         return try await answer(call)
     }
 
-    private static func answer(_ call: Call) async throws -> HTTPResponse {
+    private static func answer(_ call: APIRequest) async throws -> HTTPResponse {
         let settings = try await call.users.settings(of: call.reader)
         return .object([
             "pushEnabled": .bool(settings.pushEnabled), "emailEnabled": .bool(settings.emailEnabled),
@@ -38,7 +38,7 @@ enum SettingsRoutes {
 /// A user's preferences for each type, as one canonical document.
 enum PreferenceRoutes {
     /// Answers `GET /api/preferences`.
-    static func get(_ call: Call) async throws -> HTTPResponse {
+    static func get(_ call: APIRequest) async throws -> HTTPResponse {
         _ = try call.query()
         let stored = try await call.users.preferences(of: call.reader)
         let document = stored.flatMap { try? JSONParser().parse($0).get() }
@@ -54,7 +54,7 @@ enum PreferenceRoutes {
     /// Answers `PUT /api/preferences`.
     ///
     /// With `If-None-Match: *` it succeeds only if there are no preferences yet.
-    static func put(_ call: Call) async throws -> HTTPResponse {
+    static func put(_ call: APIRequest) async throws -> HTTPResponse {
         let onlyNew = try isForNewOnly(call.request)
         let body = try call.body(nil)
         var update = try call.said(.recipientUpserted, ["preferences": .object(body)])

@@ -24,9 +24,7 @@ public struct DocumentFaults: Error, Hashable, Sendable, CustomStringConvertible
     public let faults: [DocumentFault]
 
     /// Creates the error from the faults of documents.
-    package init(faults: [DocumentFault]) {
-        self.faults = faults
-    }
+    package init(faults: [DocumentFault]) { self.faults = faults }
 
     /// Creates the error for a file that cannot be read.
     package init(unreadable file: String, _ message: String) {

@@ -59,9 +59,7 @@ package final class DocumentReading {
     }
 
     /// The faults sorted by line and column, the order in which they are corrected.
-    package var inOrder: [DocumentFault] {
-        faults.sorted { ($0.line, $0.column) < ($1.line, $1.column) }
-    }
+    package var inOrder: [DocumentFault] { faults.sorted { ($0.line, $0.column) < ($1.line, $1.column) } }
 
     /// Returns the value if the document has no faults, or else all faults.
     package func result<Value>(_ value: Value?) -> Result<Value, DocumentFaults> {

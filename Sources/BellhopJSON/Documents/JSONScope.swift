@@ -72,9 +72,7 @@ package struct JSONScope {
         }
     }
 
-    package func flag(_ key: String) -> Bool? {
-        value(key, "true or false", \.bool)
-    }
+    package func flag(_ key: String) -> Bool? { value(key, "true or false", \.bool) }
 
     package func wholeNumber(_ key: String, _ range: ClosedRange<Int>, required: Bool = false) -> Int? {
         value(key, "a whole number from \(range.lowerBound) to \(range.upperBound)", required: required) { value in

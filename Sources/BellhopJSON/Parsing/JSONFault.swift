@@ -46,9 +46,7 @@ public struct JSONFault: Error, Hashable, Sendable {
     public let column: Int
 
     /// The kind and position of the fault in one line; never contains the document's text.
-    public var message: String {
-        "\(code.rawValue) (line \(line), column \(column), byte \(offset))"
-    }
+    public var message: String { "\(code.rawValue) (line \(line), column \(column), byte \(offset))" }
 
     /// Returns the fault with its position in a file of which the document is a part.
     ///

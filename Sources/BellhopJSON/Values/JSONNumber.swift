@@ -6,14 +6,10 @@ public struct JSONNumber: Hashable, Sendable {
     public let text: String
 
     /// Creates a number from text that is known to be valid.
-    package init(checked text: String) {
-        self.text = text
-    }
+    package init(checked text: String) { self.text = text }
 
     /// Creates a whole number.
-    public init(_ value: Int64) {
-        text = String(value)
-    }
+    public init(_ value: Int64) { text = String(value) }
 
     /// The value if the text is a whole number without fraction and exponent that fits into 64 bits; `nil` otherwise.
     public var int64: Int64? { Int64(text) }

@@ -17,9 +17,7 @@ public struct JSONObject: Sendable {
     public private(set) var members: [Member]
 
     /// Creates an object without members.
-    public init() {
-        members = []
-    }
+    public init() { members = [] }
 
     /// Creates an object from pairs; the last value of a repeated key is used.
     public init(_ pairs: [(String, JSONValue)]) {
@@ -28,9 +26,7 @@ public struct JSONObject: Sendable {
     }
 
     /// Creates an object from members whose keys are known to be unique.
-    package init(unique members: [Member]) {
-        self.members = members
-    }
+    package init(unique members: [Member]) { self.members = members }
 
     /// Whether there are no members.
     public var isEmpty: Bool { members.isEmpty }
@@ -84,9 +80,7 @@ extension JSONObject: Equatable {
     }
 
     /// Returns the members in the order of their keys' UTF-8 bytes.
-    func sortedByKey() -> [Member] {
-        withPlacesByKey { places in places.map { members[$0] } }
-    }
+    func sortedByKey() -> [Member] { withPlacesByKey { places in places.map { members[$0] } } }
 
     /// Runs `body` on the indices of the members in the order of their keys' UTF-8 bytes.
     ///
@@ -141,5 +135,68 @@ extension JSONObject: Hashable {
             hasher.combine(member.value)
         }
         hasher.combine(count)
+    }
+}
+
+/// The members of an object during reading, with a check for repeated keys.
+///
+/// A few keys are compared directly and many are hashed. The hash uses the seed of the process, so that an attacker
+/// cannot prepare collisions.
+struct UniqueMembers {
+    private static let few = 16
+    private(set) var members: [JSONObject.Member] = []
+    private var seen: Set<ByteKey> = []
+
+    init(expecting capacity: Int) { members.reserveCapacity(capacity) }
+
+    /// Appends a member; returns false if the key is already present.
+    mutating func append(_ key: String, _ value: JSONValue) -> Bool {
+        if members.count < Self.few {
+            for index in members.indices where members[index].key.hasSameBytes(as: key) { return false }
+        } else {
+            if seen.isEmpty { seen = Set(members.map { ByteKey(text: $0.key) }) }
+            guard seen.insert(ByteKey(text: key)).inserted else { return false }
+        }
+        members.append(JSONObject.Member(key: key, value: value))
+        return true
+    }
+}
+
+extension StringProtocol {
+    /// Returns whether both strings have the same UTF-8 bytes.
+    ///
+    /// Swift's `==` treats canonically equivalent strings as equal. A database does not, so identifiers and keys must
+    /// not.
+    @inlinable
+    @inline(__always)
+    package func hasSameBytes(as other: some StringProtocol) -> Bool {
+        guard utf8.count == other.utf8.count else { return false }
+        return withBytes { ours in
+            other.withBytes { theirs in
+                for index in 0..<ours.count where ours[index] != theirs[index] { return false }
+                return true
+            }
+        }
+    }
+
+    /// Runs `body` on the UTF-8 bytes of the string.
+    @inlinable
+    @inline(__always)
+    package func withBytes<R>(_ body: (UnsafeBufferPointer<UInt8>) -> R) -> R {
+        if let result = utf8.withContiguousStorageIfAvailable(body) { return result }
+        return Array(utf8).withUnsafeBufferPointer(body)
+    }
+}
+
+/// A key that is compared and hashed by its bytes.
+struct ByteKey: Hashable {
+    let text: String
+
+    static func == (left: ByteKey, right: ByteKey) -> Bool {
+        left.text.hasSameBytes(as: right.text)
+    }
+
+    func hash(into hasher: inout Hasher) {
+        text.withBytes { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
     }
 }

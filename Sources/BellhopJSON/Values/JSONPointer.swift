@@ -6,9 +6,7 @@ public struct JSONPointer: Hashable, Sendable, CustomStringConvertible {
     /// The pointer to the whole document.
     public static let root = JSONPointer(checked: "")
 
-    private init(checked text: String) {
-        self.text = text
-    }
+    private init(checked text: String) { self.text = text }
 
     /// Creates a pointer from its text; `nil` if the text is invalid.
     ///
@@ -41,9 +39,7 @@ public struct JSONPointer: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Returns the place of an element of the array at this place.
-    public func index(_ index: Int) -> JSONPointer {
-        JSONPointer(checked: "\(text)/\(index)")
-    }
+    public func index(_ index: Int) -> JSONPointer { JSONPointer(checked: "\(text)/\(index)") }
 
     /// The unescaped steps from the root.
     public var steps: [String] {

@@ -32,3 +32,173 @@ public enum JSONWriter {
         write(.object(object), into: &buffer)
     }
 }
+
+/// A growing memory buffer for JSON text.
+///
+/// It copies without the checks that an array makes before each append.
+///
+/// The output is the canonical form that ``JSONWriter`` describes.
+package struct JSONBuffer: ~Copyable {
+    private var base: UnsafeMutablePointer<UInt8>
+    package private(set) var count = 0
+    private var capacity: Int
+
+    package init(capacity: Int) {
+        self.capacity = max(64, capacity)
+        base = .allocate(capacity: self.capacity)
+    }
+
+    deinit { base.deallocate() }
+
+    /// The written bytes, in an array of exactly that size.
+    package var array: [UInt8] { Array(UnsafeBufferPointer(start: base, count: count)) }
+
+    /// Runs `body` on the written bytes; the pointer is valid only during the call.
+    package func withBytes<R>(_ body: (UnsafeBufferPointer<UInt8>) -> R) -> R {
+        body(UnsafeBufferPointer(start: base, count: count))
+    }
+
+    /// The last written byte; `nil` if the buffer is empty.
+    package var last: UInt8? { count == 0 ? nil : base[count - 1] }
+
+    @inline(__always)
+    package mutating func append(_ byte: UInt8) {
+        reserve(1)
+        base[count] = byte
+        count += 1
+    }
+
+    @inline(__always)
+    package mutating func append(_ bytes: UnsafeBufferPointer<UInt8>) {
+        reserve(bytes.count)
+        if let start = bytes.baseAddress { (base + count).update(from: start, count: bytes.count) }
+        count += bytes.count
+    }
+
+    /// Appends constant text without escaping.
+    package mutating func append(_ text: StaticString) {
+        append(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    package mutating func append(_ number: Int64) {
+        var digits = String(number)
+        digits.withUTF8 { append($0) }
+    }
+
+    /// Appends a quoted string of UTF-8 bytes.
+    package mutating func append(quoting bytes: UnsafeBufferPointer<UInt8>) {
+        reserve(bytes.count + 2)
+        append(UInt8(ascii: "\""))
+        var start = 0
+        while true {
+            let end = EscapeScanner.end(in: bytes, from: start)
+            append(UnsafeBufferPointer(rebasing: bytes[start..<end]))
+            guard end < bytes.count else { break }
+            escape(bytes[end])
+            start = end + 1
+        }
+        append(UInt8(ascii: "\""))
+    }
+
+    /// Appends a quoted string.
+    package mutating func append(_ text: String) { text.withBytes { append(quoting: $0) } }
+
+    private mutating func escape(_ byte: UInt8) {
+        append(UInt8(ascii: "\\"))
+        switch byte {
+        case 0x08: append(UInt8(ascii: "b"))
+        case 0x09: append(UInt8(ascii: "t"))
+        case 0x0A: append(UInt8(ascii: "n"))
+        case 0x0C: append(UInt8(ascii: "f"))
+        case 0x0D: append(UInt8(ascii: "r"))
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"): append(byte)
+        default:
+            append("u00" as StaticString)
+            append(Self.hexadecimal(byte >> 4))
+            append(Self.hexadecimal(byte & 0x0F))
+        }
+    }
+
+    private static func hexadecimal(_ digit: UInt8) -> UInt8 {
+        digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
+    }
+
+    @inline(__always)
+    private mutating func reserve(_ more: Int) { if count + more > capacity { grow(by: more) } }
+
+    @inline(never)
+    private mutating func grow(by more: Int) {
+        capacity = max(capacity * 2, count + more)
+        let larger = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity)
+        larger.update(from: base, count: count)
+        base.deallocate()
+        base = larger
+    }
+
+    package mutating func append(_ value: JSONValue) {
+        switch value {
+        case .null: append("null" as StaticString)
+        case .bool(let flag): append(flag ? "true" : "false" as StaticString)
+        case .number(let number): number.text.withBytes { append($0) }
+        case .string(let text): append(text)
+        case .array(let elements): append(elements)
+        case .object(let object): append(object)
+        }
+    }
+
+    /// Appends an object with sorted keys.
+    package mutating func append(_ object: JSONObject) {
+        append(UInt8(ascii: "{"))
+        object.withPlacesByKey { places in
+            for (position, place) in places.enumerated() {
+                if position > 0 { append(UInt8(ascii: ",")) }
+                append(object.members[place].key)
+                append(UInt8(ascii: ":"))
+                append(object.members[place].value)
+            }
+        }
+        append(UInt8(ascii: "}"))
+    }
+
+    private mutating func append(_ elements: [JSONValue]) {
+        append(UInt8(ascii: "["))
+        for index in elements.indices {
+            if index > 0 { append(UInt8(ascii: ",")) }
+            append(elements[index])
+        }
+        append(UInt8(ascii: "]"))
+    }
+}
+
+/// Finds bytes that a JSON string must escape, eight bytes at a time.
+enum EscapeScanner {
+    private static let ones: UInt64 = 0x0101_0101_0101_0101
+    private static let tops: UInt64 = 0x8080_8080_8080_8080
+
+    /// Returns the index of the next quote, backslash or control character, or the end if there is none.
+    @inline(__always)
+    static func end(in bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> Int {
+        let raw = UnsafeRawBufferPointer(bytes)
+        var index = start
+        while index + 8 <= bytes.count {
+            let word = raw.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+            // Borrows may cause false hits, so each hit is checked again below.
+            let found = zeros(word ^ (ones &* 0x22)) | zeros(word ^ (ones &* 0x5C)) | ((word &- ones &* 0x20) & ~word)
+            if found & tops != 0, let place = (index..<index + 8).first(where: { mustBeEscaped(bytes[$0]) }) {
+                return place
+            }
+            index += 8
+        }
+        while index < bytes.count, !mustBeEscaped(bytes[index]) { index += 1 }
+        return index
+    }
+
+    /// Sets the top bit of each byte that is zero; borrows may set others.
+    @inline(__always)
+    private static func zeros(_ word: UInt64) -> UInt64 { (word &- ones) & ~word }
+
+    @inline(__always)
+    private static func mustBeEscaped(_ byte: UInt8) -> Bool {
+        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+    }
+}

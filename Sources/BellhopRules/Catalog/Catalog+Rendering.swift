@@ -67,7 +67,7 @@ extension Catalog {
     /// together.
     private static func words(
         of content: EventContent,
-        _ words: LanguageSet.Words?,
+        _ words: LanguageSet.Text?,
         _ values: TemplateValues
     ) throws(FieldFault) -> (title: String, body: String)? {
         var faults: [ValueFault] = []

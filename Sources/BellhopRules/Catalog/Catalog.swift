@@ -38,7 +38,7 @@ public final class Catalog: Sendable {
     public let badgePlatforms: Set<DevicePlatform>
     private let positions: [EventType: Int]
 
-    init(_ outline: Outline, types: [CatalogType]) {
+    init(_ outline: Builder, types: [CatalogType]) {
         app = outline.app
         language = outline.language
         timezone = outline.timezone
@@ -58,7 +58,7 @@ public final class Catalog: Sendable {
     }
 
     /// A catalogue without its types.
-    struct Outline {
+    struct Builder {
         let app: AppID
         let language: LanguageTag
         let timezone: TimeZoneName
@@ -75,9 +75,7 @@ public final class Catalog: Sendable {
     }
 
     /// Returns the catalogue's entry for a type; `nil` if the type is unknown.
-    public subscript(type: EventType) -> CatalogType? {
-        positions[type].map { types[$0] }
-    }
+    public subscript(type: EventType) -> CatalogType? { positions[type].map { types[$0] } }
 
     /// Returns the index of the type in `types`; `nil` if the type is unknown.
     ///
@@ -85,12 +83,8 @@ public final class Catalog: Sendable {
     func position(of type: EventType) -> Int? { positions[type] }
 
     /// Returns whether the app reaches its devices through a provider.
-    public func uses(_ provider: PushProvider) -> Bool {
-        providers?.contains(provider) ?? true
-    }
-}
+    public func uses(_ provider: PushProvider) -> Bool { providers?.contains(provider) ?? true }
 
-extension Catalog {
     /// The preferences that the app's users can set: the types on a settings page, in its order.
     public var preferenceSchema: PreferenceSchema {
         PreferenceSchema(
@@ -99,5 +93,45 @@ extension Catalog {
             },
             quietHours: settings.quietHours
         )
+    }
+
+    /// Returns the provider for a device that does not name one; `nil` if the app has no suitable provider or more than
+    /// one.
+    ///
+    /// Expo's tokens are recognised by their form, and any other token does not belong to Expo.
+    package func provider(for platform: DevicePlatform, token: DeviceToken) -> PushProvider? {
+        let isExpo = ["ExponentPushToken[", "ExpoPushToken["].contains { token.text.hasPrefix($0) }
+        let fitting: [PushProvider] =
+            switch platform {
+            case _ where isExpo: [.expo]
+            case .ios: [.apns, .fcm]
+            case .android: [.fcm]
+            case .web: [.webpush]
+            }
+        let choice = fitting.filter(uses)
+        return choice.count == 1 ? choice.first : nil
+    }
+
+    /// The schemes of the app's own URLs, such as `drop`.
+    ///
+    /// A client may follow links to these schemes in addition to its own site.
+    package var schemes: [String] {
+        let links = [link, digest?.link] + types.map(\.link)
+        let schemes = links.compactMap { $0?.scheme }.compactMap { template -> String? in
+            guard case .words(let words)? = template.segments.first, let end = words.firstRange(of: "://") else {
+                return nil
+            }
+            return words[..<end.lowerBound].lowercased()
+        }
+        return Set(schemes).sorted()
+    }
+
+    /// Returns the catalogue's text in the user's language, in one that the user can read as well, or in the app's own
+    /// language.
+    package func words(_ phrases: [LanguageTag: String], for reader: LanguageTag?) -> String? {
+        guard let reader else { return phrases[language] }
+        let names = [reader.text, String(reader.language)] + LanguageSet.kin(of: reader.language)
+        let found = names.lazy.compactMap(LanguageTag.init(validating:)).compactMap { phrases[$0] }.first
+        return found ?? phrases[language]
     }
 }

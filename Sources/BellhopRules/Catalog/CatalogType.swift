@@ -66,7 +66,7 @@ public final class CatalogType: Sendable {
     public let link: LinkTemplate?
     let words: LanguageSet
 
-    init(_ outline: Outline) {
+    init(_ outline: Builder) {
         type = outline.type
         priority = outline.priority
         labels = outline.labels
@@ -95,7 +95,7 @@ public final class CatalogType: Sendable {
     }
 
     /// The values from which a type is created.
-    struct Outline {
+    struct Builder {
         let type: EventType
         let priority: Priority
         let labels: [LanguageTag: String]

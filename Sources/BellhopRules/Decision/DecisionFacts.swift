@@ -93,7 +93,5 @@ public struct DecisionFacts {
     }
 
     /// Returns the user's zone, or else the app's; `nil` if the tz database has neither.
-    public func clock() -> Zone? {
-        recipient.timezone.flatMap(zone) ?? zone(catalog.timezone)
-    }
+    public func clock() -> Zone? { recipient.timezone.flatMap(zone) ?? zone(catalog.timezone) }
 }

@@ -33,9 +33,7 @@ public struct WebPushEndpoint: Hashable, Sendable {
     }
 
     /// The scheme, host and port, without the default port; a VAPID token is addressed to it.
-    public var origin: String {
-        port == 443 ? "https://\(host)" : "https://\(host):\(port)"
-    }
+    public var origin: String { port == 443 ? "https://\(host)" : "https://\(host):\(port)" }
 
     /// Returns whether a byte is visible ASCII and not one that URL parsers interpret differently.
     private static func isPlain(_ byte: UInt8) -> Bool {

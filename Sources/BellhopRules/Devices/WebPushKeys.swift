@@ -24,17 +24,17 @@ public struct WebPushKeys: Hashable, Sendable {
     /// The result is `nil` if a required part is missing or invalid.
     public init?(subscription: JSONObject) {
         do {
-            try self.init(FieldReader(subscription, at: .root))
+            try self.init(JSONFieldReader(subscription, at: .root))
         } catch {
             return nil
         }
     }
 
-    init(_ reader: FieldReader) throws(FieldFault) {
+    init(_ reader: JSONFieldReader) throws(FieldFault) {
         guard let members = try reader.object("keys") else {
             throw reader.missing("keys", "an object with p256dh and auth")
         }
-        let keys = FieldReader(members, at: reader.place("keys"))
+        let keys = JSONFieldReader(members, at: reader.place("keys"))
         publicKey = try keys.bytes("p256dh", "65 bytes in base64url, the first one 4") {
             $0.count == 65 && $0.first == 4
         }
@@ -56,7 +56,7 @@ extension WebPushKeys: CustomStringConvertible, CustomReflectable {
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-extension FieldReader {
+extension JSONFieldReader {
     /// Reads bytes in base64url, with or without padding.
     fileprivate func bytes(
         _ key: String,

@@ -7,7 +7,7 @@ enum StorableJSON {
     ///
     /// The pointer is created only for a finding. With long keys above many values, pointers at every step would make
     /// the inspection quadratic.
-    private struct Finding {
+    private struct Violation {
         enum Step {
             case key(String)
             case index(Int)
@@ -16,7 +16,7 @@ enum StorableJSON {
         let message: String
         var steps: [Step] = []
 
-        func reached(by step: Step) -> Finding {
+        func reached(by step: Step) -> Violation {
             var longer = self
             longer.steps.append(step)
             return longer
@@ -34,11 +34,11 @@ enum StorableJSON {
         throw FieldFault(.invalidField, at: pointer, finding.message)
     }
 
-    private static func finding(in value: JSONValue) -> Finding? {
+    private static func finding(in value: JSONValue) -> Violation? {
         switch value {
         case .null, .bool: return nil
         case .number(let number):
-            return number.isPortable ? nil : Finding(message: "a number beyond the range of a double")
+            return number.isPortable ? nil : Violation(message: "a number beyond the range of a double")
         case .string(let text): return finding(in: text)
         case .array(let elements):
             for (index, element) in elements.enumerated() {
@@ -53,7 +53,7 @@ enum StorableJSON {
         return nil
     }
 
-    private static func finding(in text: String) -> Finding? {
-        text.utf8.contains(0) ? Finding(message: "the character U+0000 cannot be stored") : nil
+    private static func finding(in text: String) -> Violation? {
+        text.utf8.contains(0) ? Violation(message: "the character U+0000 cannot be stored") : nil
     }
 }

@@ -40,7 +40,7 @@ public struct SubmissionParser: Sendable {
         guard let app = AppID(validating: appName), let catalog = catalogs[app] else {
             throw FieldFault(.unknownApp, at: message.base.key("app"), "no catalogue describes this app")
         }
-        let reader = FieldReader(message.fields, at: message.base)
+        let reader = JSONFieldReader(message.fields, at: message.base)
         if let type = EventType(validating: typeName), let policy = catalog[type] {
             let id = try claims.eventID(otherwise: catalog.namesByContent ? contentID(message, type) : nil)
             let time = message.cloudEvent?.time ?? envelope.timestamp.flatMap(Timestamp.init(seconds:))

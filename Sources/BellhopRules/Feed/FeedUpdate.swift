@@ -8,6 +8,27 @@ public struct FeedUpdate: Hashable, Sendable {
     public let sentAt: Timestamp?
     /// The change.
     public var change: FeedChange
+
+    /// Returns the change that a signed-in user makes to the user's data, by the rules of the feed message of this
+    /// type, or the rejection.
+    ///
+    /// `fields` are those of the message without the user, which the token names. The update has no source time,
+    /// because it is made now.
+    package static func said(
+        by user: UserID,
+        of app: AppID,
+        _ type: FeedType,
+        _ fields: JSONObject
+    ) -> Result<FeedUpdate, Rejection> {
+        var fields = fields
+        fields["userId"] = .string(user.text)
+        do throws(FieldFault) {
+            let change = try FeedChange(type, JSONFieldReader(fields, at: .root))
+            return .success(FeedUpdate(app: app, sentAt: nil, change: change))
+        } catch {
+            return .failure(Rejection(error, app: app, type: nil, id: nil))
+        }
+    }
 }
 
 /// The change of a feed message.
@@ -72,7 +93,7 @@ public enum FeedChange: Hashable, Sendable {
         }
     }
 
-    init(_ type: FeedType, _ reader: FieldReader) throws(FieldFault) {
+    init(_ type: FeedType, _ reader: JSONFieldReader) throws(FieldFault) {
         let user: UserID = try reader.required("userId")
         switch type {
         case .recipientUpserted: self = .recipientUpserted(try RecipientUpdate(user, reader))
@@ -103,11 +124,92 @@ public struct FollowUpdate: Hashable, Sendable {
     /// The one device that follows; `nil` for all of the user's devices.
     public let token: DeviceToken?
 
-    init(_ user: UserID, _ reader: FieldReader) throws(FieldFault) {
+    init(_ user: UserID, _ reader: JSONFieldReader) throws(FieldFault) {
         self.user = user
         topic = try reader.required("topic")
         role = try reader.update("role") { key throws(FieldFault) in try reader.identifier(key) }
         muted = try reader.update("muted") { key throws(FieldFault) in try reader.bool(key) }
         token = try reader.identifier("token")
+    }
+}
+
+/// The content of `notification.read`: a user has read notifications in an app whose inbox is outside Bellhop.
+public struct ReadUpdate: Hashable, Sendable {
+    /// The notifications that were read.
+    public enum Selection: Hashable, Sendable {
+        /// The named notifications.
+        case named([NotificationID])
+        /// All notifications up to an instant; up to the time of the message if there is none.
+        case all(until: Timestamp?)
+    }
+
+    /// The user.
+    public let user: UserID
+    /// The notifications that were read.
+    public let which: Selection
+
+    /// The maximum number of ids, which equals that of a request to the inbox API.
+    static let mostIDs = 100
+
+    init(_ user: UserID, _ reader: JSONFieldReader) throws(FieldFault) {
+        self.user = user
+        let ids = try reader.array("ids")
+        let all = try reader.bool("all") ?? false
+        switch (ids, all) {
+        case (let ids?, false): which = .named(try Self.ids(ids, reader.place("ids")))
+        case (nil, true): which = .all(until: try reader.timestamp("until"))
+        case (nil, false): throw reader.missing("ids", "a list of ids, or all in place of it")
+        case (.some, true): throw FieldFault(.invalidField, at: reader.place("all"), "expected either ids or all")
+        }
+    }
+
+    private static func ids(_ values: [JSONValue], _ place: JSONPointer) throws(FieldFault) -> [NotificationID] {
+        guard (1...mostIDs).contains(values.count) else {
+            throw FieldFault(.invalidField, at: place, "expected 1 to \(mostIDs) ids")
+        }
+        var ids: [NotificationID] = []
+        for (index, value) in values.enumerated() {
+            guard let id = value.string.flatMap(NotificationID.init(validating:)) else {
+                throw FieldFault(at: place.index(index), expected: "noti_ and 16 hexadecimal digits", found: value)
+            }
+            ids.append(id)
+        }
+        return ids
+    }
+}
+
+/// The content of `recipient.upserted`.
+public struct RecipientUpdate: Hashable, Sendable {
+    /// The user.
+    public let user: UserID
+    /// The language of the texts.
+    public let locale: FieldUpdate<LanguageTag>
+    /// The zone for quiet hours and reminders.
+    public let timezone: FieldUpdate<TimeZoneName>
+    /// The e-mail address.
+    public let email: FieldUpdate<EmailAddress>
+    /// The preference document as received, until it is normalised.
+    public private(set) var preferences: FieldUpdate<JSONObject>
+    /// Whether devices may be used.
+    public let pushEnabled: FieldUpdate<Bool>
+    /// Whether e-mail may be used.
+    public let emailEnabled: FieldUpdate<Bool>
+
+    init(_ user: UserID, _ reader: JSONFieldReader) throws(FieldFault) {
+        self.user = user
+        locale = try reader.update("locale") { key throws(FieldFault) in try reader.identifier(key) }
+        timezone = try reader.update("timezone") { key throws(FieldFault) in try reader.identifier(key) }
+        email = try reader.update("email") { key throws(FieldFault) in try reader.identifier(key) }
+        preferences = try reader.update("preferences") { key throws(FieldFault) in try reader.object(key) }
+        pushEnabled = try reader.update("pushEnabled") { key throws(FieldFault) in try reader.bool(key) }
+        emailEnabled = try reader.update("emailEnabled") { key throws(FieldFault) in try reader.bool(key) }
+    }
+
+    /// Normalises the preferences and returns whether they had to be repaired.
+    public mutating func normalizePreferences(_ schema: PreferenceSchema) -> Bool {
+        guard case .set(let document) = preferences else { return false }
+        let normalized = PreferenceDocument(normalizing: .object(document), schema: schema)
+        preferences = .set(normalized.json)
+        return normalized.wasRepaired
     }
 }

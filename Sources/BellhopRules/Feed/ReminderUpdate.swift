@@ -17,7 +17,7 @@ public struct ReminderUpdate: Hashable, Sendable {
     /// The body; may be empty.
     public let body: String
 
-    init(_ user: UserID, _ reader: FieldReader) throws(FieldFault) {
+    init(_ user: UserID, _ reader: JSONFieldReader) throws(FieldFault) {
         self.user = user
         id = try reader.required("id")
         localTime = try Self.localTime(reader)
@@ -34,7 +34,7 @@ public struct ReminderUpdate: Hashable, Sendable {
         self.body = body
     }
 
-    private static func localTime(_ reader: FieldReader) throws(FieldFault) -> LocalTime {
+    private static func localTime(_ reader: JSONFieldReader) throws(FieldFault) -> LocalTime {
         guard let value = reader["localTime"] else { throw reader.missing("localTime", LocalTime.rule) }
         guard case .string(let text) = value, let time = LocalTime(validating: text) else {
             throw FieldFault(at: reader.place("localTime"), expected: LocalTime.rule, found: value)
@@ -42,7 +42,7 @@ public struct ReminderUpdate: Hashable, Sendable {
         return time
     }
 
-    private static func days(_ reader: FieldReader) throws(FieldFault) -> Set<Weekday> {
+    private static func days(_ reader: JSONFieldReader) throws(FieldFault) -> Set<Weekday> {
         guard let elements = try reader.array("days") else { return Set(Weekday.allCases) }
         let place = reader.place("days")
         guard !elements.isEmpty else { throw FieldFault(.invalidField, at: place, "expected at least one day") }

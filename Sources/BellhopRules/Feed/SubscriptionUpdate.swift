@@ -21,7 +21,7 @@ public struct SubscriptionUpdate: Hashable, Sendable {
     /// The provider's environment for the token.
     public let environment: FieldUpdate<PushEnvironment>
 
-    init(_ user: UserID, _ reader: FieldReader) throws(FieldFault) {
+    init(_ user: UserID, _ reader: JSONFieldReader) throws(FieldFault) {
         self.user = user
         token = try reader.required("token")
         let former: DeviceToken? = try reader.identifier("replaces")
@@ -46,7 +46,7 @@ public struct SubscriptionUpdate: Hashable, Sendable {
     private static func browser(
         _ token: DeviceToken,
         _ given: JSONObject?,
-        _ reader: FieldReader
+        _ reader: JSONFieldReader
     ) throws(FieldFault) -> JSONObject {
         guard WebPushEndpoint(validating: token.text) != nil else {
             throw FieldFault(.invalidField, at: reader.place("token"), "expected \(WebPushEndpoint.rule)")
@@ -54,7 +54,7 @@ public struct SubscriptionUpdate: Hashable, Sendable {
         guard let given else {
             throw reader.missing("subscription", "the browser's PushSubscription as an object")
         }
-        let subscription = FieldReader(given, at: reader.place("subscription"))
+        let subscription = JSONFieldReader(given, at: reader.place("subscription"))
         _ = try WebPushKeys(subscription)
         if let endpoint = subscription["endpoint"], endpoint != .string(token.text) {
             throw FieldFault(.invalidField, at: subscription.place("endpoint"), "expected the same as the token")

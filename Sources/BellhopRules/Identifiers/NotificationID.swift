@@ -9,9 +9,7 @@ public struct NotificationID: Hashable, Sendable, CustomStringConvertible {
     private static let prefix = "noti_"
 
     /// Creates the identifier from the first eight bytes of the digest, the first one most significant.
-    public init(bits: UInt64) {
-        self.bits = bits
-    }
+    public init(bits: UInt64) { self.bits = bits }
 
     /// Creates the identifier from a digest; `nil` if it has fewer than eight bytes.
     public init?(digest: some Collection<UInt8>) {
@@ -58,4 +56,25 @@ public struct NotificationID: Hashable, Sendable, CustomStringConvertible {
 
     /// The written form.
     public var description: String { text }
+}
+
+/// The FNV-1a hash.
+///
+/// It is the same for the same bytes on every machine and in every release, and does not resist deliberate collisions.
+package struct StableHash {
+    package private(set) var value: UInt64 = 0xcbf2_9ce4_8422_2325
+
+    package init() {}
+
+    package init(of bytes: some Sequence<UInt8>) { add(bytes) }
+
+    package mutating func add(_ bytes: some Sequence<UInt8>) {
+        for byte in bytes { value = (value ^ UInt64(byte)) &* 0x100_0000_01b3 }
+    }
+
+    /// The hash as 16 hexadecimal digits.
+    package var text: String {
+        let digits = String(value, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
 }

@@ -18,9 +18,7 @@ public struct Preferences: Hashable, Sendable {
     }
 
     /// Returns whether the user wants this type; `nil` if there is no preference.
-    public func wants(_ type: EventType) -> Bool? {
-        toggles[type.text]?.bool
-    }
+    public func wants(_ type: EventType) -> Bool? { toggles[type.text]?.bool }
 
     /// Returns the user's quiet hours, with the app's values for unset parts.
     public func quietHours(otherwise usual: QuietHours) -> QuietHours {

@@ -9,9 +9,7 @@ public struct LocalDate: Hashable, Comparable, Sendable {
     /// Creates a date from a day number, which must be near enough to 1970 for arithmetic.
     ///
     /// Callers derive it from a `Timestamp` or from a checked date.
-    init(daysSinceEpoch: Int) {
-        self.daysSinceEpoch = daysSinceEpoch
-    }
+    init(daysSinceEpoch: Int) { self.daysSinceEpoch = daysSinceEpoch }
 
     /// Creates a date of the years 1 to 9999; `nil` if the calendar has no such day.
     public init?(year: Int, month: Int, day: Int) {
@@ -54,9 +52,7 @@ public struct LocalDate: Hashable, Comparable, Sendable {
     }
 
     /// Returns the date that is a number of days later.
-    func advanced(by days: Int) -> LocalDate {
-        LocalDate(daysSinceEpoch: daysSinceEpoch + days)
-    }
+    func advanced(by days: Int) -> LocalDate { LocalDate(daysSinceEpoch: daysSinceEpoch + days) }
 
     /// Returns whether the left date is earlier.
     public static func < (left: LocalDate, right: LocalDate) -> Bool {
@@ -101,9 +97,7 @@ extension Int {
     }
 
     /// Returns the quotient, rounded towards the past.
-    func quotient(_ divisor: Int) -> Int {
-        (self - modulo(divisor)) / divisor
-    }
+    func quotient(_ divisor: Int) -> Int { (self - modulo(divisor)) / divisor }
 
     /// Returns a number that is not negative, with leading zeros.
     func padded(to width: Int) -> String {

@@ -5,23 +5,15 @@ enum DER {
     /// The content of the identifier 1.2.840.10045.3.1.7, the curve P-256.
     static let prime256v1: [UInt8] = [0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x03, 0x01, 0x07]
 
-    static func sequence(_ content: [UInt8]) -> [UInt8] {
-        value(0x30, content)
-    }
+    static func sequence(_ content: [UInt8]) -> [UInt8] { value(0x30, content) }
 
     /// Returns an object identifier; `content` is already encoded.
-    static func objectIdentifier(_ content: [UInt8]) -> [UInt8] {
-        value(0x06, content)
-    }
+    static func objectIdentifier(_ content: [UInt8]) -> [UInt8] { value(0x06, content) }
 
     /// Returns a bit string of whole bytes.
-    static func bitString(_ content: [UInt8]) -> [UInt8] {
-        value(0x03, [0] + content)
-    }
+    static func bitString(_ content: [UInt8]) -> [UInt8] { value(0x03, [0] + content) }
 
-    static func octetString(_ content: [UInt8]) -> [UInt8] {
-        value(0x04, content)
-    }
+    static func octetString(_ content: [UInt8]) -> [UInt8] { value(0x04, content) }
 
     /// Returns `content`, already encoded, under the context-specific tag with this number (below 31).
     static func tagged(_ number: UInt8, _ content: [UInt8]) -> [UInt8] {

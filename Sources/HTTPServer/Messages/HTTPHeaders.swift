@@ -11,9 +11,7 @@ package struct HTTPHeaders: Sendable, Equatable, ExpressibleByDictionaryLiteral 
     package init() {}
 
     package init(dictionaryLiteral elements: (String, String)...) {
-        for (name, value) in elements {
-            add(name, value)
-        }
+        for (name, value) in elements { add(name, value) }
     }
 
     package mutating func add(_ name: String, _ value: String) {

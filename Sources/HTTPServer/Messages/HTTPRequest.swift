@@ -1,3 +1,5 @@
+import ServiceRuntime
+
 /// A request that has been received completely.
 package struct HTTPRequest: Sendable {
     /// The method in upper case, as it was sent: `GET`.
@@ -28,7 +30,69 @@ package struct HTTPRequest: Sendable {
     }
 
     /// Returns the first value of a query parameter; an empty text for a name without a value.
-    package func query(_ name: String) -> String? {
-        target.query.first { $0.name == name }?.value
+    package func query(_ name: String) -> String? { target.query.first { $0.name == name }?.value }
+}
+
+/// The target of a request line.
+///
+/// It is split first and decoded afterwards, so that `%2F` in a segment stays in the segment.
+package struct RequestTarget: Sendable, Equatable {
+    /// One `name=value` of a query.
+    package struct QueryItem: Sendable, Equatable {
+        package let name: String
+        package let value: String
     }
+
+    /// The path's decoded segments: `/a%20b/c` is `["a b", "c"]`, `/` is `[""]`.
+    package let segments: [String]
+    package let query: [QueryItem]
+
+    /// Returns `nil` for a text that is not a path, an invalid escape, bytes that are not valid UTF-8, or a NUL.
+    package init?(_ text: String) {
+        guard text.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else { return nil }
+        let path = Self.withoutOrigin(text[...])
+        guard path.hasPrefix("/") else { return nil }
+        let parts = path.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        let raw = parts[0].dropFirst().split(separator: "/", omittingEmptySubsequences: false)
+        let segments = raw.compactMap { PercentEncoding.decode($0.utf8) }
+        guard segments.count == raw.count, let query = Self.items(parts.count > 1 ? parts[1] : "") else { return nil }
+        self.segments = segments
+        self.query = query
+    }
+
+    /// Returns the path of the absolute form that a proxy sends, `http://host/path`.
+    private static func withoutOrigin(_ text: Substring) -> Substring {
+        guard let scheme = ["http://", "https://"].first(where: { text.lowercased().hasPrefix($0) }) else {
+            return text
+        }
+        let rest = text.dropFirst(scheme.count)
+        return rest.firstIndex(of: "/").map { rest[$0...] } ?? "/"
+    }
+
+    private static func items(_ text: Substring) -> [QueryItem]? {
+        let raw = text.split(separator: "&")
+        let items = raw.compactMap { item -> QueryItem? in
+            let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard let name = PercentEncoding.decode(parts[0].utf8, plusIsSpace: true) else { return nil }
+            guard let value = PercentEncoding.decode((parts.count > 1 ? parts[1] : "").utf8, plusIsSpace: true) else {
+                return nil
+            }
+            return QueryItem(name: name, value: value)
+        }
+        return items.count == raw.count ? items : nil
+    }
+}
+
+/// Decides by the head of a request whether its body is received.
+///
+/// It is called only if a body is announced. It runs on the server's only thread, so it must be short and must not
+/// wait.
+package typealias HTTPAdmission = @Sendable (HTTPRequest) -> BodyAdmission
+
+/// The decision about a request whose body has not been received yet.
+package enum BodyAdmission: Sendable {
+    /// The body is received up to this number of bytes; a longer body is answered with 413.
+    case receive(atMost: Int)
+    /// The request is answered without its body, and the connection is closed.
+    case refuse(HTTPResponse)
 }

@@ -37,9 +37,7 @@ package struct OperationsEndpoint: Service {
     /// The address on which it currently listens, with the real port; `nil` before and after.
     package var boundAddress: ListenAddress? { service.boundAddress }
 
-    package func run(until drain: DrainSignal) async throws {
-        try await service.run(until: drain)
-    }
+    package func run(until drain: DrainSignal) async throws { try await service.run(until: drain) }
 
     private static func router(_ registry: MetricsRegistry, _ checks: [ReadinessCheck]) -> Router {
         var router = Router()

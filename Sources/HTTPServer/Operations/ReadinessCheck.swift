@@ -22,9 +22,7 @@ package struct ReadinessCheck: Sendable {
     }
 
     /// Returns the current problem; `nil` if there is none.
-    func outcome() async -> String? {
-        await probe.run(timeout: timeout)
-    }
+    func outcome() async -> String? { await probe.run(timeout: timeout) }
 }
 
 /// Runs a check at most once at a time.
@@ -34,9 +32,7 @@ private final class CoalescedCheck: Sendable {
     private let check: @Sendable () async -> String?
     private let running = Mutex<Task<String?, Never>?>(nil)
 
-    init(_ check: @escaping @Sendable () async -> String?) {
-        self.check = check
-    }
+    init(_ check: @escaping @Sendable () async -> String?) { self.check = check }
 
     func run(timeout: Duration) async -> String? {
         let work = current()
@@ -52,9 +48,7 @@ private final class CoalescedCheck: Sendable {
             timer.cancel()
             relay.cancel()
         }
-        for await answer in answers {
-            return answer
-        }
+        for await answer in answers { return answer }
         return "check cancelled"
     }
 

@@ -25,9 +25,7 @@ final class ConnectionTable: Sendable {
     private let state = Mutex(State())
     private let limits: HTTPLimits
 
-    init(limits: HTTPLimits) {
-        self.limits = limits
-    }
+    init(limits: HTTPLimits) { self.limits = limits }
 
     func opened(_ connection: UInt, descriptor: Int32) {
         let deadline = ContinuousClock.now.advanced(by: limits.receiveTimeout)
@@ -44,9 +42,7 @@ final class ConnectionTable: Sendable {
     }
 
     /// Records a complete request, whose handler has no time limit.
-    func received(_ connection: UInt) {
-        state.withLock { $0.entries[connection]?.deadline = nil }
-    }
+    func received(_ connection: UInt) { state.withLock { $0.entries[connection]?.deadline = nil } }
 
     /// Records the start of the answer.
     func sending(_ connection: UInt, isStream: Bool) {
@@ -77,7 +73,5 @@ final class ConnectionTable: Sendable {
         }
     }
 
-    var count: Int {
-        state.withLock { $0.entries.count }
-    }
+    var count: Int { state.withLock { $0.entries.count } }
 }

@@ -66,7 +66,7 @@ private func onURI(
     _ connection: OpaquePointer?
 ) -> UnsafeMutableRawPointer? {
     // Bytes that are not valid UTF-8 become replacement characters, which no route has.
-    Unmanaged.passRetained(Exchange(uri: uri.map { String(cString: $0) } ?? "")).toOpaque()
+    Unmanaged.passRetained(ServerExchange(uri: uri.map { String(cString: $0) } ?? "")).toOpaque()
 }
 
 private func onAccess(
@@ -80,12 +80,12 @@ private func onAccess(
     _ state: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
 ) -> MHD_Result {
     guard let context, let connection, let method, let uploadSize, let state = state?.pointee else { return bellhop_no }
-    let exchange = Unmanaged<Exchange>.fromOpaque(state).takeUnretainedValue()
+    let exchange = Unmanaged<ServerExchange>.fromOpaque(state).takeUnretainedValue()
     let step = core(context).access(
         exchange,
         method: String(cString: method),
         upload: UnsafeRawBufferPointer(start: upload, count: upload == nil ? 0 : uploadSize.pointee),
-        on: Connection(pointer: connection)
+        on: ClientConnection(pointer: connection)
     )
     // All bytes were consumed.
     uploadSize.pointee = 0
@@ -100,8 +100,8 @@ private func onCompleted(
 ) {
     guard let context, let connection, let pointer = state?.pointee else { return }
     state?.pointee = nil
-    let exchange = Unmanaged<Exchange>.fromOpaque(pointer).takeRetainedValue()
-    core(context).connections.answered(Connection(pointer: connection).identity)
+    let exchange = Unmanaged<ServerExchange>.fromOpaque(pointer).takeRetainedValue()
+    core(context).connections.answered(ClientConnection(pointer: connection).identity)
     core(context).completed(exchange)
 }
 
@@ -112,7 +112,7 @@ private func onConnection(
     _ event: MHD_ConnectionNotificationCode
 ) {
     guard let context, let connection else { return }
-    let identity = Connection(pointer: connection).identity
+    let identity = ClientConnection(pointer: connection).identity
     if event == bellhop_connection_started {
         core(context).connections.opened(identity, descriptor: bellhop_connection_socket(connection))
     } else {

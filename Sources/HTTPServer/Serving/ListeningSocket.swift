@@ -14,9 +14,7 @@ package final class ListeningSocket: Sendable {
         self.address = address
     }
 
-    deinit {
-        close(descriptor)
-    }
+    deinit { close(descriptor) }
 
     package static func open(_ address: ListenAddress) throws(HTTPServerError) -> ListeningSocket {
         var hints = addrinfo()

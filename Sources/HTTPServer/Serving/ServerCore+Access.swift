@@ -9,10 +9,10 @@ extension ServerCore {
     /// Handles one call of the access handler: headers, a part of the body, the end of the request, or an answer to be
     /// sent.
     func access(
-        _ exchange: Exchange,
+        _ exchange: ServerExchange,
         method: String,
         upload: UnsafeRawBufferPointer,
-        on connection: Connection
+        on connection: ClientConnection
     ) -> Step {
         switch exchange.phase.withLock({ $0 }) {
         case .begun(let uri):
@@ -29,7 +29,9 @@ extension ServerCore {
         }
     }
 
-    private func readHead(_ exchange: Exchange, method: String, uri: String, on connection: Connection) -> Step {
+    private func readHead(_ exchange: ServerExchange, method: String, uri: String, on connection: ClientConnection)
+        -> Step
+    {
         switch HTTPRequestHead.read(method: method, uri: uri, headers: connection.headers(), limits: limits) {
         case .success(var head):
             if let refusal = refusal(of: &head, on: connection) {
@@ -44,7 +46,7 @@ extension ServerCore {
     }
 
     /// Calls the admission before a body is received; returns the answer if the admission rejects the request.
-    private func refusal(of head: inout HTTPRequestHead, on connection: Connection) -> HTTPResponse? {
+    private func refusal(of head: inout HTTPRequestHead, on connection: ClientConnection) -> HTTPResponse? {
         guard let admission, head.announcesBody else { return nil }
         switch admission(request(head, body: [], on: connection)) {
         case .receive(let bytes):
@@ -57,7 +59,7 @@ extension ServerCore {
         }
     }
 
-    private func request(_ head: HTTPRequestHead, body: [UInt8], on connection: Connection) -> HTTPRequest {
+    private func request(_ head: HTTPRequestHead, body: [UInt8], on connection: ClientConnection) -> HTTPRequest {
         var request = HTTPRequest(
             method: head.method,
             target: head.target,
@@ -69,7 +71,7 @@ extension ServerCore {
         return request
     }
 
-    private func receive(_ exchange: Exchange, _ upload: UnsafeRawBufferPointer) -> Step {
+    private func receive(_ exchange: ServerExchange, _ upload: UnsafeRawBufferPointer) -> Step {
         exchange.phase.withLock { phase in
             guard case .receiving(let head, var body) = phase else { return }
             // Releases the phase's reference, so that the body grows in place.
@@ -89,11 +91,11 @@ extension ServerCore {
     /// Discards a rejected body while it is received: up to 1 MiB of it is read before the answer, and a longer body is
     /// cut off.
     private func overflow(
-        _ exchange: Exchange,
+        _ exchange: ServerExchange,
         _ refusal: HTTPRequestHead.Refusal,
         discarded: Int,
         _ upload: UnsafeRawBufferPointer,
-        on connection: Connection
+        on connection: ClientConnection
     ) -> Step {
         guard !upload.isEmpty else {
             return send(refusal.response, for: exchange, on: connection)
@@ -104,7 +106,7 @@ extension ServerCore {
         return .goOn
     }
 
-    private func start(_ exchange: Exchange, _ head: HTTPRequestHead, on connection: Connection) -> Step {
+    private func start(_ exchange: ServerExchange, _ head: HTTPRequestHead, on connection: ClientConnection) -> Step {
         let body = exchange.phase.withLock { phase -> [UInt8] in
             guard case .receiving(_, let body) = phase else { return [] }
             phase = .running
@@ -115,7 +117,7 @@ extension ServerCore {
         return .goOn
     }
 
-    private func send(_ response: HTTPResponse, for exchange: Exchange, on connection: Connection) -> Step {
+    private func send(_ response: HTTPResponse, for exchange: ServerExchange, on connection: ClientConnection) -> Step {
         exchange.phase.withLock { $0 = .queued }
         let isStream = if case .stream = response.body { true } else { false }
         connections.sending(connection.identity, isStream: isStream)

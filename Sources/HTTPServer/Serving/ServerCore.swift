@@ -5,8 +5,8 @@ import Synchronization
 final class ServerCore: Sendable {
     /// An exchange between its arrival and the last byte of its answer.
     private struct Active {
-        let exchange: Exchange
-        let connection: Connection
+        let exchange: ServerExchange
+        let connection: ClientConnection
         /// Whether the handler has it; libmicrohttpd then waits, and the connection cannot end.
         var isSuspended: Bool
         var task: Task<Void, Never>?
@@ -35,7 +35,7 @@ final class ServerCore: Sendable {
     }
 
     /// Suspends the connection of a complete request and passes the request to the handler.
-    func begin(_ exchange: Exchange, _ request: HTTPRequest, on connection: Connection) {
+    func begin(_ exchange: ServerExchange, _ request: HTTPRequest, on connection: ClientConnection) {
         let identity = ObjectIdentifier(exchange)
         let isOpen = state.withLock { state in
             // Under the lock: after the server stops, no further connection may be suspended.
@@ -56,7 +56,9 @@ final class ServerCore: Sendable {
     }
 
     /// Creates the stream of an answer, if it is one, before the answer is passed to libmicrohttpd.
-    func makeStream(of response: HTTPResponse, for exchange: Exchange, on connection: Connection) -> StreamBody? {
+    func makeStream(of response: HTTPResponse, for exchange: ServerExchange, on connection: ClientConnection)
+        -> StreamBody?
+    {
         guard case .stream(let pieces) = response.body else { return nil }
         let stream = StreamBody(pieces, on: connection) { [connections] isDue in
             connections.sending(connection.identity, isStream: !isDue)
@@ -70,7 +72,7 @@ final class ServerCore: Sendable {
     }
 
     /// Counts bytes of a body to be stored; returns false if all bodies together would exceed their limit.
-    func holdBody(_ bytes: Int, of exchange: Exchange) -> Bool {
+    func holdBody(_ bytes: Int, of exchange: ServerExchange) -> Bool {
         let isWithinBounds = bodies.withLock { left in
             guard bytes <= left else { return false }
             left -= bytes
@@ -81,13 +83,13 @@ final class ServerCore: Sendable {
     }
 
     /// Releases the stored body of an exchange.
-    func releaseBody(of exchange: Exchange) {
+    func releaseBody(of exchange: ServerExchange) {
         let bytes = exchange.heldBytes.exchange(0, ordering: .relaxed)
         if bytes > 0 { bodies.withLock { $0 += bytes } }
     }
 
     /// Removes an exchange whose answer has been sent or whose connection has been lost.
-    func completed(_ exchange: Exchange) {
+    func completed(_ exchange: ServerExchange) {
         releaseBody(of: exchange)
         state.withLock { $0.active[ObjectIdentifier(exchange)] = nil }
     }
@@ -98,9 +100,7 @@ final class ServerCore: Sendable {
             state.isStopping = true
             return state.active.values.compactMap(\.stream)
         }
-        for stream in streams {
-            stream.end()
-        }
+        for stream in streams { stream.end() }
     }
 
     /// Waits until no exchange is left, at most for `patience`.
@@ -117,20 +117,14 @@ final class ServerCore: Sendable {
     func abandonHandlers() {
         let tasks = state.withLock { state in
             let late = state.active.filter(\.value.isSuspended)
-            for identity in late.keys {
-                answer(identity, Self.stopping, &state)
-            }
+            for identity in late.keys { answer(identity, Self.stopping, &state) }
             return late.values.compactMap(\.task)
         }
-        for task in tasks {
-            task.cancel()
-        }
+        for task in tasks { task.cancel() }
     }
 
     /// The number of active exchanges.
-    var activeCount: Int {
-        state.withLock { $0.active.count }
-    }
+    var activeCount: Int { state.withLock { $0.active.count } }
 
     /// Stores the answer and resumes its connection; only the first answer counts.
     private func answer(_ identity: ObjectIdentifier, _ response: HTTPResponse, _ state: inout State) {

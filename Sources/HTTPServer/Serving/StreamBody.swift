@@ -19,7 +19,7 @@ final class StreamBody: Sendable {
     private static let mostPieces = 16
 
     private let stream: AsyncStream<[UInt8]>
-    private let connection: Connection
+    private let connection: ClientConnection
     /// Called with true when the client must accept the pending data within an answer's time limit, and with false when
     /// it has caught up.
     ///
@@ -28,16 +28,14 @@ final class StreamBody: Sendable {
     private let isDue: @Sendable (Bool) -> Void
     private let state = Mutex(State())
 
-    init(_ stream: AsyncStream<[UInt8]>, on connection: Connection, isDue: @escaping @Sendable (Bool) -> Void) {
+    init(_ stream: AsyncStream<[UInt8]>, on connection: ClientConnection, isDue: @escaping @Sendable (Bool) -> Void) {
         self.stream = stream
         self.connection = connection
         self.isDue = isDue
     }
 
     /// Ends the response after the data that the client has already received.
-    func end() {
-        finish(discarding: true)
-    }
+    func end() { finish(discarding: true) }
 
     func makeResponse() -> OpaquePointer? {
         let retained = Unmanaged.passRetained(self)
@@ -124,9 +122,7 @@ final class StreamBody: Sendable {
     }
 
     /// Ends the stream after the response has been released, sent or not, because it has no reader left.
-    private func release() {
-        finish(discarding: true)
-    }
+    private func release() { finish(discarding: true) }
 
     private func wake(_ state: inout State) {
         guard state.isSuspended else { return }

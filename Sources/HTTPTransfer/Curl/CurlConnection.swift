@@ -3,9 +3,9 @@ import Glibc
 
 /// Sends requests with libcurl, one at a time, on a connection that is reused for the next request to the same host.
 ///
-/// Thread safety: a lane is either idle in the list of `BlockingConnectionPool`, which a lock guards, or used by the
-/// single thread that took it out.
-final class CurlConnection: Lane, @unchecked Sendable {
+/// Thread safety: a connection is either idle in the list of `BlockingConnectionPool`, which a lock guards, or used by
+/// the single thread that took it out.
+final class CurlConnection: BlockingConnection, @unchecked Sendable {
     private let options: CurlTransportOptions
     private var easy: EasyHandle?
     private var turn: BlockingJob<CurlConnection>?
@@ -19,9 +19,7 @@ final class CurlConnection: Lane, @unchecked Sendable {
 
     static func attempt(_ request: TransferRequest, _ options: CurlTransportOptions) -> String { request.attempt }
 
-    func end() {
-        easy = nil
-    }
+    func end() { easy = nil }
 
     func carry(_ turn: BlockingJob<CurlConnection>) -> TransferOutcome {
         let request = turn.job
@@ -128,7 +126,7 @@ extension CurlConnection {
         watch(&easy, context)
     }
 
-    private static func lane(_ context: UnsafeMutableRawPointer?) -> CurlConnection? {
+    private static func connection(_ context: UnsafeMutableRawPointer?) -> CurlConnection? {
         context.map { Unmanaged<CurlConnection>.fromOpaque($0).takeUnretainedValue() }
     }
 
@@ -140,7 +138,7 @@ extension CurlConnection {
         easy.keep(
             bellhop_easy_set_read(easy.handle) { buffer, size, count, context in
                 let room = UnsafeMutableRawBufferPointer(start: buffer, count: size * count)
-                return CurlConnection.lane(context)?.body.copy(into: room) ?? Int(CURL_READFUNC_ABORT)
+                return CurlConnection.connection(context)?.body.copy(into: room) ?? Int(CURL_READFUNC_ABORT)
             }
         )
         // libcurl retries a request automatically if a reused connection ends without an answer, and rewinds the body
@@ -148,20 +146,21 @@ extension CurlConnection {
         // rewinds before the start if the previous transfer on the same handle has failed.
         easy.keep(
             bellhop_easy_set_seek(easy.handle) { context, offset, origin in
-                let isThere = CurlConnection.lane(context)?.body.isAtStart == true && offset == 0 && origin == SEEK_SET
+                let isThere =
+                    CurlConnection.connection(context)?.body.isAtStart == true && offset == 0 && origin == SEEK_SET
                 return isThere ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
             }
         )
         easy.keep(
             bellhop_easy_set_write(easy.handle, CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
                 let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
-                return CurlConnection.lane(context)?.answer.takeLine(line) == true ? line.count : 0
+                return CurlConnection.connection(context)?.answer.takeLine(line) == true ? line.count : 0
             }
         )
         easy.keep(
             bellhop_easy_set_write(easy.handle, CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
                 let piece = UnsafeRawBufferPointer(start: bytes, count: size * count)
-                return CurlConnection.lane(context)?.takeBody(piece) == true ? piece.count : 0
+                return CurlConnection.connection(context)?.takeBody(piece) == true ? piece.count : 0
             }
         )
     }
@@ -181,12 +180,12 @@ extension CurlConnection {
         )
         easy.keep(
             bellhop_easy_set_prerequest(easy.handle) { context, _, _, _, _ in
-                CurlConnection.lane(context)?.turn?.depart() == true ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+                CurlConnection.connection(context)?.turn?.depart() == true ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
             }
         )
         easy.keep(
             bellhop_easy_set_progress(easy.handle) { context, _, _, _, _ in
-                CurlConnection.lane(context)?.turn?.isAbandoned == true ? 1 : 0
+                CurlConnection.connection(context)?.turn?.isAbandoned == true ? 1 : 0
             }
         )
         easy.set(CURLOPT_NOPROGRESS, false)
@@ -194,5 +193,32 @@ extension CurlConnection {
 
     private func takeBody(_ piece: UnsafeRawBufferPointer) -> Bool {
         answer.takeBody(piece, limit: options.bodyLimit)
+    }
+}
+
+/// The header lines of a request in libcurl's format.
+enum HeaderLines {
+    /// Returns the header lines; throws `invalidRequest` if a header must not be sent.
+    ///
+    /// It disables libcurl's own additions: a form's content type on every POST, and `Expect: 100-continue`.
+    static func lines(of request: TransferRequest) throws(TransferError) -> [String] {
+        var lines: [String] = []
+        for (index, header) in request.headers.enumerated() {
+            guard HeaderRules.allowsName(header.name), header.value.utf8.allSatisfy(ASCII.isHeaderValue) else {
+                throw TransferError.refusal(
+                    of: request,
+                    """
+                    header number \(index + 1) has a name that is no token or belongs to the transport, or a value with \
+                    control characters
+                    """
+                )
+            }
+            let value = HeaderRules.trimmed(header.value)
+            // An empty value needs a special notation, because libcurl treats "Name:" as an order to omit the header.
+            lines.append(value.isEmpty ? "\(header.name);" : "\(header.name): \(value)")
+        }
+        lines.append("Expect:")
+        if !request.headers.contains(where: { HeaderRules.isContentType($0.name) }) { lines.append("Content-Type:") }
+        return lines
     }
 }

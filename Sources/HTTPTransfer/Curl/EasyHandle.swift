@@ -1,8 +1,9 @@
 import CCurl
+import ServiceRuntime
 
 /// An easy handle, which keeps its connection between transfers, and the buffer for libcurl's error text.
 ///
-/// It stays with the thread that owns its lane.
+/// It stays with the thread that owns its connection.
 final class EasyHandle {
     let pointer: UnsafeMutableRawPointer
     private let detail = UnsafeMutableBufferPointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
@@ -62,9 +63,7 @@ final class EasyHandle {
         var value: curl_off_t = 0
         return bellhop_easy_get_offset(pointer, info, &value) == CURLE_OK ? Int(clamping: value) : nil
     }
-}
 
-extension EasyHandle {
     /// Calls `body` with `lines` as a linked list, which libcurl does not copy; returns `nil` if memory is exhausted.
     static func withList<Result>(
         _ lines: [String],
@@ -78,4 +77,16 @@ extension EasyHandle {
         }
         return body(list)
     }
+}
+
+/// The process-wide part of libcurl.
+enum CurlLibrary {
+    /// Whether libcurl has been initialised, which happens once, before any handle exists.
+    ///
+    /// Multi-threaded programs must set NOSIGNAL, and with it libcurl no longer protects its writes from SIGPIPE. The
+    /// signal is therefore ignored for the whole process.
+    static let isReady: Bool = {
+        ProcessSignal.ignoreBrokenPipes()
+        return curl_global_init(Int(CURL_GLOBAL_SSL)) == CURLE_OK
+    }()
 }

@@ -5,13 +5,9 @@ struct EasyOptions {
     let handle: UnsafeMutableRawPointer
     private(set) var failure: CURLcode = CURLE_OK
 
-    init(_ handle: UnsafeMutableRawPointer) {
-        self.handle = handle
-    }
+    init(_ handle: UnsafeMutableRawPointer) { self.handle = handle }
 
-    mutating func set(_ option: CURLoption, _ value: Int) {
-        keep(bellhop_easy_set_long(handle, option, value))
-    }
+    mutating func set(_ option: CURLoption, _ value: Int) { keep(bellhop_easy_set_long(handle, option, value)) }
 
     mutating func set(_ option: CURLoption, _ value: Bool) {
         keep(bellhop_easy_set_long(handle, option, value ? 1 : 0))
@@ -26,9 +22,7 @@ struct EasyOptions {
     }
 
     /// Sets a text, which libcurl copies; `nil` restores the option's default.
-    mutating func set(_ option: CURLoption, _ value: String?) {
-        keep(bellhop_easy_set_string(handle, option, value))
-    }
+    mutating func set(_ option: CURLoption, _ value: String?) { keep(bellhop_easy_set_string(handle, option, value)) }
 
     mutating func set(_ option: CURLoption, pointer: UnsafeMutableRawPointer?) {
         keep(bellhop_easy_set_pointer(handle, option, pointer))
@@ -38,5 +32,27 @@ struct EasyOptions {
     mutating func keep(_ result: CURLcode) {
         guard failure == CURLE_OK else { return }
         failure = result
+    }
+
+    /// Sets the options that every outgoing libcurl transfer must have.
+    ///
+    /// They require verified TLS 1.2 or later, ignore proxy and netrc settings of the environment, and avoid look-ups
+    /// and signals that could delay or end other work.
+    mutating func keepHouseRules(authoritiesFile: String?) {
+        set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
+        set(CURLOPT_SSL_VERIFYPEER, true)
+        set(CURLOPT_SSL_VERIFYHOST, 2)
+        if let authoritiesFile {
+            set(CURLOPT_CAINFO, authoritiesFile)
+            set(CURLOPT_CAPATH, nil)
+        }
+        set(CURLOPT_PROXY, "")
+        set(CURLOPT_NETRC, bellhop_netrc_ignored)
+        set(CURLOPT_NOSIGNAL, true)
+        // Without this, a hanging look-up would block its connection after the transfer until the resolver gives up.
+        set(CURLOPT_QUICK_EXIT, true)
+        set(CURLOPT_TCP_KEEPALIVE, true)
+        set(CURLOPT_TCP_KEEPIDLE, 60)
+        set(CURLOPT_TCP_KEEPINTVL, 20)
     }
 }

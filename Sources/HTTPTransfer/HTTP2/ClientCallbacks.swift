@@ -19,9 +19,7 @@ final class ClientCallbacks {
         nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, onStreamClose)
     }
 
-    deinit {
-        nghttp2_session_callbacks_del(callbacks)
-    }
+    deinit { nghttp2_session_callbacks_del(callbacks) }
 
     /// Creates a client session that calls `connection`, which must outlive it; returns `nil` if memory is exhausted.
     func makeSession(for connection: PeerConnection) -> OpaquePointer? {
@@ -92,7 +90,7 @@ private let onStreamClose: nghttp2_on_stream_close_callback = { _, stream, code,
 /// The source is the exchange, which the connection retains until the stream is closed.
 let readRequestBody: nghttp2_data_source_read_callback = { _, _, buffer, length, flags, source, _ in
     guard let buffer, let pointer = source?.pointee.ptr else { return ssize_t(bellhop_callback_failed) }
-    let exchange = Unmanaged<Exchange>.fromOpaque(pointer).takeUnretainedValue()
+    let exchange = Unmanaged<HTTP2Exchange>.fromOpaque(pointer).takeUnretainedValue()
     let count = exchange.body.copy(into: UnsafeMutableRawBufferPointer(start: buffer, count: length))
     if exchange.body.isOver { flags?.pointee |= bellhop_data_end }
     return count

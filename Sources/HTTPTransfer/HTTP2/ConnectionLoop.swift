@@ -1,5 +1,6 @@
 import Glibc
 import ServiceRuntime
+import TLS
 
 /// Runs all connections of one transport.
 ///
@@ -160,9 +161,45 @@ final class ConnectionLoop: @unchecked Sendable {
     private func end() {
         let unread = inbox.end()
         peers.removeAll()
-        for message in unread {
-            if case .submit(let batch) = message { batch.refuseAll(.closed) }
-        }
+        for message in unread { if case .submit(let batch) = message { batch.refuseAll(.closed) } }
         inbox.completion.complete()
+    }
+}
+
+/// The resources that all connections of a loop share.
+///
+/// Confined to the loop's thread.
+final class ConnectionContext {
+    let options: HTTP2TransportOptions
+    let tls: TLSClientContext
+    let callbacks: ClientCallbacks
+
+    /// A buffer for one TLS record.
+    let readBuffer: UnsafeMutableRawBufferPointer
+
+    init(_ options: HTTP2TransportOptions) throws(TransferError) {
+        self.options = options
+        do throws(TLSError) {
+            tls = try TLSClientContext(authoritiesFile: options.authoritiesFile)
+        } catch {
+            throw options.refusal(error.text)
+        }
+        guard let callbacks = ClientCallbacks() else { throw options.refusal("libnghttp2 has no memory") }
+        self.callbacks = callbacks
+        readBuffer = .allocate(byteCount: 16 * 1024, alignment: 16)
+    }
+
+    deinit { readBuffer.deallocate() }
+}
+
+/// The earliest of several optional instants.
+struct EarliestDeadline {
+    private(set) var instant: ContinuousClock.Instant?
+
+    init(_ instant: ContinuousClock.Instant? = nil) { self.instant = instant }
+
+    mutating func consider(_ other: ContinuousClock.Instant?) {
+        guard let other else { return }
+        instant = instant.map { min($0, other) } ?? other
     }
 }

@@ -33,9 +33,7 @@ final class ConnectionOpening {
         self.deadline = deadline
     }
 
-    var isLookingUp: Bool {
-        if case .lookingUp = phase { true } else { false }
-    }
+    var isLookingUp: Bool { if case .lookingUp = phase { true } else { false } }
 
     /// The event to wait for; `nil` while there is no socket.
     var interest: pollfd? {
@@ -111,5 +109,20 @@ final class ConnectionOpening {
         case .dialing: "no answer in time"
         case .handshake: "the TLS handshake did not end in time"
         }
+    }
+}
+
+/// The reason why a connection, or a request on it, has failed.
+struct ConnectionFailure {
+    let code: TransferError.Code
+    let reason: String
+
+    init(_ code: TransferError.Code, _ reason: String) {
+        self.code = code
+        self.reason = reason
+    }
+
+    func error(for request: TransferRequest, to destination: Destination) -> TransferError {
+        TransferError(code, "\(request.method.rawValue) to \(destination.endpoint): \(reason); \(code.advice)")
     }
 }

@@ -79,7 +79,7 @@ final class FramedConnection {
     /// Opens a stream; returns `nil` if no stream numbers or no memory are left.
     ///
     /// The exchange must live until its stream is closed or the session is deleted.
-    func submit(_ exchange: Exchange, _ fields: RequestFields) -> Int32? {
+    func submit(_ exchange: HTTP2Exchange, _ fields: RequestFields) -> Int32? {
         var source = nghttp2_data_provider()
         source.source.ptr = Unmanaged.passUnretained(exchange).toOpaque()
         source.read_callback = readRequestBody
@@ -96,13 +96,9 @@ final class FramedConnection {
     }
 
     /// Records that a request was sent, or that its answer has progressed.
-    func noteProgress() {
-        barrenBytes = 0
-    }
+    func noteProgress() { barrenBytes = 0 }
 
-    func ping() {
-        nghttp2_submit_ping(session, bellhop_no_flags, nil)
-    }
+    func ping() { nghttp2_submit_ping(session, bellhop_no_flags, nil) }
 
     /// Reads available input, at most half a megabyte so that other connections have their turn; a returned failure is
     /// final.

@@ -17,9 +17,7 @@ enum NameLookup {
     }
 
     /// Queries the resolver, which blocks for an unlimited time.
-    static func ask(_ destination: Destination) -> Answer {
-        resolve(destination, AI_ADDRCONFIG)
-    }
+    static func ask(_ destination: Destination) -> Answer { resolve(destination, AI_ADDRCONFIG) }
 
     private static func resolve(_ destination: Destination, _ flags: CInt) -> Answer {
         var hints = addrinfo()
@@ -51,9 +49,7 @@ final class NameLookups {
     private var running: Set<Destination> = []
 
     /// Creates the list; the answers go to `inbox`.
-    init(_ inbox: TransferInbox) {
-        self.inbox = inbox
-    }
+    init(_ inbox: TransferInbox) { self.inbox = inbox }
 
     /// Starts a look-up of the name, unless one is active or the bound is reached; in the latter case a later call
     /// starts it.
@@ -65,7 +61,5 @@ final class NameLookups {
     }
 
     /// Removes a finished look-up.
-    func end(_ destination: Destination) {
-        running.remove(destination)
-    }
+    func end(_ destination: Destination) { running.remove(destination) }
 }

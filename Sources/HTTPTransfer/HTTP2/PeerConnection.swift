@@ -19,7 +19,7 @@ final class PeerConnection {
     private var phase: Phase
 
     /// The exchanges by stream, kept until the stream is closed, because libnghttp2 reads bodies from them.
-    private var exchanges: [Int32: Exchange] = [:]
+    private var exchanges: [Int32: HTTP2Exchange] = [:]
     private var carried = 0
     private var earliestDeadline: ContinuousClock.Instant?
     private var pingDeadline: ContinuousClock.Instant?
@@ -56,13 +56,9 @@ final class PeerConnection {
     /// Whether the connection has ended or has requests to return.
     var needsSweeping: Bool { hasEnded || !returned.isEmpty }
 
-    var hasEnded: Bool {
-        if case .ended = phase { true } else { false }
-    }
+    var hasEnded: Bool { if case .ended = phase { true } else { false } }
 
-    var isLookingUp: Bool {
-        if case .opening(let opening) = phase { opening.isLookingUp } else { false }
-    }
+    var isLookingUp: Bool { if case .opening(let opening) = phase { opening.isLookingUp } else { false } }
 
     /// Whether no stream is in use.
     var isIdle: Bool { exchanges.isEmpty }
@@ -88,9 +84,7 @@ final class PeerConnection {
     }
 
     /// Whether input is available that `poll` does not report.
-    var hasMore: Bool {
-        if case .open(let frames) = phase { frames.hasMore } else { false }
-    }
+    var hasMore: Bool { if case .open(let frames) = phase { frames.hasMore } else { false } }
 
     /// The time at which the connection needs a turn even if nothing arrives.
     var nextDeadline: ContinuousClock.Instant? {
@@ -194,7 +188,7 @@ final class PeerConnection {
     /// Submits a request on a stream; it is sent with the next `flush`.
     func submit(_ queued: QueuedRequest, _ fields: RequestFields, now: ContinuousClock.Instant) {
         guard case .open(let frames) = phase else { return returned.append(queued) }
-        let exchange = Exchange(queued, newConnections: carried == 0 ? 1 : 0, now: now)
+        let exchange = HTTP2Exchange(queued, newConnections: carried == 0 ? 1 : 0, now: now)
         guard let stream = frames.submit(exchange, fields) else {
             isRetiring = true
             return returned.append(queued)
@@ -261,13 +255,13 @@ final class PeerConnection {
         exchanges = [:]
     }
 
-    private func fail(_ exchange: Exchange, _ code: TransferError.Code, _ reason: String) {
+    private func fail(_ exchange: HTTP2Exchange, _ code: TransferError.Code, _ reason: String) {
         inFlight -= 1
         exchange.fail(ConnectionFailure(code, reason).error(for: exchange.queued.request, to: destination))
     }
 
     /// Returns a request that the peer did not process, at most three times.
-    private func giveBack(_ exchange: Exchange) {
+    private func giveBack(_ exchange: HTTP2Exchange) {
         guard exchange.queued.refusals < 3 else {
             exchange.wasSent = false
             return fail(exchange, .connectionLost, "the peer refused it repeatedly")
@@ -279,13 +273,9 @@ final class PeerConnection {
 
 // The events that the session's callbacks report. They must not call `flush` or `receive`.
 extension PeerConnection {
-    func exchange(_ stream: Int32) -> Exchange? {
-        exchanges[stream]
-    }
+    func exchange(_ stream: Int32) -> HTTP2Exchange? { exchanges[stream] }
 
-    func receiveSettings() {
-        isReady = true
-    }
+    func receiveSettings() { isReady = true }
 
     func receiveSignOfLife() {
         pingDeadline = nil
@@ -320,19 +310,17 @@ extension PeerConnection {
         if endsStream { conclude(exchange, stream) }
     }
 
-    private func noteProgress() {
-        if case .open(let frames) = phase { frames.noteProgress() }
-    }
+    private func noteProgress() { if case .open(let frames) = phase { frames.noteProgress() } }
 
     /// Fails a request whose stream is kept busy without an answer.
-    private func giveUp(_ exchange: Exchange, _ stream: Int32) {
+    private func giveUp(_ exchange: HTTP2Exchange, _ stream: Int32) {
         guard !exchange.isOver, case .open(let frames) = phase else { return }
         fail(exchange, .protocolViolation, "the answer does not come on: too many interim heads or empty frames")
         frames.reset(stream)
     }
 
     /// Fails a request whose answer has too long a head; libnghttp2 resets the stream.
-    func refuseHead(_ exchange: Exchange) {
+    func refuseHead(_ exchange: HTTP2Exchange) {
         guard !exchange.isOver else { return }
         fail(exchange, .protocolViolation, "the head of the answer is too long")
     }
@@ -351,7 +339,7 @@ extension PeerConnection {
     /// Reports the answer.
     ///
     /// The peer may not need the whole body of the request, or the client not the whole body of the answer.
-    private func conclude(_ exchange: Exchange, _ stream: Int32) {
+    private func conclude(_ exchange: HTTP2Exchange, _ stream: Int32) {
         guard !exchange.isOver else { return }
         guard let answer = exchange.answer.finished(newConnections: exchange.newConnections) else {
             return fail(exchange, .incompleteAnswer, "the answer ended within its head")

@@ -53,9 +53,7 @@ final class RequestFields {
         layOut(lengths)
     }
 
-    deinit {
-        text.deallocate()
-    }
+    deinit { text.deallocate() }
 
     /// Whether `request` has the same fields except its length.
     func fit(_ request: TransferRequest) -> Bool {

@@ -28,9 +28,7 @@ final class SocketDialer {
     }
 
     /// The event to wait for during an attempt.
-    var interest: pollfd? {
-        socket.map { pollfd(fd: $0.descriptor, events: Int16(POLLOUT), revents: 0) }
-    }
+    var interest: pollfd? { socket.map { pollfd(fd: $0.descriptor, events: Int16(POLLOUT), revents: 0) } }
 
     /// Continues the attempt; called when the socket is writable and when the attempt's time is over.
     func advance(now: ContinuousClock.Instant) -> Progress {
@@ -71,4 +69,41 @@ final class SocketDialer {
         guard getsockopt(socket.descriptor, SOL_SOCKET, SO_ERROR, &code, &length) == 0 else { return errno }
         return code
     }
+}
+
+/// An address that a socket can connect to.
+struct SocketAddress: Sendable {
+    let family: CInt
+    private let bytes: [UInt8]
+
+    init?(_ entry: addrinfo) {
+        guard let address = entry.ai_addr, entry.ai_addrlen > 0 else { return nil }
+        family = entry.ai_family
+        bytes = Array(UnsafeRawBufferPointer(start: address, count: Int(entry.ai_addrlen)))
+    }
+
+    /// `nil` for families other than IPv4 and IPv6.
+    var internetAddress: DestinationAddress? {
+        bytes.withUnsafeBytes { bytes in
+            bytes.baseAddress.flatMap { DestinationAddress(family: family, at: $0, length: bytes.count) }
+        }
+    }
+
+    func withPointer<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result? {
+        bytes.withUnsafeBytes { bytes in
+            bytes.baseAddress.map { start in
+                body(start.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count))
+            }
+        }
+    }
+}
+
+/// A socket that is closed with its last reference.
+final class OwnedSocket {
+    let descriptor: CInt
+
+    /// Takes ownership of the descriptor.
+    init(owning descriptor: CInt) { self.descriptor = descriptor }
+
+    deinit { close(descriptor) }
 }

@@ -22,9 +22,7 @@ final class TransferBatch: @unchecked Sendable {
     }
 
     /// Stores an outcome; the last one resumes the sender.
-    func settle(_ index: Int, _ outcome: TransferOutcome) {
-        outcomes.settle(index, outcome)
-    }
+    func settle(_ index: Int, _ outcome: TransferOutcome) { outcomes.settle(index, outcome) }
 
     /// Settles every request without an outcome as not sent, for a batch that no loop has received.
     func refuseAll(_ reason: AbortReason) {
@@ -32,4 +30,15 @@ final class TransferBatch: @unchecked Sendable {
             settle(index, .notSent(reason.error(for: request)))
         }
     }
+}
+
+/// One request of a batch in a loop.
+struct QueuedRequest {
+    let batch: TransferBatch
+    let index: Int
+
+    /// The number of times that a peer rejected it unprocessed.
+    var refusals = 0
+
+    var request: TransferRequest { batch.requests[index] }
 }

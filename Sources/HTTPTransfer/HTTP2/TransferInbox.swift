@@ -26,9 +26,7 @@ final class TransferInbox: Sendable {
     let completion = Completion()
     private let state: Mutex<State>
 
-    init(waking wake: @escaping @Sendable () -> Void) {
-        state = Mutex(State(wake: wake))
-    }
+    init(waking wake: @escaping @Sendable () -> Void) { state = Mutex(State(wake: wake)) }
 
     /// Posts a message and wakes the loop; returns false if the loop has ended and will not read it.
     ///

@@ -2,9 +2,9 @@ import CCurl
 
 /// One connection to a mail server: an easy handle, which keeps the connection between mails.
 ///
-/// Thread safety: a lane is either idle in the list of `BlockingConnectionPool`, which a lock guards, or used by the
-/// single thread that took it out.
-final class SMTPConnection: Lane, @unchecked Sendable {
+/// Thread safety: a connection is either idle in the list of `BlockingConnectionPool`, which a lock guards, or used by
+/// the single thread that took it out.
+final class SMTPConnection: BlockingConnection, @unchecked Sendable {
     /// The maximum idle time in seconds of a reused connection; servers close connections that are idle for longer.
     private static let longestRest = 30
 
@@ -23,9 +23,7 @@ final class SMTPConnection: Lane, @unchecked Sendable {
 
     static func attempt(_ mail: OutgoingMail, _ options: SMTPTransportOptions) -> String { options.attempt }
 
-    func end() {
-        easy = nil
-    }
+    func end() { easy = nil }
 
     /// Sends one mail and waits for its outcome.
     ///
@@ -111,7 +109,7 @@ extension MailOutcome {
 
 // libcurl's options and the callbacks of a transfer.
 extension SMTPConnection {
-    private static func lane(_ context: UnsafeMutableRawPointer?) -> SMTPConnection? {
+    private static func connection(_ context: UnsafeMutableRawPointer?) -> SMTPConnection? {
         context.map { Unmanaged<SMTPConnection>.fromOpaque($0).takeUnretainedValue() }
     }
 
@@ -142,7 +140,7 @@ extension SMTPConnection {
         easy.keep(
             bellhop_easy_set_read(easy.handle) { buffer, size, count, context in
                 let room = UnsafeMutableRawBufferPointer(start: buffer, count: size * count)
-                return SMTPConnection.lane(context)?.read(into: room) ?? Int(CURL_READFUNC_ABORT)
+                return SMTPConnection.connection(context)?.read(into: room) ?? Int(CURL_READFUNC_ABORT)
             }
         )
         // Only replies arrive, and the debug callback reads them; without this, libcurl would print the data.
@@ -151,8 +149,8 @@ extension SMTPConnection {
             bellhop_easy_set_debug(easy.handle) { _, kind, bytes, count, context in
                 let piece = UnsafeRawBufferPointer(start: bytes, count: count)
                 switch kind {
-                case CURLINFO_HEADER_OUT: SMTPConnection.lane(context)?.hear(piece)
-                case CURLINFO_HEADER_IN: SMTPConnection.lane(context)?.dialogue.received(piece)
+                case CURLINFO_HEADER_OUT: SMTPConnection.connection(context)?.hear(piece)
+                case CURLINFO_HEADER_IN: SMTPConnection.connection(context)?.dialogue.received(piece)
                 default: break
                 }
                 return 0
@@ -161,7 +159,7 @@ extension SMTPConnection {
         easy.set(CURLOPT_VERBOSE, true)
         easy.keep(
             bellhop_easy_set_progress(easy.handle) { context, _, _, _, _ in
-                SMTPConnection.lane(context)?.turn?.isAbandoned == true ? 1 : 0
+                SMTPConnection.connection(context)?.turn?.isAbandoned == true ? 1 : 0
             }
         )
         easy.set(CURLOPT_NOPROGRESS, false)

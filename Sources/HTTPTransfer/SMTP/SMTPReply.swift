@@ -29,9 +29,7 @@ package struct SMTPReply: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Code and status, without anything that could name a user.
-    package var description: String {
-        status.map { "\(code) \($0)" } ?? "\(code)"
-    }
+    package var description: String { status.map { "\(code) \($0)" } ?? "\(code)" }
 
     /// Returns the code at the beginning of a line, 200 to 599.
     static func code(_ line: [UInt8]) -> Int? {

@@ -27,7 +27,7 @@ package struct ProviderCheck: Sendable {
     /// Sends a test message with the credentials of the providers' file, and explains the verdict.
     package func answer(with file: String) async throws -> ProviderAnswer {
         let quiet = Logger(label: "check-provider", level: .error, sink: StandardErrorSink(form: .text))
-        let senders = try PushSenders(try ProviderConfiguration.read(file: file), surroundings: .init(logger: quiet))
+        let senders = try PushSenders(try ProviderConfiguration.read(file: file), context: .init(logger: quiet))
         let verdict = await test.verdict(through: senders)
         await senders.close()
         guard let verdict else {

@@ -11,9 +11,7 @@ package struct SQLState: Sendable, Hashable, CustomStringConvertible {
         self.code = code
     }
 
-    init(known code: String) {
-        self.code = code
-    }
+    init(known code: String) { self.code = code }
 
     package var description: String { code }
 

@@ -16,9 +16,7 @@ final class ListenerThread: Sendable {
         self.continuation = continuation
     }
 
-    func start() {
-        NativeThread.start(named: "pg-listen") { self.main() }
-    }
+    func start() { NativeThread.start(named: "pg-listen") { self.main() } }
 
     func close() {
         isClosed.store(true, ordering: .releasing)
@@ -33,7 +31,7 @@ final class ListenerThread: Sendable {
         var backoff = Backoff.ofServer
         while goesOn {
             do throws(PostgresError) {
-                let session = try Session.open(options.recipe)
+                let session = try PostgresSession.open(options.recipe)
                 backoff.reset()
                 outbox.hand(over: .listening)
                 try listen(on: session, &outbox)
@@ -46,7 +44,7 @@ final class ListenerThread: Sendable {
     }
 
     /// Passes notifications on until the listener closes, and throws if the connection is lost.
-    private func listen(on session: Session, _ outbox: inout EventOutbox) throws(PostgresError) {
+    private func listen(on session: PostgresSession, _ outbox: inout EventOutbox) throws(PostgresError) {
         var silentUntil = ContinuousClock.now + options.heartbeat
         while goesOn {
             let heard = try session.takeNotifications()
@@ -54,7 +52,7 @@ final class ListenerThread: Sendable {
             outbox.tellOverflow()
             if !heard.isEmpty { silentUntil = .now + options.heartbeat }
             if silentUntil <= .now {
-                try session.command("SELECT 1", .nothing, Patience(options.connectTimeout, Interruption()))
+                try session.command("SELECT 1", .nothing, Deadline(options.connectTimeout, CancellationHandle()))
                 silentUntil = .now + options.heartbeat
                 continue
             }
@@ -66,5 +64,27 @@ final class ListenerThread: Sendable {
     /// Sleeps until `end`, or until the listener closes.
     private func sleep(until end: ContinuousClock.Instant) {
         while goesOn, end > .now { waker.sleep(for: end - .now) }
+    }
+}
+
+/// Passes events to a consumer that may be slow, and reports an overflow for events that did not fit.
+struct EventOutbox {
+    let continuation: AsyncStream<NotificationListener.Event>.Continuation
+    /// Whether events were dropped and the consumer was not informed yet.
+    private(set) var owesOverflow = false
+
+    init(_ continuation: AsyncStream<NotificationListener.Event>.Continuation) {
+        self.continuation = continuation
+    }
+
+    mutating func hand(over event: NotificationListener.Event) {
+        tellOverflow()
+        if case .dropped = continuation.yield(event) { owesOverflow = true }
+    }
+
+    /// Reports dropped events as soon as there is room again.
+    mutating func tellOverflow() {
+        guard owesOverflow else { return }
+        if case .enqueued = continuation.yield(.overflowed) { owesOverflow = false }
     }
 }

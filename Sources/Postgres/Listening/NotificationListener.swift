@@ -38,14 +38,10 @@ package final class NotificationListener: Sendable {
         thread.start()
     }
 
-    deinit {
-        thread.close()
-    }
+    deinit { thread.close() }
 
     /// Ends the stream and closes the connection, shortly after this call returns.
-    package func close() {
-        thread.close()
-    }
+    package func close() { thread.close() }
 }
 
 /// The settings of a listener: channels and time limits.

@@ -18,8 +18,8 @@ final class PoolCore: Sendable {
     private struct Shared {
         var state: PoolState<PoolRequest>
         var threads: [Int: PoolThread] = [:]
-        /// The current interruption of each busy slot, used when the pool closes and its time limit ends.
-        var running: [Int: Interruption] = [:]
+        /// The current cancellation of each busy slot, used when the pool closes and its time limit ends.
+        var running: [Int: CancellationHandle] = [:]
         var lastRefusal: PostgresError?
         /// The time at which the timer for waiting callers fires; `nil` while it is not set.
         var alarm: ContinuousClock.Instant?
@@ -57,12 +57,12 @@ extension PoolCore {
     func submit(_ request: PoolRequest) {
         let step: Step = shared.withLock { shared in
             // Checked inside the lock, so that a later cancellation finds the request in the queue.
-            if request.interruption.isAsked { return .refuse(.abandoned) }
+            if request.cancellation.isAsked { return .refuse(.abandoned) }
             switch shared.state.submit(request, deadline: request.deadline, now: .now) {
             case .refuse:
                 return .refuse(.poolClosed)
             case .run(let slot):
-                shared.running[slot] = request.interruption
+                shared.running[slot] = request.cancellation
                 return .deliver(shared.threads[slot])
             case .wait(let starting):
                 start(starting, &shared)
@@ -87,9 +87,9 @@ extension PoolCore {
     }
 
     /// Removes the request of a caller that gave up from the queue, if it still waits.
-    func abandon(_ interruption: Interruption) {
-        let request = shared.withLock { $0.state.abandon { $0.interruption === interruption } }
-        request?.refuse(interruption.silence.map(PostgresError.silentServer) ?? .abandoned)
+    func abandon(_ cancellation: CancellationHandle) {
+        let request = shared.withLock { $0.state.abandon { $0.cancellation === cancellation } }
+        request?.refuse(cancellation.silence.map(PostgresError.silentServer) ?? .abandoned)
     }
 
     /// Rejects waiting requests and lets running ones complete.
@@ -99,9 +99,9 @@ extension PoolCore {
     func close() async {
         refuseEverybody()
         await completion.wait(within: options.closeTimeout)
-        for interruption in shared.withLock({ Array($0.running.values) }) { interruption.ask() }
+        for cancellation in shared.withLock({ Array($0.running.values) }) { cancellation.ask() }
         // An interrupted statement is answered within the grace period, or its connection is given up.
-        await completion.wait(within: Patience.grace * 2)
+        await completion.wait(within: Deadline.grace * 2)
     }
 
     func refuseEverybody() {
@@ -117,11 +117,9 @@ extension PoolCore {
 
 /// Methods for the threads.
 extension PoolCore {
-    func note(_ failure: PostgresError) {
-        options.observer(.failed(failure))
-    }
+    func note(_ failure: PostgresError) { options.observer(.failed(failure)) }
 
-    func connected(_ slot: Int) -> PoolState<PoolRequest>.Turn {
+    func connected(_ slot: Int) -> PoolState<PoolRequest>.SlotAction {
         let turn = shared.withLock { shared in
             shared.lastRefusal = nil
             let (turn, starting) = shared.state.connected(slot, now: .now)
@@ -132,7 +130,7 @@ extension PoolCore {
         return turn
     }
 
-    func released(_ slot: Int) -> PoolState<PoolRequest>.Turn {
+    func released(_ slot: Int) -> PoolState<PoolRequest>.SlotAction {
         shared.withLock { noted($0.state.released(slot), slot, &$0) }
     }
 
@@ -152,19 +150,17 @@ extension PoolCore {
         return pause
     }
 
-    func retries(_ slot: Int) -> Bool {
-        shared.withLock { $0.state.retries(slot) }
-    }
+    func retries(_ slot: Int) -> Bool { shared.withLock { $0.state.retries(slot) } }
 
     /// Whether the slot opens another connection.
     func lost(_ slot: Int, _ reason: PostgresError?, unserved: PoolRequest? = nil) -> Bool {
         let (reconnects, successor) = shared.withLock { shared -> (Bool, PoolThread?) in
             shared.running[slot] = nil
-            let waiting = unserved.map { PoolState<PoolRequest>.Waiting(request: $0, deadline: $0.deadline) }
+            let waiting = unserved.map { PoolState<PoolRequest>.WaitingRequest(request: $0, deadline: $0.deadline) }
             let succession = shared.state.lost(slot, unserved: waiting)
             setAlarm(&shared)
             guard let successor = succession.successor else { return (succession.reconnects, nil) }
-            shared.running[successor] = unserved?.interruption
+            shared.running[successor] = unserved?.cancellation
             return (succession.reconnects, shared.threads[successor])
         }
         if let unserved { successor?.deliver(unserved) }
@@ -172,13 +168,9 @@ extension PoolCore {
         return reconnects
     }
 
-    func borrows(_ slot: Int) -> Bool {
-        shared.withLock { $0.state.borrows(slot) }
-    }
+    func borrows(_ slot: Int) -> Bool { shared.withLock { $0.state.borrows(slot) } }
 
-    func retires(_ slot: Int) -> Bool {
-        shared.withLock { $0.state.retires(slot) }
-    }
+    func retires(_ slot: Int) -> Bool { shared.withLock { $0.state.retires(slot) } }
 
     /// Records the end of a thread, as its last call.
     func ended(_ slot: Int) {
@@ -202,12 +194,12 @@ extension PoolCore {
     }
 
     private func noted(
-        _ turn: PoolState<PoolRequest>.Turn,
+        _ turn: PoolState<PoolRequest>.SlotAction,
         _ slot: Int,
         _ shared: inout Shared
-    ) -> PoolState<PoolRequest>.Turn {
+    ) -> PoolState<PoolRequest>.SlotAction {
         if case .serve(let request) = turn {
-            shared.running[slot] = request.interruption
+            shared.running[slot] = request.cancellation
         } else {
             shared.running[slot] = nil
         }

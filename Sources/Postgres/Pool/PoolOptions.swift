@@ -35,9 +35,7 @@ package struct PoolOptions: Sendable {
     /// Called on the connection's thread: it must return soon and must not wait for the pool.
     package var observer: @Sendable (PoolEvent) -> Void = { _ in }
 
-    package init(url: DatabaseURL) {
-        self.url = url
-    }
+    package init(url: DatabaseURL) { self.url = url }
 
     /// The permitted number of connections, with an upper bound of at least one.
     var allowedSize: ClosedRange<Int> {

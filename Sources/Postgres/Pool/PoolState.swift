@@ -20,13 +20,13 @@ struct PoolState<Request: Sendable> {
         case busy
     }
 
-    struct Waiting {
+    struct WaitingRequest {
         let request: Request
         let deadline: Instant
     }
 
     /// The next action of a slot.
-    enum Turn: Sendable {
+    enum SlotAction: Sendable {
         case serve(Request)
         case rest
         case end
@@ -34,7 +34,7 @@ struct PoolState<Request: Sendable> {
 
     let size: ClosedRange<Int>
     private(set) var phases: [Int: Phase] = [:]
-    private(set) var waiting: [Waiting] = []
+    private(set) var waiting: [WaitingRequest] = []
     private(set) var isClosed = false
     /// The free slots, with the most recently used one at the end.
     private var idle: [Int] = []
@@ -43,15 +43,11 @@ struct PoolState<Request: Sendable> {
     private var pausedUntil: Instant?
     private var lastSlot = 0
 
-    init(size: ClosedRange<Int>) {
-        self.size = size
-    }
+    init(size: ClosedRange<Int>) { self.size = size }
 
     var established: Int { count(.idle) + count(.busy) }
 
-    func count(_ phase: Phase) -> Int {
-        phases.values.reduce(0) { $1 == phase ? $0 + 1 : $0 }
-    }
+    func count(_ phase: Phase) -> Int { phases.values.reduce(0) { $1 == phase ? $0 + 1 : $0 } }
 
     /// The earliest deadline of the waiting requests.
     var nextDeadline: Instant? { waiting.map(\.deadline).min() }
@@ -69,7 +65,7 @@ extension PoolState {
     mutating func submit(_ request: Request, deadline: Instant, now: Instant) -> Submission {
         if isClosed { return .refuse }
         if let slot = takeIdle() { return .run(slot: slot) }
-        waiting.append(Waiting(request: request, deadline: deadline))
+        waiting.append(WaitingRequest(request: request, deadline: deadline))
         return .wait(starting: growth(now: now))
     }
 
@@ -98,7 +94,7 @@ extension PoolState {
     /// Records that a slot is connected.
     ///
     /// After a pause, several callers may wait, so that more slots may be started.
-    mutating func connected(_ slot: Int, now: Instant) -> (turn: Turn, starting: [Int]) {
+    mutating func connected(_ slot: Int, now: Instant) -> (turn: SlotAction, starting: [Int]) {
         backoff.reset()
         pausedUntil = nil
         let turn = free(slot)
@@ -106,9 +102,7 @@ extension PoolState {
     }
 
     /// Records that the work is done and the connection is still usable.
-    mutating func released(_ slot: Int) -> Turn {
-        free(slot)
-    }
+    mutating func released(_ slot: Int) -> SlotAction { free(slot) }
 
     enum Refusal {
         /// The slot tries again after this time.
@@ -150,7 +144,7 @@ extension PoolState {
     /// Records that a slot lost its connection.
     ///
     /// A request that it had not begun goes to another slot, before all waiting requests.
-    mutating func lost(_ slot: Int, unserved: Waiting? = nil) -> Replacement {
+    mutating func lost(_ slot: Int, unserved: WaitingRequest? = nil) -> Replacement {
         phases[slot] = nil
         idle.removeAll { $0 == slot }
         var successor: Int?
@@ -204,7 +198,7 @@ extension PoolState {
         return slot
     }
 
-    private mutating func free(_ slot: Int) -> Turn {
+    private mutating func free(_ slot: Int) -> SlotAction {
         if isClosed { return .end }
         if waiting.isEmpty {
             phases[slot] = .idle

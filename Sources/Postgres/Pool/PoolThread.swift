@@ -22,9 +22,7 @@ final class PoolThread: Sendable {
         self.core = core
     }
 
-    func start() {
-        NativeThread.start(named: "pg-\(slot)") { self.main() }
-    }
+    func start() { NativeThread.start(named: "pg-\(slot)") { self.main() } }
 
     /// Gives the idle thread work.
     ///
@@ -35,15 +33,13 @@ final class PoolThread: Sendable {
     }
 
     /// Makes the thread check again whether the pool is closed.
-    func wake() {
-        wakeUp.signal()
-    }
+    func wake() { wakeUp.signal() }
 
     private func main() {
         var goesOn = true
         while goesOn {
             do {
-                let session = try Session.open(core.recipe)
+                let session = try PostgresSession.open(core.recipe)
                 goesOn = serve(on: session)
             } catch {
                 goesOn = pause(after: error)
@@ -62,7 +58,7 @@ final class PoolThread: Sendable {
     /// Serves until the connection is lost or no longer needed.
     ///
     /// Returns `true` if another connection must be opened.
-    private func serve(on session: Session) -> Bool {
+    private func serve(on session: PostgresSession) -> Bool {
         var turn = core.connected(slot)
         while true {
             switch turn {

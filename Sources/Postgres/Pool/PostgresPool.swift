@@ -29,9 +29,7 @@ package final class PostgresPool: Sendable {
         isOwner = false
     }
 
-    deinit {
-        if isOwner { core.refuseEverybody() }
-    }
+    deinit { if isOwner { core.refuseEverybody() } }
 
     /// Returns a view of the same connections with another time limit for each statement.
     ///
@@ -75,9 +73,7 @@ package final class PostgresPool: Sendable {
     /// closes every connection.
     ///
     /// May be called more than once.
-    package func close() async {
-        await core.close()
-    }
+    package func close() async { await core.close() }
 
     /// Whether some connection is open or the last attempt was not rejected, as known without a query.
     package var isHealthy: Bool { core.isHealthy }
@@ -110,14 +106,14 @@ package final class PostgresPool: Sendable {
         acquiringWithin limit: Duration,
         _ body: @escaping @Sendable (PostgresConnection) throws(PostgresError) -> Value
     ) async throws(PostgresError) -> Value {
-        let interruption = Interruption()
-        let watch = watch(interruption)
+        let cancellation = CancellationHandle()
+        let watch = watch(cancellation)
         defer { watch?.cancel() }
         let outcome = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 core.submit(
                     PoolRequest(
-                        interruption: interruption,
+                        cancellation: cancellation,
                         deadline: .now + limit,
                         continuation: continuation,
                         body: timed(body)
@@ -125,20 +121,20 @@ package final class PostgresPool: Sendable {
                 )
             }
         } onCancel: {
-            interruption.ask()
-            core.abandon(interruption)
+            cancellation.ask()
+            core.abandon(cancellation)
         }
         if case .failure(let error) = outcome, error.speaksOfTheServer { core.note(error) }
         return try outcome.get()
     }
 
     /// Interrupts the caller's work if the server does not answer at all.
-    private func watch(_ interruption: Interruption) -> Task<Void, Never>? {
+    private func watch(_ cancellation: CancellationHandle) -> Task<Void, Never>? {
         guard let watch = core.watch else { return nil }
         return Task { [core] in
             guard let silence = await watch.silence() else { return }
-            interruption.ask(after: silence)
-            core.abandon(interruption)
+            cancellation.ask(after: silence)
+            core.abandon(cancellation)
         }
     }
 

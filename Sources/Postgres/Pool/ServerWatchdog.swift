@@ -39,7 +39,7 @@ struct ServerWatchdog: Sendable {
             NativeThread.start(named: "pg-look") { [recipe] in
                 let start = ContinuousClock.now
                 do throws(PostgresError) {
-                    _ = try Session.open(recipe)
+                    _ = try PostgresSession.open(recipe)
                     answer.resume(returning: nil)
                 } catch {
                     let span = Duration.seconds(start.duration(to: .now).components.seconds)

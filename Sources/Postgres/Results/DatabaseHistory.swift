@@ -13,9 +13,7 @@ package struct DatabaseHistory: Hashable, Sendable {
         mark = words.hashValue
     }
 
-    private init(mark: Int) {
-        self.mark = mark
-    }
+    private init(mark: Int) { self.mark = mark }
 
     /// Returns a history that equals no other.
     static func unknown() -> DatabaseHistory { DatabaseHistory(mark: .random(in: .min ... .max)) }

@@ -25,9 +25,7 @@ package final class Rows: @unchecked Sendable {
         }
     }
 
-    deinit {
-        PQclear(result)
-    }
+    deinit { PQclear(result) }
 
     package var isEmpty: Bool { count == 0 }
 
@@ -37,19 +35,13 @@ package final class Rows: @unchecked Sendable {
     package var columnNames: [String] { columns.map(\.name) }
 
     /// The number of rows that an INSERT, UPDATE, DELETE or SELECT affected or returned; 0 for other statements.
-    package var affectedCount: Int {
-        PQcmdTuples(result).flatMap { Int(String(cString: $0)) } ?? 0
-    }
+    package var affectedCount: Int { PQcmdTuples(result).flatMap { Int(String(cString: $0)) } ?? 0 }
 
     /// The server's command tag, such as `COMMIT`, `ROLLBACK` or `INSERT 0 1`.
-    var commandTag: String {
-        PQcmdStatus(result).map { String(cString: $0) } ?? ""
-    }
+    var commandTag: String { PQcmdStatus(result).map { String(cString: $0) } ?? "" }
 
     /// The parameter types in the description of a prepared statement.
-    var parameterTypes: [ServerType] {
-        (0..<PQnparams(result)).map { ServerType(oid: PQparamtype(result, $0)) }
-    }
+    var parameterTypes: [ServerType] { (0..<PQnparams(result)).map { ServerType(oid: PQparamtype(result, $0)) } }
 
     /// Returns the index of a column, so that a name is looked up once for many rows.
     package func index(of column: Column) throws(PostgresError) -> Int {
@@ -97,5 +89,112 @@ package final class Rows: @unchecked Sendable {
             .unexpectedResult,
             "There is no column \(column); the result has \(columnNames.joined(separator: ", "))."
         )
+    }
+}
+
+/// Typed access to single fields.
+///
+/// Each pair reads the same types: one function rejects NULL, the other returns `nil` for it.
+extension Rows {
+    /// Reads `text` and similar types, `json`, `jsonb` and enums.
+    package func text(_ row: Int, _ column: Column) throws(PostgresError) -> String {
+        guard let value = try optionalText(row, column) else { throw unexpectedNull(row, column) }
+        return value
+    }
+
+    package func optionalText(_ row: Int, _ column: Column) throws(PostgresError) -> String? {
+        try field(row, column, ColumnDecoder.text)
+    }
+
+    /// Reads `smallint`, `integer`, `bigint` and `oid`.
+    ///
+    /// A `numeric` (such as `sum(bigint)`) needs a cast in the statement.
+    package func integer(_ row: Int, _ column: Column) throws(PostgresError) -> Int64 {
+        guard let value = try optionalInteger(row, column) else { throw unexpectedNull(row, column) }
+        return value
+    }
+
+    package func optionalInteger(_ row: Int, _ column: Column) throws(PostgresError) -> Int64? {
+        try field(row, column, ColumnDecoder.integer)
+    }
+
+    /// Reads `real` and `double precision`.
+    package func double(_ row: Int, _ column: Column) throws(PostgresError) -> Double {
+        guard let value = try optionalDouble(row, column) else { throw unexpectedNull(row, column) }
+        return value
+    }
+
+    package func optionalDouble(_ row: Int, _ column: Column) throws(PostgresError) -> Double? {
+        try field(row, column, ColumnDecoder.double)
+    }
+
+    package func boolean(_ row: Int, _ column: Column) throws(PostgresError) -> Bool {
+        guard let value = try optionalBoolean(row, column) else { throw unexpectedNull(row, column) }
+        return value
+    }
+
+    package func optionalBoolean(_ row: Int, _ column: Column) throws(PostgresError) -> Bool? {
+        try field(row, column, ColumnDecoder.boolean)
+    }
+
+    /// Reads `bytea`.
+    package func bytes(_ row: Int, _ column: Column) throws(PostgresError) -> [UInt8] {
+        guard let value = try optionalBytes(row, column) else { throw unexpectedNull(row, column) }
+        return value
+    }
+
+    package func optionalBytes(_ row: Int, _ column: Column) throws(PostgresError) -> [UInt8]? {
+        try field(row, column, ColumnDecoder.bytes)
+    }
+
+    /// Passes the UTF-8 of a text, `json` or `jsonb`, or the bytes of a `bytea`, to `read` without a copy; returns
+    /// `nil` for NULL.
+    ///
+    /// The bytes are valid only during the call.
+    package func withBytes<Value>(
+        _ row: Int,
+        _ column: Column,
+        _ read: (UnsafeRawBufferPointer) -> Value
+    ) throws(PostgresError) -> Value? {
+        try field(row, column) { (bytes, type) throws(DecodingFault) in read(try ColumnDecoder.content(bytes, type)) }
+    }
+
+    /// Reads the UTF-8 of a `json` or `jsonb` value.
+    package func json(_ row: Int, _ column: Column) throws(PostgresError) -> [UInt8] {
+        guard let value = try optionalJSON(row, column) else { throw unexpectedNull(row, column) }
+        return value
+    }
+
+    package func optionalJSON(_ row: Int, _ column: Column) throws(PostgresError) -> [UInt8]? {
+        try field(row, column, ColumnDecoder.json)
+    }
+
+    /// Reads a `timestamptz` in microseconds since 1970-01-01 UTC; an infinity is rejected.
+    package func instant(_ row: Int, _ column: Column) throws(PostgresError) -> Int64 {
+        guard let value = try optionalInstant(row, column) else { throw unexpectedNull(row, column) }
+        return value
+    }
+
+    package func optionalInstant(_ row: Int, _ column: Column) throws(PostgresError) -> Int64? {
+        try field(row, column, ColumnDecoder.instant)
+    }
+}
+
+/// A column of a result, by its index (from 0) or by its name in the statement's spelling.
+package enum Column: Sendable, Hashable, ExpressibleByIntegerLiteral, ExpressibleByStringLiteral {
+    case index(Int)
+    case name(String)
+
+    package init(integerLiteral index: Int) { self = .index(index) }
+
+    package init(stringLiteral name: String) { self = .name(name) }
+}
+
+extension Column: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .index(let index): "\(index)"
+        case .name(let name): "\"\(name)\""
+        }
     }
 }

@@ -24,9 +24,7 @@ final class Canceller: @unchecked Sendable {
         self.cancel = cancel
     }
 
-    deinit {
-        PQfreeCancel(cancel)
-    }
+    deinit { PQfreeCancel(cancel) }
 
     /// Sends the request in the background; returns `nil` if 16 requests are running already.
     func send() -> CancelRequest? {
@@ -53,9 +51,7 @@ final class Canceller: @unchecked Sendable {
 final class CancelRequest: Sendable {
     private let finished = DispatchSemaphore(value: 0)
 
-    fileprivate func finish() {
-        finished.signal()
-    }
+    fileprivate func finish() { finished.signal() }
 
     /// Blocks the session's thread until the server received the request; returns `false` if that takes longer than
     /// `limit`.

@@ -1,3 +1,5 @@
+import CPostgreSQL
+
 /// A connection that is lent to one caller, which uses it from one synchronous closure.
 ///
 /// There is no change of thread between statements.
@@ -5,24 +7,24 @@
 /// It lives on the connection's thread and is not Sendable, so that it cannot leave the closure. A change to the
 /// session (`SET`, `LISTEN`, temporary tables) remains for the next caller; an open transaction is rolled back.
 package final class PostgresConnection {
-    let session: Session
-    private let interruption: Interruption
+    let session: PostgresSession
+    private let cancellation: CancellationHandle
     /// The time limit of each following statement; a migration may need more than the pool's setting.
     package var statementTimeout: Duration
 
     /// The time limit of a rollback, after which the connection is given up instead.
     private static let rollbackTimeout = Duration.seconds(5)
 
-    init(_ session: Session, _ interruption: Interruption, statementTimeout: Duration) {
+    init(_ session: PostgresSession, _ cancellation: CancellationHandle, statementTimeout: Duration) {
         self.session = session
-        self.interruption = interruption
+        self.cancellation = cancellation
         self.statementTimeout = statementTimeout
     }
 
     /// The history that tells which earlier values are valid here.
     package var history: DatabaseHistory { session.history }
 
-    var patience: Patience { Patience(statementTimeout, interruption) }
+    var deadline: Deadline { Deadline(statementTimeout, cancellation) }
 
     /// Runs one statement in one round trip, or two when this connection first runs it.
     ///
@@ -46,14 +48,14 @@ package final class PostgresConnection {
     ///
     /// A script without BEGIN is one transaction. Its text never appears in an error, only the line.
     package func execute(_ script: String) throws(PostgresError) {
-        let attempt = Attempt.script(script)
+        let attempt = SessionOperation.script(script)
         try refuseIfInterrupted(attempt)
         guard !script.utf8.contains(0) else {
             throw PostgresError(.invalidParameter, "A script holds a NUL and was not sent.")
         }
-        let (answer, spent) = try session.exchange(attempt, .commit, patience) { (patience) throws(Loss) in
+        let (answer, spent) = try session.exchange(attempt, .commit, deadline) { (deadline) throws(ConnectionLoss) in
             guard session.send(script) else { throw session.complaint() }
-            return try session.collect(attempt, &patience)
+            return try session.collect(attempt, &deadline)
         }
         _ = try session.rows(of: answer, attempt, spent)
     }
@@ -64,7 +66,7 @@ package final class PostgresConnection {
     package func pipeline(
         _ batch: [(statement: Statement, parameters: [Parameter])]
     ) throws(PostgresError) -> [Rows] {
-        let attempt = Attempt.pipeline(batch.count)
+        let attempt = SessionOperation.pipeline(batch.count)
         try refuseIfInterrupted(attempt)
         if batch.isEmpty { return [] }
         do {
@@ -83,7 +85,7 @@ package final class PostgresConnection {
         guard session.transactionStatus == .none else {
             throw PostgresError(.unexpectedResult, "A transaction was begun while another was open.")
         }
-        try session.command("BEGIN", .nothing, patience)
+        try session.command("BEGIN", .nothing, deadline)
         do {
             let value = try body(self)
             try commit()
@@ -93,40 +95,37 @@ package final class PostgresConnection {
             throw error
         }
     }
-}
 
-extension PostgresConnection {
-    private func refuseIfInterrupted(_ attempt: Attempt) throws(PostgresError) {
-        guard interruption.isAsked else { return }
-        if let span = interruption.silence { throw .silent(span, "\(attempt): ", "It was not sent.") }
+    private func refuseIfInterrupted(_ attempt: SessionOperation) throws(PostgresError) {
+        guard cancellation.isAsked else { return }
+        if let span = cancellation.silence { throw .silent(span, "\(attempt): ", "It was not sent.") }
         throw PostgresError(.cancelled, "\(attempt) was cancelled before it was sent.")
     }
 
     private func execute(_ statement: Statement, _ parameters: [Parameter]) throws(PostgresError) -> Rows {
-        let attempt = Attempt.statement(statement)
-        try session.prepare([statement], patience)
+        let attempt = SessionOperation.statement(statement)
+        try session.prepare([statement], deadline)
         session.parameters.reset()
         let query = try encode(statement, parameters)
-        let (answer, spent) = try session.exchange(attempt, stake([statement]), patience) { (patience) throws(Loss) in
+        let (answer, spent) = try session.exchange(attempt, effect([statement]), deadline) {
+            (deadline) throws(ConnectionLoss) in
             guard session.send(query) else { throw session.complaint() }
-            return try session.collect(attempt, &patience)
+            return try session.collect(attempt, &deadline)
         }
         return try session.rows(of: answer, attempt, spent)
     }
 
     private func send(
         _ batch: [(statement: Statement, parameters: [Parameter])],
-        _ attempt: Attempt
+        _ attempt: SessionOperation
     ) throws(PostgresError) -> [Rows] {
-        try session.prepare(batch.map(\.statement), patience)
+        try session.prepare(batch.map(\.statement), deadline)
         session.parameters.reset()
-        var queries: [Session.Query] = []
-        for (statement, parameters) in batch {
-            queries.append(try encode(statement, parameters))
-        }
-        let stake = stake(batch.map(\.statement))
-        let (answers, spent) = try session.exchange(attempt, stake, patience) { (patience) throws(Loss) in
-            try session.pipeline({ .statement(batch[$0].statement) }, count: batch.count, &patience) {
+        var queries: [PostgresSession.Query] = []
+        for (statement, parameters) in batch { queries.append(try encode(statement, parameters)) }
+        let effect = effect(batch.map(\.statement))
+        let (answers, spent) = try session.exchange(attempt, effect, deadline) { (deadline) throws(ConnectionLoss) in
+            try session.pipeline({ .statement(batch[$0].statement) }, count: batch.count, &deadline) {
                 queries.allSatisfy { session.send($0) }
             }
         }
@@ -141,11 +140,16 @@ extension PostgresConnection {
         return results
     }
 
-    private func encode(_ statement: Statement, _ parameters: [Parameter]) throws(PostgresError) -> Session.Query {
+    private func encode(_ statement: Statement, _ parameters: [Parameter]) throws(PostgresError)
+        -> PostgresSession.Query
+    {
         guard let plan = session.plans[statement] else {
-            throw PostgresError(.unexpectedResult, "\(Attempt.statement(statement)): prepared, but without a plan.")
+            throw PostgresError(
+                .unexpectedResult,
+                "\(SessionOperation.statement(statement)): prepared, but without a plan."
+            )
         }
-        return Session.Query(plan: plan, places: try session.parameters.encode(parameters, as: plan.parameters))
+        return PostgresSession.Query(plan: plan, places: try session.parameters.encode(parameters, as: plan.parameters))
     }
 
     /// Drops plans that no longer match after a migration or are unknown behind a pooler, so that the next use prepares
@@ -171,12 +175,12 @@ extension PostgresConnection {
         case .none, .unclear:
             throw PostgresError(.unexpectedResult, "The transaction was ended by a statement in its body.")
         }
-        guard interruption.shield() else {
-            if let span = interruption.silence { throw .silent(span, "A transaction: ", "It was rolled back.") }
+        guard cancellation.shield() else {
+            if let span = cancellation.silence { throw .silent(span, "A transaction: ", "It was rolled back.") }
             throw PostgresError(.cancelled, "A transaction was cancelled before its COMMIT; it was rolled back.")
         }
-        defer { interruption.unshield() }
-        let rows = try session.command("COMMIT", .commit, patience)
+        defer { cancellation.unshield() }
+        let rows = try session.command("COMMIT", .commit, deadline)
         guard rows.commandTag == "COMMIT" else {
             throw PostgresError(.unexpectedResult, "The server answered COMMIT with \(rows.commandTag).")
         }
@@ -188,16 +192,50 @@ extension PostgresConnection {
     func rollBack() {
         guard session.failure == nil, session.transactionStatus != .none else { return }
         do {
-            try session.command("ROLLBACK", .nothing, Patience(Self.rollbackTimeout, Interruption()))
+            try session.command("ROLLBACK", .nothing, Deadline(Self.rollbackTimeout, CancellationHandle()))
         } catch {
             session.retire(because: error)
         }
     }
 
     /// Returns the possible effect of these statements if their answer is lost.
-    private func stake(_ statements: [Statement]) -> Loss.PossibleEffect {
+    private func effect(_ statements: [Statement]) -> ConnectionLoss.PossibleEffect {
         if statements.contains(where: \.commits) { return .commit }
         guard session.transactionStatus == .none else { return .nothing }
         return statements.allSatisfy { $0.effect == .reads } ? .nothing : .autocommit
+    }
+
+    /// The number of comparisons between two sessions.
+    ///
+    /// A busy pooler may give them different servers for a while.
+    private static let looks = 8
+
+    /// Whether a pooler lends this connection to other clients after each transaction, as PgBouncer does with
+    /// `pool_mode = transaction`.
+    ///
+    /// Other clients would then share this session's settings, prepared statements and locks.
+    ///
+    /// A pooler answers with its own process number. It pools transactions if a second session with the same recipe
+    /// uses the server process that the first session used a moment before.
+    func isLentAnew(beside recipe: SessionOptions) throws(PostgresError) -> Bool {
+        guard try serverProcess() != String(PQbackendPID(session.handle)) else { return false }
+        let other = PostgresConnection(
+            try PostgresSession.open(recipe),
+            CancellationHandle(),
+            statementTimeout: statementTimeout
+        )
+        for _ in 0..<Self.looks {
+            let mine = try serverProcess()
+            let its = try other.transaction { (other) throws(PostgresError) in try other.serverProcess() }
+            if mine == its { return true }
+        }
+        return false
+    }
+
+    /// Returns the number of the server process.
+    ///
+    /// It uses the simple protocol, because a prepared statement could belong to another client of the pooler.
+    private func serverProcess() throws(PostgresError) -> String {
+        try session.command("SELECT pg_backend_pid()::text", .nothing, deadline).text(0, 0)
     }
 }

@@ -31,11 +31,11 @@ struct SessionOptions: Sendable {
     }
 }
 
-extension Session {
+extension PostgresSession {
     /// Opens a connection and runs the set-up statements.
     ///
     /// Blocks the calling thread for at most `connectTimeout` per address, plus the time of the name resolution.
-    static func open(_ recipe: SessionOptions) throws(PostgresError) -> Session {
+    static func open(_ recipe: SessionOptions) throws(PostgresError) -> PostgresSession {
         let notices = NoticeReceiver(recipe.notice)
         guard let handle = start(recipe.words) else {
             throw PostgresError(.cannotConnect, "Connecting to PostgreSQL failed: libpq is out of memory.")
@@ -57,19 +57,19 @@ extension Session {
             throw refusal
         }
         PQsetErrorVerbosity(handle, PQERRORS_DEFAULT)
-        let session = try Session(handle: handle, notices: notices)
+        let session = try PostgresSession(handle: handle, notices: notices)
         try session.setUp(recipe)
         return session
     }
 
     private func setUp(_ recipe: SessionOptions) throws(PostgresError) {
         for (index, text) in recipe.setUp.enumerated() {
-            let attempt = Attempt.command("Set-up statement \(index + 1) of a new connection")
+            let attempt = SessionOperation.command("Set-up statement \(index + 1) of a new connection")
             do {
-                let patience = Patience(recipe.statementTimeout, Interruption())
-                let (answer, spent) = try exchange(attempt, .nothing, patience) { (patience) throws(Loss) in
+                let deadline = Deadline(recipe.statementTimeout, CancellationHandle())
+                let (answer, spent) = try exchange(attempt, .nothing, deadline) { (deadline) throws(ConnectionLoss) in
                     guard send(text) else { throw complaint() }
-                    return try collect(attempt, &patience)
+                    return try collect(attempt, &deadline)
                 }
                 _ = try rows(of: answer, attempt, spent)
             } catch {
@@ -84,8 +84,8 @@ extension Session {
     /// If the server rejects the query, the session keeps a history that equals no other, which is safe but slower.
     private func learnHistory(_ recipe: SessionOptions) throws(PostgresError) {
         do {
-            let patience = Patience(recipe.statementTimeout, Interruption())
-            history = DatabaseHistory(try command(DatabaseHistory.query, .nothing, patience).text(0, 0))
+            let deadline = Deadline(recipe.statementTimeout, CancellationHandle())
+            history = DatabaseHistory(try command(DatabaseHistory.query, .nothing, deadline).text(0, 0))
         } catch {
             if case .server(let state) = error.code, !state.isTransient { return }
             throw PostgresError(.cannotConnect, error.message, sqlState: error.sqlState)
@@ -149,5 +149,29 @@ extension Session {
             "Connecting to PostgreSQL failed\(silence): \(lines.joined(separator: "; "))",
             sqlState: states.last
         )
+    }
+}
+
+/// A message of the server that is not an error: a WARNING, or the NOTICE of a migration.
+package struct ServerNotice: Sendable, Hashable {
+    /// `WARNING`, `NOTICE` and so on, in English for any language of the server.
+    package let severity: String
+    package let sqlState: SQLState?
+    package let message: String
+}
+
+/// Receives messages that libpq would otherwise print on standard error.
+///
+/// Confined to its session's thread.
+final class NoticeReceiver {
+    private let report: @Sendable (ServerNotice) -> Void
+    /// Whether the server announced the end of the session while it was idle.
+    private(set) var hasSeenEnd = false
+
+    init(_ report: @escaping @Sendable (ServerNotice) -> Void) { self.report = report }
+
+    func receive(_ notice: ServerReport) {
+        if notice.isFatal { hasSeenEnd = true }
+        report(ServerNotice(severity: notice.severity, sqlState: notice.sqlState, message: notice.message))
     }
 }

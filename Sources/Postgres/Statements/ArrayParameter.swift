@@ -106,9 +106,7 @@ package struct ArrayParameter: Sendable, Hashable {
         withUnsafeBytes(of: number.bigEndian) { wire.append(contentsOf: $0) }
     }
 
-    private mutating func refuse(_ reason: EncodingFault) {
-        fault = fault ?? reason
-    }
+    private mutating func refuse(_ reason: EncodingFault) { fault = fault ?? reason }
 }
 
 extension ArrayParameter {

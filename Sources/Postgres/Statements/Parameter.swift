@@ -29,9 +29,7 @@ package enum Parameter: Sendable, Hashable {
 }
 
 extension Parameter {
-    var isNull: Bool {
-        if case .null = self { true } else { false }
-    }
+    var isNull: Bool { if case .null = self { true } else { false } }
 
     /// The name of the kind in errors, which never contain the value.
     var kind: String {

@@ -27,17 +27,13 @@ package struct Statement: Sendable, Hashable, ExpressibleByStringLiteral {
         commits = Self.commits(sql)
     }
 
-    package init(stringLiteral sql: String) {
-        self.init(sql)
-    }
+    package init(stringLiteral sql: String) { self.init(sql) }
 
     package static func == (left: Statement, right: Statement) -> Bool {
         left.fingerprint == right.fingerprint && left.sql == right.sql
     }
 
-    package func hash(into hasher: inout Hasher) {
-        hasher.combine(fingerprint)
-    }
+    package func hash(into hasher: inout Hasher) { hasher.combine(fingerprint) }
 }
 
 extension Statement {

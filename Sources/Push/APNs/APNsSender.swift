@@ -58,36 +58,37 @@ package struct APNsSender: PushSender {
 
     /// Returns the verdicts on messages to one environment.
     private func verdicts(on part: [PushMessage], of environment: PushEnvironment) async -> [Verdict] {
-        var round = Round(part, unanswered: Self.unanswered) { (message) throws(Refusal) -> Draft in
+        var progress = ProviderBatch(part, unanswered: Self.unanswered) { (message) throws(MessageRefusal) -> Draft in
             switch APNsPush.draft(of: message, topic: topic) {
             case .push(let push): return Draft(push: push)
-            case .refused(let verdict): throw Refusal(verdict)
+            case .refused(let verdict): throw MessageRefusal(verdict)
             }
         }
-        await run(&round, through: environment == .production ? production : sandbox)
-        return round.verdicts
+        await run(&progress, through: environment == .production ? production : sandbox)
+        return progress.verdicts
     }
 
-    private func run(_ round: inout Round<Draft>, through service: Service) async {
-        guard !round.waiting.isEmpty else { return }
+    private func run(_ progress: inout ProviderBatch<Draft>, through service: Service) async {
+        guard !progress.waiting.isEmpty else { return }
         switch tokens.token() {
-        case .failure(let refusal): round.settle { _ in refusal.verdict }
+        case .failure(let refusal): progress.settle { _ in refusal.verdict }
         case .success(let token):
-            await send(&round, with: token, through: service)
-            guard !round.waiting.isEmpty else { break }
-            let isExpired = round.waiting.contains { $0.draft.trouble == Self.expired }
+            await send(&progress, with: token, through: service)
+            guard !progress.waiting.isEmpty else { break }
+            let isExpired = progress.waiting.contains { $0.draft.trouble == Self.expired }
             switch isExpired ? tokens.token(insteadOf: token) : .success(token) {
-            case .failure(let refusal): round.settle { _ in refusal.verdict }
+            case .failure(let refusal): progress.settle { _ in refusal.verdict }
             case .success(let token):
-                await send(&round, with: token, through: service)
-                round.settle { $0.trouble ?? Self.unanswered }
+                await send(&progress, with: token, through: service)
+                progress.settle { $0.trouble ?? Self.unanswered }
             }
         }
     }
 
-    private func send(_ round: inout Round<Draft>, with token: ProviderToken, through service: Service) async {
+    private func send(_ progress: inout ProviderBatch<Draft>, with token: ProviderToken, through service: Service) async
+    {
         let authorization: TransferRequest.Header = ("authorization", token.authorization)
-        let requests = round.waiting.map { waiting in
+        let requests = progress.waiting.map { waiting in
             TransferRequest(
                 .post,
                 url: service.endpoint + waiting.draft.push.path,
@@ -97,7 +98,7 @@ package struct APNsSender: PushSender {
             )
         }
         var (isStale, mustRest) = (false, false)
-        round.take(await service.transport.send(requests)) { draft, outcome in
+        progress.take(await service.transport.send(requests)) { draft, outcome in
             switch APNsAnswer.read(outcome) {
             case .verdict(let verdict): return verdict
             case .staleConnection(let verdict):

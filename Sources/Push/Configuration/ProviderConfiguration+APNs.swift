@@ -23,7 +23,7 @@ extension ProviderConfiguration {
         /// The connections and the window.
         ///
         /// Default: 5 connections to each environment, 500 requests.
-        package let reach: Reach
+        package let reach: ConnectionSettings
     }
 }
 
@@ -80,7 +80,7 @@ extension SenderAssembly {
             tokens: tokens(apns.key),
             production: try service(apns, apns.endpoint, name: "apns"),
             sandbox: try service(apns, apns.sandboxEndpoint, name: "apns-sandbox"),
-            metrics: surroundings.metrics?.forSender(.apns, app: app),
+            metrics: context.metrics?.forSender(.apns, app: app),
             window: apns.reach.window
         )
     }
@@ -101,7 +101,7 @@ extension SenderAssembly {
 
     private mutating func tokens(_ key: APNsKey) -> ProviderTokens {
         if let tokens = providerTokens[key.fingerprint] { return tokens }
-        let tokens = ProviderTokens(key, time: surroundings.time, logger: surroundings.logger)
+        let tokens = ProviderTokens(key, time: context.time, logger: context.logger)
         providerTokens[key.fingerprint] = tokens
         return tokens
     }

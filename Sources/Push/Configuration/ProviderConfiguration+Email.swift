@@ -114,8 +114,8 @@ extension SenderAssembly {
         return EmailSender(
             letterhead: email.letterhead,
             transport: transport,
-            time: surroundings.time,
-            metrics: surroundings.metrics?.forEmail(app: app),
+            time: context.time,
+            metrics: context.metrics?.forEmail(app: app),
             window: email.window
         )
     }

@@ -17,7 +17,7 @@ extension ProviderConfiguration {
         ///
         /// Default: one connection, because HTTP/2 carries all requests on it, and 600 messages, which is Expo's limit
         /// for a project in one second.
-        package let reach: Reach
+        package let reach: ConnectionSettings
 
         /// The project's rate limit.
         ///
@@ -57,11 +57,11 @@ extension SenderAssembly {
         _ expo: ProviderConfiguration.Expo,
         for app: AppID
     ) throws(TransferError) -> (sender: ExpoSender, receipts: ExpoReceipts) {
-        let reach = ProviderConfiguration.Reach(
+        let reach = ProviderConfiguration.ConnectionSettings(
             authoritiesFile: expo.reach.authoritiesFile,
             connections: expo.reach.connections,
             // A single message may need a separate request, so the window must have room for more than full requests.
-            window: max(Self.fewestRequests, expo.reach.window / ExpoRound.limit)
+            window: max(Self.fewestRequests, expo.reach.window / ExpoBatchProgress.limit)
         )
         var need = TransportNeed(kind: .pushes(app), endpoint: expo.endpoint, reach: reach, name: "expo")
         need.longestAnswer = ExpoService.largestAnswer
@@ -72,9 +72,9 @@ extension SenderAssembly {
         )
         let sender = ExpoSender(
             service: service,
-            time: surroundings.time,
-            logger: surroundings.logger,
-            metrics: surroundings.metrics?.forSender(.expo, app: app),
+            time: context.time,
+            logger: context.logger,
+            metrics: context.metrics?.forSender(.expo, app: app),
             window: expo.reach.window,
             budget: expo.budget
         )

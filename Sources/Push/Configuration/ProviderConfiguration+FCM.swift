@@ -19,7 +19,7 @@ extension ProviderConfiguration {
         /// The connections and the window.
         ///
         /// Default: 5 connections, and 500 requests, which five connections of 100 streams can carry.
-        package let reach: Reach
+        package let reach: ConnectionSettings
 
         /// The project's rate limit.
         ///
@@ -62,8 +62,8 @@ extension SenderAssembly {
             projectID: fcm.serviceAccount.projectID,
             tokens: try tokens(fcm),
             transport: try transport(need),
-            time: surroundings.time,
-            metrics: surroundings.metrics?.forSender(.fcm, app: app),
+            time: context.time,
+            metrics: context.metrics?.forSender(.fcm, app: app),
             window: fcm.reach.window,
             budget: fcm.budget
         )
@@ -72,15 +72,15 @@ extension SenderAssembly {
     private mutating func tokens(_ fcm: ProviderConfiguration.FCM) throws(TransferError) -> AccessTokenSource {
         let account = fcm.serviceAccount
         let authorities = fcm.reach.authoritiesFile
-        let key = TokenKey(account: account.fingerprint, endpoint: fcm.tokenURI, authoritiesFile: authorities)
+        let key = AccountKey(account: account.fingerprint, endpoint: fcm.tokenURI, authoritiesFile: authorities)
         if let source = sources[key] { return source }
-        let reach = ProviderConfiguration.Reach(authoritiesFile: authorities, connections: 1, window: 8)
+        let reach = ProviderConfiguration.ConnectionSettings(authoritiesFile: authorities, connections: 1, window: 8)
         let need = TransportNeed(kind: .errands, endpoint: "tokens", reach: reach, name: "tokens")
         let source = AccessTokenSource(
             exchange: TokenExchange(account: account, endpoint: fcm.tokenURI),
             transport: try transport(need),
-            time: surroundings.time,
-            logger: surroundings.logger
+            time: context.time,
+            logger: context.logger
         )
         sources[key] = source
         return source

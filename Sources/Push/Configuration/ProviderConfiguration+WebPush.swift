@@ -23,7 +23,7 @@ extension ProviderConfiguration {
         /// The connections to one host, and the window.
         ///
         /// Default: 2 connections, 500 requests.
-        package let reach: Reach
+        package let reach: ConnectionSettings
     }
 }
 
@@ -120,8 +120,8 @@ extension SenderAssembly {
         return WebPushSender(
             builder: WebPushRequestBuilder(hosts: webPush.hosts, keys: webPush.keys, tokens: tokens),
             transport: try transport(need),
-            time: surroundings.time,
-            metrics: surroundings.metrics?.forSender(.webpush, app: app),
+            time: context.time,
+            metrics: context.metrics?.forSender(.webpush, app: app),
             window: webPush.reach.window
         )
     }

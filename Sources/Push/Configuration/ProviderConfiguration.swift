@@ -20,7 +20,7 @@ package struct ProviderConfiguration: Sendable {
     }
 
     /// The connection settings of a service, and the limits of its use.
-    package struct Reach: Hashable, Sendable {
+    package struct ConnectionSettings: Hashable, Sendable {
         /// The PEM file of trusted authorities, which replaces the system's.
         package let authoritiesFile: String?
         /// The maximum number of concurrent connections to each endpoint.

@@ -9,9 +9,7 @@ final class ProviderReader {
     private(set) var secretFiles: [String] = []
     private let file: String
 
-    init(file: String) {
-        self.file = file
-    }
+    init(file: String) { self.file = file }
 
     func apps(_ scope: JSONScope) -> [AppID: ProviderConfiguration.Providers] {
         var apps: [AppID: ProviderConfiguration.Providers] = [:]
@@ -52,9 +50,11 @@ final class ProviderReader {
     /// Reads `caFile`, `connections` and `window`.
     ///
     /// The default of the last is `window`, or one request for each connection.
-    func reach(_ scope: JSONScope, connections usual: Int, window: Int? = nil) -> ProviderConfiguration.Reach {
+    func reach(_ scope: JSONScope, connections usual: Int, window: Int? = nil)
+        -> ProviderConfiguration.ConnectionSettings
+    {
         let connections = scope.wholeNumber("connections", 1...64) ?? usual
-        return ProviderConfiguration.Reach(
+        return ProviderConfiguration.ConnectionSettings(
             authoritiesFile: authoritiesFile(scope),
             connections: connections,
             window: scope.wholeNumber("window", 1...10_000) ?? window ?? connections

@@ -1,4 +1,5 @@
 package import BellhopRules
+import Cryptography
 package import HTTPTransfer
 package import ServiceRuntime
 
@@ -28,14 +29,14 @@ package struct PushSenders: Sendable {
     /// No connection is established yet.
     package init(
         _ configuration: ProviderConfiguration,
-        surroundings: Surroundings,
+        context: Context,
         makeTransport: @escaping MakeTransport = { (need) throws(TransferError) in try need.open() },
         makeMailTransport: @escaping MakeMailTransport = { (options) throws(TransferError) in
             try SMTPTransport(options)
         }
     ) throws(TransferError) {
         var assembly = SenderAssembly(
-            surroundings: surroundings,
+            context: context,
             makeTransport: makeTransport,
             makeMailTransport: makeMailTransport
         )
@@ -67,7 +68,7 @@ package struct PushSenders: Sendable {
     }
 
     /// The parts of the process that senders need.
-    package struct Surroundings: Sendable {
+    package struct Context: Sendable {
         package var time: any TimeSource
         package var logger: Logger
         package var metrics: PushMetrics?
@@ -77,5 +78,43 @@ package struct PushSenders: Sendable {
             self.logger = logger
             self.metrics = metrics
         }
+    }
+}
+
+/// Creates senders in turn, and shared parts only once.
+struct SenderAssembly {
+    /// The values that must be equal for two senders to share a token.
+    struct AccountKey: Hashable {
+        /// The account's fingerprint.
+        let account: Digest
+        let endpoint: String
+        let authoritiesFile: String?
+    }
+
+    let context: PushSenders.Context
+    let makeTransport: PushSenders.MakeTransport
+    let makeMailTransport: PushSenders.MakeMailTransport
+    private(set) var transports: [TransportNeed: any HTTPTransport] = [:]
+    var mailTransports: [any MailTransport] = []
+    var sources: [AccountKey: AccessTokenSource] = [:]
+    /// The provider tokens by the fingerprint of their key.
+    var providerTokens: [Digest: ProviderTokens] = [:]
+
+    init(
+        context: PushSenders.Context,
+        makeTransport: @escaping PushSenders.MakeTransport,
+        makeMailTransport: @escaping PushSenders.MakeMailTransport
+    ) {
+        self.context = context
+        self.makeTransport = makeTransport
+        self.makeMailTransport = makeMailTransport
+    }
+
+    /// Returns the one transport for this need.
+    mutating func transport(_ need: TransportNeed) throws(TransferError) -> any HTTPTransport {
+        if let transport = transports[need] { return transport }
+        let transport = try makeTransport(need)
+        transports[need] = transport
+        return transport
     }
 }

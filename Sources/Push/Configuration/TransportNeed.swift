@@ -18,7 +18,7 @@ package struct TransportNeed: Hashable, Sendable {
     package let kind: Kind
     /// Separates senders that must not share connections.
     package let endpoint: String
-    package let reach: ProviderConfiguration.Reach
+    package let reach: ProviderConfiguration.ConnectionSettings
 
     /// The name of the transport's thread.
     package let name: String

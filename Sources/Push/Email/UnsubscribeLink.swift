@@ -9,7 +9,7 @@ import Cryptography
 /// because link checkers follow every GET.
 package struct UnsubscribeLink: Sendable {
     /// The subject of a link: its user and its purpose.
-    package struct Subject: Hashable, Sendable {
+    package struct Target: Hashable, Sendable {
         /// The effect of a link; a link for one purpose proves nothing for another.
         package enum Purpose: String, CaseIterable, Hashable, Sendable {
             /// Ends all notifications by e-mail, the setting `emailEnabled`.
@@ -64,16 +64,16 @@ package struct UnsubscribeLink: Sendable {
         self.keys = keys
     }
 
-    package func url(for subject: Subject) -> String { "\(base)/\(token(for: subject))" }
+    package func url(for subject: Target) -> String { "\(base)/\(token(for: subject))" }
 
     /// Returns the token, which consists of letters, digits, hyphens and underscores.
-    package func token(for subject: Subject) -> String {
+    package func token(for subject: Target) -> String {
         let statement = Self.statement(subject)
         return Base64URL.encode(HMAC.sha256(of: Self.context + statement, key: keys.current) + statement)
     }
 
     /// Returns the subject of a token; `nil` if none of the keys has created it.
-    package func check(_ token: String) -> Subject? {
+    package func check(_ token: String) -> Target? {
         guard token.utf8.count <= Self.longestToken, let bytes = Base64URL.decode(token),
             bytes.count > Digest.byteCount
         else { return nil }
@@ -88,7 +88,7 @@ package struct UnsubscribeLink: Sendable {
     /// Returns the statement: purpose, app, the hash of the address in base64url, and user.
     ///
     /// None of the first three can contain the NUL that ends them. A statement without a hash is that of an older link.
-    private static func statement(_ subject: Subject) -> [UInt8] {
+    private static func statement(_ subject: Target) -> [UInt8] {
         let (purpose, app, user) = (subject.purpose.rawValue, subject.app.text, subject.user.text)
         guard let hash = subject.addressHash else { return Array("\(purpose)\0\(app)\0\(user)".utf8) }
         return Array("\(purpose)\(addressed)\0\(app)\0\(Base64URL.encode(hash))\0\(user)".utf8)
@@ -97,7 +97,7 @@ package struct UnsubscribeLink: Sendable {
     /// The suffix of the purpose in a link that names its address.
     private static let addressed = "-to"
 
-    private static func subject(_ statement: [UInt8]) -> Subject? {
+    private static func subject(_ statement: [UInt8]) -> Target? {
         var parts = statement.split(separator: 0, maxSplits: 2, omittingEmptySubsequences: false)
             .map { String(decoding: $0, as: UTF8.self) }
         guard parts.count == 3 else { return nil }
@@ -105,16 +105,16 @@ package struct UnsubscribeLink: Sendable {
         if parts[0].hasSuffix(addressed) {
             parts[0].removeLast(addressed.count)
             let rest = parts[2].split(separator: "\0", maxSplits: 1, omittingEmptySubsequences: false)
-            guard rest.count == 2, let bytes = Base64URL.decode(String(rest[0])), bytes.count == Subject.hashBytes
+            guard rest.count == 2, let bytes = Base64URL.decode(String(rest[0])), bytes.count == Target.hashBytes
             else {
                 return nil
             }
             (hash, parts[2]) = (bytes, String(rest[1]))
         }
-        guard let purpose = Subject.Purpose(rawValue: parts[0]), let app = AppID(validating: parts[1]),
+        guard let purpose = Target.Purpose(rawValue: parts[0]), let app = AppID(validating: parts[1]),
             let user = UserID(validating: parts[2])
         else { return nil }
-        return Subject(app: app, user: user, purpose: purpose, addressHash: hash)
+        return Target(app: app, user: user, purpose: purpose, addressHash: hash)
     }
 }
 

@@ -15,9 +15,7 @@ package struct ExpoReceipts: ReceiptSource {
     /// The wait after a request for receipts that failed because of Bellhop's settings.
     package static let configurationWait: Duration = .seconds(60)
 
-    package init(service: ExpoService) {
-        self.service = service
-    }
+    package init(service: ExpoService) { self.service = service }
 
     package func ask(_ tickets: [String]) async -> [ReceiptAnswer] {
         guard !tickets.isEmpty else { return [] }

@@ -22,26 +22,26 @@ package struct ExpoSender: PushSender {
 
     private func verdicts(on batch: [PushMessage]) async -> [Verdict] {
         let start = ContinuousClock.now
-        var round = ExpoRound(batch, now: Timestamp(clamping: time.now().microseconds))
-        while !round.requests.isEmpty {
+        var progress = ExpoBatchProgress(batch, now: Timestamp(clamping: time.now().microseconds))
+        while !progress.requests.isEmpty {
             // The limit keeps the work within a claim's lease, however often a request must be divided.
             guard .now - start < Self.patience else {
-                round.giveUpWaiting()
+                progress.giveUpWaiting()
                 break
             }
-            let requests = round.requests.map { service.request("send", ExpoRound.body($0)) }
-            round.take(await service.send(requests))
+            let requests = progress.requests.map { service.request("send", ExpoBatchProgress.body($0)) }
+            progress.take(await service.send(requests))
         }
-        if round.projects > 1 {
+        if progress.projects > 1 {
             logger.warning(
                 "devices belong to several Expo projects, sending separately",
                 [
-                    "projects": .integer(round.projects),
+                    "projects": .integer(progress.projects),
                     "whatToDo": .text("see which app build registers tokens of another project"),
                 ]
             )
         }
-        return round.verdicts
+        return progress.verdicts
     }
 
     private static let patience = Duration.seconds(20)

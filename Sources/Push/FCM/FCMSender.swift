@@ -34,35 +34,35 @@ package struct FCMSender: PushSender {
     private func verdicts(on batch: [PushMessage]) async -> [Verdict] {
         let now = Timestamp(clamping: time.now().microseconds)
         let unanswered = Verdict.unknown(.library, notBefore: FCMAnswer.shortestWait)
-        var round = Round(batch, unanswered: unanswered) { (message) throws(Refusal) -> [UInt8] in
-            guard message.device.provider == .fcm else { throw Refusal(.payloadError(.wrongProvider)) }
+        var progress = ProviderBatch(batch, unanswered: unanswered) { (message) throws(MessageRefusal) -> [UInt8] in
+            guard message.device.provider == .fcm else { throw MessageRefusal(.payloadError(.wrongProvider)) }
             if let body = FCMRequest.body(of: message, now: now) { return body }
-            throw Refusal(FCMRequest.refusal(of: message))
+            throw MessageRefusal(FCMRequest.refusal(of: message))
         }
-        guard !round.waiting.isEmpty else { return round.verdicts }
+        guard !progress.waiting.isEmpty else { return progress.verdicts }
         switch await tokens.token() {
-        case .failure(let refusal): round.refuse(refusal)
+        case .failure(let refusal): progress.refuse(refusal)
         case .success(let token):
-            await send(&round, with: token)
-            guard !round.waiting.isEmpty else { break }
+            await send(&progress, with: token)
+            guard !progress.waiting.isEmpty else { break }
             switch await tokens.token(insteadOf: token) {
-            case .failure(let refusal): round.refuse(refusal)
+            case .failure(let refusal): progress.refuse(refusal)
             case .success(let fresh):
-                await send(&round, with: fresh)
+                await send(&progress, with: fresh)
                 // The new token was rejected, too.
-                round.settle { _ in .configError(.unauthenticated, scope: .provider) }
+                progress.settle { _ in .configError(.unauthenticated, scope: .provider) }
             }
         }
-        return round.verdicts
+        return progress.verdicts
     }
 
-    private func send(_ round: inout Round<[UInt8]>, with token: AccessToken) async {
+    private func send(_ progress: inout ProviderBatch<[UInt8]>, with token: AccessToken) async {
         let url = endpoint + "/v1/projects/" + projectID + "/messages:send"
         // All requests share one array, so that headers are created once per batch and not per message.
         let headers: [TransferRequest.Header] = [
             ("authorization", token.authorization), ("content-type", "application/json"),
         ]
-        let requests = round.waiting.map { waiting in
+        let requests = progress.waiting.map { waiting in
             TransferRequest(
                 .post,
                 url: url,
@@ -71,7 +71,7 @@ package struct FCMSender: PushSender {
                 timeouts: Self.timeouts
             )
         }
-        round.take(await transport.send(requests)) { _, outcome in
+        progress.take(await transport.send(requests)) { _, outcome in
             switch FCMAnswer.read(outcome) {
             case .verdict(let verdict): verdict
             case .staleAccessToken: nil
@@ -85,7 +85,7 @@ package struct FCMSender: PushSender {
     }
 }
 
-extension Round {
+extension ProviderBatch {
     /// Gives all waiting messages the verdict for a missing token.
     fileprivate mutating func refuse(_ refusal: StandingRefusal) {
         let verdict = refusal.verdict(shortestWait: FCMAnswer.shortestWait)

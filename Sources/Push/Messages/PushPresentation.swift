@@ -18,9 +18,7 @@ package struct PushPresentation: Sendable {
     }
 
     /// Creates the presentation that a type's catalogue defines.
-    package init(_ type: CatalogType) {
-        self.type = type
-    }
+    package init(_ type: CatalogType) { self.type = type }
 
     /// The urgency on the device; `nil` if it equals the priority.
     package var urgency: Priority? {

@@ -42,9 +42,7 @@ struct APSFields {
 
 extension PushMessage {
     /// The badge within the range of the platforms, which is 0 to the largest 32-bit integer.
-    var shownBadge: Int? {
-        badge.map { min(max($0, 0), Int(Int32.max)) }
-    }
+    var shownBadge: Int? { badge.map { min(max($0, 0), Int(Int32.max)) } }
 
     /// The replacement id of badge updates; an update replaces the previous one, and never a notification.
     static var badgeReplacementID: StaticString { "bellhop-badge" }

@@ -28,10 +28,11 @@ struct ClientData {
         }
         guard message.wantsData else { return }
         let names = message.clientNames
-        var data = IndexedMembers(message.data)
+        // An event may have ten thousand members, and each of them needs a lookup.
+        let value = message.data.finder()
         for member in message.data.members {
             guard json.count <= most else { return }
-            add(member, names, to: &json) { data[$0] == nil }
+            add(member, names, to: &json) { value($0) == nil }
         }
     }
 

@@ -27,9 +27,7 @@ struct JSONBytes: ~Copyable {
         bytes.append(UInt8(ascii: "{"))
     }
 
-    mutating func close() {
-        bytes.append(UInt8(ascii: "}"))
-    }
+    mutating func close() { bytes.append(UInt8(ascii: "}")) }
 
     mutating func add(_ key: StaticString, _ text: String) {
         begin(key)

@@ -14,7 +14,7 @@ package final class VAPIDTokens: Sendable {
         let origin: String
     }
 
-    private struct Word {
+    private struct CachedToken {
         /// The whole value of the header.
         let authorization: String
         let madeAt: Instant
@@ -30,14 +30,12 @@ package final class VAPIDTokens: Sendable {
     private static let most = 1024
 
     private let subject: String
-    private let words = Mutex<[Use: Word]>([:])
+    private let words = Mutex<[Use: CachedToken]>([:])
     /// The ids of the keys with which a push service has accepted a message.
     private let proven = Mutex<Set<String>>([])
 
     /// Creates the tokens; `subject` is a `mailto:` or `https:` URL at which push services can contact the operator.
-    package init(subject: String) {
-        self.subject = subject
-    }
+    package init(subject: String) { self.subject = subject }
 
     /// Returns the value of `authorization` for requests to `origin`.
     package func authorization(
@@ -53,9 +51,7 @@ package final class VAPIDTokens: Sendable {
     }
 
     /// Records that a push service has accepted a message with this key, so that browsers have subscribed with it.
-    func prove(_ key: VAPIDKey) {
-        _ = proven.withLock { $0.insert(key.id) }
-    }
+    func prove(_ key: VAPIDKey) { _ = proven.withLock { $0.insert(key.id) } }
 
     func isProven(_ key: VAPIDKey) -> Bool { proven.withLock { $0.contains(key.id) } }
 
@@ -88,8 +84,60 @@ package final class VAPIDTokens: Sendable {
         words.withLock { words in
             if words.count >= Self.most { words = words.filter { now < $0.value.madeAt + Self.used } }
             if words.count >= Self.most { words.removeAll() }
-            words[use] = Word(authorization: authorization, madeAt: now)
+            words[use] = CachedToken(authorization: authorization, madeAt: now)
         }
         return authorization
+    }
+}
+
+/// One of an app's keys for signing in at push services (RFC 8292); browsers subscribe with its public half.
+package struct VAPIDKey: Sendable {
+    /// The key's name in subscriptions; it is internal and never sent.
+    package let id: String
+
+    package let key: PrivateKey
+
+    /// The 65 bytes of its public half in base64url; a page passes it to `subscribe()`, and it is `k` of every request.
+    package let publicKey: String
+
+    /// Creates the key; throws if it is not on P-256.
+    package init(id: String, key: PrivateKey) throws(CryptographyError) {
+        self.id = id
+        self.key = key
+        publicKey = Base64URL.encode(try key.p256Point())
+    }
+}
+
+extension VAPIDKey {
+    /// Reads a key file: PEM, or the 32-byte secret number in base64url, the format of VAPID tools.
+    package init(id: String, file bytes: [UInt8]) throws(CryptographyError) {
+        let text = String(decoding: bytes, as: UTF8.self)
+        let word = text.split(whereSeparator: \.isWhitespace)
+        if word.count == 1, let secret = word.first.flatMap({ Base64URL.decode(String($0)) }) {
+            try self.init(id: id, key: PrivateKey(p256Secret: secret))
+        } else {
+            try self.init(id: id, key: PrivateKey(pem: bytes))
+        }
+    }
+}
+
+/// An app's keys by their names.
+package struct VAPIDKeys: Sendable {
+    /// The keys; never empty, each name once.
+    package let all: [VAPIDKey]
+
+    /// The key of subscriptions that name none.
+    package let usual: VAPIDKey
+
+    /// Creates the set of keys; `usual` must be one of them.
+    package init(_ all: [VAPIDKey], usual: VAPIDKey) {
+        self.all = all
+        self.usual = usual
+    }
+
+    /// Returns the key with which a subscription was created; `nil` for an unknown name.
+    package func key(named id: String?) -> VAPIDKey? {
+        guard let id else { return usual }
+        return all.first { $0.id == id }
     }
 }

@@ -1,4 +1,4 @@
-import BellhopRules
+package import BellhopRules
 import Cryptography
 import HTTPTransfer
 import ServiceRuntime
@@ -32,7 +32,7 @@ struct WebPushRequestBuilder: Sendable {
     let keys: VAPIDKeys
     let tokens: VAPIDTokens
 
-    func address(of message: PushMessage) throws(Refusal) -> Address {
+    func address(of message: PushMessage) throws(MessageRefusal) -> Address {
         guard message.device.provider == .webpush else { throw refusal(.wrongProvider) }
         // A push without a visible notification may cost the app its permission in the browser.
         guard message.purpose == .alert else { throw refusal(.unsupportedPurpose) }
@@ -41,30 +41,28 @@ struct WebPushRequestBuilder: Sendable {
         }
         guard let subscription = message.device.webPushKeys else { throw unreachable(.subscriptionUnusable) }
         guard let key = keys.key(named: subscription.vapidKeyID) else {
-            throw Refusal(.configError(.unknownVAPIDKey, scope: .message))
+            throw MessageRefusal(.configError(.unknownVAPIDKey, scope: .message))
         }
         return Address(host: endpoint.host, origin: endpoint.origin, keys: subscription, key: key)
     }
 
-    private func refusal(_ reason: VerdictReason) -> Refusal {
-        Refusal(.payloadError(reason))
-    }
+    private func refusal(_ reason: VerdictReason) -> MessageRefusal { MessageRefusal(.payloadError(reason)) }
 
     /// Returns the refusal for a device that no message can ever reach, so that it is revoked.
     ///
     /// Any client may register such a device, and giving up one message per event would fill the dead letters.
-    private func unreachable(_ reason: VerdictReason) -> Refusal {
-        Refusal(.deviceGone(reason, at: nil))
+    private func unreachable(_ reason: VerdictReason) -> MessageRefusal {
+        MessageRefusal(.deviceGone(reason, at: nil))
     }
 
     /// Returns the message as sent: encrypted for its browser alone, with the sign-in.
-    func draft(of message: PushMessage, now: Instant) throws(Refusal) -> WebPushDraft {
+    func draft(of message: PushMessage, now: Instant) throws(MessageRefusal) -> WebPushDraft {
         let address = try address(of: message)
         guard let payload = WebPushPayload.bytes(of: message, atMost: WebPushPadding.longest(at: address.host))
-        else { throw Refusal(.payloadError(.payloadTooLarge)) }
+        else { throw MessageRefusal(.payloadError(.payloadTooLarge)) }
         let body = try Self.encrypted(payload, for: address.keys)
         guard let authorization = try? tokens.authorization(address.key, for: address.origin, now: now) else {
-            throw Refusal(Self.unencrypted)
+            throw MessageRefusal(Self.unencrypted)
         }
         let headers = WebPushRequest.headers(of: message, now: Timestamp(clamping: now.microseconds))
         let request = TransferRequest(
@@ -85,9 +83,9 @@ struct WebPushRequestBuilder: Sendable {
 
     private static let unencrypted = Verdict.retry(.library, notBefore: WebPushAnswer.shortestWait, scope: .message)
 
-    private static func encrypted(_ payload: [UInt8], for keys: WebPushKeys) throws(Refusal) -> [UInt8] {
+    private static func encrypted(_ payload: [UInt8], for keys: WebPushKeys) throws(MessageRefusal) -> [UInt8] {
         // An internal failure must not look like a fault of the browser's key.
-        guard let freshness = try? WebPushContent.EphemeralKeys.draw() else { throw Refusal(unencrypted) }
+        guard let freshness = try? WebPushContent.EphemeralKeys.draw() else { throw MessageRefusal(unencrypted) }
         do throws(CryptographyError) {
             return try WebPushContent.body(
                 payload,
@@ -96,7 +94,21 @@ struct WebPushRequestBuilder: Sendable {
                 with: freshness
             )
         } catch {
-            throw Refusal(error.code == .invalidKey ? .deviceGone(.subscriptionUnusable, at: nil) : unencrypted)
+            throw MessageRefusal(error.code == .invalidKey ? .deviceGone(.subscriptionUnusable, at: nil) : unencrypted)
         }
+    }
+}
+
+/// The headers of one message to a push service (RFC 8030), without the sign-in.
+package enum WebPushRequest {
+    /// Returns the headers; the time to live counts from `now`.
+    package static func headers(of message: PushMessage, now: Timestamp) -> [(name: String, value: String)] {
+        // The minimum is one second, because Apple rejects zero.
+        let seconds = max(1, message.secondsToLive(from: now) ?? PushMessage.longestLife)
+        return [
+            ("content-type", "application/octet-stream"), ("content-encoding", "aes128gcm"),
+            ("ttl", String(seconds)), ("urgency", message.urgency.rawValue),
+            ("topic", message.pushTopic),
+        ]
     }
 }

@@ -23,30 +23,30 @@ package struct WebPushSender: PushSender {
     private func verdicts(on batch: [PushMessage]) async -> [Verdict] {
         let now = time.now()
         let unanswered = Verdict.unknown(.library, notBefore: WebPushAnswer.shortestWait)
-        var round = Round(batch, unanswered: unanswered) { (message) throws(Refusal) in
+        var progress = ProviderBatch(batch, unanswered: unanswered) { (message) throws(MessageRefusal) in
             try builder.draft(of: message, now: now)
         }
-        guard !round.waiting.isEmpty else { return round.verdicts }
-        await send(&round)
-        renewSignIn(&round, now: time.now())
-        guard !round.waiting.isEmpty else { return round.verdicts }
-        await send(&round)
+        guard !progress.waiting.isEmpty else { return progress.verdicts }
+        await send(&progress)
+        renewSignIn(&progress, now: time.now())
+        guard !progress.waiting.isEmpty else { return progress.verdicts }
+        await send(&progress)
         // The new sign-in was rejected, too.
-        round.settle { _ in WebPushAnswer.refused }
-        return round.verdicts
+        progress.settle { _ in WebPushAnswer.refused }
+        return progress.verdicts
     }
 
     /// Sends all waiting messages; those whose sign-in was rejected continue to wait.
     ///
     /// A key mismatch revokes a device only if other browsers accept the app's key. A wrong key in the configuration
     /// must not end any subscription.
-    private func send(_ round: inout Round<WebPushDraft>) async {
-        let outcomes = await transport.send(round.waiting.map(\.draft.request))
-        let readings = zip(round.waiting, outcomes).map { WebPushAnswer.read($1, namesKey: $0.draft.namesKey) }
-        for case (let waiting, .verdict(.delivered)) in zip(round.waiting, readings) {
+    private func send(_ progress: inout ProviderBatch<WebPushDraft>) async {
+        let outcomes = await transport.send(progress.waiting.map(\.draft.request))
+        let readings = zip(progress.waiting, outcomes).map { WebPushAnswer.read($1, namesKey: $0.draft.namesKey) }
+        for case (let waiting, .verdict(.delivered)) in zip(progress.waiting, readings) {
             builder.tokens.prove(waiting.draft.key)
         }
-        round.take(readings) { draft, reading in
+        progress.take(readings) { draft, reading in
             switch reading {
             case .verdict(.deviceGone(.vapidMismatch, _)) where !builder.tokens.isProven(draft.key):
                 .configError(.vapidMismatch, scope: .device)
@@ -57,8 +57,8 @@ package struct WebPushSender: PushSender {
     }
 
     /// Renews the sign-in of waiting messages; without a new sign-in to try, the rejection is final.
-    private func renewSignIn(_ round: inout Round<WebPushDraft>, now: Instant) {
-        round.settle { draft in
+    private func renewSignIn(_ progress: inout ProviderBatch<WebPushDraft>, now: Instant) {
+        progress.settle { draft in
             let fresh = try? builder.tokens.authorization(
                 draft.key,
                 for: draft.origin,

@@ -104,15 +104,15 @@ struct RoleProcess: Sendable {
     ///
     /// Without a file nothing can be pushed, which the log reports once.
     func pushSenders() throws -> PushSenders {
-        let surroundings = PushSenders.Surroundings(time: time, logger: logger, metrics: PushMetrics(metrics))
+        let context = PushSenders.Context(time: time, logger: logger, metrics: PushMetrics(metrics))
         guard let file = setup.configuration.providers else {
             logger.notice(
                 "no providers are configured: notifications are recorded and not pushed",
                 ["setting": .text(Setting.providers.environmentName)]
             )
-            return try PushSenders(.none, surroundings: surroundings)
+            return try PushSenders(.none, context: context)
         }
-        return try PushSenders(try ProviderConfiguration.read(file: file), surroundings: surroundings)
+        return try PushSenders(try ProviderConfiguration.read(file: file), context: context)
     }
 
     /// Reloads the catalogues at each SIGHUP, and exposes the fingerprint of the active ones as a metric.

@@ -67,7 +67,7 @@ package struct Crew {
             seats + [SIGHUPForwarder(seats, logger: logger)],
             drainTimeout: drainTimeout + Self.margin,
             logger: logger,
-            surroundings: ServiceGroup.Surroundings(endProcess: { [seats] code in
+            context: ServiceGroup.Context(endProcess: { [seats] code in
                 for seat in seats { seat.kill() }
                 _exit(code.rawValue)
             })

@@ -21,16 +21,16 @@ struct APNsRefusal: Error, Sendable, Equatable {
     }
 
     /// Returns the answer to a request with the `apns-id` `id`.
-    func answer(id: String?) -> ProviderAnswer {
+    func answer(id: String?) -> StandInAnswer {
         var fields = id.map { [HTTP2Answer.Field(name: "apns-id", value: $0)] } ?? []
         guard let reason else {
-            return ProviderAnswer(http: HTTP2Answer(status: status, fields: fields), reason: nil)
+            return StandInAnswer(http: HTTP2Answer(status: status, fields: fields), reason: nil)
         }
         var body: JSONObject = ["reason": .string(reason)]
         if let since { body["timestamp"] = .number(JSONNumber(since.microseconds / 1_000)) }
         fields.append(HTTP2Answer.Field(name: "content-type", value: "application/json"))
         let bytes = JSONWriter.canonicalBytes(of: .object(body))
-        return ProviderAnswer(http: HTTP2Answer(status: status, fields: fields, body: bytes), reason: reason)
+        return StandInAnswer(http: HTTP2Answer(status: status, fields: fields, body: bytes), reason: reason)
     }
 
     /// Returns the rejection that a fault requests, with the usual reason of its status unless the fault names one.

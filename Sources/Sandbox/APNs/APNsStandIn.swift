@@ -33,7 +33,7 @@ final class APNsStandIn: ProviderStandIn {
         return judgement
     }
 
-    func answer(to fault: SandboxFault.Answer) -> ProviderAnswer {
+    func answer(to fault: SandboxFault.Answer) -> StandInAnswer {
         let refusal = APNsRefusal.asked(fault, now: time.now())
         return refusal.answer(id: UUID().uuidString.lowercased()).with(retryAfter: fault.retryAfter)
     }
@@ -66,12 +66,12 @@ final class APNsStandIn: ProviderStandIn {
         return ProviderDecision { Self.taken(id: id, environment) }
     }
 
-    private static func taken(id: String, _ environment: APNsEnvironment) -> ProviderAnswer {
+    private static func taken(id: String, _ environment: APNsEnvironment) -> StandInAnswer {
         var fields = [HTTP2Answer.Field(name: "apns-id", value: id)]
         if environment == .development {
             fields.append(HTTP2Answer.Field(name: "apns-unique-id", value: UUID().uuidString.lowercased()))
         }
-        return ProviderAnswer(http: HTTP2Answer(status: 200, fields: fields), reason: nil)
+        return StandInAnswer(http: HTTP2Answer(status: 200, fields: fields), reason: nil)
     }
 
     private func verdict(on token: String, _ now: Instant) -> APNsRefusal? {

@@ -22,9 +22,7 @@ final class APNsTokenCheck: Sendable {
     private let account: APNsAccount
     private let held = Mutex<[UInt64: Held]>([:])
 
-    init(_ account: APNsAccount) {
-        self.account = account
-    }
+    init(_ account: APNsAccount) { self.account = account }
 
     /// Returns `nil` if the request may push for the account.
     func refusal(_ request: HTTP2Request, now: Instant) -> APNsRefusal? {
@@ -75,4 +73,34 @@ final class APNsTokenCheck: Sendable {
     private static func invalid(_ why: String) -> APNsRefusal {
         APNsRefusal(403, "InvalidProviderToken", why)
     }
+}
+
+/// A team's APNs key in the form that Apple issues.
+///
+/// It exists only in this process.
+struct APNsAccount: Sendable {
+    /// Ten characters, like Apple's team ids.
+    let teamID = "BELLHOPDEV"
+    let keyID = "SANDBOXKEY"
+    let key: GeneratedKey
+    /// The bundle ids that the team may push to.
+    let topics: Set<String>
+
+    init(topics: Set<String>) throws(SandboxError) {
+        key = try GeneratedKey.generateP256()
+        self.topics = topics
+    }
+
+    /// Returns the `.p8` file for a sender.
+    ///
+    /// Its key signs provider tokens.
+    func p8() throws(SandboxError) -> [UInt8] { Array(try key.pkcs8().utf8) }
+}
+
+/// One of APNs' two services.
+///
+/// A device token is valid at only one of them.
+enum APNsEnvironment: Sendable {
+    case production
+    case development
 }

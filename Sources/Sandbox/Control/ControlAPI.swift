@@ -31,9 +31,7 @@ struct ControlAPI: Sendable {
         return router
     }
 
-    private var faultArray: [UInt8] {
-        JSONWriter.canonicalBytes(of: .array(faults.entries.map(\.json)))
-    }
+    private var faultArray: [UInt8] { JSONWriter.canonicalBytes(of: .array(faults.entries.map(\.json))) }
 
     private var summary: [UInt8] {
         guard var object = log.summary.json.object, let unchecked else {

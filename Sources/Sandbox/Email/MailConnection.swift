@@ -22,9 +22,7 @@ final class MailConnection {
     /// The idle time, in milliseconds, after which a client is considered gone.
     private static let patience: Int32 = 300_000
 
-    init(socket: Int32) {
-        self.socket = socket
-    }
+    init(socket: Int32) { self.socket = socket }
 
     var isSecure: Bool { tls != nil }
 
@@ -83,9 +81,7 @@ final class MailConnection {
         return poll(&watched, 1, Int32(clamping: (duration.microseconds + 999) / 1_000)) == 0
     }
 
-    func sayGoodbye() {
-        tls?.sayGoodbye()
-    }
+    func sayGoodbye() { tls?.sayGoodbye() }
 
     private func write(_ bytes: ArraySlice<UInt8>) -> Bool {
         var rest = bytes

@@ -28,7 +28,7 @@ struct MailServerState: Sendable {
         var headers = HeaderBlock()
         headers.append(name: ":method", value: "MAIL")
         headers.append(name: ":path", value: "/\(event.phase.rawValue)")
-        var judgement = ProviderDecision { ProviderAnswer(http: HTTP2Answer(status: 250), reason: nil) }
+        var judgement = ProviderDecision { StandInAnswer(http: HTTP2Answer(status: 250), reason: nil) }
         judgement.refused = event.violation
         judgement.token = event.envelope.recipients.first
         judgement.tag = event.mail?.header("message-id")

@@ -2,9 +2,7 @@
 struct MailFault: Error, Equatable {
     let text: String
 
-    init(_ text: String) {
-        self.text = text
-    }
+    init(_ text: String) { self.text = text }
 }
 
 /// A parsed mail.

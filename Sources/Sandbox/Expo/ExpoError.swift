@@ -13,13 +13,13 @@ struct ExpoError: Error {
         self.message = message
     }
 
-    var answer: ProviderAnswer {
+    var answer: StandInAnswer {
         var error: JSONObject = [
             "code": .string(code), "message": .string(message), "isTransient": .bool(status == 429 || status >= 500),
         ]
         error["details"] = details
         let body = JSONWriter.canonicalBytes(of: ["errors": [.object(error)]])
-        return ProviderAnswer(http: .json(status, body), reason: code)
+        return StandInAnswer(http: .json(status, body), reason: code)
     }
 
     var judgement: ProviderDecision { .refuse(message, answer) }
@@ -60,11 +60,11 @@ struct ExpoError: Error {
     /// Returns the answer that a fault requests.
     ///
     /// A gateway's errors are HTML pages; all others have Expo's form.
-    static func answer(to fault: SandboxFault.Answer) -> ProviderAnswer {
+    static func answer(to fault: SandboxFault.Answer) -> StandInAnswer {
         let isPage = fault.reason == nil && (fault.status < 400 || [404, 413, 502, 504].contains(fault.status))
         guard !isPage else {
             let page = HTTP2Answer.html(fault.status, "Server Error")
-            return ProviderAnswer(http: page, reason: nil).with(retryAfter: fault.retryAfter)
+            return StandInAnswer(http: page, reason: nil).with(retryAfter: fault.retryAfter)
         }
         let usual =
             switch fault.status {

@@ -16,7 +16,7 @@ final class ExpoStandIn: ProviderStandIn {
     let name = ProviderName.expo
     private let accessToken: String?
     private let faults: FaultList
-    private let receipts: ExpoReceiptBook
+    private let receipts: ExpoReceiptStore
 
     private static let root = "/--/api/v2/push/"
     private static let largestMessage = 4_096
@@ -26,17 +26,17 @@ final class ExpoStandIn: ProviderStandIn {
     init(accessToken: String?, receiptDelay: Duration, faults: FaultList) {
         self.accessToken = accessToken
         self.faults = faults
-        receipts = ExpoReceiptBook(delay: receiptDelay)
+        receipts = ExpoReceiptStore(delay: receiptDelay)
     }
 
     func serves(path: String) -> Bool { path.hasPrefix(Self.root) }
 
-    func answer(to fault: SandboxFault.Answer) -> ProviderAnswer { ExpoError.answer(to: fault) }
+    func answer(to fault: SandboxFault.Answer) -> StandInAnswer { ExpoError.answer(to: fault) }
 
     func judge(_ request: HTTP2Request, now: Instant) -> ProviderDecision {
         let method = request.path.dropFirst(Self.root.count)
         guard request.method == "POST", method == "send" || method == "getReceipts" else {
-            let page = ProviderAnswer(http: .html(404, "Not Found"), reason: nil)
+            let page = StandInAnswer(http: .html(404, "Not Found"), reason: nil)
             return .refuse("there is only POST \(Self.root)send and getReceipts", page)
         }
         if let accessToken, request.headers["authorization"] != "Bearer \(accessToken)" {
@@ -104,10 +104,10 @@ final class ExpoStandIn: ProviderStandIn {
         return message.byteCount > largestMessage ? "the message is larger than \(largestMessage) bytes" : nil
     }
 
-    private func answer(_ batch: ExpoBatch, _ now: Instant, _ isPacked: Bool) -> ProviderAnswer {
+    private func answer(_ batch: ExpoBatch, _ now: Instant, _ isPacked: Bool) -> StandInAnswer {
         let tickets = batch.messages.map { ticket($0, now) }
         let data: JSONValue = batch.isSingle && tickets.count == 1 ? tickets[0] : .array(tickets)
-        var answer = ProviderAnswer(http: Self.answer(["data": data], isPacked: isPacked), reason: nil)
+        var answer = StandInAnswer(http: Self.answer(["data": data], isPacked: isPacked), reason: nil)
         answer.reasons = tickets.map { ticket in
             ticket["status"] == "ok" ? nil : ticket["details"]?["error"]?.string ?? "error"
         }
@@ -166,7 +166,7 @@ final class ExpoStandIn: ProviderStandIn {
         guard tickets.count <= Self.mostReceipts else { return ExpoError.tooManyReceipts.judgement }
         return ProviderDecision { [receipts] in
             let found = JSONObject(receipts.receipts(of: tickets, now: now))
-            return ProviderAnswer(http: Self.answer(["data": .object(found)], isPacked: isPacked), reason: nil)
+            return StandInAnswer(http: Self.answer(["data": .object(found)], isPacked: isPacked), reason: nil)
         }
     }
 }

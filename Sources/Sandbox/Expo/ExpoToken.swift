@@ -7,10 +7,10 @@ struct ExpoToken {
     /// A project such as `@sandbox/app`.
     let project: String
     /// The outcome that the beginning of the name requests; `nil` for a device that accepts messages.
-    let fate: Fate?
+    let fate: DeviceCondition?
 
     /// The outcome of a message to a device with a failure.
-    enum Fate: Equatable {
+    enum DeviceCondition: Equatable {
         /// The ticket already reports the error.
         case ticket(String)
         /// Expo accepts the message, and the receipt reports the error.
@@ -19,7 +19,7 @@ struct ExpoToken {
         case noReceipt
     }
 
-    private static let fates: [(prefix: String, fate: Fate)] = [
+    private static let fates: [(prefix: String, fate: DeviceCondition)] = [
         ("dead-", .ticket("DeviceNotRegistered")), ("gone-", .receipt("DeviceNotRegistered")),
         ("rate-", .receipt("MessageRateExceeded")), ("mismatch-", .receipt("MismatchSenderId")),
         ("credentials-", .receipt("InvalidCredentials")), ("provider-", .receipt("ProviderError")),

@@ -20,7 +20,7 @@ struct FCMError: Error, Equatable {
     }
 
     /// The answer that carries this error.
-    var answer: ProviderAnswer {
+    var answer: StandInAnswer {
         var error: JSONObject = [
             "code": .whole(status), "message": .string(message), "status": .string(canonical),
         ]
@@ -31,7 +31,7 @@ struct FCMError: Error, Equatable {
             let challenge = "Bearer realm=\"https://accounts.google.com/\""
             fields.append(HTTP2Answer.Field(name: "www-authenticate", value: challenge))
         }
-        return ProviderAnswer(http: .json(status, body, fields), reason: errorCode ?? canonical)
+        return StandInAnswer(http: .json(status, body, fields), reason: errorCode ?? canonical)
     }
 
     /// The details, with FCM's own detail last.
@@ -60,9 +60,7 @@ struct FCMError: Error, Equatable {
         }
         return details
     }
-}
 
-extension FCMError {
     /// Returns the error for a malformed body.
     static func malformed(_ violations: [FCMViolation]) -> FCMError {
         let message = violations.map(\.description).joined(separator: "\n")
@@ -126,6 +124,54 @@ extension FCMError {
     private static let expected =
         "Expected OAuth 2 access token, login cookie or other valid authentication credential. "
         + "See https://developers.google.com/identity/sign-in/web/devconsole-project."
+
+    /// FCM's own error codes with the canonical name of each.
+    private static let canonicalNames = [
+        "INVALID_ARGUMENT": "INVALID_ARGUMENT",
+        "UNREGISTERED": "NOT_FOUND",
+        "SENDER_ID_MISMATCH": "PERMISSION_DENIED",
+        "QUOTA_EXCEEDED": "RESOURCE_EXHAUSTED",
+        "UNAVAILABLE": "UNAVAILABLE",
+        "INTERNAL": "INTERNAL",
+        "THIRD_PARTY_AUTH_ERROR": "UNAUTHENTICATED",
+        "APNS_AUTH_ERROR": "UNAUTHENTICATED",
+        "UNSPECIFIED_ERROR": "UNKNOWN",
+    ]
+
+    /// Returns the error for a status if nothing else is known.
+    private static func usual(_ status: Int) -> (canonical: String, errorCode: String?) {
+        switch status {
+        case 401: ("UNAUTHENTICATED", nil)
+        case 403: ("PERMISSION_DENIED", nil)
+        case 404: ("NOT_FOUND", nil)
+        case 429: ("RESOURCE_EXHAUSTED", "QUOTA_EXCEEDED")
+        case 500: ("INTERNAL", "INTERNAL")
+        case 503: ("UNAVAILABLE", "UNAVAILABLE")
+        case 501...: ("UNKNOWN", nil)
+        default: ("INVALID_ARGUMENT", nil)
+        }
+    }
+
+    /// Returns the answer that a fault requests.
+    ///
+    /// A gateway's errors are HTML pages; all others have FCM's form.
+    ///
+    /// If the reason is one of FCM's codes, the answer includes its detail; any other reason appears only as the
+    /// canonical name.
+    static func answer(to fault: SandboxFault.Answer) -> StandInAnswer {
+        let isPage = fault.reason == nil && (fault.status < 400 || [413, 502, 504].contains(fault.status))
+        guard !isPage else {
+            let page = HTTP2Answer.html(fault.status, "Server Error")
+            return StandInAnswer(http: page, reason: nil).with(retryAfter: fault.retryAfter)
+        }
+        var (canonical, errorCode) = usual(fault.status)
+        if let reason = fault.reason {
+            errorCode = canonicalNames[reason] == nil ? nil : reason
+            canonical = canonicalNames[reason] ?? reason
+        }
+        let error = FCMError(fault.status, canonical, "The sandbox was told to send this.", errorCode: errorCode)
+        return error.answer.with(retryAfter: fault.retryAfter)
+    }
 }
 
 /// One error in one field of a request.

@@ -11,9 +11,7 @@ struct FCMMessageRules {
     private let message: FCMMessage
     private var violations: [FCMViolation] = []
 
-    private init(_ message: FCMMessage) {
-        self.message = message
-    }
+    private init(_ message: FCMMessage) { self.message = message }
 
     /// Returns all violations except the size, which the service reports separately.
     static func violations(in message: FCMMessage) -> [FCMViolation] {

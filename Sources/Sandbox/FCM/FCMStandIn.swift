@@ -11,15 +11,13 @@ final class FCMStandIn: ProviderStandIn {
     private let tokens: AccessTokens
     private let sent = Atomic<UInt64>(0)
 
-    init(tokens: AccessTokens) {
-        self.tokens = tokens
-    }
+    init(tokens: AccessTokens) { self.tokens = tokens }
 
     func serves(path: String) -> Bool { path.hasPrefix("/v1/projects/") }
 
     func judge(_ request: HTTP2Request, now: Instant) -> ProviderDecision {
         guard let projectID = Self.projectID(request) else {
-            let page = ProviderAnswer(http: .html(404, "Not Found"), reason: nil)
+            let page = StandInAnswer(http: .html(404, "Not Found"), reason: nil)
             return .refuse("there is only POST /v1/projects/{project}/messages:send", page)
         }
         if let error = credentialError(request, projectID, now) { return .refuse(error.message, error.answer) }
@@ -33,9 +31,7 @@ final class FCMStandIn: ProviderStandIn {
         }
     }
 
-    func answer(to fault: SandboxFault.Answer) -> ProviderAnswer {
-        FCMError.answer(to: fault)
-    }
+    func answer(to fault: SandboxFault.Answer) -> StandInAnswer { FCMError.answer(to: fault) }
 
     /// Returns `nil` for anything except a `POST` to `/v1/projects/{project}/messages:send`.
     private static func projectID(_ request: HTTP2Request) -> String? {
@@ -57,7 +53,7 @@ final class FCMStandIn: ProviderStandIn {
         }
     }
 
-    private func judge(_ body: FCMBody, _ projectID: String, _ now: Instant) -> ProviderDecision {
+    private func judge(_ body: ParsedFCMBody, _ projectID: String, _ now: Instant) -> ProviderDecision {
         let violations = FCMMessageRules.violations(in: body.message)
         if !violations.isEmpty {
             let error = FCMError.invalid(violations)
@@ -73,7 +69,7 @@ final class FCMStandIn: ProviderStandIn {
         return ProviderDecision { [self] in
             let id = isRehearsal ? "fake_message_id" : nextMessageID(now)
             let answer: JSONValue = ["name": .string("projects/\(projectID)/messages/\(id)")]
-            return ProviderAnswer(http: .json(200, JSONWriter.canonicalBytes(of: answer)), reason: nil)
+            return StandInAnswer(http: .json(200, JSONWriter.canonicalBytes(of: answer)), reason: nil)
         }
     }
 
@@ -92,7 +88,7 @@ final class FCMStandIn: ProviderStandIn {
         return "0:\(now.microseconds)%" + String(repeating: "0", count: 16 - digits.count) + digits
     }
 
-    private static func message(_ request: HTTP2Request) -> Result<FCMBody, FCMError> {
+    private static func message(_ request: HTTP2Request) -> Result<ParsedFCMBody, FCMError> {
         let type = request.headers["content-type"]?.split(separator: ";").first.map { $0.lowercased() }
         guard type == "application/json" else {
             return .failure(FCMError(400, "INVALID_ARGUMENT", "The content type must be application/json."))
@@ -113,12 +109,12 @@ final class FCMStandIn: ProviderStandIn {
         guard violations.isEmpty else { return .failure(.malformed(violations)) }
         let message = FCMMessage.field("message", of: root)?.object ?? JSONObject()
         let isRehearsal = FCMMessage.field("validate_only", of: root)?.bool ?? false
-        return .success(FCMBody(message: FCMMessage(root: message), isRehearsal: isRehearsal))
+        return .success(ParsedFCMBody(message: FCMMessage(root: message), isRehearsal: isRehearsal))
     }
 }
 
 /// A well-formed body.
-private struct FCMBody {
+private struct ParsedFCMBody {
     let message: FCMMessage
     /// The value of `validate_only`: everything is checked and nothing is sent.
     let isRehearsal: Bool

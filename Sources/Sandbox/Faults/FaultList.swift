@@ -22,9 +22,7 @@ final class FaultList: Sendable {
     private let state: Mutex<State>
 
     /// - Parameter seed: the same seed and the same requests give the same faults.
-    init(seed: UInt64) {
-        state = Mutex(State(chance: SplitMix(seed: seed)))
-    }
+    init(seed: UInt64) { state = Mutex(State(chance: SplitMix(seed: seed))) }
 
     var entries: [Entry] { state.withLock(\.entries) }
 

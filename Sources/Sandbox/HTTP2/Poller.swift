@@ -21,13 +21,9 @@ final class Poller: @unchecked Sendable {
         }
     }
 
-    deinit {
-        close(poll)
-    }
+    deinit { close(poll) }
 
-    func wake() {
-        waker.wake()
-    }
+    func wake() { waker.wake() }
 
     /// Starts to watch a socket for input.
     func add(_ socket: Int32, key: UInt64) -> Bool {
@@ -38,9 +34,7 @@ final class Poller: @unchecked Sendable {
         _ = change(EPOLL_CTL_MOD, socket, key, forWriting ? bellhop_epoll_out : bellhop_epoll_in)
     }
 
-    func remove(_ socket: Int32) {
-        _ = change(EPOLL_CTL_DEL, socket, 0, 0)
-    }
+    func remove(_ socket: Int32) { _ = change(EPOLL_CTL_DEL, socket, 0, 0) }
 
     /// Waits at most `milliseconds` (negative: indefinitely) and reports the keys that are ready.
     func wait(milliseconds: Int32, _ ready: (UInt64) -> Void) {

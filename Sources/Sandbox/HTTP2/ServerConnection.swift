@@ -5,7 +5,7 @@ import TLS
 /// One client: its socket, its TLS and its HTTP/2 session, all on the thread of the loop.
 final class ServerConnection {
     /// The event for which the loop must watch the socket.
-    enum Wish: Equatable {
+    enum SocketInterest: Equatable {
         case reading
         /// Output waits for the socket.
         ///
@@ -26,7 +26,7 @@ final class ServerConnection {
     let id: UInt64
     let socket: Int32
     /// The wish that the loop last registered with epoll.
-    var watched = Wish.reading
+    var watched = SocketInterest.reading
     private let loop: ServerLoop
     private let tls: TLSConnection
     private var phase = Phase.handshake
@@ -52,12 +52,10 @@ final class ServerConnection {
         close(socket)
     }
 
-    var isInHandshake: Bool {
-        if case .handshake = phase { true } else { false }
-    }
+    var isInHandshake: Bool { if case .handshake = phase { true } else { false } }
 
     /// Performs all work that is possible now.
-    func turn() -> Wish {
+    func turn() -> SocketInterest {
         if case .handshake = phase, let wish = shakeHands() { return wish }
         for _ in 0..<4 {
             let sent = flush()
@@ -90,7 +88,7 @@ final class ServerConnection {
     }
 
     /// Returns `nil` if the handshake is complete.
-    private func shakeHands() -> Wish? {
+    private func shakeHands() -> SocketInterest? {
         switch tls.handshake() {
         case .needsReading: return .reading
         case .needsWriting: return .writing
@@ -131,7 +129,7 @@ final class ServerConnection {
     }
 
     /// Writes the session's output; returns `.reading` if all of it has been written.
-    private func flush() -> Wish {
+    private func flush() -> SocketInterest {
         guard case .open(let session) = phase else { return .end }
         while true {
             guard collect(session) else { return .end }

@@ -55,9 +55,7 @@ final class ServerLoop: @unchecked Sendable {
         }
     }
 
-    deinit {
-        readBuffer.deallocate()
-    }
+    deinit { readBuffer.deallocate() }
 
     /// Open connections; safe to read from any thread.
     var openConnections: Int { open.load(ordering: .relaxed) }

@@ -17,9 +17,7 @@ final class ServerStream {
     /// The number of bytes of the answer's body that may be sent so far.
     private var released = Int.max
 
-    init(id: Int32) {
-        self.id = id
-    }
+    init(id: Int32) { self.id = id }
 
     func append(name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>, limit: Int) {
         guard headers.byteCount + name.count + value.count <= limit else {

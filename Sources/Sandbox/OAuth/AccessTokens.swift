@@ -11,7 +11,7 @@ final class AccessTokens: Sendable {
     }
 
     /// The validity of a token.
-    enum Standing: Equatable {
+    enum TokenStatus: Equatable {
         case good(projectID: String)
         case expired
         case unknown
@@ -21,9 +21,7 @@ final class AccessTokens: Sendable {
     private let grants = Mutex<[String: Grant]>([:])
 
     /// - Parameter lifetime: the time for which a token is valid.
-    init(lifetime: Duration) {
-        self.lifetime = lifetime
-    }
+    init(lifetime: Duration) { self.lifetime = lifetime }
 
     /// Issues a new token.
     ///
@@ -37,7 +35,7 @@ final class AccessTokens: Sendable {
         return token
     }
 
-    func standing(of token: String, now: Instant) -> Standing {
+    func standing(of token: String, now: Instant) -> TokenStatus {
         guard let grant = grants.withLock({ $0[token] }) else { return .unknown }
         return grant.expires > now ? .good(projectID: grant.projectID) : .expired
     }

@@ -38,7 +38,7 @@ extension Assertion {
 
     /// Returns Google's reason for a rejection; `nil` if the assertion is valid for `account` and addressed to one of
     /// `audiences`.
-    func fault(for account: ServiceAccount, audiences: Set<String>, now: Instant) -> TokenRefusal? {
+    func fault(for account: SandboxServiceAccount, audiences: Set<String>, now: Instant) -> OAuthError? {
         guard header["alg"]?.string == "RS256" else { return .invalidGrant("Invalid JWT: unsupported algorithm.") }
         guard header["typ"]?.string == "JWT" else { return .invalidGrant("Invalid JWT: typ must be JWT.") }
         guard header["kid"]?.string == account.keyID, account.key.isRS256(signature, of: signed) else {
@@ -55,7 +55,7 @@ extension Assertion {
         }
         let asked = claims["scope"]?.string?.split(separator: " ") ?? []
         guard !asked.isEmpty, asked.allSatisfy(Self.scopes.contains) else {
-            return TokenRefusal("invalid_scope", "Invalid OAuth scope or ID token audience provided.")
+            return OAuthError("invalid_scope", "Invalid OAuth scope or ID token audience provided.")
         }
         return nil
     }

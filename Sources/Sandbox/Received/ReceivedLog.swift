@@ -18,7 +18,7 @@ final class ReceivedLog: Sendable {
         let answer: ReceivedRequest.Answer?
     }
 
-    private struct Kept {
+    private struct Arrival {
         /// The kept requests.
         ///
         /// A removed request is set to `nil` first, so that its memory is freed immediately.
@@ -29,11 +29,9 @@ final class ReceivedLog: Sendable {
     }
 
     private let bounds: Bounds
-    private let kept = Mutex(Kept())
+    private let kept = Mutex(Arrival())
 
-    init(_ bounds: Bounds) {
-        self.bounds = bounds
-    }
+    init(_ bounds: Bounds) { self.bounds = bounds }
 
     func append(_ entry: Entry) {
         kept.withLock { kept in
@@ -86,7 +84,5 @@ final class ReceivedLog: Sendable {
     }
 
     /// Removes all requests and counts.
-    func removeAll() {
-        kept.withLock { $0 = Kept(number: $0.number) }
-    }
+    func removeAll() { kept.withLock { $0 = Arrival(number: $0.number) } }
 }

@@ -68,8 +68,6 @@ struct BrowserSubscription: Sendable {
     struct Unreadable: Error {
         let text: String
 
-        init(_ text: String) {
-            self.text = text
-        }
+        init(_ text: String) { self.text = text }
     }
 }

@@ -56,7 +56,5 @@ struct VAPIDSignIn {
     }
 
     /// The recorded form, without the signature.
-    var json: JSONValue {
-        ["header": .object(token.header), "claims": .object(token.claims), "key": .string(key)]
-    }
+    var json: JSONValue { ["header": .object(token.header), "claims": .object(token.claims), "key": .string(key)] }
 }

@@ -29,10 +29,10 @@ struct WebPushError: Error, Sendable, Equatable {
             + "subscriptions."
     )
 
-    var answer: ProviderAnswer {
+    var answer: StandInAnswer {
         guard let number else {
             let type = HTTP2Answer.Field(name: "content-type", value: "text/plain; charset=utf-8")
-            return ProviderAnswer(
+            return StandInAnswer(
                 http: HTTP2Answer(status: status, fields: [type], body: Array(message.utf8)),
                 reason: nil
             )
@@ -42,20 +42,20 @@ struct WebPushError: Error, Sendable, Equatable {
             "message": .string(message),
             "more_info": "http://autopush.readthedocs.io/en/latest/http.html#error-codes",
         ]
-        return ProviderAnswer(http: .json(status, JSONWriter.canonicalBytes(of: body)), reason: String(number))
+        return StandInAnswer(http: .json(status, JSONWriter.canonicalBytes(of: body)), reason: String(number))
     }
 
     /// Returns the answer that a fault requests.
     ///
     /// A reason of one word gives Apple's form, a reason of several words plain text, and no reason Mozilla's form.
-    static func answer(to fault: SandboxFault.Answer) -> ProviderAnswer {
+    static func answer(to fault: SandboxFault.Answer) -> StandInAnswer {
         guard let reason = fault.reason else {
             let error = WebPushError(fault.status, usual[fault.status] ?? 999, "The sandbox was told to send this.")
             return error.answer.with(retryAfter: fault.retryAfter)
         }
         guard reason.contains(" ") else {
             let body = JSONWriter.canonicalBytes(of: ["reason": .string(reason)])
-            return ProviderAnswer(http: .json(fault.status, body), reason: reason).with(retryAfter: fault.retryAfter)
+            return StandInAnswer(http: .json(fault.status, body), reason: reason).with(retryAfter: fault.retryAfter)
         }
         return WebPushError(fault.status, nil, reason).answer.with(retryAfter: fault.retryAfter)
     }

@@ -29,9 +29,7 @@ struct WebPushStandIn: ProviderStandIn {
         return judgement
     }
 
-    func answer(to fault: SandboxFault.Answer) -> ProviderAnswer {
-        WebPushError.answer(to: fault)
-    }
+    func answer(to fault: SandboxFault.Answer) -> StandInAnswer { WebPushError.answer(to: fault) }
 
     private func judge(_ request: HTTP2Request, _ id: String, now: Instant) throws(WebPushError) -> ProviderDecision {
         guard request.method == "POST" else { throw WebPushError(405, 999, "Use POST.") }
@@ -56,7 +54,7 @@ struct WebPushStandIn: ProviderStandIn {
         var judgement = ProviderDecision { [base = subscriptions.base] in
             let place = HTTP2Answer.Field(name: "location", value: "\(base)message/\(id)")
             let life = HTTP2Answer.Field(name: "ttl", value: request.headers["ttl"] ?? "0")
-            return ProviderAnswer(http: HTTP2Answer(status: 201, fields: [place, life]), reason: nil)
+            return StandInAnswer(http: HTTP2Answer(status: 201, fields: [place, life]), reason: nil)
         }
         judgement.tag = payload["tag"]?.string
         judgement.content = .json([

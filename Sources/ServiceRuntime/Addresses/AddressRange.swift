@@ -14,9 +14,7 @@ package struct InternetAddress: Hashable, Sendable {
         self.isIPv4 = isIPv4
     }
 
-    package init(ipv4 bits: UInt32) {
-        self.init(high: UInt64(bits), low: 0, isIPv4: true)
-    }
+    package init(ipv4 bits: UInt32) { self.init(high: UInt64(bits), low: 0, isIPv4: true) }
 
     /// Reads sixteen bytes in network order.
     ///

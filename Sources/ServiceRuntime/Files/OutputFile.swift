@@ -42,3 +42,64 @@ package enum OutputFile {
         }
     }
 }
+
+/// A new file that is open for writing and is closed with its last reference.
+///
+/// One call creates it with its permissions, and never through a link. No other process can have put another file under
+/// its name, or have opened it before its permissions were set.
+package final class NewFile: Sendable {
+    package let path: String
+    private let descriptor: Int32
+
+    /// Creates the file for its owner only, and fails if the name exists.
+    package init(path: String) throws(OutputFile.Failure) {
+        self.path = path
+        descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw .latest }
+    }
+
+    /// Creates a file next to `path`, under a name that cannot be guessed and that no earlier process has left behind.
+    package convenience init(beside path: String) throws(OutputFile.Failure) {
+        try self.init(path: "\(path).\(String(UInt64.random(in: .min ... .max), radix: 36)).new")
+    }
+
+    deinit { close(descriptor) }
+
+    /// Sets the permissions of the file.
+    package func allow(_ mode: UInt32) throws(OutputFile.Failure) {
+        guard fchmod(descriptor, mode) == 0 else { throw .latest }
+    }
+
+    /// Appends all of the bytes.
+    package func write(_ bytes: [UInt8]) throws(OutputFile.Failure) {
+        var written = 0
+        while written < bytes.count {
+            let count = bytes.withUnsafeBytes { buffer in
+                Glibc.write(descriptor, buffer.baseAddress?.advanced(by: written), buffer.count - written)
+            }
+            guard count > 0 || (count < 0 && errno == EINTR) else { throw .latest }
+            written += max(0, count)
+        }
+    }
+
+    /// Returns after all data has been written to the disk.
+    package func synchronize() throws(OutputFile.Failure) {
+        guard fsync(descriptor) == 0 else { throw .latest }
+    }
+
+    /// Gives the file its name.
+    ///
+    /// An existing file of that name is replaced or kept, as `predecessor` specifies.
+    package func rename(to name: String, predecessor: OutputFile.ExistingFilePolicy) throws(OutputFile.Failure) {
+        if predecessor == .kept {
+            // Unlike a rename, a link never replaces another file.
+            if link(path, name) == 0 { return remove() }
+            // Some file systems support only one name per file.
+            guard [EPERM, ENOSYS, EOPNOTSUPP].contains(errno), access(name, F_OK) != 0 else { throw .latest }
+        }
+        guard Glibc.rename(path, name) == 0 else { throw .latest }
+    }
+
+    /// Deletes the file.
+    package func remove() { unlink(path) }
+}

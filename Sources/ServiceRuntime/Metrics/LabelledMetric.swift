@@ -21,9 +21,7 @@ package final class LabelledMetric<Cell: MetricCell>: Sendable {
     /// Returns the cell of these label values, in the order of the labels.
     ///
     /// Keep the cell if it is used often.
-    package func with(_ values: String...) -> Cell {
-        cell(for: values)
-    }
+    package func with(_ values: String...) -> Cell { cell(for: values) }
 
     func cell(for values: [String]) -> Cell {
         // Missing or surplus values are a bug in Bellhop, which must affect a label and not the process.

@@ -56,9 +56,7 @@ package enum ProcessMetrics {
         return Double(seconds).map { $0 + ticks / ticksPerSecond }
     }
 
-    private static var ticksPerSecond: Double {
-        Double(sysconf(Int32(_SC_CLK_TCK)))
-    }
+    private static var ticksPerSecond: Double { Double(sysconf(Int32(_SC_CLK_TCK))) }
 
     /// Returns the fields of /proc/self/stat after the command's name, starting with the state.
     ///

@@ -1,3 +1,5 @@
+import Foundation
+
 /// Formats figures, times and names for people.
 package enum HumanText {
     /// Returns one character per figure, with a height in proportion to it, or a dot for 0.
@@ -53,4 +55,9 @@ extension Int {
     package func of(_ one: String, _ many: String) -> String {
         "\(grouped) \(self == 1 ? one : many)"
     }
+}
+
+extension Double {
+    /// Returns the number rounded to `digits` digits after the decimal point, all of them shown.
+    package func text(digits: Int) -> String { String(format: "%.\(digits)f", self) }
 }

@@ -66,14 +66,10 @@ package final class PrintedOutput: Sendable {
     }
 
     /// Prints a text with Bellhop's layout and a final newline.
-    package func print(_ text: String) {
-        put(text.printed() + "\n")
-    }
+    package func print(_ text: String) { put(text.printed() + "\n") }
 
     /// Prints one line, in which newlines are escaped.
-    package func print(line: String) {
-        put(line.printedLine() + "\n")
-    }
+    package func print(line: String) { put(line.printedLine() + "\n") }
 
     /// The width of the terminal in columns; `nil` if there is no terminal or its width is unknown.
     package var width: Int? { columns() }
@@ -103,9 +99,7 @@ package final class PrintedOutput: Sendable {
     }
 
     /// Prints a question; the answer is typed after it.
-    package func ask(_ question: String) {
-        put(question.printedLine())
-    }
+    package func ask(_ question: String) { put(question.printedLine()) }
 
     /// Replaces the line that the last call showed on a terminal.
     ///
@@ -129,6 +123,29 @@ package final class PrintedOutput: Sendable {
             case EIO where isTerminal: state = .unheard
             case let code: state = .failed(because: String(cString: strerror(code)))
             }
+        }
+    }
+}
+
+/// The emphasis of a line, if a terminal can show it.
+package enum LineStyle: Sendable, Equatable {
+    case plain
+    /// The heading of a table.
+    case heading
+    /// Details of the line above it.
+    case faint
+    /// A problem that requires action.
+    case bad
+    case good
+
+    /// The terminal's code for it.
+    var code: String? {
+        switch self {
+        case .plain: nil
+        case .heading: "1"
+        case .faint: "2"
+        case .bad: "31"
+        case .good: "32"
         }
     }
 }

@@ -52,9 +52,7 @@ package enum ProcessSignal: Sendable, CaseIterable {
     }
 
     /// Makes a write to a pipe or socket without a reader fail with EPIPE instead of ending the process.
-    package static func ignoreBrokenPipes() {
-        signal(SIGPIPE, SIG_IGN)
-    }
+    package static func ignoreBrokenPipes() { signal(SIGPIPE, SIG_IGN) }
 }
 
 /// Keeps signal sources alive until they are cancelled.
@@ -63,13 +61,9 @@ package enum ProcessSignal: Sendable, CaseIterable {
 private final class HeldSources: @unchecked Sendable {
     private let sources: [any DispatchSourceSignal]
 
-    init(_ sources: [any DispatchSourceSignal]) {
-        self.sources = sources
-    }
+    init(_ sources: [any DispatchSourceSignal]) { self.sources = sources }
 
     func cancel() {
-        for source in sources {
-            source.cancel()
-        }
+        for source in sources { source.cancel() }
     }
 }

@@ -15,9 +15,7 @@ public struct Outcomes<Outcome: Sendable>: Sendable {
 
     /// Whether the outcome of this piece is still open.
     @inlinable
-    public func isOpen(_ index: Int) -> Bool {
-        collected[index] == nil
-    }
+    public func isOpen(_ index: Int) -> Bool { collected[index] == nil }
 
     /// Sets the waiting caller, which is resumed immediately if all outcomes are complete.
     @inlinable

@@ -10,15 +10,11 @@ public struct Queue<Element> {
 
     /// Creates a queue with the first element in front.
     @inlinable
-    public init(_ elements: [Element] = []) {
-        self.elements = elements
-    }
+    public init(_ elements: [Element] = []) { self.elements = elements }
 
     /// Appends one element.
     @inlinable
-    public mutating func append(_ element: Element) {
-        elements.append(element)
-    }
+    public mutating func append(_ element: Element) { elements.append(element) }
 
     /// Appends elements; an append to an empty queue copies nothing.
     @inlinable

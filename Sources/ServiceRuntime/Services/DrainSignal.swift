@@ -15,9 +15,7 @@ package final class DrainSignal: Sendable {
     /// Whether the drain has begun.
     ///
     /// One atomic load is cheap enough to be checked for every message.
-    package var isDraining: Bool {
-        fired.load(ordering: .acquiring)
-    }
+    package var isDraining: Bool { fired.load(ordering: .acquiring) }
 
     /// Returns when the signal fires, or when the waiting task is cancelled.
     package func wait() async {
@@ -47,9 +45,7 @@ package final class DrainSignal: Sendable {
             defer { waiters.continuations = [:] }
             return Array(waiters.continuations.values)
         }
-        for continuation in waiting {
-            continuation.resume()
-        }
+        for continuation in waiting { continuation.resume() }
     }
 }
 

@@ -35,7 +35,7 @@ struct GroupProgress {
     ///
     /// One request to end often arrives as two signals: a terminal's Ctrl-C and a supervisor's SIGTERM, or a SIGTERM to
     /// the process and another to its group.
-    private enum Patience {
+    private enum SignalDebounce {
         case unasked
         case hearingEchoes
         case asked
@@ -45,7 +45,7 @@ struct GroupProgress {
     private var phase = Phase.running
     private var running: Set<Int>
     private var ending: GroupExit = .drained(.request)
-    private var patience = Patience.unasked
+    private var patience = SignalDebounce.unasked
 
     init(names: [String]) {
         self.names = names

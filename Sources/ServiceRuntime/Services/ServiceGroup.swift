@@ -8,7 +8,7 @@ import Foundation
 /// from a supervisor.
 package struct ServiceGroup: Sendable {
     /// The group's connections to its process, which tests replace.
-    package struct Surroundings: Sendable {
+    package struct Context: Sendable {
         /// Returns signals as they arrive.
         package var arrivals: @Sendable ([ProcessSignal]) -> AsyncStream<ProcessSignal>
         /// Waits for a span, or throws if the task is cancelled.
@@ -37,20 +37,20 @@ package struct ServiceGroup: Sendable {
     private let drainTimeout: Duration
     private let signals: [ProcessSignal]
     private let logger: Logger
-    private let surroundings: Surroundings
+    private let context: Context
 
     package init(
         _ services: [any Service],
         drainTimeout: Duration,
         signals: [ProcessSignal] = [.terminate, .interrupt],
         logger: Logger,
-        surroundings: Surroundings = Surroundings()
+        context: Context = Context()
     ) {
         self.services = services
         self.drainTimeout = drainTimeout
         self.signals = signals
         self.logger = logger
-        self.surroundings = surroundings
+        self.context = context
     }
 
     /// Runs until all services have ended.
@@ -102,7 +102,7 @@ package struct ServiceGroup: Sendable {
                     tasks.append(timer(Self.cancelTimeout, .cancelTimeUp, continuation))
                 case .endProcess(let signal):
                     logger.warning("second signal, exiting immediately", ["signal": .text(signal.name)])
-                    surroundings.endProcess(.tryAgain)
+                    context.endProcess(.tryAgain)
                 case .end(let ending):
                     return ending
                 }
@@ -128,11 +128,9 @@ package struct ServiceGroup: Sendable {
     }
 
     private func listen(_ continuation: AsyncStream<GroupProgress.Event>.Continuation) -> Task<Void, Never> {
-        let arrivals = surroundings.arrivals(signals)
+        let arrivals = context.arrivals(signals)
         return Task {
-            for await signal in arrivals {
-                continuation.yield(.signal(signal))
-            }
+            for await signal in arrivals { continuation.yield(.signal(signal)) }
         }
     }
 
@@ -142,7 +140,7 @@ package struct ServiceGroup: Sendable {
         _ continuation: AsyncStream<GroupProgress.Event>.Continuation
     ) -> Task<Void, Never> {
         Task {
-            try? await surroundings.sleep(span)
+            try? await context.sleep(span)
             // If the task was cancelled, the group has ended and the event is not read.
             continuation.yield(event)
         }
@@ -155,6 +153,63 @@ package struct ServiceGroup: Sendable {
             logger.error("a service failed", ["service": .text(name), "error": .error(error)])
         } else {
             logger.info("a service ended", ["service": .text(name)])
+        }
+    }
+}
+
+/// The end of a service group.
+package enum GroupExit: Sendable {
+    /// The reason why the group drained.
+    package enum Cause: Sendable, Equatable, CustomStringConvertible {
+        case signal(ProcessSignal)
+        /// The task that ran the group was cancelled.
+        case request
+        /// A service returned or threw.
+        case service(String)
+
+        package var description: String {
+            switch self {
+            case .signal(let signal): signal.name
+            case .request: "a request"
+            case .service(let name): "the end of \(name)"
+            }
+        }
+    }
+
+    /// All services finished their work.
+    case drained(Cause)
+    /// These services did not finish in time and were cancelled.
+    case timedOut(services: [String])
+    /// This service was the first to throw.
+    case failed(service: String, any Error)
+    /// This service returned although no drain was requested.
+    case returnedEarly(service: String)
+
+    var isFailure: Bool { if case .failed = self { true } else { false } }
+
+    /// Whether no service was left behind with unfinished work.
+    package var isComplete: Bool { if case .timedOut = self { false } else { true } }
+
+    /// The exit code for the process; a `CommandFailure` has a specific code.
+    package var exitCode: ExitCode {
+        switch self {
+        case .drained: .done
+        case .timedOut: .tryAgain
+        case .failed(_, let error as CommandFailure): error.exitCode
+        case .failed, .returnedEarly: .bug
+        }
+    }
+}
+
+extension GroupExit: CustomStringConvertible {
+    /// The text for the last line of a log.
+    package var description: String {
+        switch self {
+        case .drained(let cause): "drained, because of \(cause)"
+        case .timedOut(let services):
+            "\(services.joined(separator: ", ")) did not finish in time; the broker delivers their messages again"
+        case .failed(let service, let error): "\(service) failed: \(error)"
+        case .returnedEarly(let service): "\(service) ended unexpectedly"
         }
     }
 }

@@ -13,9 +13,7 @@ package final class Completion: Sendable {
 
     package init() {}
 
-    package func complete() {
-        release { $0.isComplete = true }
-    }
+    package func complete() { release { $0.isComplete = true } }
 
     /// Returns when complete, even if the waiting task is cancelled.
     package func wait() async {

@@ -14,17 +14,11 @@ package final class Waker: Sendable {
     /// The longest sleep in milliseconds of a thread that cannot be woken.
     private static let blindMilliseconds: Int32 = 500
 
-    package init() {
-        descriptor = eventfd(0, bellhop_eventfd_flags)
-    }
+    package init() { descriptor = eventfd(0, bellhop_eventfd_flags) }
 
-    deinit {
-        close(descriptor)
-    }
+    deinit { close(descriptor) }
 
-    package func wake() {
-        eventfd_write(descriptor, 1)
-    }
+    package func wake() { eventfd_write(descriptor, 1) }
 
     /// Clears the wake-up.
     package func hush() {

@@ -34,9 +34,7 @@ package struct Backoff: Sendable {
     }
 
     /// Starts again at the base, after a success.
-    package mutating func reset() {
-        ceiling = base
-    }
+    package mutating func reset() { ceiling = base }
 
     /// Limits the next pause to at most `pause`, after a partial success.
     package mutating func ease(to pause: Duration) {

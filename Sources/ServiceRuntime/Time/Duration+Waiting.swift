@@ -11,7 +11,5 @@ extension Duration {
         return Int32(clamping: seconds * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
     }
 
-    package var dispatchInterval: DispatchTimeInterval {
-        .milliseconds(Int(pollMilliseconds))
-    }
+    package var dispatchInterval: DispatchTimeInterval { .milliseconds(Int(pollMilliseconds)) }
 }

@@ -4,9 +4,7 @@
 package struct Instant: Hashable, Comparable, Sendable {
     package let microseconds: Int64
 
-    package init(microseconds: Int64) {
-        self.microseconds = microseconds
-    }
+    package init(microseconds: Int64) { self.microseconds = microseconds }
 
     /// Creates an instant from whole seconds since 1970; saturates.
     package init(seconds: Int64) {
@@ -71,5 +69,63 @@ extension Int64 {
         let (product, overflow) = multipliedReportingOverflow(by: other)
         guard overflow else { return product }
         return (self < 0) == (other < 0) ? .max : .min
+    }
+}
+
+extension Instant: CustomStringConvertible {
+    /// RFC 3339 in UTC with milliseconds, `2026-02-15T13:45:00.123Z`, rounded towards the past.
+    ///
+    /// Years outside 0000...9999, which RFC 3339 cannot represent, use the signed form of ISO 8601 (`+294247-01-10T…`).
+    package var description: String {
+        let (day, time) = microseconds.dividedTowardsPast(by: 86_400_000_000)
+        let milliseconds = time / 1_000
+        let date = CivilDate(daysSinceEpoch: day)
+        return """
+            \(date.yearText)-\(padded(date.month, to: 2))-\(padded(date.day, to: 2))T\
+            \(padded(milliseconds / 3_600_000, to: 2)):\(padded(milliseconds / 60_000 % 60, to: 2)):\
+            \(padded(milliseconds / 1_000 % 60, to: 2)).\(padded(milliseconds % 1_000, to: 3))Z
+            """
+    }
+}
+
+/// A date of the proleptic Gregorian calendar, computed without a calendar object, because every log line needs one.
+private struct CivilDate {
+    let year: Int64
+    let month: Int64
+    let day: Int64
+
+    /// Converts days since 1970.
+    ///
+    /// It counts in cycles of 400 years (146,097 days) that begin on 1 March, so that a leap day ends its year.
+    init(daysSinceEpoch: Int64) {
+        // 719,468 days lie between 0000-03-01 and 1970-01-01.
+        let (cycle, dayOfCycle) = (daysSinceEpoch + 719_468).dividedTowardsPast(by: 146_097)
+        let leapDays = dayOfCycle / 1_460 - dayOfCycle / 36_524 + dayOfCycle / 146_096
+        let yearOfCycle = (dayOfCycle - leapDays) / 365
+        let dayOfYear = dayOfCycle - (yearOfCycle * 365 + yearOfCycle / 4 - yearOfCycle / 100)
+        // From March on, every five months have 153 days.
+        let monthFromMarch = (5 * dayOfYear + 2) / 153
+        day = dayOfYear - (153 * monthFromMarch + 2) / 5 + 1
+        month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
+        year = cycle * 400 + yearOfCycle + (month <= 2 ? 1 : 0)
+    }
+
+    var yearText: String {
+        if (0...9_999).contains(year) { return padded(year, to: 4) }
+        return (year < 0 ? "-" : "+") + padded(abs(year), to: 6)
+    }
+}
+
+/// Returns a number that is not negative, with leading zeros.
+private func padded(_ number: Int64, to width: Int) -> String {
+    let digits = String(number)
+    return String(repeating: "0", count: max(0, width - digits.count)) + digits
+}
+
+extension Int64 {
+    /// Returns the quotient and a remainder that is never negative.
+    fileprivate func dividedTowardsPast(by divisor: Int64) -> (quotient: Int64, remainder: Int64) {
+        let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
+        return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
     }
 }

@@ -15,9 +15,7 @@ package protocol TimeSource: Sendable {
 extension TimeSource {
     package func steady() -> ContinuousClock.Instant { .now }
 
-    package func sleep(for span: Duration) async throws {
-        try await Task.sleep(for: span)
-    }
+    package func sleep(for span: Duration) async throws { try await Task.sleep(for: span) }
 }
 
 /// The machine's wall clock.

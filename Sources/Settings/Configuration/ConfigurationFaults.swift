@@ -1,4 +1,4 @@
-import ServiceRuntime
+package import ServiceRuntime
 
 /// One fault of the configuration.
 package struct ConfigurationFault: Error, Sendable, Equatable, CustomStringConvertible {
@@ -40,9 +40,7 @@ package struct ConfigurationFaults: Error, Sendable, CustomStringConvertible {
     }
 
     /// One line per fault.
-    package var description: String {
-        faults.map(\.description).joined(separator: "\n")
-    }
+    package var description: String { faults.map(\.description).joined(separator: "\n") }
 }
 
 /// The source of a value; an earlier case wins.
@@ -59,5 +57,17 @@ package enum ConfigurationSource: Sendable, Equatable, CustomStringConvertible {
         case .file(let path): path
         case .byDefault: "default"
         }
+    }
+}
+
+extension CommandFailure {
+    /// Makes the failure for a setting that a command requires.
+    package static func missing(_ setting: Setting) -> CommandFailure {
+        CommandFailure(
+            .configuration,
+            attempted: "reading the configuration",
+            cameBack: "\(setting.environmentName) is not set",
+            whatToDo: "set it, or give --\(setting.flagName)"
+        )
     }
 }

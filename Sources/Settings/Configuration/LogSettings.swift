@@ -33,9 +33,7 @@ package struct LogSettings: Sendable, Equatable, CustomStringConvertible {
         } ?? usual
     }
 
-    package var description: String {
-        form == .json ? "\(level.rawValue),json" : level.rawValue
-    }
+    package var description: String { form == .json ? "\(level.rawValue),json" : level.rawValue }
 
     /// Returns the logger of a process, which writes on stderr with these settings.
     package func makeLogger(label: String) -> Logger {

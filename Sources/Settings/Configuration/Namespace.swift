@@ -8,9 +8,7 @@ package struct Namespace: Sendable, Hashable, CustomStringConvertible {
     /// The default namespace.
     package static let usual = Namespace(known: "bellhop")
 
-    private init(known name: String) {
-        self.name = name
-    }
+    private init(known name: String) { self.name = name }
 
     package init?(_ name: String) {
         let bytes = name.utf8

@@ -22,7 +22,5 @@ package struct Prefetch: Sendable, Equatable, CustomStringConvertible {
         self.init(usual: usual, urgent: urgent)
     }
 
-    package var description: String {
-        urgent == min(usual, 256) ? "\(usual)" : "\(usual),urgent=\(urgent)"
-    }
+    package var description: String { urgent == min(usual, 256) ? "\(usual)" : "\(usual),urgent=\(urgent)" }
 }

@@ -25,9 +25,7 @@ package final class ZoneLibrary: Sendable {
     private static let machineNames: Set<String> = ["localtime", "posixrules"]
 
     /// Uses the database in a folder.
-    package init(folder: String) {
-        self.folder = folder
-    }
+    package init(folder: String) { self.folder = folder }
 
     /// Uses the machine's database: the folder in `TZDIR`, as for other programs, or `/usr/share/zoneinfo`.
     package convenience init(environment: [String: String]) {
@@ -98,4 +96,26 @@ package final class ZoneLibrary: Sendable {
         guard let content = try? handle.read(upToCount: limit + 1), content.count <= limit else { return nil }
         return [UInt8](content)
     }
+}
+
+/// Maps former zone names to their present ones, from the text form of the tz database (`tzdata.zi`).
+struct ZoneLinks: Sendable {
+    /// The size limit, ten times the size of the file.
+    static let longestFile = 1 << 20
+
+    private let targets: [String: String]
+
+    /// Reads the lines `L TARGET NAME`; other lines contain no names.
+    init(_ bytes: [UInt8]) {
+        var targets: [String: String] = [:]
+        for line in bytes.split(separator: UInt8(ascii: "\n")) where line.starts(with: "L ".utf8) {
+            let words = line.split(separator: UInt8(ascii: " "))
+            guard words.count == 3 else { continue }
+            targets[String(decoding: words[2], as: UTF8.self)] = String(decoding: words[1], as: UTF8.self)
+        }
+        self.targets = targets
+    }
+
+    /// Returns the zone's present name; `nil` if `name` is not a former one.
+    func target(of name: String) -> String? { targets[name].map { targets[$0] ?? $0 } }
 }

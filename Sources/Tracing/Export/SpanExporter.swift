@@ -11,11 +11,11 @@ package struct SpanExporter: FinalizingService {
     private let document: OTLPDocument
     private let settings: TracingSettings
     private let transport: any HTTPTransport
-    private let rhythm: Rhythm
-    private let context: Surroundings
+    private let rhythm: Intervals
+    private let context: Context
 
     /// The batch size and the intervals of the exporter.
-    package struct Rhythm: Sendable {
+    package struct Intervals: Sendable {
         package var interval = Duration.seconds(5)
         package var batch = 512
         /// The maximum number of sends of one batch.
@@ -29,7 +29,7 @@ package struct SpanExporter: FinalizingService {
         package init() {}
     }
 
-    struct Surroundings: Sendable {
+    struct Context: Sendable {
         let chance: RandomSource
         let logger: Logger
         let metrics: SpanMetrics
@@ -39,8 +39,8 @@ package struct SpanExporter: FinalizingService {
         _ queue: SpanQueue,
         _ document: OTLPDocument,
         _ settings: TracingSettings,
-        _ rhythm: Rhythm,
-        _ context: Surroundings
+        _ rhythm: Intervals,
+        _ context: Context
     ) throws {
         var options = CurlTransportOptions(name: "spans")
         options.connections = 1
@@ -173,5 +173,38 @@ package struct SpanExporter: FinalizingService {
             return .later("status \(answer.status)", after: answer.retryAfterSeconds.map { .seconds($0) })
         default: return .refused("status \(answer.status)")
         }
+    }
+}
+
+/// The counters of exported and lost spans.
+struct SpanMetrics: Sendable {
+    /// The reason for a loss.
+    enum DropReason: String {
+        /// The queue was full.
+        case full
+        case refused
+        case unreachable
+    }
+
+    private let taken: Counter
+    private let dropped: LabelledMetric<Counter>
+
+    init(_ registry: MetricsRegistry) {
+        taken = registry.counter("bellhop_spans_exported_total", help: "Spans that the collector took.")
+        dropped = registry.counter(
+            "bellhop_spans_dropped_total",
+            help: "Spans that no collector got: no room was left, it refused them, or it could not be reached.",
+            labels: ["reason"]
+        )
+    }
+
+    func exported(_ count: Int, refused: Int) {
+        taken.increment(by: max(0, count - refused))
+        lost(min(refused, count), .refused)
+    }
+
+    func lost(_ count: Int, _ why: DropReason) {
+        guard count > 0 else { return }
+        dropped.with(why.rawValue).increment(by: count)
     }
 }

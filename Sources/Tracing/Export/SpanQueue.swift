@@ -14,9 +14,7 @@ final class SpanQueue: Sendable {
     private let limit: Int
     private let state = Mutex(State())
 
-    init(limit: Int) {
-        self.limit = limit
-    }
+    init(limit: Int) { self.limit = limit }
 
     /// Returns when the queue is half full, or when the waiting task is cancelled; only one task may wait at a time.
     func becomesHalfFull() async {

@@ -1,3 +1,4 @@
+package import BellhopRules
 package import ServiceRuntime
 
 /// One finished step of a trace.
@@ -46,5 +47,13 @@ package struct Span: Sendable {
         start = time.start
         end = max(time.start, time.end)
         attributes = []
+    }
+
+    /// Returns the attributes that identify the event; no span identifies its users.
+    package static func attributes(_ app: AppID, _ type: EventType, _ event: EventID) -> [Attribute] {
+        [
+            ("bellhop.app", .text(app.text)), ("bellhop.event.type", .text(type.text)),
+            ("bellhop.event.id", .text(event.text)),
+        ]
     }
 }

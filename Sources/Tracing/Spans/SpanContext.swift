@@ -18,9 +18,7 @@ package struct TraceID: Hashable, Sendable {
 package struct SpanID: Hashable, Sendable {
     let number: UInt64
 
-    package init(_ number: UInt64) {
-        self.number = max(1, number)
-    }
+    package init(_ number: UInt64) { self.number = max(1, number) }
 
     /// 16 hex digits.
     package var text: String { number.hexDigits }

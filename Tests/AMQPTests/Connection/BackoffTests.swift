@@ -58,13 +58,16 @@ struct BackoffTests {
     func called() {
         let presence = BrokerAvailability()
         let now = ContinuousClock.now
-        let rest = Rest(.seconds(12), presence, at: now)
-        let short = Rest(.milliseconds(300), presence, at: now)
+        let rest = ReconnectPause(.seconds(12), presence, at: now)
+        let short = ReconnectPause(.milliseconds(300), presence, at: now)
         #expect(rest.left(at: now + .seconds(1)) == .seconds(11))
         presence.returned()
-        #expect(rest.left(at: now) == Rest.shortest)
+        #expect(rest.left(at: now) == ReconnectPause.shortest)
         #expect(rest.left(at: now + .seconds(1)) == .zero)
         #expect(short.left(at: now) == .milliseconds(300))
-        #expect(Rest(.seconds(12), presence, at: now).left(at: now) == .seconds(12), "what was before does not count")
+        #expect(
+            ReconnectPause(.seconds(12), presence, at: now).left(at: now) == .seconds(12),
+            "what was before does not count"
+        )
     }
 }

@@ -66,7 +66,7 @@ struct ReunionTests {
         try await Broker.withQueue { queue in
             let address = try Broker.address
             try await onThread {
-                let connection = try Connection(to: address, address.hosts[0], name: "test", .receiving)
+                let connection = try BrokerConnection(to: address, address.hosts[0], name: "test", .receiving)
                 let options = ConsumerOptions(
                     broker: address,
                     name: "test",

@@ -70,8 +70,8 @@ struct AckTrackerTests {
         var chance = SeededChance(seed)
         var ledger = AckTracker()
         var open: Set<UInt64> = []
-        var wanted: [UInt64: AckTracker.Verdict] = [:]
-        var told: [UInt64: AckTracker.Verdict] = [:]
+        var wanted: [UInt64: AckTracker.Acknowledgement] = [:]
+        var told: [UInt64: AckTracker.Acknowledgement] = [:]
         var next: UInt64 = 1
         for _ in 0..<1000 {
             for _ in 0..<Int.random(in: 0...8, using: &chance) {

@@ -155,7 +155,7 @@ struct FieldTableTests {
     @discardableResult
     private func wire(_ table: FieldTable) throws -> (read: FieldTable, foretold: Int, bytes: [UInt8]) {
         let arena = WireArena()
-        var writer = FieldWriter(arena)
+        var writer = FieldTableEncoder(arena)
         var raw = try writer.table(table)
         var bytes = [UInt8](repeating: 0, count: 1 << 18)
         var offset = 0

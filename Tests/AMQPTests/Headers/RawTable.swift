@@ -16,7 +16,7 @@ enum RawTable {
     static func read(_ entries: [UInt8]) throws -> FieldTable {
         nonisolated(unsafe) var result: Result<FieldTable, any Error> = .failure(Unexpected("the thread did not run"))
         let done = DispatchSemaphore(value: 0)
-        NativeThread.start(named: "raw-table", stackSize: Connection.stackSize) {
+        NativeThread.start(named: "raw-table", stackSize: BrokerConnection.stackSize) {
             result = Result { try decode(entries) }
             done.signal()
         }
@@ -42,7 +42,7 @@ enum RawTable {
                 &offset
             )
             guard status == AMQP_STATUS_OK.rawValue else { throw Unexpected("status \(status)") }
-            return FieldReader.table(table)
+            return FieldTableDecoder.table(table)
         }
     }
 

@@ -162,7 +162,7 @@ struct SettingsRouteTests {
             let address = try #require(EmailAddress(validating: "Bystander@elsewhere.example"))
             let named = #"{"email":"bystander@ELSEWHERE.example"}"#
             for user in ["ada", "bob"] { _ = try await api.call("PATCH", "/api/settings", named, as: user) }
-            let subject = UnsubscribeLink.Subject(
+            let subject = UnsubscribeLink.Target(
                 app: app,
                 user: try #require(UserID(validating: "ada")),
                 mailedTo: address

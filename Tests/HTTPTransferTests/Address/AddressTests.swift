@@ -42,7 +42,7 @@ struct AddressTests {
         #expect(AddressPolicy.any.allows(address))
     }
 
-    private func parse(_ text: String) -> InternetAddress? {
+    private func parse(_ text: String) -> DestinationAddress? {
         var v4 = in_addr()
         if inet_pton(AF_INET, text, &v4) == 1 { return .v4(UInt32(bigEndian: v4.s_addr)) }
         var v6 = in6_addr()

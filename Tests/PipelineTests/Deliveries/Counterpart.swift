@@ -39,7 +39,7 @@ struct Counterpart: Sendable {
         do {
             let senders = try PushSenders(
                 ProviderConfiguration.read(file: try ProvidersFile(in: folder, [app: sandbox]).path),
-                surroundings: .init(logger: Logger(label: "push", level: .error, sink: StandardErrorSink(form: .text)))
+                context: .init(logger: Logger(label: "push", level: .error, sink: StandardErrorSink(form: .text)))
             )
             var outfit = Rig.Outfit(senders: senders.senders)
             outfit.mail = senders.emailSenders

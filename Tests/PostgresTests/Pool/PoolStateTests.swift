@@ -211,7 +211,7 @@ struct PoolStateTests {
 }
 
 /// Names for the cases, so that expectations are easy to read.
-extension PoolState.Turn {
+extension PoolState.SlotAction {
     fileprivate var served: Request? {
         if case .serve(let request) = self { request } else { nil }
     }

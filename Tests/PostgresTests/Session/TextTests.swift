@@ -98,7 +98,7 @@ struct TextTests {
 
     @Test("an error in a script gives its line, but not the script")
     func scriptLines() {
-        let attempt = Attempt.script("SELECT 1;\nSELECT 2;\nCREATE ROLE x PASSWORD 's3cret'")
+        let attempt = SessionOperation.script("SELECT 1;\nSELECT 2;\nCREATE ROLE x PASSWORD 's3cret'")
         #expect(attempt.located(at: 11) == "Running a script (line 2)")
         #expect(attempt.located(at: 1) == "Running a script (line 1)")
         #expect(attempt.located(at: 9_999) == "Running a script (line 3)")

@@ -107,8 +107,8 @@ struct APNsConfigurationTests {
             """
         )
         let seen = Mutex<[TransportNeed]>([])
-        let surroundings = PushSenders.Surroundings(logger: Logger(label: "push", sink: CapturedLog()))
-        let senders = try PushSenders(configuration, surroundings: surroundings) { need in
+        let context = PushSenders.Context(logger: Logger(label: "push", sink: CapturedLog()))
+        let senders = try PushSenders(configuration, context: context) { need in
             seen.withLock { $0.append(need) }
             return ScriptedTransport { _ in .answer(200) }
         }

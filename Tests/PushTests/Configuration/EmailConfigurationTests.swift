@@ -112,7 +112,7 @@ struct EmailConfigurationTests {
         let configuration = ProviderConfiguration(apps: [drop: .init(fcm: nil, email: email)])
         let senders = try PushSenders(
             configuration,
-            surroundings: .init(logger: Logger(label: "push", sink: CapturedLog()))
+            context: .init(logger: Logger(label: "push", sink: CapturedLog()))
         )
         #expect(senders.senders.isEmpty)
         let sender = try #require(senders.emailSenders[drop])
@@ -129,7 +129,7 @@ struct EmailConfigurationTests {
         #expect(throws: TransferError.self) {
             try PushSenders(
                 ProviderConfiguration(apps: [drop: .init(fcm: nil, email: email)]),
-                surroundings: .init(logger: Logger(label: "push", sink: CapturedLog())),
+                context: .init(logger: Logger(label: "push", sink: CapturedLog())),
                 makeMailTransport: { (_) throws(TransferError) in throw TransferError(.invalidOptions, "x") }
             )
         }

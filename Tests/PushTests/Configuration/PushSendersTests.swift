@@ -36,7 +36,7 @@ struct PushSendersTests {
         )
         let log = CapturedLog()
         let made = Mutex<[(name: String, transport: ScriptedTransport)]>([])
-        let senders = try PushSenders(configuration, surroundings: .init(logger: Logger(label: "push", sink: log))) {
+        let senders = try PushSenders(configuration, context: .init(logger: Logger(label: "push", sink: log))) {
             need in
             let transport = ScriptedTransport { Self.answer($0) }
             made.withLock { $0.append((need.name, transport)) }
@@ -65,7 +65,7 @@ struct PushSendersTests {
         let errands = ScriptedTransport { Self.answer($0) }
         let pushes = ScriptedTransport { Self.answer($0) }
         let logger = Logger(label: "push", sink: CapturedLog())
-        let senders = try PushSenders(configuration, surroundings: .init(logger: logger)) { need in
+        let senders = try PushSenders(configuration, context: .init(logger: logger)) { need in
             need.name == "tokens" ? errands : pushes
         }
         for providers in senders.senders.values {
@@ -83,7 +83,7 @@ struct PushSendersTests {
             #"{ one: { fcm: { serviceAccount: "a.json", connections: 5, window: 77, caFile: "ca.pem" } } }"#
         )
         let seen = Mutex<[TransportNeed]>([])
-        _ = try PushSenders(configuration, surroundings: .init(logger: Logger(label: "push", sink: CapturedLog()))) {
+        _ = try PushSenders(configuration, context: .init(logger: Logger(label: "push", sink: CapturedLog()))) {
             need in
             seen.withLock { $0.append(need) }
             return ScriptedTransport { Self.answer($0) }
@@ -100,7 +100,7 @@ struct PushSendersTests {
     func failing() throws {
         let configuration = try configuration(#"{ one: { fcm: { serviceAccount: "a.json" } } }"#)
         #expect(throws: TransferError.self) {
-            try PushSenders(configuration, surroundings: .init(logger: Logger(label: "push", sink: CapturedLog()))) {
+            try PushSenders(configuration, context: .init(logger: Logger(label: "push", sink: CapturedLog()))) {
                 (_) throws(TransferError) in
                 throw TransferError(.invalidOptions, "x")
             }

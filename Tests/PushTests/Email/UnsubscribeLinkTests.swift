@@ -5,8 +5,8 @@ import Testing
 
 @Suite("Unsubscribe links")
 struct UnsubscribeLinkTests {
-    private func subject(_ user: String = "u1", app: String = "drop") throws -> UnsubscribeLink.Subject {
-        UnsubscribeLink.Subject(
+    private func subject(_ user: String = "u1", app: String = "drop") throws -> UnsubscribeLink.Target {
+        UnsubscribeLink.Target(
             app: try #require(AppID(validating: app)),
             user: try #require(UserID(validating: user))
         )
@@ -27,9 +27,9 @@ struct UnsubscribeLinkTests {
     func address() throws {
         let link = try Mails.link()
         let plain = try subject("kåre x")
-        func mailed(_ text: String, _ app: AppID) throws -> UnsubscribeLink.Subject {
+        func mailed(_ text: String, _ app: AppID) throws -> UnsubscribeLink.Target {
             let address = try #require(EmailAddress(validating: text))
-            return UnsubscribeLink.Subject(app: app, user: plain.user, mailedTo: address)
+            return UnsubscribeLink.Target(app: app, user: plain.user, mailedTo: address)
         }
         let subject = try mailed("Ada@Example.com", plain.app)
         #expect(link.check(link.token(for: subject)) == subject)

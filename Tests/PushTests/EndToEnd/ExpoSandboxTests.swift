@@ -23,7 +23,7 @@ struct ExpoSandboxTests {
             let file = try folder.write("providers.json5", Array("{ drop: { expo: { \(settings) } } }".utf8))
             let senders = try PushSenders(
                 ProviderConfiguration.read(file: file),
-                surroundings: .init(logger: Logger(label: "push", sink: CapturedLog()))
+                context: .init(logger: Logger(label: "push", sink: CapturedLog()))
             )
             let drop = try #require(AppID(validating: "drop"))
             let sender = try #require(senders.senders[drop]?[.expo])

@@ -36,7 +36,7 @@ extension SandboxCounterpart {
     ) throws -> PushSenders {
         try PushSenders(
             ProviderConfiguration.read(file: try folder.write("providers.json5", Array(text.utf8))),
-            surroundings: .init(time: time, logger: Logger(label: "push", sink: CapturedLog()))
+            context: .init(time: time, logger: Logger(label: "push", sink: CapturedLog()))
         )
     }
 }

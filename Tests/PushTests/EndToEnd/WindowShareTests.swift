@@ -18,7 +18,7 @@ struct WindowShareTests {
         let need = TransportNeed(
             kind: .pushes(try #require(AppID(validating: "padel"))),
             endpoint: "webpush",
-            reach: ProviderConfiguration.Reach(
+            reach: ProviderConfiguration.ConnectionSettings(
                 authoritiesFile: try folder.write("ca.pem", authorities),
                 connections: 2,
                 window: 16

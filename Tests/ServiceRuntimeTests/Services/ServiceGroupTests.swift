@@ -41,7 +41,7 @@ private final class Hand: Sendable {
             services,
             drainTimeout: .seconds(20),
             logger: Logger(label: "group", sink: log),
-            surroundings: ServiceGroup.Surroundings(
+            context: ServiceGroup.Context(
                 arrivals: { [signals] _ in signals },
                 sleep: { span in
                     await (span == .seconds(1) ? self.echoesOver : self.timeUp).wait()

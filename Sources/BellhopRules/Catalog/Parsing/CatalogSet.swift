@@ -14,9 +14,7 @@ public struct CatalogSet: Sendable {
     }
 
     /// Returns the catalogue of an app; `nil` if there is none.
-    public subscript(app: AppID) -> Catalog? {
-        positions[app].map { catalogs[$0] }
-    }
+    public subscript(app: AppID) -> Catalog? { positions[app].map { catalogs[$0] } }
 
     /// Reads catalogue files (JSON5); returns all faults of all files if there are any.
     ///

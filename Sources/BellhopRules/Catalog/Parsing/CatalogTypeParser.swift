@@ -24,7 +24,7 @@ struct CatalogTypeParser {
         let isMandatory = scope.flag("mandatory") ?? false
         let defaults = self.defaults(priority, isMandatory: isMandatory)
         let policies = [scope.quietHoursPolicies()] + (priority == .high ? [] : [common.quietHours])
-        let outline = CatalogType.Outline(
+        let outline = CatalogType.Builder(
             type: type,
             priority: priority,
             labels: scope.lines("label", common.language, required: true),

@@ -40,9 +40,7 @@ public struct ClientNames: Hashable, Sendable {
     /// All fields under their usual names.
     public static let usual = ClientNames(chosen: nil)
 
-    init(chosen: [ClientField: String]?) {
-        self.chosen = chosen
-    }
+    init(chosen: [ClientField: String]?) { self.chosen = chosen }
 
     /// Whether all fields are written under their usual names.
     public var areUsual: Bool { chosen == nil }

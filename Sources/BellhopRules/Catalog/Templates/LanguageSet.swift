@@ -1,7 +1,7 @@
 /// A text in each of its languages.
 struct LanguageSet: Hashable {
     /// The texts of a notification in one language.
-    struct Words: Hashable {
+    struct Text: Hashable {
         let language: LanguageTag
         let title: Template
         let body: Template?
@@ -16,13 +16,13 @@ struct LanguageSet: Hashable {
     }
 
     /// The texts of all languages; empty if producers supply the texts.
-    let all: [Words]
+    let all: [Text]
 
     /// Returns the texts for a user.
     ///
     /// The candidates are the user's language with its region, the language alone, one that the user can read as well,
     /// and the app's own.
-    func words(for language: LanguageTag?, otherwise fallback: LanguageTag) -> Words? {
+    func words(for language: LanguageTag?, otherwise fallback: LanguageTag) -> Text? {
         guard !all.isEmpty else { return nil }
         if let language {
             if let exact = all.first(where: { $0.language == language }) { return exact }
