@@ -126,7 +126,7 @@ struct OperationsEndpointTests {
             )
             let group = ServiceGroup(
                 [endpoint],
-                drainTimeout: .seconds(5),
+                drainTimeout: LongestWait.duration,
                 signals: [],
                 logger: Logger(label: "test", sink: log)
             )

@@ -86,7 +86,7 @@ final class FrameServer: Sendable {
 
     private func take(_ descriptor: CInt) -> FramePeer? {
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-        var limit = timeval(tv_sec: 120, tv_usec: 0)
+        var limit = timeval(tv_sec: Int(LongestWait.seconds), tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         return state.withLock { state in
             guard !state.isStopped, let tls = context.makeConnection(over: descriptor) else {

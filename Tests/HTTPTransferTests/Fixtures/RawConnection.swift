@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TestSupport
 
 /// A request as received.
 struct RawRequest: Sendable {
@@ -34,7 +35,7 @@ final class RawConnection: Sendable {
         self.descriptor = descriptor
         self.index = index
         self.record = record
-        var limit = timeval(tv_sec: 20, tv_usec: 0)
+        var limit = timeval(tv_sec: Int(LongestWait.seconds), tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     }
 
