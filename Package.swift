@@ -160,6 +160,14 @@ let package = Package(
             path: "Tests/Workbench",
             swiftSettings: settings
         ),
+        .target(
+            name: "CommandLineSupport",
+            dependencies: [
+                "Workbench", "TestSupport", "Commands", "Sandbox", "Bench", "CLI", "ServiceRuntime",
+            ],
+            path: "Tests/CommandLineSupport",
+            swiftSettings: settings
+        ),
         tests(of: "BellhopJSON"),
         tests(of: "ServiceRuntime"),
         tests(of: "Cryptography"),
@@ -180,13 +188,16 @@ let package = Package(
         tests(
             of: "Pipeline",
             [
-                "Workbench", "AMQP", "HTTPServer", "Postgres", "Store", "Push", "Tracing", "Sandbox", "Settings",
-                "BellhopRules", "ServiceRuntime",
+                "Workbench", "AMQP", "HTTPServer", "Postgres", "Store", "Push", "Tracing", "Sandbox",
+                "Settings", "BellhopRules", "ServiceRuntime",
             ]
         ),
         tests(
             of: "Sandbox",
-            ["HTTPTransfer", "HTTPServer", "TLS", "Compression", "Cryptography", "BellhopRules", "ServiceRuntime"]
+            [
+                "CommandLineSupport", "CLI", "Push", "HTTPTransfer", "HTTPServer", "TLS", "Compression",
+                "Cryptography", "BellhopRules", "ServiceRuntime",
+            ]
         ),
         tests(
             of: "API",
@@ -195,31 +206,54 @@ let package = Package(
                 "Cryptography", "Settings", "BellhopJSON", "BellhopRules", "ServiceRuntime",
             ]
         ),
-        tests(of: "Operations", ["HTTPServer", "Store", "Settings", "ServiceRuntime"]),
+        tests(
+            of: "Operations",
+            [
+                "CommandLineSupport", "Workbench", "Pipeline", "AMQP", "HTTPServer", "Store", "Settings",
+                "ServiceRuntime",
+            ]
+        ),
+        tests(
+            of: "CLI",
+            ["CommandLineSupport", "Workbench", "Pipeline", "Store", "Settings", "ServiceRuntime"]
+        ),
+        tests(
+            of: "Roles",
+            ["CommandLineSupport", "Workbench", "Postgres", "Store", "BellhopRules", "ServiceRuntime"]
+        ),
         tests(
             of: "Commands",
             [
-                "Roles", "CLI", "Operations", "Bench", "API", "Workbench", "AMQP", "HTTPServer", "Postgres", "Store",
-                "Pipeline",
-                "Push", "Sandbox", "Cryptography", "Settings", "BellhopRules", "ServiceRuntime",
+                "CommandLineSupport", "CLI", "Operations", "API", "Workbench", "AMQP", "Postgres", "Store",
+                "Pipeline", "Push", "Sandbox", "Cryptography", "Settings", "BellhopRules", "ServiceRuntime",
             ]
+        ),
+        tests(
+            of: "Bench",
+            ["CommandLineSupport", "Pipeline", "Store", "Settings", "BellhopRules", "ServiceRuntime"]
         ),
         tests(
             of: "Console",
             [
-                "Workbench", "Commands", "Roles", "CLI", "Operations", "HTTPServer", "Postgres", "Store", "Settings",
-                "BellhopJSON",
-                "ServiceRuntime",
+                "Workbench", "Commands", "Roles", "CLI", "Operations", "HTTPServer", "Postgres", "Store",
+                "Settings", "BellhopJSON", "ServiceRuntime",
             ]
         ),
         .testTarget(
             name: "ProofTests",
             dependencies: [
-                "Workbench", "TestSupport", "AMQP", "Postgres", "Store", "Pipeline", "Sandbox", "Settings",
-                "BellhopRules",
-                "ServiceRuntime",
+                "Workbench", "TestSupport", "AMQP", "Postgres", "Store", "Pipeline", "Sandbox",
+                "Settings", "BellhopRules", "ServiceRuntime",
             ],
             exclude: ["Producers"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "RepositoryTests",
+            dependencies: [
+                "CommandLineSupport", "Workbench", "TestSupport", "Commands", "Roles", "CLI", "Sandbox",
+                "Settings", "BellhopRules", "ServiceRuntime",
+            ],
             swiftSettings: settings
         ),
     ],

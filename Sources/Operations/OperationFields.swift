@@ -1,5 +1,6 @@
 package import BellhopRules
 import ServiceRuntime
+import Settings
 
 /// The input of an operation: items and named texts, as command-line options and JSON members give them.
 package struct OperationFields: Sendable {
@@ -25,37 +26,6 @@ package struct OperationFields: Sendable {
     /// The names of all given fields.
     package var given: Set<String> { switches.union(values.keys) }
 
-    /// Returns the value of a field, converted from its text, or `nil` if the field is absent.
-    package func optional<Value>(
-        _ name: String,
-        _ rule: String,
-        _ read: (String) -> Value?
-    ) throws(OperationError) -> Value? {
-        guard let text = text(name) else { return nil }
-        guard let value = read(text) else { throw .invalid(name, "takes \(rule); found \(text)") }
-        return value
-    }
-
-    /// Returns the value of a required field as an identifier, by the identifier's rule.
-    package func required<Value: TextIdentifier>(_ name: String) throws(OperationError) -> Value {
-        guard let value = try optional(name, Value.rule, Value.init(validating:)) else {
-            throw .invalid(name, "is missing")
-        }
-        return value
-    }
-
-    /// Returns the whole number of a field, given with or without its unit, or `nil` if the field is absent.
-    package func number(
-        _ name: String,
-        in range: ClosedRange<Int>,
-        unit: String = ""
-    ) throws(OperationError) -> Int? {
-        try optional(name, "a whole number from \(range.lowerBound) to \(range.upperBound)") { text in
-            let digits = text.hasSuffix(unit) ? text.dropLast(unit.count) : text[...]
-            return Int(digits).flatMap { range.contains($0) ? $0 : nil }
-        }
-    }
-
     /// Returns an instant, or the end of a span that begins now, or `nil` if the field is absent.
     package func time(after now: Timestamp, _ name: String) throws(OperationError) -> Timestamp? {
         try optional(name, "a future instant such as 2026-02-15T03:00:00Z, or a span such as 2h") { text in
@@ -75,4 +45,8 @@ package struct OperationFields: Sendable {
             }
         }
     }
+}
+
+extension OperationFields: NamedTexts {
+    package func fault(_ name: String, _ message: String) -> OperationError { .invalid(name, message) }
 }

@@ -1,4 +1,5 @@
 import BellhopRules
+import CommandLineSupport
 import Cryptography
 import Foundation
 import ServiceRuntime

@@ -1,3 +1,4 @@
+import CommandLineSupport
 import Postgres
 import Store
 import TestSupport

@@ -21,7 +21,7 @@ struct ConsoleFixture: Sendable {
     let board: StatusCache
     /// The environment of the console, for commands that are compared with it.
     let environment: [String: String]
-    let time: SteadyHand
+    let time: ManualSteadyTime
     let metrics: MetricsRegistry
     /// The file that lists the operators.
     let operators: URL
@@ -76,7 +76,7 @@ struct ConsoleFixture: Sendable {
         }
         try Data(list.text).write(to: file)
         let (time, metrics, logger) = (
-            SteadyHand(), MetricsRegistry(), Logger(label: "test", level: .error, sink: CapturedLog())
+            ManualSteadyTime(), MetricsRegistry(), Logger(label: "test", level: .error, sink: CapturedLog())
         )
         let board = StatusCache(context, time: time)
         var surroundings = OperatorConsole.Surroundings(
@@ -179,16 +179,4 @@ struct ConsoleFixture: Sendable {
         agreed["because"] = .string(because)
         return try await call("POST", "/api/acts/\(name)", .object(agreed), as: browser)
     }
-}
-
-/// A time source with the machine's date and a steady clock that the test moves.
-final class SteadyHand: TimeSource {
-    private let hand = ManualTime()
-    private let start = ContinuousClock.now
-
-    func now() -> Instant { SystemTime().now() }
-
-    func steady() -> ContinuousClock.Instant { start + (hand.now() - .epoch) }
-
-    func advance(by span: Duration) { hand.advance(by: span) }
 }

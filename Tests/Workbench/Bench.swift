@@ -81,7 +81,7 @@ package struct Bench: Sendable {
         var options = PoolOptions(url: try databaseURL)
         options.size = 0...size
         options.setUp = setUp
-        options.acquireTimeout = .seconds(60)
+        options.acquireTimeout = LongestWait.duration
         return PostgresPool(options)
     }
 

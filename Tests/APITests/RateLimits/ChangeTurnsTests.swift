@@ -90,7 +90,7 @@ struct WaitingChangeTests {
 
     @Test("changes of a whole inbox have a separate limit, which changes of named notifications do not use")
     func wholeInboxes() async throws {
-        let time = StandingTime()
+        let time = ManualSteadyTime()
         try await APIFixture.with(time: time) { api in
             let all = #"{"all":true}"#
             var statuses: [Int] = []

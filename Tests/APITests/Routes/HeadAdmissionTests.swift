@@ -83,7 +83,7 @@ struct HeadAdmissionTests {
 
     @Test("a call with a body counts once towards its address's limit, at its head")
     func once() async throws {
-        try await APIFixture.with(rates: CallRates(user: nil, address: 3), time: StandingTime()) { api in
+        try await APIFixture.with(rates: CallRates(user: nil, address: 3), time: ManualSteadyTime()) { api in
             let token = try "Authorization: Bearer \(api.token("ada"))"
             let fields = ["Content-Length: 2", "Content-Type: application/json", "Connection: close", token]
             let call = (["PATCH /api/settings HTTP/1.1", "Host: h"] + fields).joined(separator: "\r\n") + "\r\n\r\n{}"
@@ -109,7 +109,7 @@ struct HeadAdmissionTests {
 
     @Test("calls with an unsubscribe link are limited per user, apart from the user's own calls, and write once")
     func links() async throws {
-        let time = StandingTime()
+        let time = ManualSteadyTime()
         try await APIFixture.with(time: time) { api in
             _ = try await api.call("PATCH", "/api/settings", #"{"locale":"nb"}"#)
             let (ada, bob) = (try Self.link(of: "ada"), try Self.link(of: "bob"))

@@ -1,5 +1,6 @@
 import AMQP
 import BellhopRules
+import CommandLineSupport
 import Foundation
 import Pipeline
 import Postgres

@@ -1,4 +1,5 @@
 import BellhopRules
+import CommandLineSupport
 import Foundation
 import Postgres
 import ServiceRuntime

@@ -1,0 +1,187 @@
+import CommandLineSupport
+import Foundation
+import ServiceRuntime
+import Store
+import TestSupport
+import Testing
+
+@testable import Bench
+
+@Suite("bellhop bench", .inTurn, .timeLimit(.ofTest))
+struct BenchCommandTests {
+    private static let hasServers = Servers.amqpURL != nil && Servers.databaseURL != nil
+
+    @Test(
+        "a small run finds no lost and no repeated notification and leaves no data behind",
+        .enabled(if: hasServers, "BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL are not set")
+    )
+    func measures() async throws {
+        let report = try await Self.report(["--events", "300", "--users", "200", "--stored", "500"])
+        let verification = try #require(report["verification"] as? [String: Any])
+        #expect(verification["passed"] as? Bool == true, "\(verification)")
+        #expect(verification["notifications"] as? Int == 300)
+        #expect(verification["pushesArrived"] as? Int == verification["pushesExpected"] as? Int)
+        #expect((report["eventsPerSecond"] as? Double ?? 0) > 0)
+        #expect((report["peakWorkerBytes"] as? Int ?? 0) > 0)
+        for figure in ["diskBytesPerEvent", "walBytesPerEvent", "pagesPerEvent"] {
+            #expect((report[figure] as? Double ?? 0) > 0, "\(figure)")
+        }
+    }
+
+    @Test(
+        "a small fan-out reaches each follower once and is compared with one statement that inserts the same rows",
+        .enabled(if: hasServers, "BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL are not set"),
+        arguments: ["off", "on"]
+    )
+    func fanout(pushes: String) async throws {
+        let report = try await Self.report(["fanout", "--followers", "2500", "--pushes", pushes, "--workers", "2"])
+        #expect(report["workload"] as? String == "W2")
+        #expect(report["followers"] as? Int == 2_500)
+        for figure in ["seconds", "insertSelectSeconds", "ratio"] {
+            #expect((report[figure] as? Double ?? 0) > 0, "\(figure)")
+        }
+        #expect((report["peakWorkerBytes"] as? Int ?? 0) > 0)
+        let verification = try #require(report["verification"] as? [String: Any])
+        #expect(verification["passed"] as? Bool == true, "\(verification)")
+        #expect(verification["notifications"] as? Int == 2_500)
+        let arrived = verification["pushesArrived"] as? Int ?? 0
+        #expect((arrived > 2_000) == (pushes == "on"))
+    }
+
+    @Test(
+        "urgent events are timed on an idle system and during a fan-out, each with one push",
+        .enabled(if: hasServers, "BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL are not set")
+    )
+    func urgent() async throws {
+        let report = try await Self.report(
+            ["urgent", "--followers", "2500", "--pushes", "on", "--rate", "50/s", "--idle", "1"]
+        )
+        for phase in ["idle", "underFanout"] {
+            let delays = try #require(report[phase] as? [String: Any])
+            let median = delays["p50"] as? Double ?? 0
+            let worst = delays["p99"] as? Double ?? 0
+            #expect(median > 0 && worst >= median, "\(delays)")
+        }
+        #expect((report["ratio"] as? Double ?? 0) > 0)
+        let verification = try #require(report["verification"] as? [String: Any])
+        #expect(verification["passed"] as? Bool == true, "\(verification)")
+    }
+
+    @Test(
+        "the inbox API is called by signed-in users, one route after another, and marks notifications as read",
+        .enabled(if: hasServers, "BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL are not set")
+    )
+    func inboxAPI() async throws {
+        let report = try await Self.report(
+            ["api", "--users", "20", "--stored", "40", "--seconds", "1", "--connections", "3", "--streams", "150"]
+        )
+        #expect(report["workload"] as? String == "W5")
+        let streams = try #require(report["streams"] as? [String: Any])
+        #expect(streams["open"] as? Int == 150)
+        let grown = (streams["residentBytes"] as? Int ?? 0) > (streams["residentBytesBefore"] as? Int ?? .max)
+        #expect(grown, "\(streams)")
+        let routes = try #require(report["routes"] as? [[String: Any]])
+        #expect(routes.compactMap { $0["route"] as? String } == ["list", "unread", "read"])
+        for route in routes {
+            for figure in ["requestsPerSecond", "cpuMicrosecondsPerRequest", "p99AtHalfLoad"] {
+                // A turn is short and may measure no time on a busy host.
+                #expect((route[figure] as? Double ?? -1) >= 0, "\(figure) of \(route)")
+            }
+        }
+        let verification = try #require(report["verification"] as? [String: Any])
+        #expect(verification["passed"] as? Bool == true, "\(verification)")
+    }
+
+    @Test(
+        "an invalid option is a usage error that names it",
+        arguments: [
+            ["--events", "0"], ["--workers", "many"], ["--rate", "-1/s"], ["--stub", "http://127.0.0.1"],
+            ["--stub", "https://127.0.0.1"], ["--pushes", "some"], ["--followers", "0"], ["--connections", "0"],
+            ["--streams", "-1"],
+        ]
+    )
+    func refusesOptions(words: [String]) async throws {
+        let answer = await Prompt().run(["bench"] + words)
+        #expect(answer.code == .usage)
+        #expect(answer.complaints.contains(words[0]))
+    }
+
+    @Test("a run with lost, repeated or misdirected notifications reports them")
+    func verifies() {
+        let good = Verification(
+            expectedEvents: 2,
+            notifications: 2,
+            distinctNotifications: 2,
+            expectedEndings: [.init(state: "delivered"): 3],
+            endings: [.init(state: "delivered"): 3],
+            hasDeadLetters: false,
+            expectedPushes: 3,
+            pushes: 3
+        )
+        #expect(good.faults.isEmpty)
+        let bad = Verification(
+            expectedEvents: 2,
+            notifications: 3,
+            distinctNotifications: 2,
+            expectedEndings: [.init(state: "delivered"): 3],
+            endings: [.init(state: "delivered"): 2, .init(state: "sending"): 1],
+            hasDeadLetters: true,
+            expectedPushes: 3,
+            pushes: 4
+        )
+        #expect(bad.faults.count == 6)
+    }
+
+    @Test("quantiles are measured values")
+    func quantiles() async throws {
+        let values = (1...100).map(Double.init)
+        #expect(Quantile.of(values, 0.5) == 50)
+        #expect(Quantile.of(values, 0.99) == 99)
+        #expect(Quantile.of(values, 1) == 100)
+        #expect(Quantile.of([], 0.5) == 0)
+    }
+
+    // MARK: - Program
+
+    /// Runs the benchmark, requires success and returns its report.
+    private static func report(_ words: [String]) async throws -> [String: Any] {
+        let program = try #require(BuiltProgram.path, "the program bellhop is not built beside the tests")
+        let said = try await run(program, ["bench"] + words + ["--json"])
+        #expect(said.status == 0, "\(said.errors)")
+        return try #require(
+            JSONSerialization.jsonObject(with: Data(said.output.utf8)) as? [String: Any],
+            "not JSON: \(said.output)"
+        )
+    }
+
+    private static func run(
+        _ program: String,
+        _ words: [String]
+    ) async throws -> (status: Int32, output: String, errors: String) {
+        let folder = NSTemporaryDirectory() + Servers.uniqueName("bench-test")
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        _ = FileManager.default.createFile(atPath: folder + "/out", contents: nil)
+        _ = FileManager.default.createFile(atPath: folder + "/errors", contents: nil)
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: program)
+        process.arguments = words
+        var environment = ProcessInfo.processInfo.environment
+        environment["BELLHOP_CATALOGS"] = root.appendingPathComponent("deploy/catalogs").path
+        process.environment = environment
+        process.standardOutput = try FileHandle(forWritingTo: URL(fileURLWithPath: folder + "/out"))
+        process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: folder + "/errors"))
+        try await withCheckedThrowingContinuation { (ended: CheckedContinuation<Void, any Error>) in
+            process.terminationHandler = { _ in ended.resume() }
+            do { try process.run() } catch { ended.resume(throwing: error) }
+        }
+        return (
+            process.terminationStatus, try String(contentsOfFile: folder + "/out", encoding: .utf8),
+            try String(contentsOfFile: folder + "/errors", encoding: .utf8)
+        )
+    }
+
+    private static var root: URL {
+        Checkout.root
+    }
+}
