@@ -106,8 +106,9 @@ extension Status {
         guard !running.isEmpty else { return "no worker runs\(waiting): \(startingWorkers)" }
         let count = running.map(\.count).reduce(0, +)
         let places = running.map(\.places).joined(separator: ", ")
-        return "no worker takes messages at present\(waiting), although \(Self.counted(count, "worker", "runs", "run")) "
-            + "(\(places)): they reconnect automatically; if not within a minute, see their logs"
+        let workers = Self.counted(count, "worker", "runs", "run")
+        return "no worker takes messages at present\(waiting), although \(workers) (\(places)): they reconnect "
+            + "automatically; if not within a minute, see their logs"
     }
 
     /// Explains why the dead-letter queue has no consumer: no scheduler runs, or a scheduler has stopped consuming it.

@@ -71,9 +71,10 @@ extension Status {
                 + "too, run \(CatalogReload.applyFirst)"
         }
         let have = others.count > 1 ? " and others have" : " has"
-        return "this shell's catalogues are \(catalogs), and \(first.role) \(first.places)\(have) \(first.catalogs): if "
-            + "yours are the new ones, run \(CatalogReload.applyFirst) to all processes; otherwise deploy the running "
-            + "files here, and do not run topology apply"
+        let theirs = "\(first.role) \(first.places)\(have) \(first.catalogs)"
+        return "this shell's catalogues are \(catalogs), and \(theirs): if yours are the new ones, run "
+            + "\(CatalogReload.applyFirst) to all processes; otherwise deploy the running files here, and do not run "
+            + "topology apply"
     }
 
     /// Processes that have stopped their heartbeats without an orderly end.
