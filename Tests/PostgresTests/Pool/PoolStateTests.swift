@@ -15,7 +15,7 @@ struct PoolStateTests {
         var state = PoolState<String>(size: size)
         for number in 0..<busy {
             guard case .wait(let starting) = state.submit("first \(number)", deadline: after(10), now: start) else {
-                Issue.record("a pool that is too small runs nothing at once")
+                Issue.record("a pool that is too small serves nothing immediately")
                 break
             }
             for slot in starting { _ = state.connected(slot, now: start) }
