@@ -195,6 +195,96 @@ extension BrowserTests {
             }
         }
 
+        @Test("a click asks an open page first, and leads only the inbox or a silent page away")
+        func asked() async throws {
+            try await InboxStage.with { stage in
+                let work = """
+                    kept.mirror = { api: location.origin, token: "t", schemes: [] };
+                    const results = [];
+                    for (const answer of [{ isTaken: true }, { isTaken: false }, { isTaken: false, isInbox: true }]) {
+                      const went = [];
+                      kept.opened = [];
+                      const page = {
+                        url: location.origin + "/checkout",
+                        visibilityState: "visible",
+                        focus: async () => went.push("focus"),
+                        navigate: async (to) => went.push(new URL(to).pathname),
+                        postMessage: (message, [port]) => (went.push([message.bellhop, message.id]), port.postMessage(answer)),
+                      };
+                      kept.pages = [{ ...page, visibilityState: "hidden" }, page];
+                      await fire("notificationclick", { notification: { data: { id: "n1", url: "/schedule" }, close() {} } });
+                      results.push([went, kept.opened.map((address) => new URL(address).pathname)]);
+                    }
+                    return results;
+                    """
+                let found = try await Self.run(work, on: stage)
+                let expected: JSONValue = [
+                    [[["open", "n1"], "focus"], []], [[["open", "n1"]], ["/schedule"]],
+                    [[["open", "n1"], "/schedule", "focus"], []],
+                ]
+                #expect(found == expected)
+            }
+        }
+
+        @Test("a push that the user's focused page shows is not shown again, and others carry icon, language and time")
+        func doubled() async throws {
+            try await InboxStage.with { stage in
+                let work = """
+                    kept.mirror = { user: "ada", owner: "ada", api: location.origin, token: "t", lang: "nb" };
+                    const push = { json: () => ({ id: "n1", type: "x", title: "Hei", sentAtIso: "2026-02-21T13:32:00Z" }) };
+                    const counts = [];
+                    const answers = [
+                      [true, { isShown: true, user: "ada" }], [true, { isShown: false, user: "ada" }],
+                      [true, { isShown: true, user: "bo" }], [false, { isShown: true, user: "ada" }],
+                    ];
+                    for (const [focused, answer] of answers) {
+                      const page = { focused, visibilityState: "visible", postMessage: (_, ports) => ports?.[0].postMessage(answer) };
+                      kept.pages = [page];
+                      await fire("push", { data: push });
+                      counts.push(kept.shown.length);
+                    }
+                    const { icon, badge, lang, timestamp, data } = kept.shown[0];
+                    return [counts, new URL(icon).pathname, new URL(badge).pathname, lang, timestamp, data.user];
+                    """
+                let found = try await Self.run(work, on: stage)
+                #expect(found == [[0, 1, 2, 3], "/icon.png", "/badge.png", "nb", 1_771_680_720_000, "ada"])
+            }
+        }
+
+        @Test("the page closes notifications that the user has read, and those of another user")
+        func swept() async throws {
+            try await InboxStage.with { stage in
+                try await stage.deliverSamples()
+                let shown = """
+                    Object.defineProperty(Notification, "permission", { get: () => "granted" });
+                    window.__closed = [];
+                    const id = (number) => "\(APIFixture.id(1))".slice(0, -1) + number;
+                    const one = (name, user, data) => ({
+                      data: { user: JSON.stringify(["drop", user]), ...data },
+                      close: () => __closed.includes(name) || __closed.push(name),
+                    });
+                    const all = [
+                      one("read", "ada", { id: id(1) }), one("unread", "ada", { id: id(4) }), one("new", "ada", { id: id(5) }),
+                      one("foreign", "bo", { id: "x" }), one("unknown", "ada", { id: "y" }),
+                    ];
+                    ServiceWorkerContainer.prototype.getRegistration = async () => ({
+                      getNotifications: async () => all,
+                      pushManager: { getSubscription: async () => null },
+                    });
+                    """
+                try await stage.prepared(by: shown + InboxStage.unseen) {
+                    try await stage.open()
+                    try await stage.until("__closed.join() === 'read,foreign'")
+                    let body = #"{"notificationIds":["\#(APIFixture.id(4))"]}"#
+                    _ = try await stage.api.call("PATCH", "/api/notifications", body)
+                    try await stage.api.announce()
+                    try await stage.until("__closed.join() === 'read,foreign,unread'")
+                    try await stage.ask("inbox.signOut().then(() => true)")
+                    try await stage.until("__closed.length === 5")
+                }
+            }
+        }
+
         @Test("a browser whose push address changes registers the new address and names the previous one")
         func renewal() async throws {
             try await InboxStage.with { stage in
