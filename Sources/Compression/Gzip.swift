@@ -2,7 +2,7 @@ import CZlib
 
 /// The format of RFC 1952, compressed in one step and in memory, for HTTP bodies of at most a few hundred kilobytes.
 package enum Gzip {
-    /// How much time a compression takes.
+    /// The time that a compression may take.
     package enum Effort: Int32, Sendable {
         /// The best of zlib's fast levels, which already reduces a batch of similar messages to a tenth.
         case low = 3

@@ -4,7 +4,7 @@ import Testing
 import Workbench
 
 extension BrowserTests {
-    @Suite("What a user can do with a notification")
+    @Suite("Actions on a notification")
     struct ActTests {
         private static let titles = "$$('[part=title]').map((title) => title.textContent).join()"
         private static let toast = "$('[part=toast]').classList.contains('shown') && $('[part=toast] span').textContent"

@@ -48,7 +48,7 @@ extension BrowserTests {
             }
         }
 
-        @Test("a page at which nobody is marks nothing as read, in an app that marks at sight, until a person returns")
+        @Test("an unattended page marks nothing as read, in an app that marks at sight, until a user returns")
         func untouched() async throws {
             try await InboxStage.with { stage in
                 try await stage.deliverSamples()

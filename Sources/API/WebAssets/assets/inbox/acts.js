@@ -1,4 +1,4 @@
-// What a user can do with a notification: read, unread, archive, snooze, and turn off its type.
+// The actions on a notification: mark as read or unread, archive, snooze, and turn off its type.
 
 const OPPOSITES = { read: "unread", unread: "read", archived: "unarchived", unarchived: "archived", snoozed: "unarchived" };
 
@@ -47,12 +47,13 @@ class RowActs {
     const words = this.inbox.words;
     const { archiving } = this.inbox.list;
     const state = item.read ? "unread" : "read";
-    const entries = [{ icon: item.read ? "Dot" : "CheckCircle", label: words[state === "read" ? "markRead" : "markUnread"], key: "u", run: () => void this.act(item, state) }];
+    const [icon, label] = item.read ? ["Dot", words.markUnread] : ["CheckCircle", words.markRead];
+    const entries = [{ icon, label, key: "u", run: () => void this.act(item, state) }];
     if (archiving === "archived") entries.push({ icon: "Clock", label: words.snooze, key: "h", run: () => this.snoozes(item) });
     entries.push({ icon: "Archive", label: words[archiving], key: "e", run: () => void this.act(item, archiving) });
     if (this.inbox.preferences?.eventToggles[item.type]) {
-      const label = this.inbox.catalog.types.find(({ type }) => type === item.type)?.label ?? item.type;
-      entries.push({ icon: "Mute", label: words.mute(label), run: () => void this.mute(item.type, label) });
+      const type = this.inbox.catalog.types.find((one) => one.type === item.type)?.label ?? item.type;
+      entries.push({ icon: "Mute", label: words.mute(type), run: () => void this.mute(item.type, type) });
     }
     return entries;
   }

@@ -74,7 +74,7 @@ class BellhopInbox extends HTMLElement {
     document.addEventListener("pointerdown", this.onOutside);
     this.onReturn = () => !document.hidden && this.#returned();
     document.addEventListener("visibilitychange", this.onReturn);
-    this.onRoute = () => this.#apply(this.#addressed);
+    this.onRoute = () => this.hasAttribute("history") && this.#apply(this.#addressed);
     addEventListener("popstate", this.onRoute);
     this.onMessage = (event) => this.#told(event);
     navigator.serviceWorker?.addEventListener("message", this.onMessage);
@@ -159,7 +159,6 @@ class BellhopInbox extends HTMLElement {
     this.#filter = "";
     this.attention.touch();
     this.side = null;
-    this.#isOpen = false;
     this.#view = "list";
     if (!this.#token) {
       this.status = "signed-out";
@@ -167,7 +166,7 @@ class BellhopInbox extends HTMLElement {
     }
     this.status = "loading";
     this.#startIn(model);
-    this.#apply(this.#isPage ? this.#addressed : null);
+    this.#apply(this.#isPage ? this.#addressed : this.#isOpen ? "" : null);
     this.live = new LiveConnection(this.client, {
       event: (type, data) => this.#heard(type, data),
       catchUp: () => this.#catchUp(),
@@ -603,7 +602,7 @@ class BellhopInbox extends HTMLElement {
     this.screen.heading.focus();
   }
 
-  // What a user does with a notification
+  // Reading and opening
 
   /** Marks as read what a person has looked at; returns whether something needs a longer look. */
   #looked(times) {

@@ -265,7 +265,7 @@ class ListView {
       this.actions.seen([...this.visible.keys()]);
       if (!this.actions.isLooking()) return;
       for (const [id, looked] of this.visible) this.visible.set(id, looked + ListView.glance);
-      // What is not read yet needs a longer look.
+      // Others need a longer look.
       if (this.actions.looked([...this.visible])) this.markSoon();
     }, ListView.glance);
   }

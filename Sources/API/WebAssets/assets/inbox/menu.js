@@ -33,7 +33,8 @@ class RowMenu {
       this.node.querySelector("button, input")?.focus();
     };
     const about = { type: "button", role: "menuitem", tabindex: "-1", "aria-keyshortcuts": key, onclick: choose };
-    return element("button", about, icon && drawing(icon), element("span", { dir: "auto" }, label), key && element("kbd", { "aria-hidden": "true" }, key));
+    const hint = key && element("kbd", { "aria-hidden": "true" }, key);
+    return element("button", about, icon && drawing(icon), element("span", { dir: "auto" }, label), hint);
   }
 
   /** Below the anchor, or above it if there is more room. */

@@ -18,7 +18,9 @@ async function receive(data) {
   const isShown = await tellPages(push.id, mirror);
   if (!isOwnMirror(mirror)) return;
   if (Number.isInteger(push.badge)) await setBadge(push.badge);
-  if (!isShown && verdictOf(push, mirror, Date.now()) === "show") await show(push, mirror);
+  // Safari ends the permission if pushes are not shown.
+  const isSafari = /^(?!.*(Chrom|Android|Firefox)).*Safari/.test(self.navigator.userAgent ?? "");
+  if ((isSafari || !isShown) && verdictOf(push, mirror, Date.now()) === "show") await show(push, mirror);
 }
 
 function show({ id, type, title, body, tag, url, scheme, image, priority, sentAtIso }, { user, lang, api }) {
