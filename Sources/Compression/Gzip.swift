@@ -2,10 +2,18 @@ import CZlib
 
 /// The format of RFC 1952, compressed in one step and in memory, for HTTP bodies of at most a few hundred kilobytes.
 package enum Gzip {
+    /// The time that a compression may take.
+    package enum Effort: Int32, Sendable {
+        /// The best of zlib's fast levels, which already reduces a batch of similar messages to a tenth.
+        case low = 3
+        /// The smallest output, for bytes that are compressed once and sent often.
+        case high = 9
+    }
+
     /// Compresses the bytes; returns `nil` if memory is exhausted.
-    package static func compressed(_ bytes: [UInt8]) -> [UInt8]? {
+    package static func compressed(_ bytes: [UInt8], effort: Effort = .low) -> [UInt8]? {
         var stream = z_stream()
-        guard bellhop_deflate_init_gzip(&stream, level) == Z_OK else { return nil }
+        guard bellhop_deflate_init_gzip(&stream, effort.rawValue) == Z_OK else { return nil }
         defer { deflateEnd(&stream) }
         let bound = Int(clamping: deflateBound(&stream, uLong(bytes.count)))
         let (output, status) = run(&stream, bytes, atMost: bound) { deflate(&$0, Z_FINISH) }
@@ -23,9 +31,6 @@ package enum Gzip {
         let (output, status) = run(&stream, bytes, atMost: limit) { inflate(&$0, Z_FINISH) }
         return status == Z_STREAM_END && stream.avail_in == 0 ? output : nil
     }
-
-    /// The best of zlib's fast levels, which already reduces a batch of similar messages to a tenth.
-    private static let level: Int32 = 3
 
     private static func run(
         _ stream: inout z_stream,

@@ -11,6 +11,15 @@ struct GzipTests {
         #expect(Gzip.expanded(packed, atMost: max(1, count)) == bytes)
     }
 
+    @Test("more effort makes a text smaller")
+    func effort() throws {
+        let text = (0..<5_000).map { "row \($0 * $0 % 977), column \($0 % 31)" }.joined(separator: "\n")
+        let quick = try #require(Gzip.compressed(Array(text.utf8)))
+        let small = try #require(Gzip.compressed(Array(text.utf8), effort: .high))
+        #expect(small.count < quick.count)
+        #expect(Gzip.expanded(small, atMost: text.utf8.count) == Array(text.utf8))
+    }
+
     @Test("random bytes, which cannot shrink, expand to the original")
     func noise() throws {
         var state: UInt64 = 0x9E37_79B9_7F4A_7C15

@@ -14,6 +14,7 @@ enum CatalogRoutes {
         let answer = HTTPResponse.object([
             "language": .string(call.catalog.language.text), "timezone": .string(call.catalog.timezone.text),
             "schemes": .array(call.catalog.schemes.map(JSONValue.string)),
+            "readOnView": .bool(call.catalog.readOnView),
             "types": .array(call.catalog.types.map { json($0, words($0.labels)) }),
             "preferences": [
                 "master": ["label": words(page.masterLabels), "default": true],

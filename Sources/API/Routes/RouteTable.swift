@@ -43,6 +43,7 @@ enum RouteTable {
         Route("PATCH", "/api/settings", SettingsRoutes.change),
         Route("GET", "/api/preferences", PreferenceRoutes.get),
         Route("PUT", "/api/preferences", PreferenceRoutes.put),
+        Route("PATCH", "/api/preferences", PreferenceRoutes.change),
     ]
 
     private static let devices = [

@@ -40,13 +40,7 @@ enum PreferenceRoutes {
     /// Answers `GET /api/preferences`.
     static func get(_ call: APIRequest) async throws -> HTTPResponse {
         _ = try call.query()
-        let stored = try await call.users.preferences(of: call.reader)
-        let document = stored.flatMap { try? JSONParser().parse($0).get() }
-        let isCleared = document == nil || document == .null
-        let normal = PreferenceDocument(
-            normalizing: isCleared ? nil : document,
-            schema: call.catalog.preferenceSchema
-        )
+        let normal = document(try await call.users.preferences(of: call.reader), call)
         if normal.wasRepaired { call.tools.preferenceFallbacks.with(call.reader.app.text).increment() }
         return .object(normal.json)
     }
@@ -68,6 +62,68 @@ enum PreferenceRoutes {
             throw APIError(412, "precondition-failed", "there are preferences already")
         }
         return .object(said.preferences.value ?? JSONObject())
+    }
+
+    /// Answers `PATCH /api/preferences`.
+    ///
+    /// Members that are absent stay unchanged, also inside `eventToggles` and `quietHours`.
+    static func change(_ call: Call) async throws -> HTTPResponse {
+        let body = try call.body(["enabled", "eventToggles", "quietHours"])
+        // A concurrent change is preserved: the document is read again.
+        for _ in 0..<attempts {
+            let stored = try await call.users.preferences(of: call.reader)
+            let merged = try merge(body, into: document(stored, call).json)
+            var update = try call.said(.recipientUpserted, ["preferences": .object(merged)])
+            guard case .recipientUpserted(var said) = update.change else { return .done }
+            _ = said.normalizePreferences(call.catalog.preferenceSchema)
+            update.change = .recipientUpserted(said)
+            let text = stored.map { String(decoding: $0, as: UTF8.self) }
+            guard try await call.isHeard(update, where: .preferencesStand(text)) else { continue }
+            return .object(said.preferences.value ?? merged)
+        }
+        throw APIError(409, "changed-meanwhile", "the preferences were modified concurrently; retry")
+    }
+
+    private static let attempts = 5
+
+    /// Returns the stored document in its canonical form.
+    private static func document(_ stored: [UInt8]?, _ call: Call) -> PreferenceDocument {
+        let document = stored.flatMap { try? JSONParser().parse($0).get() }
+        return PreferenceDocument(
+            normalizing: document == .null ? nil : document,
+            schema: call.catalog.preferenceSchema
+        )
+    }
+
+    /// Returns a canonical document with the members of a patch, which must have the types of the document's.
+    private static func merge(_ patch: JSONObject, into document: JSONObject) throws(APIError) -> JSONObject {
+        var merged = document
+        for member in patch.members {
+            let (name, value) = (member.key, member.value)
+            guard let inner = document[name]?.object else {
+                merged[name] = try checked(value, name)
+                continue
+            }
+            guard case .object(let members) = value else { throw .field(name, "expected an object") }
+            var changed = inner
+            for member in members.members {
+                let field = "\(name)/\(member.key)"
+                guard inner[member.key] != nil else { throw .field(field, "unknown member") }
+                changed[member.key] = try checked(member.value, field)
+            }
+            merged[name] = .object(changed)
+        }
+        return merged
+    }
+
+    /// Checks a switch or an hour.
+    private static func checked(_ value: JSONValue, _ field: String) throws(APIError) -> JSONValue {
+        guard ["quietHours/startHour", "quietHours/endHour"].contains(field) else {
+            guard value.bool != nil else { throw .field(field, "expected true or false") }
+            return value
+        }
+        guard value.number != nil else { throw .field(field, "expected an hour from 0 to 23") }
+        return value
     }
 
     private static func isForNewOnly(_ request: HTTPRequest) throws(APIError) -> Bool {

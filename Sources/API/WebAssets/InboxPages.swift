@@ -3,8 +3,8 @@ import ServiceRuntime
 
 /// The files of the notification centre for browsers: the page, its web component and the service worker.
 ///
-/// The files in `assets` are compiled into the program. A script is the concatenation of its files, in one scope. No
-/// build tool is involved, and each file can be read separately.
+/// The files in `assets` are compiled into the program. A script is the concatenation of its files, in one scope, without
+/// their comments and indentation. No build tool is involved, and each file can be read separately.
 enum InboxPages {
     static let all = [
         StaticAsset("/", type: "text/html; charset=utf-8", PackageResources.index_html, headers: pageHeaders),
@@ -13,6 +13,8 @@ enum InboxPages {
         StaticAsset("/bellhop-inbox.js", type: script, component, headers: shared),
         StaticAsset("/sw.js", type: script, worker, headers: shared + [("Content-Security-Policy", workerPolicy)]),
         StaticAsset("/icon.svg", type: "image/svg+xml", PackageResources.icon_svg),
+        StaticAsset("/icon.png", type: "image/png", PackageResources.icon_png, headers: shared),
+        StaticAsset("/badge.png", type: "image/png", PackageResources.badge_png, headers: shared),
         StaticAsset("/manifest.json", type: "application/manifest+json", PackageResources.manifest_json),
     ]
 
@@ -25,10 +27,10 @@ enum InboxPages {
         "require-trusted-types-for 'script'", "trusted-types bellhop-inbox",
     ].joined(separator: "; ")
 
-    /// Pictures of notifications come from other sites.
+    /// Pictures of notifications come from other sites, icons from this one.
     ///
     /// The browser fetches them under the worker's policy.
-    private static let workerPolicy = "default-src 'none'; connect-src 'self'; img-src https:"
+    private static let workerPolicy = "default-src 'none'; connect-src 'self'; img-src 'self' https:"
 
     private static let pageHeaders = [
         ("Content-Security-Policy", pagePolicy), ("Referrer-Policy", "no-referrer"),
@@ -39,7 +41,7 @@ enum InboxPages {
     private static let shared = [("Cross-Origin-Resource-Policy", "cross-origin")]
 
     private static let component: [UInt8] = {
-        let style = String(decoding: PackageResources.inbox_css, as: UTF8.self).asJSONString
+        let style = String(decoding: condensed(PackageResources.inbox_css), as: UTF8.self).asJSONString
         return joined(
             "(() => {\n\"use strict\";\nconst STYLES = \(style);\n",
             [
@@ -47,7 +49,8 @@ enum InboxPages {
                 PackageResources.links_js, PackageResources.icons_js, PackageResources.elements_js,
                 PackageResources.client_js, PackageResources.stream_js, PackageResources.model_js,
                 PackageResources.mirror_js, PackageResources.registration_js, PackageResources.push_js,
-                PackageResources.list_js, PackageResources.settings_js, PackageResources.screen_js,
+                PackageResources.attention_js, PackageResources.menu_js, PackageResources.list_js,
+                PackageResources.settings_js, PackageResources.screen_js, PackageResources.acts_js,
                 PackageResources.inbox_js,
             ],
             "})();\n"
@@ -64,6 +67,24 @@ enum InboxPages {
     )
 
     private static func joined(_ beginning: String, _ files: [[UInt8]], _ end: String) -> [UInt8] {
-        Array(beginning.utf8) + files.joined(separator: [0x0A]) + Array(end.utf8)
+        Array(beginning.utf8) + files.map(condensed).joined(separator: [0x0A]) + Array(end.utf8)
+    }
+
+    /// Returns a file without lines of comments and without indentation.
+    ///
+    /// No file has a string of several lines, or code behind a comment's end.
+    private static func condensed(_ file: [UInt8]) -> [UInt8] {
+        var isComment = false
+        var lines: [ArraySlice<UInt8>] = []
+        for line in file.split(separator: 0x0A) {
+            let words = line.drop { $0 == 0x20 }
+            isComment = isComment || words.starts(with: "/*".utf8)
+            if isComment {
+                isComment = !words.suffix(2).elementsEqual("*/".utf8)
+            } else if !words.isEmpty, !words.starts(with: "//".utf8) {
+                lines.append(words)
+            }
+        }
+        return Array(lines.joined(separator: [0x0A]))
     }
 }

@@ -30,6 +30,8 @@ public final class Catalog: Sendable {
     public let reminderType: EventType?
     /// Whether users may set their own e-mail address, which is not verified.
     public let clientsMaySetEmail: Bool
+    /// Whether the web inbox marks notifications as read when the user looks at them, and not only as seen.
+    public let readOnView: Bool
     /// The types in the order of the file, which is the order of a settings page.
     public let types: [CatalogType]
     /// The platforms on which at least one type sets the badge of the app's icon.
@@ -52,6 +54,7 @@ public final class Catalog: Sendable {
         digest = outline.digest
         reminderType = outline.reminderType
         clientsMaySetEmail = outline.clientsMaySetEmail
+        readOnView = outline.readOnView
         self.types = types
         badgePlatforms = types.reduce(into: []) { $0.formUnion($1.badgePlatforms) }
         positions = Dictionary(types.enumerated().map { ($1.type, $0) }, uniquingKeysWith: { first, _ in first })
@@ -72,6 +75,7 @@ public final class Catalog: Sendable {
         let digest: DigestPolicy?
         let reminderType: EventType?
         let clientsMaySetEmail: Bool
+        let readOnView: Bool
     }
 
     /// Returns the catalogue's entry for a type; `nil` if the type is unknown.

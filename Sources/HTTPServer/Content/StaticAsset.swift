@@ -14,7 +14,7 @@ package struct StaticAsset: Sendable {
         // Browsers revalidate each time and usually receive a 304, so that a page is never older than its script.
         self.headers = [("Content-Type", type), ("Cache-Control", "no-cache"), ("Vary", "Accept-Encoding")] + headers
         plain = bytes
-        short = Gzip.compressed(bytes).flatMap { $0.count < bytes.count ? $0 : nil }
+        short = Gzip.compressed(bytes, effort: .high).flatMap { $0.count < bytes.count ? $0 : nil }
         tag = EntityTag(of: bytes)
     }
 

@@ -142,6 +142,7 @@ package enum InboxAction: Hashable, Sendable {
     case read
     case unread
     case archived
+    /// Moves them back to the list, which also ends a snooze.
     case unarchived
     /// Hides them until a time. Then they are at the top of the list again, unread.
     case snoozed(until: Timestamp)
@@ -153,7 +154,11 @@ package enum InboxAction: Hashable, Sendable {
         case .read: ("read_at = now(), seen_at = coalesce(seen_at, now())", "read_at IS NOT NULL")
         case .unread: ("read_at = NULL", "read_at IS NULL")
         case .archived: ("archived_at = now()", "archived_at IS NOT NULL")
-        case .unarchived: ("archived_at = NULL", "archived_at IS NULL")
+        case .unarchived:
+            (
+                "archived_at = NULL, snoozed_until = CASE WHEN snoozed_until <= now() THEN snoozed_until END",
+                "archived_at IS NULL AND coalesce(snoozed_until <= now(), true)"
+            )
         case .snoozed:
             (
                 "snoozed_until = $2, read_at = NULL, archived_at = NULL",

@@ -7,6 +7,8 @@ package enum Precondition: Hashable, Sendable {
     case isKnown
     /// The user has no stored preferences.
     case hasNoPreferences
+    /// The stored preferences are still this JSON, or still absent for `nil`.
+    case preferencesStand(String?)
     /// The user follows fewer than `than` topics, not counting the one named.
     case followsFewer(than: Int, beside: Topic)
     /// The user has fewer than `than` reminders, not counting the one named.
@@ -28,6 +30,7 @@ package enum Precondition: Hashable, Sendable {
         switch self {
         case .isKnown: (Self.known, [])
         case .hasNoPreferences: (Self.noPreferences, [])
+        case .preferencesStand(let text): (Self.samePreferences, [text.map(Parameter.text) ?? .null])
         case .followsFewer(let most, let topic): (Self.fewerFollows, [.integer(Int64(most)), .text(topic.text)])
         case .hasFewerReminders(let most, let id): (Self.fewerReminders, [.integer(Int64(most)), .text(id.text)])
         case .hasReminder(let id): (Self.reminder, [.text(id.text), .null])
@@ -51,6 +54,14 @@ package enum Precondition: Hashable, Sendable {
 
     private static let noPreferences = Statement(
         "SELECT NOT EXISTS (SELECT FROM notification_preferences WHERE app = $1 AND profile_id = $2)",
+        effect: .reads
+    )
+
+    private static let samePreferences = Statement(
+        """
+        SELECT (SELECT preferences FROM notification_preferences WHERE app = $1 AND profile_id = $2)
+               IS NOT DISTINCT FROM $3::text::jsonb
+        """,
         effect: .reads
     )
 

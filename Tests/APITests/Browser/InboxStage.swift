@@ -21,7 +21,8 @@ struct InboxStage: Sendable {
 
     /// The page of an app that embeds the component.
     private static let host = """
-        <!doctype html><html lang="nb"><meta charset="utf-8"><title>Drop</title>
+        <!doctype html><html lang="nb"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+        <title>Drop</title>
         <style>button { min-height: 24px }</style>
         <body><header><h1>Drop</h1><bellhop-inbox></bellhop-inbox></header><main><button id="outside">Send</button></main>
         <script src="/bellhop-inbox.js"></script></body></html>

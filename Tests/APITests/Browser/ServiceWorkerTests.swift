@@ -130,7 +130,7 @@ extension BrowserTests {
               }),
             };
             const call = async (url, options) => (kept.calls.push({ url: String(url), ...options }), new Response("{}"));
-            const make = new Function("self", "caches", "fetch", source + "; return { verdictOf, writeMirror };");
+            const make = new Function("self", "caches", "fetch", source + "; return { verdictOf, writeMirror, navigator: self.navigator };");
             const worker = make(scope, storage, call);
             const fire = async (name, event) => {
               let done;
@@ -192,6 +192,101 @@ extension BrowserTests {
                 #expect(found["went"] == [schedule, "focus"])
                 let body = #"{"notificationIds":["noti_0000000000000001"]}"#
                 #expect(found["first"] == ["PATCH", "/api/notifications", .string(body), "Bearer t"])
+            }
+        }
+
+        @Test("a click asks an open page first, and leads only the inbox or a silent page away")
+        func asked() async throws {
+            try await InboxStage.with { stage in
+                let work = """
+                    kept.mirror = { api: location.origin, token: "t", schemes: [] };
+                    const results = [];
+                    for (const answer of [{ isTaken: true }, { isTaken: false }, { isTaken: false, isInbox: true }]) {
+                      const went = [];
+                      kept.opened = [];
+                      const page = {
+                        url: location.origin + "/checkout",
+                        visibilityState: "visible",
+                        focus: async () => went.push("focus"),
+                        navigate: async (to) => went.push(new URL(to).pathname),
+                        postMessage: (message, [port]) => (went.push([message.bellhop, message.id]), port.postMessage(answer)),
+                      };
+                      kept.pages = [{ ...page, visibilityState: "hidden" }, page];
+                      await fire("notificationclick", { notification: { data: { id: "n1", url: "/schedule" }, close() {} } });
+                      results.push([went, kept.opened.map((address) => new URL(address).pathname)]);
+                    }
+                    return results;
+                    """
+                let found = try await Self.run(work, on: stage)
+                let expected: JSONValue = [
+                    [[["open", "n1"], "focus"], []], [[["open", "n1"]], ["/schedule"]],
+                    [[["open", "n1"], "/schedule", "focus"], []],
+                ]
+                #expect(found == expected)
+            }
+        }
+
+        @Test("a push that the user's focused page shows is not shown again, and others carry icon, language and time")
+        func doubled() async throws {
+            try await InboxStage.with { stage in
+                let work = """
+                    kept.mirror = { user: "ada", owner: "ada", api: location.origin, token: "t", lang: "nb" };
+                    const push = { json: () => ({ id: "n1", type: "x", title: "Hei", sentAtIso: "2026-02-21T13:32:00Z" }) };
+                    const counts = [];
+                    const answers = [
+                      [true, { isShown: true, user: "ada" }], [true, { isShown: false, user: "ada" }],
+                      [true, { isShown: true, user: "bo" }], [false, { isShown: true, user: "ada" }],
+                    ];
+                    for (const [focused, answer] of answers) {
+                      const page = { focused, visibilityState: "visible", postMessage: (_, ports) => ports?.[0].postMessage(answer) };
+                      kept.pages = [page];
+                      await fire("push", { data: push });
+                      counts.push(kept.shown.length);
+                    }
+                    // Safari requires that each push is shown.
+                    worker.navigator.userAgent = "Mozilla/5.0 (Macintosh) AppleWebKit/605.1.15 Version/18.0 Safari/605.1.15";
+                    kept.pages = [{ focused: true, visibilityState: "visible", postMessage: (_, ports) => ports[0].postMessage(answers[0][1]) }];
+                    await fire("push", { data: push });
+                    counts.push(kept.shown.length);
+                    const { icon, badge, lang, timestamp, data } = kept.shown[0];
+                    return [counts, new URL(icon).pathname, new URL(badge).pathname, lang, timestamp, data.user];
+                    """
+                let found = try await Self.run(work, on: stage)
+                #expect(found == [[0, 1, 2, 3, 4], "/icon.png", "/badge.png", "nb", 1_771_680_720_000, "ada"])
+            }
+        }
+
+        @Test("the page closes notifications that the user has read, and those of another user")
+        func swept() async throws {
+            try await InboxStage.with { stage in
+                try await stage.deliverSamples()
+                let shown = """
+                    Object.defineProperty(Notification, "permission", { get: () => "granted" });
+                    window.__closed = [];
+                    const id = (number) => "\(APIFixture.id(1))".slice(0, -1) + number;
+                    const one = (name, user, data) => ({
+                      data: { user: JSON.stringify(["drop", user]), ...data },
+                      close: () => __closed.includes(name) || __closed.push(name),
+                    });
+                    const all = [
+                      one("read", "ada", { id: id(1) }), one("unread", "ada", { id: id(4) }), one("new", "ada", { id: id(5) }),
+                      one("foreign", "bo", { id: "x" }), one("unknown", "ada", { id: "y" }),
+                    ];
+                    ServiceWorkerContainer.prototype.getRegistration = async () => ({
+                      getNotifications: async () => all,
+                      pushManager: { getSubscription: async () => null },
+                    });
+                    """
+                try await stage.prepared(by: shown + InboxStage.unseen) {
+                    try await stage.open()
+                    try await stage.until("__closed.join() === 'read,foreign'")
+                    let body = #"{"notificationIds":["\#(APIFixture.id(4))"]}"#
+                    _ = try await stage.api.call("PATCH", "/api/notifications", body)
+                    try await stage.api.announce()
+                    try await stage.until("__closed.join() === 'read,foreign,unread'")
+                    try await stage.ask("inbox.signOut().then(() => true)")
+                    try await stage.until("__closed.length === 5")
+                }
             }
         }
 

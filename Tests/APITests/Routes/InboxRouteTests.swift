@@ -146,6 +146,24 @@ struct InboxRouteTests {
         }
     }
 
+    @Test("a snoozed notification returns to its place when the user moves it back, and a later snooze works again")
+    func wokenByHand() async throws {
+        try await APIFixture.with { api in
+            let ids = [try await api.notify(1), try await api.notify(2)]
+            let until = ISO8601DateFormatter().string(from: Date(timeIntervalSinceNow: 3_600))
+            let snooze = #"{"notificationIds":["\#(ids[0])"],"state":"snoozed","until":"\#(until)"}"#
+            let back = #"{"notificationIds":["\#(ids[0])"],"state":"unarchived"}"#
+            for _ in 1...2 {
+                #expect(try await api.call("PATCH", "/api/notifications", snooze)["updated"] == 1)
+                #expect(try await api.ids("/api/notifications") == [ids[1]])
+                #expect(try await api.call("PATCH", "/api/notifications", back)["updated"] == 1)
+                #expect(try await api.call("PATCH", "/api/notifications", back)["updated"] == 0)
+                #expect(try await api.ids("/api/notifications") == [ids[1], ids[0]])
+                #expect(try await api.ids("/api/notifications?state=snoozed") == [])
+            }
+        }
+    }
+
     @Test("a local time for a snooze means its next occurrence on the user's clock")
     func localSnooze() async throws {
         try await APIFixture.with { api in

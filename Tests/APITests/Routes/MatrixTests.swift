@@ -27,6 +27,7 @@ struct MatrixTests {
         ("PATCH", "/api/settings", "/api/settings", #"{"pushEnabled":false,"locale":"sv","email":"x@example.com"}"#),
         ("GET", "/api/preferences", "/api/preferences", nil),
         ("PUT", "/api/preferences", "/api/preferences", #"{"enabled":false}"#),
+        ("PATCH", "/api/preferences", "/api/preferences", #"{"enabled":true}"#),
         (
             "POST", "/api/push-token", "/api/push-token",
             #"{"token":"fresh","platform":"ios","provider":"PROVIDER"}"#

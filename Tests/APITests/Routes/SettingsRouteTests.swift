@@ -88,6 +88,50 @@ struct SettingsRouteTests {
         }
     }
 
+    @Test("a patch changes the named preferences only, and concurrent patches of different members are all stored")
+    func patched() async throws {
+        try await APIFixture.with { api in
+            let hours = #"{"quietHours":{"enabled":true,"endHour":99}}"#
+            let first = try await api.call("PATCH", "/api/preferences", hours)
+            #expect(first.status == 200)
+            #expect(first["quietHours"] == ["enabled": true, "startHour": 22, "endHour": 23])
+            let types = ["transaction_complete", "qr_payment", "security", "rate_update", "system", "promotional"]
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for type in types {
+                    let isOn = type == "promotional"
+                    group.addTask {
+                        let body = #"{"eventToggles":{"\#(type)":\#(isOn)}}"#
+                        let answer = try await api.call("PATCH", "/api/preferences", body)
+                        #expect(answer.status == 200)
+                    }
+                }
+                try await group.waitForAll()
+            }
+            let all = try await api.call("GET", "/api/preferences")
+            let toggles = types.map { all["eventToggles"]?[$0] }
+            #expect(toggles == [false, false, false, false, false, true])
+            #expect(all["enabled"] == true && all["quietHours"] == first["quietHours"])
+        }
+    }
+
+    @Test(
+        "a patch with an unknown or invalid member is rejected, and nothing is stored",
+        arguments: [
+            (#"{"other":true}"#, "other"), (#"{"enabled":1}"#, "enabled"), (#"{"eventToggles":[]}"#, "eventToggles"),
+            (#"{"eventToggles":{"nosuch":true}}"#, "eventToggles/nosuch"),
+            (#"{"eventToggles":{"system":null}}"#, "eventToggles/system"),
+            (#"{"enabled":false,"quietHours":{"startHour":"22"}}"#, "quietHours/startHour"),
+        ]
+    )
+    func badPatch(body: String, field: String) async throws {
+        try await APIFixture.with { api in
+            let answer = try await api.call("PATCH", "/api/preferences", body)
+            #expect(answer.status == 422)
+            #expect(answer.field == field)
+            #expect(try await api.bench.count("SELECT count(*) FROM notification_preferences") == 0)
+        }
+    }
+
     @Test("preferences with If-None-Match are written only if the user has none")
     func onlyNew() async throws {
         try await APIFixture.with { api in

@@ -29,6 +29,7 @@ struct CatalogParser {
         let topics = self.topics()
         let namesByContent = root.flag("idFromContent") ?? false
         let clientsMaySetEmail = root.flag("clientsMaySetEmail") ?? true
+        let readOnView = root.flag("readOnView") ?? false
         let cap = self.cap(hasDigest: digest != nil)
         let types = self.types(topics, hasDigest: root.object["digest"] != nil)
         let reminderType = self.reminderType(types)
@@ -46,7 +47,8 @@ struct CatalogParser {
             settings: settings,
             digest: digest,
             reminderType: reminderType,
-            clientsMaySetEmail: clientsMaySetEmail
+            clientsMaySetEmail: clientsMaySetEmail,
+            readOnView: readOnView
         )
         return Catalog(outline, types: types)
     }
@@ -99,7 +101,7 @@ enum CatalogKeys {
     static let app = [
         "app", "language", "timezone", "providers", "aliases", "phrases", "link", "routes", "topics", "preferences",
         "quietHours", "digest", "cap", "reminders", "idFromContent", "clientData", "badgePlatforms", "android", "apns",
-        "clientsMaySetEmail", "types",
+        "clientsMaySetEmail", "readOnView", "types",
     ]
     static let reminders = ["type"]
     static let type = [

@@ -66,16 +66,22 @@ class InboxClient {
 
   /** Returns the JSON of an answer. */
   async call(method, path, body, options) {
-    const response = await this.fetch(method, path, { body, signal: AbortSignal.timeout(20_000), ...options });
-    return response.status === 204 ? null : response.json();
+    const response = await this.fetch(method, path, { body, signal: AbortSignal.timeout(10_000), ...options });
+    try {
+      return response.status === 204 ? null : await response.json();
+    } catch {
+      throw new CallError(0);
+    }
   }
 
-  list(before) {
-    return this.call("GET", `/api/notifications?limit=30${before ? `&before=${encodeURIComponent(before)}` : ""}`);
+  /** `query` narrows the list: `{unread}` or `{state}`. */
+  list(before, query = {}) {
+    const asked = new URLSearchParams({ limit: 30, ...query, ...(before ? { before } : {}) });
+    return this.call("GET", `/api/notifications?${asked}`);
   }
 
   /** Marks notifications with a request that outlives the page, because a tap marks and navigates at the same time. */
-  mark(ids, state) {
-    return this.call("PATCH", "/api/notifications", { notificationIds: ids, ...(state ? { state } : {}) }, { keepalive: true });
+  mark(ids, state = "read", time = {}) {
+    return this.call("PATCH", "/api/notifications", { notificationIds: ids, state, ...time }, { keepalive: true });
   }
 }

@@ -19,8 +19,12 @@ class BellhopInbox extends HTMLElement {
     return safeAddress(link, origin, schemes);
   }
 
+  /** The time of looking after which a notification counts as read, if the app does not mark at sight. */
+  static reading = 5_000;
+
   #token = null;
   #view = "list";
+  #filter = "";
   #isOpen = false;
 
   constructor() {
@@ -52,19 +56,27 @@ class BellhopInbox extends HTMLElement {
     return this.model?.unread ?? 0;
   }
 
+  /** The number of unread notifications that no screen has shown. */
+  get unseenCount() {
+    return this.model?.unseen ?? 0;
+  }
+
   connectedCallback() {
     if (!this.#token && this.hasOwnProperty("token")) {
       const early = this.token;
       delete this.token;
       this.#token = early;
     }
+    this.attention = new Attention(() => this.list.markSoon());
     this.#build();
     this.#begin();
     this.onOutside = (event) => this.#isOpen && !event.composedPath().includes(this) && this.close();
     document.addEventListener("pointerdown", this.onOutside);
-    this.onReturn = () => !document.hidden && this.model?.beginViewing();
+    this.onReturn = () => !document.hidden && this.#returned();
     document.addEventListener("visibilitychange", this.onReturn);
-    this.onMessage = ({ data }) => data?.bellhop === "push" && this.#catchUp();
+    this.onRoute = () => this.hasAttribute("history") && this.#apply(this.#addressed);
+    addEventListener("popstate", this.onRoute);
+    this.onMessage = (event) => this.#told(event);
     navigator.serviceWorker?.addEventListener("message", this.onMessage);
     this.onNetwork = () => (navigator.onLine ? this.#catchUp() : this.#failed(new CallError(0)));
     addEventListener("online", this.onNetwork);
@@ -75,8 +87,10 @@ class BellhopInbox extends HTMLElement {
 
   disconnectedCallback() {
     this.#end();
+    this.attention.end();
     this.screen?.end();
     clearInterval(this.minute);
+    removeEventListener("popstate", this.onRoute);
     document.removeEventListener("pointerdown", this.onOutside);
     document.removeEventListener("visibilitychange", this.onReturn);
     navigator.serviceWorker?.removeEventListener("message", this.onMessage);
@@ -89,28 +103,22 @@ class BellhopInbox extends HTMLElement {
     if (name === "api") this.#begin();
     if (name === "layout") this.#build();
     this.#render();
+    if (name === "layout" && this.#view === "settings") this.#refreshSettings();
   }
 
   /** Opens the bell's panel. */
   open() {
-    if (this.#isPage || this.#isOpen) return;
-    this.#isOpen = true;
-    this.model?.beginViewing();
-    this.#render();
-    this.screen.heading.focus();
+    if (!this.#isPage && !this.#isOpen) this.#go("");
   }
 
   close() {
-    if (this.#isPage || !this.#isOpen) return;
-    this.#isOpen = false;
-    this.#view = "list";
-    this.#render();
-    this.screen.bell.focus();
+    if (!this.#isPage && this.#isOpen) this.#go(null);
   }
 
   /** Unsubscribes this browser and forgets the user, for an app that signs out. */
   async signOut() {
     await this.device?.turnOff().catch(() => {});
+    await this.device?.sweep(() => true).catch(() => {});
     this.token = null;
     await forgetMirror();
   }
@@ -124,7 +132,7 @@ class BellhopInbox extends HTMLElement {
   }
 
   get #words() {
-    return wordsFor(this.getAttribute("lang") || this.settings?.locale || this.catalog?.language || navigator.language);
+    return wordsFor(this.getAttribute("lang") || this.settings?.locale || this.catalog?.language || this.usual || navigator.language);
   }
 
   get #zones() {
@@ -144,22 +152,44 @@ class BellhopInbox extends HTMLElement {
     this.client = client;
     const model = new InboxModel(client, () => this.#render(), () => this.list.shows(model.order.slice(30)));
     this.model = model;
+    const previous = this.device?.user;
     this.device = new PushDevice(client, this.getAttribute("worker") || "/sw.js", userOf(this.#token));
+    // The next user begins with the list.
+    if (previous && previous !== this.device.user && history.state?.bellhop) history.replaceState(null, "", location.pathname + location.search);
+    this.#filter = "";
+    this.attention.touch();
+    this.side = null;
     this.#view = "list";
     if (!this.#token) {
       this.status = "signed-out";
       return this.#render();
     }
     this.status = "loading";
-    this.#render();
+    this.#startIn(model);
+    this.#apply(this.#isPage ? this.#addressed : this.#isOpen ? "" : null);
     this.live = new LiveConnection(this.client, {
       event: (type, data) => this.#heard(type, data),
       catchUp: () => this.#catchUp(),
-      failed: (error) => this.#failed(error, model),
+      failed: (error) => (error.status === 0 || error.status === 401) && this.#failed(error, model),
+      resting: () => this.#count(model),
       connected: () => this.#answered(),
       since: () => model.lastEventId,
     });
     this.#start(model);
+  }
+
+  /** Uses the language of the last visit until the settings are known. */
+  async #startIn(model) {
+    const { user, lang } = await readMirror();
+    if (model !== this.model || this.settings || user !== this.device.user) return;
+    this.usual = lang;
+    this.#render();
+  }
+
+  /** Asks for the number alone, for a page in the background. */
+  async #count(model) {
+    const answer = await model.client.call("GET", "/api/notifications/unread-count").catch(() => null);
+    if (answer && model === this.model) model.setCount(answer);
   }
 
   #end() {
@@ -175,19 +205,22 @@ class BellhopInbox extends HTMLElement {
       this.#failed(error, model);
     }
     if (model !== this.model || !this.#token) return;
-    if (model.isLoaded) this.#answered();
+    if (model.isLoaded) {
+      this.#answered();
+      this.#sweep(({ id }) => model.items.get(id)?.read);
+    }
     this.live?.start();
     if (this.catalog) this.device.sayAlive().catch(() => {});
   }
 
   /** Fetches the app's settings and the user's preferences, for the page and for the service worker. */
   async #learn(model = this.model) {
-    const [settings, catalog, preferences] = await Promise.all([
-      this.client.call("GET", "/api/settings"),
-      this.client.call("GET", "/api/catalog"),
-      this.client.call("GET", "/api/preferences"),
-    ]);
+    const { edits } = this.form;
+    const names = ["settings", "catalog", "preferences"];
+    const [settings, catalog, preferences] = await Promise.all(names.map((name) => model.client.call("GET", `/api/${name}`)));
     if (model !== this.model) return;
+    // A change was stored meanwhile, or is on its way.
+    if (edits !== this.form.edits) return this.form.saving.then(() => this.#learn(model));
     Object.assign(this, { settings, catalog, preferences });
     this.dispatchEvent(new CustomEvent("bellhop-language", { detail: { language: this.#words.tag, title: this.#words.title } }));
     this.#render();
@@ -195,7 +228,7 @@ class BellhopInbox extends HTMLElement {
   }
 
   #mirror() {
-    return writeMirror(mirrorOf(this.client.base.href, this.#token, this.device.user, this));
+    return writeMirror(mirrorOf(this.client.base.href, this.#token, this.device.user, this.#words.tag, this));
   }
 
   /** Returns a newer token in place of a rejected one; concurrent callers share it. Null if no user is signed in. */
@@ -210,7 +243,7 @@ class BellhopInbox extends HTMLElement {
   }
 
   async #askForToken(refused) {
-    const token = await this.renewToken?.(refused);
+    const token = await within(20_000, this.renewToken?.(refused));
     if (refused !== this.#token) return this.#token;
     const { user } = this.device;
     if (token && token !== refused) {
@@ -224,9 +257,13 @@ class BellhopInbox extends HTMLElement {
     this.#token = null;
     this.#end();
     this.status = "signed-out";
-    this.dispatchEvent(new CustomEvent("bellhop-sign-in", { bubbles: true, composed: true }));
+    this.#askToSignIn();
     this.#render();
     return null;
+  }
+
+  #askToSignIn() {
+    this.dispatchEvent(new CustomEvent("bellhop-sign-in", { bubbles: true, composed: true }));
   }
 
   async #catchUp() {
@@ -236,7 +273,9 @@ class BellhopInbox extends HTMLElement {
     const known = model.isLoaded ? new Set(model.order) : null;
     try {
       await model.load();
+      this.side?.load().catch(() => {});
       if (model !== this.model) return;
+      this.#sweep(({ id }) => model.items.get(id)?.read);
       if (known) this.screen.sayArrivals(model.above(known), model.unread, this.#words);
       if (!this.catalog) await this.#learn(model);
       this.#answered();
@@ -255,7 +294,7 @@ class BellhopInbox extends HTMLElement {
   }
 
   #answered() {
-    const wasAway = this.status === "offline";
+    const wasAway = this.status === "offline" && this.model.isLoaded;
     this.status = "ready";
     if (wasAway) this.screen.say(this.#words.online);
     this.#render();
@@ -265,48 +304,97 @@ class BellhopInbox extends HTMLElement {
     if (model !== this.model) return;
     if (error.status === 401 || !this.#token) this.status = "signed-out";
     else if (error.status === 0) this.status = "offline";
-    else if (this.status === "loading") this.status = "failed";
+    else this.status = "failed";
     this.#render();
+  }
+
+  /** Closes what the service worker has shown and the user has dealt with, or what belongs to another user. */
+  #sweep(isOver) {
+    const { user } = this.device;
+    this.device.sweep((data) => (data.user && data.user !== user) || isOver(data)).catch(() => {});
+  }
+
+  #returned() {
+    this.attention.touch();
+    this.model?.beginViewing();
+    this.side?.load().catch(() => {});
+    if (this.#view === "settings") this.#refreshSettings();
+  }
+
+  /** Answers the service worker: whether this page shows a push, and whether it opens a notification. */
+  async #told({ data, ports: [port] }) {
+    if (data?.bellhop === "push") {
+      await this.#catchUp();
+      const isShown = this.#isShown && this.#view === "list" && !this.#filter && this.status === "ready" && this.model.items.has(data.id);
+      port?.postMessage({ isShown, user: this.device.user });
+    } else if (data?.bellhop === "open" && this.#token) {
+      const detail = { notification: this.model.items.get(data.id) ?? { id: data.id }, url: data.url };
+      port?.postMessage({ isTaken: this.#offer(detail), isInbox: this.#isPage });
+    }
   }
 
   #heard(type, data) {
     this.status = "ready";
+    const ids = new Set(data?.ids);
+    const isGone = ({ id }) => (data.all ? true : ids.has(id));
+    if (type === "read" || ["archived", "snoozed"].includes(data?.state)) this.#sweep(isGone);
     if (type === "notification" && data?.id) {
       const { unreadCount, ...item } = data;
       if (this.model.arrive(item, unreadCount)) this.screen.say(this.#words.arrived(item.title), { isShown: false });
     } else if (type === "read") this.model.setRead(data);
     else if (type === "badge") this.model.setCount(data);
-    else if (type === "resync" || (type === "state" && data?.state !== "seen")) this.#catchUp();
+    else if (type === "state" && data?.state === "seen") this.model.setSeen(data.all ? null : data.ids);
+    else if (type === "resync" || type === "state") this.#catchUp();
+    if (type === "notification") this.side?.load().catch(() => {});
   }
 
   // The visible views
 
   #build() {
     this.screen?.end();
+    const acts = new RowActs(this.#context());
     this.list = new ListView({
       open: (item, event) => this.#open(item, event),
-      viewed: (ids) => this.#isShown && this.#view === "list" && this.model.markViewed(ids),
-      more: () => this.#attempt((model) => model.more()),
-      retry: () => {
-        this.status = "loading";
-        this.#catchUp();
-      },
+      opened: (item) => this.#read([item.id]),
+      seen: (ids) => this.#isListed && this.#shown.markSeen(ids),
+      isLooking: () => this.attention.isHere,
+      looked: (times) => this.#looked(times),
+      act: (item, state) => acts.act(item, state),
+      menu: (item, anchor) => acts.openMenu(item, anchor),
+      snooze: (item, anchor) => acts.openSnooze(item, anchor),
+      more: () => this.#attempt(() => this.#shown.more(), () => this.list.showMore()),
+      retry: () => this.#retry(),
     });
     this.form = new SettingsView({
-      reload: () => this.#showSettings(),
-      say: (text, isFault) => this.screen.say(text, { isFault }),
+      retry: () => this.#refreshSettings(),
+      say: (text, options) => this.screen.say(text, options),
       device: () => this.device,
     });
     const actions = {
       bell: () => this.#bellPressed(),
-      list: () => this.#showList(),
-      settings: () => this.#showSettings(),
+      go: (route) => this.#go(route),
+      leave: () => this.#go(this.#filter),
       markAll: () => this.#markAll(),
       close: () => this.close(),
-      escape: () => (this.#view === "settings" ? this.#showList() : this.close()),
+      escape: () => (this.#view === "settings" ? this.#go(this.#filter) : this.close()),
+      notice: () => (this.status === "signed-out" ? this.#signIn() : this.#retry()),
     };
     this.screen = new InboxScreen(this.#isPage, actions, this.list, this.form);
     this.shadowRoot.replaceChildren(this.screen.node);
+  }
+
+  /** The parts of the element that acts use. */
+  #context() {
+    const own = {
+      words: () => this.#words,
+      zones: () => this.#zones,
+      sayFailed: () => (error, again) => this.#sayFailed(error, again),
+      attempt: () => (work, again) => this.#attempt(work, again),
+      catchUp: () => () => this.#catchUp(),
+      save: () => (model, kind, change) => this.#save(model, kind, change),
+    };
+    for (const name of ["model", "side", "list", "screen", "catalog", "preferences"]) own[name] = () => this[name];
+    return Object.defineProperties({}, Object.fromEntries(Object.entries(own).map(([name, get]) => [name, { get }])));
   }
 
   #render() {
@@ -317,12 +405,17 @@ class BellhopInbox extends HTMLElement {
     this.screen.render({
       words,
       view: this.#view,
+      filter: this.#filter,
       isOpen: this.#isOpen,
       status: this.status,
       model,
+      shown: (this.settings && this.side) || model,
+      count: this.catalog && !this.catalog.readOnView ? "unseen" : "unread",
+      canSignIn: Boolean(this.renewToken),
       look: {
         words,
-        status: this.status,
+        filter: this.#filter,
+        status: this.side?.status ?? this.status,
         now: Date.now(),
         zones: this.#zones,
         level: this.#isPage ? 1 : 2,
@@ -347,62 +440,207 @@ class BellhopInbox extends HTMLElement {
   }
 
   #bellPressed() {
-    if (!this.#isPage) return this.#isOpen ? this.close() : this.open();
-    this.#showList();
-    scrollTo({ top: 0 });
+    if (this.#isPage) this.#go(this.#filter === "unread" ? "" : "unread");
+    else if (this.#isOpen) this.close();
+    else this.open();
   }
 
-  #showList() {
-    const wasElsewhere = this.#view !== "list";
-    this.#view = "list";
+  /** The visible place: null, a filter ("" for all notifications), or `settings`. */
+  get #route() {
+    return !this.#isShown ? null : this.#view === "settings" ? "settings" : this.#filter;
+  }
+
+  /** The place in the browser's history. */
+  get #addressed() {
+    const kept = history.state?.bellhop;
+    if (kept) return kept.route;
+    const named = this.#isPage && this.hasAttribute("history") ? location.hash.replace(/^#[/]?/, "") : "";
+    return this.#isPage ? (ROUTES.has(named) ? named : "") : null;
+  }
+
+  /** Goes to a place; with `history`, "back" leads to the previous one. */
+  #go(route) {
+    const from = this.#route;
+    if (route === from) return;
+    if (!this.hasAttribute("history") || !(this.#isPage || InboxScreen.isPhone)) return this.#apply(route);
+    const kept = history.state?.bellhop;
+    if (kept && route === null) return history.go(-kept.depth);
+    if (kept?.from === route) return history.back();
+    const isMove = kept && kept.route !== "settings" && route !== "settings";
+    const place = isMove ? { ...kept, route } : { route, from, depth: (kept?.depth ?? 0) + 1 };
+    const address = this.#isPage ? `#/${route}` : "";
+    history[isMove ? "replaceState" : "pushState"]({ ...history.state, bellhop: place }, "", address);
+    this.#apply(route);
+  }
+
+  #apply(route) {
+    const from = this.#route;
+    const filter = this.#filter;
+    const wasOpen = this.#isOpen;
+    this.#isOpen = !this.#isPage && route !== null;
+    this.#view = route === "settings" ? "settings" : "list";
+    if (route !== "settings") this.#filter = route ?? "";
+    if (this.#filter !== filter || !this.side !== !this.#filter) this.#narrow();
+    if (this.#isOpen && !wasOpen) {
+      this.attention.touch();
+      this.model?.beginViewing();
+    }
+    if (route === "settings" && from !== route) this.#showSettings();
     this.#render();
-    (wasElsewhere ? this.screen.gear : this.screen.heading).focus();
+    if (from === route) return;
+    if (route === null) this.screen.bell.focus();
+    else if (from === "settings") this.screen.gear.focus();
+    else if (from === null || route === "settings") this.screen.heading.focus();
+    this.list.markSoon();
   }
 
-  async #showSettings() {
-    if (!(await this.#attempt((model) => this.#learn(model)))) return;
+  /** Begins the list of a filter, beside the list of all notifications. */
+  #narrow() {
+    const query = QUERIES[this.#filter];
+    this.side = query ? new InboxModel(this.client, () => this.#render(), () => false, query) : null;
+    if (this.side && this.#token) this.#loadSide(this.side);
+  }
+
+  async #loadSide(side) {
+    side.status = "loading";
+    this.#render();
+    try {
+      await side.load();
+      side.status = "ready";
+    } catch {
+      side.status = "failed";
+    }
+    this.#render();
+  }
+
+  get #shown() {
+    return this.side ?? this.model;
+  }
+
+  get #isListed() {
+    return this.#isShown && this.#view === "list";
+  }
+
+  #showSettings() {
+    if (this.preferences) this.form.render(this.#facts());
+    else this.form.wait(this.#words);
+    this.#refreshSettings();
+  }
+
+  async #refreshSettings() {
+    const { model } = this;
+    try {
+      await this.#learn(model);
+    } catch (error) {
+      if (model !== this.model) return;
+      if (!this.preferences) this.form.wait(this.#words, true);
+      else this.#sayFailed(error, () => this.#refreshSettings());
+      return;
+    }
+    if (model === this.model && this.#view === "settings") this.form.update(this.#facts());
+  }
+
+  #facts() {
     const { model, catalog, settings, preferences } = this;
-    const facts = { catalog, settings, preferences, save: (kind, change) => this.#save(model, kind, change) };
     const zone = this.#zones.find((name) => name && clockOf(name)) ?? "UTC";
-    this.form.render({ words: this.#words, level: this.#isPage ? 1 : 2, zone, ...facts });
-    if (this.#view === "settings") return;
-    this.#view = "settings";
-    this.#render();
-    this.screen.heading.focus();
+    return {
+      words: this.#words,
+      level: this.#isPage ? 1 : 2,
+      zone,
+      catalog,
+      settings,
+      preferences,
+      save: (kind, change) => this.#save(model, kind, change),
+      stored: (kind) => this[kind],
+    };
   }
 
   /** Stores a change of the model's user, and never under a user who has signed in since. */
   async #save(model, kind, change) {
-    const kept = await model.client.call(kind === "preferences" ? "PUT" : "PATCH", `/api/${kind}`, change);
+    const kept = await model.client.call("PATCH", `/api/${kind}`, change);
     if (model !== this.model) return kept;
     this[kind] = kept;
     await this.#mirror();
     return kept;
   }
 
-  async #attempt(work) {
+  async #attempt(work, again) {
     const { model } = this;
     try {
       await work(model);
       return model === this.model;
     } catch (error) {
-      this.#failed(error, model);
+      if (model === this.model) this.#sayFailed(error, again);
     }
   }
 
+  /** Says that an act of the user failed, and offers to repeat it. */
+  #sayFailed(error, again) {
+    const words = this.#words;
+    if (error.status === 401 || !this.#token) return this.#failed(error);
+    const text = error.status === 0 ? words.noAnswer : words.notDone;
+    this.screen.say(text, { isFault: true, act: { label: words.retry, run: again } });
+  }
+
+  #retry() {
+    if (this.side?.status === "failed") return this.#loadSide(this.side);
+    if (!this.model.isLoaded) this.status = "loading";
+    this.#render();
+    return this.#catchUp();
+  }
+
+  async #signIn() {
+    const token = await within(20_000, this.renewToken?.(null)).catch(() => null);
+    if (token && !this.#token) this.token = token;
+    else this.#askToSignIn();
+  }
+
   async #markAll() {
-    if (!(await this.#attempt((model) => model.markAll()))) return;
+    if (!(await this.#attempt((model) => model.markAll(), () => this.#markAll()))) return;
+    this.side?.load().catch(() => {});
     this.screen.say(this.#words.allRead);
     this.screen.heading.focus();
   }
 
+  // Reading and opening
+
+  /** Marks as read what a person has looked at; returns whether something needs a longer look. */
+  #looked(times) {
+    if (!this.#isListed) return false;
+    const atSight = this.catalog?.readOnView;
+    const needed = atSight ? ListView.glance : BellhopInbox.reading;
+    const open = times.filter(([id]) => {
+      const item = this.#shown.items.get(id);
+      // Important ones are read when they are opened.
+      return item && !item.read && (atSight || item.priority !== "high");
+    });
+    this.#read(open.filter(([, time]) => time >= needed).map(([id]) => id));
+    return open.some(([, time]) => time < needed);
+  }
+
+  #read(ids) {
+    this.#shown.markViewed(ids);
+    if (this.side) this.model.setRead({ ids });
+  }
+
   /** Lets the surrounding page open the notification: a page that cancels the event has done so. */
   #open(item, event) {
-    this.model.markViewed([item.id]);
-    const detail = { notification: item, url: this.#addressOf(item) };
-    const wish = { detail, bubbles: true, composed: true, cancelable: true };
-    if (!this.dispatchEvent(new CustomEvent("bellhop-open", wish))) event.preventDefault();
+    this.#read([item.id]);
+    if (this.#offer({ notification: item, url: this.#addressOf(item) })) event.preventDefault();
   }
+
+  #offer(detail) {
+    return !this.dispatchEvent(new CustomEvent("bellhop-open", { detail, bubbles: true, composed: true, cancelable: true }));
+  }
+}
+
+const QUERIES = { unread: { unread: true }, archived: { state: "archived" }, snoozed: { state: "snoozed" } };
+const ROUTES = new Set(["settings", ...Object.keys(QUERIES)]);
+
+/** Returns a promise's value, or fails if it takes too long. */
+function within(milliseconds, promise) {
+  const late = new Promise((_, fail) => setTimeout(() => fail(new CallError(0)), milliseconds));
+  return Promise.race([promise, late]);
 }
 
 if (!customElements.get("bellhop-inbox")) customElements.define("bellhop-inbox", BellhopInbox);

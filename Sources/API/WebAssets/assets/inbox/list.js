@@ -1,24 +1,35 @@
 // The list: groups by day, with a card for each notification.
 
 class ListView {
-  /** `actions`: `open(item, event)`, `viewed(ids)`, `more()`, `retry()`. */
+  /** The time after which a notification on the screen counts as seen, in milliseconds. */
+  static glance = 800;
+
+  /**
+   * `actions`: `open(item, event)`, `seen(ids)`, `looked(times)`, `act(item, state)`, `menu(item, anchor)`,
+   * `snooze(item, anchor)`, `opened(item)`, `isLooking()`, `more()`, `retry()`. `looked` gets pairs of id and
+   * milliseconds, and returns whether some of them need a longer look.
+   */
   constructor(actions) {
     this.actions = actions;
     this.cards = new Map();
     this.groups = new Map();
-    this.visible = new Set();
+    /** The ids on the screen, and for how long the user has looked at each. */
+    this.visible = new Map();
     this.sections = element("div", { class: "groups" });
     this.more = element("button", { type: "button", class: "quiet-button more", part: "more", onclick: () => this.showMore() });
     this.notice = element("div", { class: "notice", hidden: true });
     this.node = element("div", { class: "list", part: "list" }, this.notice, this.sections, this.more);
     this.node.addEventListener("keydown", (event) => this.moveFocus(event));
     this.watch = new IntersectionObserver((entries) => this.see(entries), { threshold: 0.6 });
+    this.widths = new ResizeObserver(() => this.measureAll());
+    this.widths.observe(this.node);
     this.onReturn = () => !document.hidden && this.markSoon();
     document.addEventListener("visibilitychange", this.onReturn);
   }
 
   end() {
     this.watch.disconnect();
+    this.widths.disconnect();
     clearTimeout(this.timer);
     document.removeEventListener("visibilitychange", this.onReturn);
   }
@@ -40,7 +51,9 @@ class ListView {
     this.forget(used);
     this.more.hidden = model.next === null || !model.isLoaded;
     setText(this.more, words.more);
-    this.showNotice(model, words, status);
+    this.showNotice(model, facts);
+    this.measure();
+    this.node.classList.toggle("ended", status === "signed-out");
     this.node.setAttribute("aria-busy", String(!model.isLoaded && status === "loading"));
   }
 
@@ -86,36 +99,104 @@ class ListView {
     };
     const words = element("span", { class: "words" }, parts.title, parts.body, parts.time);
     const link = element("a", { class: "card", part: "card" }, parts.icon, words, parts.dot);
-    link.addEventListener("click", (event) => this.actions.open(link.item, event));
-    const node = element("li", { "data-id": item.id, part: "item" }, link);
-    node.dataset.id = item.id;
-    return { ...parts, link, node };
+    link.addEventListener("click", (event) => this.press(card, event));
+    const menu = { type: "button", class: "icon-button dots", part: "menu-button", "aria-haspopup": "menu" };
+    parts.menu = element("button", { ...menu, onclick: () => this.actions.menu(link.item, parts.menu) });
+    const tools = element("span", { class: "tools" }, parts.menu);
+    const node = element("li", { "data-id": item.id, part: "item" }, link, tools);
+    const card = { ...parts, tools, link, node };
+    node.addEventListener("pointerenter", () => this.addQuick(card));
+    return card;
+  }
+
+  /** Adds the buttons for a pointer; the keys and the menu do the same. */
+  addQuick({ tools, link, menu }) {
+    const { words } = this.facts;
+    const quick = (icon, name, onclick) => iconButton(icon, name, { tabindex: "-1", "aria-hidden": "true", class: "icon-button quick", onclick });
+    const snooze = this.archiving === "archived" && quick("Clock", words.snooze, () => this.actions.snooze(link.item, menu));
+    const archive = quick("Archive", words[this.archiving], () => this.actions.act(link.item, this.archiving));
+    arrange(tools, [archive, snooze, menu].filter(Boolean));
+  }
+
+  get archiving() {
+    return this.facts.filter === "archived" || this.facts.filter === "snoozed" ? "unarchived" : "archived";
   }
 
   fill(card, item, model) {
-    const { words, now, zones, addressOf, types } = this.facts;
+    const { words, now, zones, addressOf, types, filter } = this.facts;
     const look = types.get(item.type) ?? {};
     const isNew = model.isNew(item);
     card.link.item = item;
     const address = addressOf(item);
     if (address) card.link.href = address;
     else card.link.removeAttribute("href");
+    // Without a link, a press opens the text.
+    for (const [name, value] of [["role", "button"], ["tabindex", "0"]]) {
+      if (address) card.link.removeAttribute(name);
+      else card.link.setAttribute(name, value);
+    }
+    card.node.className = `${isNew ? "new" : ""}${card.isOpen ? " open" : ""}${card.fits ? " fits" : ""}`;
     card.link.className = `card${isNew ? " unread" : ""}${item.priority === "high" ? " high" : ""}`;
     this.paint(card, item.icon ?? look.icon, item.color ?? look.color, item.background ?? look.background);
+    if (card.title.textContent !== item.title || card.body.textContent !== item.body) card.isMeasured = false;
     setText(card.title, item.title);
     setText(card.body, item.body);
     card.body.hidden = item.body === "";
     card.time.dateTime = item.createdAt;
-    setText(card.time, timeWords(Date.parse(item.createdAt), now, zones, words.tag).time);
+    const { time } = timeWords(Date.parse(item.createdAt), now, zones, words.tag);
+    setText(card.time, filter === "snoozed" && item.snoozedUntil ? words.until(wakingOf(item.snoozedUntil, zones, words)) : time);
     card.dot.hidden = !isNew;
     card.dot.setAttribute("aria-label", words.unread);
+    if (card.whole) setText(card.whole, card.isOpen ? words.less : words.whole);
+    if (card.menu.ariaLabel !== words.actionsFor(item.title)) card.menu.ariaLabel = words.actionsFor(item.title);
+  }
+
+  addWhole(card) {
+    const about = { type: "button", class: "whole", part: "show-more", "aria-expanded": "false", onclick: () => this.toggle(card) };
+    card.whole = element("button", about, this.facts.words.whole);
+    card.link.after(card.whole);
+  }
+
+  /** Opens the address of a card, or its text if it has none. */
+  press(card, event) {
+    this.actions.open(card.link.item, event);
+    if (!card.link.href && card.whole && !card.whole.hidden) this.toggle(card);
+  }
+
+  toggle(card) {
+    card.isOpen = !card.isOpen;
+    card.node.classList.toggle("open", card.isOpen);
+    card.whole.setAttribute("aria-expanded", String(card.isOpen));
+    setText(card.whole, card.isOpen ? this.facts.words.less : this.facts.words.whole);
+    this.actions.opened(card.link.item);
+  }
+
+  measureAll() {
+    for (const card of this.cards.values()) card.isMeasured = false;
+    this.measure();
+  }
+
+  /** Offers to open the texts that do not fit; a text that exceeds the lines by one is shown whole. */
+  measure() {
+    const due = [...this.cards.values()].filter((card) => !card.isMeasured && card.node.isConnected);
+    const long = due.filter(({ title, body }) => body.textContent.length > 90 || title.textContent.length > 90 || body.textContent.includes("\n"));
+    for (const { node } of long) node.classList.remove("fits");
+    const lines = long.map(({ title, body }) => Math.max(hiddenLines(title), hiddenLines(body)));
+    for (const card of due) card.isMeasured = true;
+    long.forEach((card, place) => {
+      const isCut = lines[place] >= 1.5 || card.isOpen;
+      if (isCut && !card.whole) this.addWhole(card);
+      if (card.whole) card.whole.hidden = !isCut;
+      card.fits = lines[place] > 0.5 && lines[place] < 1.5;
+      card.node.classList.toggle("fits", card.fits);
+    });
   }
 
   /** Applies the catalogue's colours, which are used in styles only as values of properties. */
   paint(card, icon, color, background) {
     if (card.icon.dataset.icon !== String(icon)) {
       card.icon.dataset.icon = String(icon);
-      card.icon.replaceChildren(...[drawing(icon)].filter(Boolean));
+      card.icon.replaceChildren(drawing(icon) ?? drawing("Bell"));
     }
     for (const [name, value] of [["--icon-color", color], ["--icon-background", background]]) {
       if (/^#[0-9a-f]{6}$/i.test(value ?? "")) card.icon.style.setProperty(name, value);
@@ -137,24 +218,25 @@ class ListView {
   }
 
   /** Shows the notice in place of a list: skeletons, an empty inbox, or no answer. */
-  showNotice(model, words, status) {
+  showNotice(model, { words, status, filter }) {
     const isEmpty = this.cards.size === 0;
     const kind = !isEmpty ? "none" : model.isLoaded ? "empty" : status;
-    if (this.noticeKind !== kind + words.tag) {
-      this.noticeKind = kind + words.tag;
-      this.notice.replaceChildren(...this.noticeFor(kind, words));
+    const key = [kind, words.tag, filter].join();
+    if (this.noticeKind !== key) {
+      this.noticeKind = key;
+      this.notice.replaceChildren(...this.noticeFor(kind, words, filter));
       this.notice.className = `notice ${kind}`;
     }
     this.notice.hidden = kind === "none";
   }
 
-  noticeFor(kind, words) {
+  noticeFor(kind, words, filter) {
     const big = (title, hint) => [
       element("span", { class: "big-icon", "aria-hidden": "true" }, drawing("Bell")),
       element("p", { class: "notice-title", part: "empty" }, title),
       hint && element("p", { class: "notice-hint" }, hint),
     ].filter(Boolean);
-    if (kind === "empty") return big(words.empty, words.emptyHint);
+    if (kind === "empty") return big(...(words.nothing[filter] ?? [words.empty, words.emptyHint]));
     if (kind === "signed-out") return big(words.signedOut, words.signedOutHint);
     if (kind === "failed" || kind === "offline") {
       const retry = element("button", { type: "button", class: "quiet-button", onclick: () => this.actions.retry() }, words.retry);
@@ -169,18 +251,23 @@ class ListView {
 
   see(entries) {
     for (const { target, isIntersecting } of entries) {
-      if (isIntersecting) this.visible.add(target.dataset.id);
-      else this.visible.delete(target.dataset.id);
+      if (!isIntersecting) this.visible.delete(target.dataset.id);
+      else if (!this.visible.has(target.dataset.id)) this.visible.set(target.dataset.id, 0);
     }
     this.markSoon();
   }
 
-  /** Marks after a short delay, so that notifications that only scrolled past stay unread. */
+  /** Reports what is on the screen after a short delay, so that notifications that only scroll past are not seen. */
   markSoon() {
     this.timer ??= setTimeout(() => {
       this.timer = undefined;
-      if (!document.hidden) this.actions.viewed([...this.visible]);
-    }, 800);
+      if (document.hidden || this.visible.size === 0) return;
+      this.actions.seen([...this.visible.keys()]);
+      if (!this.actions.isLooking()) return;
+      for (const [id, looked] of this.visible) this.visible.set(id, looked + ListView.glance);
+      // Others need a longer look.
+      if (this.actions.looked([...this.visible])) this.markSoon();
+    }, ListView.glance);
   }
 
   /** Whether any of these notifications is on the screen. */
@@ -196,13 +283,52 @@ class ListView {
     if (this.more.hidden) last?.link.focus();
   }
 
+  /** The card that has the focus. */
+  get focused() {
+    const active = this.node.getRootNode().activeElement;
+    return [...this.cards.values()].find(({ node }) => node.contains(active));
+  }
+
   moveFocus(event) {
-    const step = { ArrowDown: 1, ArrowUp: -1, Home: -Infinity, End: Infinity }[event.key];
-    if (!step || event.altKey || event.ctrlKey || event.metaKey) return;
-    const links = [...this.sections.querySelectorAll("a[href]")];
-    const place = links.indexOf(this.node.getRootNode().activeElement);
-    if (links.length === 0 || place < 0) return;
+    if (event.altKey || event.ctrlKey || event.metaKey || event.defaultPrevented) return;
+    const step = { ArrowDown: 1, ArrowUp: -1, j: 1, k: -1, Home: -Infinity, End: Infinity }[event.key];
+    const card = this.focused;
+    if (!card) return;
+    const { item } = card.link;
+    if (step) this.moveTo(card, step);
+    else if (event.key === "e") this.actions.act(item, this.archiving);
+    else if (event.key === "u") this.actions.act(item, item.read ? "unread" : "read");
+    else if (event.key === "h") this.actions.snooze(item, card.menu);
+    else if ((event.key === "Enter" || event.key === " ") && event.target === card.link && !card.link.href) card.link.click();
+    else return;
     event.preventDefault();
+  }
+
+  moveTo(card, step) {
+    const links = [...this.sections.querySelectorAll(".card")];
+    const place = links.indexOf(card.link);
     links[Math.min(links.length - 1, Math.max(0, place + step))].focus();
   }
+
+  /** Moves the focus from a card that is about to leave the list to the next one. */
+  leave(id) {
+    const card = this.cards.get(id);
+    if (!card || this.focused !== card) return;
+    const links = [...this.sections.querySelectorAll(".card")];
+    const place = links.indexOf(card.link);
+    (links[place + 1] ?? links[place - 1])?.focus();
+  }
+}
+
+/** Returns how many lines of an element are cut. */
+function hiddenLines(node) {
+  const height = parseFloat(getComputedStyle(node).lineHeight) || 20;
+  return (node.scrollHeight - node.clientHeight) / height;
+}
+
+/** Returns the day and time of a wake-up in short form. */
+function wakingOf(instant, zones, { tag }) {
+  const zone = zones.find((name) => name && clockOf(name)) ?? "UTC";
+  const parts = { weekday: "short", day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", timeZone: zone };
+  return new Intl.DateTimeFormat(tag === "en" ? "en-GB" : tag, parts).format(new Date(instant));
 }

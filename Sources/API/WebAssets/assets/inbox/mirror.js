@@ -48,11 +48,12 @@ function isOwnMirror({ user, owner }) {
 }
 
 /** Returns the page's data for the worker. */
-function mirrorOf(api, token, user, { settings, catalog, preferences }) {
+function mirrorOf(api, token, user, lang, { settings, catalog, preferences }) {
   return {
     api,
     token,
     user,
+    lang,
     pushEnabled: settings.pushEnabled,
     zones: [settings.timezone, catalog.timezone],
     schemes: catalog.schemes,

@@ -4,9 +4,10 @@ class InboxModel {
   /** The maximum number of notifications held while the user does not scroll below the first page. */
   static most = 300;
 
-  /** `isBelow()` returns whether the user has scrolled below the first page. */
-  constructor(client, changed, isBelow = () => false) {
+  /** `isBelow()` returns whether the user has scrolled below the first page; `query` narrows the list. */
+  constructor(client, changed, isBelow = () => false, query = null) {
     this.client = client;
+    this.query = query;
     this.changed = changed;
     this.isBelow = isBelow;
     this.items = new Map();
@@ -33,6 +34,15 @@ class InboxModel {
     return !item.read || this.viewed.has(item.id);
   }
 
+  /**
+   * The number for a bell that counts only what no screen has shown. If this is all that is known, older ones may be
+   * unseen too.
+   */
+  get unseen() {
+    const fresh = this.order.filter((id) => isUnseen(this.items.get(id))).length;
+    return fresh === this.order.length && this.next ? Math.max(fresh, this.unread) : fresh;
+  }
+
   /** Reads the first page again, and repeats this if an update arrived meanwhile that the page may not contain. */
   load() {
     this.wishes += 1;
@@ -45,7 +55,7 @@ class InboxModel {
     let page, wish, counts;
     for (let round = 0; wish !== this.wishes && round < 3; round += 1) {
       [wish, counts] = [this.wishes, this.counts];
-      page = await this.client.list();
+      page = await this.client.list(null, this.query ?? {});
     }
     const unread = counts === this.counts ? page.unreadCount : this.unread;
     this.fit(page, [...this.arrivals].filter(([, when]) => when > wish).map(([id]) => id));
@@ -64,10 +74,11 @@ class InboxModel {
     const older = page.next === null || this.isTooLong ? [] : this.below(ids, fresh);
     if (older.length === 0) this.next = page.next;
     this.order = [...fresh, ...ids, ...older];
-    for (const item of [...page.data, ...page.pinned]) {
+    const pinned = this.query ? [] : page.pinned;
+    for (const item of [...page.data, ...pinned]) {
       this.items.set(item.id, { ...item, read: item.read || this.viewed.has(item.id) });
     }
-    const pins = page.pinned.map(({ id }) => id);
+    const pins = pinned.map(({ id }) => id);
     const stay = this.pinned.filter((id) => !pins.includes(id) && this.order.includes(id));
     this.pinned = [...pins, ...stay];
     this.lastEventId = page.lastEventId ?? null;
@@ -97,7 +108,7 @@ class InboxModel {
   async more() {
     const before = this.next;
     if (before === null) return;
-    const page = await this.client.list(before);
+    const page = await this.client.list(before, this.query ?? {});
     if (this.next !== before) return;
     for (const item of page.data) {
       this.items.set(item.id, item);
@@ -144,6 +155,48 @@ class InboxModel {
     for (const id of all ? this.order : (ids ?? [])) this.alter(id, { read: true, seen: true });
     this.tellCount(unreadCount);
     this.changed();
+  }
+
+  setSeen(ids) {
+    for (const id of ids ?? this.order) this.alter(id, { seen: true });
+    this.changed();
+  }
+
+  /** Marks notifications that were on the screen as seen; a failure changes only the bell's number. */
+  markSeen(ids) {
+    const fresh = ids.filter((id) => isUnseen(this.items.get(id))).slice(0, 100);
+    if (fresh.length === 0) return;
+    this.setSeen(fresh);
+    this.client.mark(fresh, "seen").catch(() => {});
+  }
+
+  /** Applies an action of the user before the server has; returns a function that reverts it. */
+  apply(id, state) {
+    const item = this.items.get(id);
+    const { pinned } = this;
+    const place = this.order.indexOf(id);
+    if (!item) return () => {};
+    const isLost = this.viewed.delete(id);
+    const count = (difference) => this.tellCount(Math.max(0, this.unread + difference));
+    let difference = 0;
+    if (state === "read" || state === "unread") {
+      this.alter(id, { read: state === "read", seen: true });
+      difference = Number(item.read) - Number(state === "read");
+    } else {
+      this.order = this.order.filter((other) => other !== id);
+      this.pinned = pinned.filter((other) => other !== id);
+      difference = item.read || this.query ? 0 : -1;
+    }
+    count(difference);
+    this.changed();
+    return () => {
+      this.items.set(id, item);
+      if (isLost) this.viewed.add(id);
+      if (!this.order.includes(id)) this.order.splice(place, 0, id);
+      if (pinned.includes(id) && !this.pinned.includes(id)) this.pinned.push(id);
+      count(-difference);
+      this.changed();
+    };
   }
 
   setCount({ unreadCount }) {
@@ -212,4 +265,8 @@ class InboxModel {
     const kept = new Set([...this.order, ...this.pinned]);
     for (const id of this.items.keys()) if (!kept.has(id)) this.items.delete(id);
   }
+}
+
+function isUnseen(item) {
+  return Boolean(item) && !item.read && !item.seen;
 }

@@ -89,7 +89,15 @@ class PushDevice {
     }
   }
 
+  /** Closes the notifications that the service worker has shown, if `isOver` accepts their data. */
+  async sweep(isOver) {
+    if (!PushDevice.isSupported || Notification.permission !== "granted") return;
+    const shown = (await (await this.registration())?.getNotifications?.()) ?? [];
+    for (const one of shown) if (isOver(one.data ?? {})) one.close();
+  }
+
   async drop(subscription) {
+    await this.sweep(() => true);
     await subscription?.unsubscribe();
     await writeMirror({ endpoint: null, owner: null });
   }

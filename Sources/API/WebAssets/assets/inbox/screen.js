@@ -1,63 +1,129 @@
-// The parts around the list: bell, panel, header and announcements.
+// The parts around the list: bell, panel, header, filters and announcements.
 
 class InboxScreen {
-  /** `actions`: `bell()`, `list()`, `settings()`, `markAll()`, `close()`, `escape()`. */
+  /** `actions`: `bell()`, `go(route)`, `markAll()`, `close()`, `escape()`, `leave()`, `notice()`. */
   constructor(isPage, actions, list, form) {
     this.isPage = isPage;
     this.actions = actions;
     this.list = list;
     this.form = form;
+    this.menu = new RowMenu();
     this.badge = element("span", { class: "badge", part: "badge", "aria-hidden": "true" });
-    const bell = { type: "button", class: "bell", part: "bell", "aria-controls": isPage ? null : "panel", onclick: actions.bell };
-    this.bell = element("button", bell, drawing("Bell"), this.badge);
+    const bell = { type: "button", class: isPage ? "chip" : "bell", part: "bell", "aria-controls": isPage ? null : "panel", onclick: actions.bell };
+    this.bell = element("button", bell, ...(isPage ? [] : [drawing("Bell"), this.badge]));
     this.heading = element(isPage ? "h1" : "h2", { class: "heading", part: "heading", tabindex: "-1", id: "heading" });
     this.header = element("div", { class: "header", part: "header" });
-    this.away = element("div", { class: "away", part: "notice", role: "status" });
+    this.filters = element("div", { class: "filters", part: "filters", role: "group" });
+    this.awayText = element("span", { role: "status" });
+    this.awayAct = element("button", { type: "button", class: "link", onclick: actions.notice });
+    this.away = element("div", { class: "away", part: "notice" }, this.awayText, this.awayAct);
     this.voice = element("div", { class: "spoken", role: "status", "aria-live": "polite" });
-    this.toast = element("div", { class: "toast", part: "toast", "aria-hidden": "true" });
+    this.toastText = element("span", { dir: "auto" });
+    this.toastAct = element("button", { type: "button", part: "undo", onclick: () => this.undo() });
+    this.toast = element("div", { class: "toast", part: "toast" }, this.toastText, this.toastAct);
+    for (const name of ["pointerenter", "focusin"]) this.toast.addEventListener(name, () => clearTimeout(this.toastTimer));
+    for (const name of ["pointerleave", "focusout"]) this.toast.addEventListener(name, () => this.hideToastLater(4_000));
     this.content = element("div", { class: "content" });
-    const panel = {
-      class: "panel",
-      part: "panel",
-      id: "panel",
-      role: isPage ? null : "dialog",
-      "aria-labelledby": isPage ? null : "heading",
-    };
-    this.panel = element("div", panel, this.header, this.away, this.content, this.toast);
+    const about = { class: "panel", part: "panel", id: "panel" };
+    const panel = isPage ? about : { ...about, popover: "manual", "aria-labelledby": "heading" };
+    this.panel = element(isPage ? "div" : "dialog", panel, this.header, this.filters, this.away, this.content, this.toast, this.menu.node);
     const inside = isPage ? [this.voice, this.panel] : [this.voice, this.bell, this.panel];
     this.node = element("div", { class: isPage ? "frame page" : "frame popover" }, ...inside);
     this.node.addEventListener("keydown", (event) => {
-      const isElsewhere = event.defaultPrevented || event.target.closest?.("dialog, select");
-      if (event.key === "Escape" && !isElsewhere) actions.escape();
+      const isElsewhere = event.defaultPrevented || event.target.closest?.(".explanation, select, .menu");
+      if (event.key !== "Escape" || isElsewhere) return;
+      event.preventDefault();
+      actions.escape();
     });
+    // A phone's gesture for "back".
+    this.panel.addEventListener("cancel", (event) => {
+      if (event.target !== this.panel) return;
+      event.preventDefault();
+      actions.escape();
+    });
+    this.onMove = () => this.place();
+    addEventListener("resize", this.onMove);
+    addEventListener("scroll", this.onMove, { capture: true, passive: true });
   }
 
   end() {
     this.list.end();
     clearTimeout(this.toastTimer);
+    removeEventListener("resize", this.onMove);
+    removeEventListener("scroll", this.onMove, { capture: true });
   }
 
-  /** `state`: `words`, `view`, `isOpen`, `status`, `model`, `look`. */
+  static get isPhone() {
+    return matchMedia("(max-width: 560px)").matches;
+  }
+
+  /** Opens the panel in the top layer; on a phone it is modal. */
+  show(isShown) {
+    if (this.isPage || this.panel.hidden === !isShown) return;
+    this.panel.hidden = !isShown;
+    if (!isShown) {
+      this.menu.close();
+      if (this.panel.open) this.panel.close();
+      else if (this.panel.matches(":popover-open")) this.panel.hidePopover();
+      this.node.prepend(this.voice);
+      return;
+    }
+    if (InboxScreen.isPhone) {
+      this.panel.showModal();
+      // Only what is inside a modal dialog is announced.
+      this.panel.prepend(this.voice);
+    } else this.panel.showPopover();
+    this.place();
+  }
+
+  /** Places the panel next to the bell in browsers that have no anchor positioning. */
+  place() {
+    if (this.panel.open) this.panel.removeAttribute("style");
+    if (this.isPage || this.panel.hidden || this.panel.open || CSS.supports("position-area", "block-end")) return;
+    this.panel.classList.add("measured");
+    const bell = this.bell.getBoundingClientRect();
+    const [width, below, above] = [this.panel.offsetWidth, innerHeight - bell.bottom - 16, bell.top - 16];
+    const isBelow = below >= 320 || below >= above;
+    const isStart = getComputedStyle(this.panel).direction === "rtl";
+    const fitting = (left) => left >= 8 && left + width <= innerWidth - 8;
+    const places = isStart ? [bell.left, bell.right - width] : [bell.right - width, bell.left];
+    const left = places.find(fitting) ?? Math.max(8, Math.min(places[0], innerWidth - width - 8));
+    const style = {
+      left: `${left}px`,
+      top: isBelow ? `${bell.bottom + 8}px` : "auto",
+      bottom: isBelow ? "auto" : `${innerHeight - bell.top + 8}px`,
+      "max-height": `${Math.min(620, isBelow ? below : above)}px`,
+    };
+    for (const [name, value] of Object.entries(style)) this.panel.style.setProperty(name, value);
+  }
+
+  /** `state`: `words`, `view`, `filter`, `isOpen`, `status`, `model`, `shown`, `count`, `canSignIn`, `look`. */
   render(state) {
-    const { words, view, status, model, look } = state;
+    const { words, view, status, model, shown, look } = state;
     const isShown = this.isPage || state.isOpen;
     this.node.lang = words.tag;
-    this.panel.hidden = !isShown;
-    this.renderBell(words, model.unread, state.isOpen);
+    this.show(isShown);
+    this.renderBell(state);
     this.renderHeader(words, view, model.unread, status);
-    const isAway = status === "offline" && model.isLoaded;
-    this.away.hidden = !isAway;
-    setText(this.away, isAway ? words.offline : "");
+    this.renderFilters(state);
+    this.renderAway(state);
     const isList = view === "list";
     arrange(this.content, [isList ? this.list.node : this.form.node]);
-    if (isList && isShown) this.list.render(model, look);
+    if (isList && isShown) this.list.render(shown, look);
   }
 
-  renderBell(words, count, isOpen) {
-    setText(this.badge, count > 99 ? "99+" : String(count));
-    this.badge.hidden = count === 0;
-    this.bell.setAttribute("aria-label", words.unreadCount(count));
-    if (!this.isPage) this.bell.setAttribute("aria-expanded", String(isOpen));
+  renderBell({ words, model, count, isOpen, filter }) {
+    if (this.isPage) {
+      setText(this.bell, words.unreadFilter(model.unread));
+      this.bell.setAttribute("aria-label", words.unreadCount(model.unread));
+      this.bell.setAttribute("aria-pressed", String(filter === "unread"));
+      return;
+    }
+    const number = count === "unseen" ? model.unseen : model.unread;
+    setText(this.badge, number > 99 ? "99+" : String(number));
+    this.badge.hidden = number === 0;
+    this.bell.setAttribute("aria-label", words[`${count}Count`](number));
+    this.bell.setAttribute("aria-expanded", String(isOpen));
   }
 
   renderHeader(words, view, count, status) {
@@ -65,16 +131,45 @@ class InboxScreen {
     setText(this.heading, isList ? words.title : words.settings);
     if (this.language !== words.tag) {
       this.language = words.tag;
-      const { list, markAll, settings, close } = this.actions;
-      this.back = iconButton("Back", words.back, { onclick: list, part: "back" });
-      this.markAll = iconButton("Check", words.markAll, { onclick: markAll, part: "mark-all" });
-      this.gear = iconButton("Gear", words.settings, { onclick: settings, part: "settings-button" });
+      const { go, leave, markAll, close } = this.actions;
+      this.back = iconButton("Back", words.back, { onclick: leave, part: "back" });
+      this.markAll = iconButton("Check", words.markAll, { onclick: markAll, part: "mark-all", class: "icon-button wide" });
+      this.markAll.append(element("span", { class: "label-text" }, words.markAll));
+      this.gear = iconButton("Gear", words.settings, { onclick: () => go("settings"), part: "settings-button" });
       this.cross = iconButton("Close", words.close, { onclick: close, part: "close" });
+      this.chips = new Map(["", "unread", "snoozed", "archived"].map((name) => [name, this.chip(name)]));
+      if (this.isPage) this.chips.set("unread", this.bell);
+      this.filters.setAttribute("aria-label", words.filters);
     }
-    const last = this.isPage ? this.bell : this.cross;
-    arrange(this.header, isList ? [this.heading, this.markAll, this.gear, last] : [this.back, this.heading, last]);
-    this.markAll.hidden = count === 0;
+    const last = this.isPage ? [] : [this.cross];
+    arrange(this.header, isList ? [this.heading, this.markAll, this.gear, ...last] : [this.back, this.heading, ...last]);
+    this.markAll.hidden = count === 0 || status === "signed-out";
     this.gear.hidden = status === "signed-out";
+  }
+
+  chip(name) {
+    return element("button", { type: "button", class: "chip", part: "filter", name: name || "all", onclick: () => this.actions.go(name) });
+  }
+
+  renderFilters({ words, view, filter, model, status }) {
+    arrange(this.filters, [...this.chips.values()]);
+    this.filters.hidden = view !== "list" || (status === "signed-out" && !model.isLoaded) || status === "loading";
+    const names = { "": words.all, snoozed: words.snoozed, archived: words.archive, unread: words.unreadFilter(model.unread) };
+    for (const [name, chip] of this.chips) {
+      setText(chip, names[name]);
+      chip.setAttribute("aria-pressed", String(filter === name));
+    }
+  }
+
+  /** Says above the list why it is not current. */
+  renderAway({ words, status, model, canSignIn }) {
+    const text = model.isLoaded && { offline: words.offline, failed: words.notUpdated, "signed-out": words.ended }[status];
+    const act = { failed: words.retry, "signed-out": canSignIn ? words.signIn : null }[status];
+    this.away.hidden = !text;
+    this.away.className = `away ${status}`;
+    setText(this.awayText, text || "");
+    this.awayAct.hidden = !act;
+    setText(this.awayAct, act || "");
   }
 
   /** Announces notifications that arrived without an event, too. */
@@ -83,14 +178,31 @@ class InboxScreen {
     else if (fresh[0]?.read === false) this.say(arrived(fresh[0].title), { isShown: false });
   }
 
-  /** Announces a text to screen readers; it is also shown for a moment if it answers an action of the user. */
-  say(text, { isShown = true, isFault = false } = {}) {
+  /**
+   * Announces a text to screen readers; it is also shown for a moment if it answers an action of the user. `act` is a
+   * button in it: `{label, run}`.
+   */
+  say(text, { isShown = true, isFault = false, act = null } = {}) {
     setText(this.voice, text);
     if (!isShown) return;
-    setText(this.toast, text);
+    setText(this.toastText, text);
+    this.act = act;
+    this.toastAct.hidden = !act;
+    setText(this.toastAct, act?.label ?? "");
     this.toast.classList.toggle("fault", isFault);
     this.toast.classList.add("shown");
+    this.hideToastLater(act ? 10_000 : 3_000);
+  }
+
+  hideToastLater(wait) {
     clearTimeout(this.toastTimer);
-    this.toastTimer = setTimeout(() => this.toast.classList.remove("shown"), 3_000);
+    this.toastTimer = setTimeout(() => this.toast.classList.remove("shown"), wait);
+  }
+
+  undo() {
+    const { act } = this;
+    this.heading.focus({ preventScroll: true });
+    this.hideToastLater(0);
+    act?.run();
   }
 }

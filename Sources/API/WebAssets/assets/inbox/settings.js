@@ -1,16 +1,41 @@
 // The settings page: switches in the catalogue's order, each saved when it is changed.
 
 class SettingsView {
-  /** `actions`: `reload()`, `device()`, `say(text, isFault)`. */
+  /** `actions`: `retry()`, `device()`, `say(text, options)`. */
   constructor(actions) {
     this.actions = actions;
     this.node = element("div", { class: "settings", part: "settings" });
     this.saving = Promise.resolve();
+    /** The number of changes, so that an answer from before a change does not undo it. */
+    this.edits = 0;
+  }
+
+  /** Shows that the settings are on their way, or did not come. */
+  wait(words, isFailed) {
+    this.facts = null;
+    const retry = element("button", { type: "button", class: "quiet-button", onclick: () => this.actions.retry() }, words.retry);
+    const bones = () => element("div", { class: "bone" }, element("b"), element("s"));
+    const failed = [element("p", { class: "notice-title" }, words.settingsFailed), retry];
+    const notice = isFailed ? failed : [element("p", { class: "spoken" }, words.loading), bones(), bones(), bones()];
+    this.node.replaceChildren(element("div", { class: `notice ${isFailed ? "failed" : "loading"}` }, ...notice));
+  }
+
+  /** Shows newer facts; what the user sees stays if nothing has changed. */
+  update(facts) {
+    const before = this.facts;
+    const same = (name) => JSON.stringify(before?.[name]) === JSON.stringify(facts[name]);
+    if (["settings", "preferences", "catalog", "zone"].every(same) && before.words === facts.words) {
+      this.facts = facts;
+      return;
+    }
+    const focused = this.node.getRootNode().activeElement?.name;
+    this.render(facts);
+    if (focused) this.node.querySelector(`[name="${CSS.escape(focused)}"]`)?.focus();
   }
 
   /**
-   * `facts`: `words`, `level`, `catalog`, `settings`, `preferences`, `zone`, and `save(kind, change)`, which returns
-   * the stored data.
+   * `facts`: `words`, `level`, `catalog`, `settings`, `preferences`, `zone`, and `save(kind, change)`, which stores single
+   * members and returns all of them.
    */
   render(facts) {
     this.facts = facts;
@@ -29,7 +54,8 @@ class SettingsView {
           "div",
           { class: "rows" },
           this.toggle("push", words.push, words.pushHelper, settings.pushEnabled, (isOn) => this.set({ pushEnabled: isOn })),
-          this.toggle("email", words.email, words.emailHelper, settings.emailEnabled, (isOn) => this.set({ emailEnabled: isOn }))
+          // No type is mailed in an app without mails.
+          catalog.types.some(({ defaults }) => defaults.email) && this.email(settings)
         )
       ),
       this.section(words.device, this.device),
@@ -39,6 +65,12 @@ class SettingsView {
     this.node.replaceChildren(...sections);
     this.dim();
     this.showDevice();
+  }
+
+  email({ emailEnabled, email }) {
+    const { words } = this.facts;
+    const helper = email === null ? words.emailMissing : words.emailHelper;
+    return this.toggle("email", words.email, helper, emailEnabled, (isOn) => this.set({ emailEnabled: isOn }));
   }
 
   section(title, content) {
@@ -84,7 +116,7 @@ class SettingsView {
       .map((type) => {
         const isOn = preferences.eventToggles[type.type];
         return this.toggle(`type-${type.type}`, type.label ?? type.type, null, isOn, (wanted) =>
-          this.change({ eventToggles: { ...this.facts.preferences.eventToggles, [type.type]: wanted } })
+          this.change({ eventToggles: { [type.type]: wanted } })
         );
       });
     this.kinds.replaceChildren(...rows);
@@ -92,7 +124,7 @@ class SettingsView {
 
   fillHours(page, hours) {
     const { words, zone } = this.facts;
-    const keep = (change) => this.change({ quietHours: { ...this.facts.preferences.quietHours, ...change } });
+    const keep = (change) => this.change({ quietHours: change });
     const select = (name, label, value) => {
       const options = Array.from({ length: 24 }, (_, hour) =>
         element("option", { value: hour, selected: hour === value }, String(hour).padStart(2, "0"))
@@ -123,14 +155,11 @@ class SettingsView {
   }
 
   change(members) {
-    this.facts.preferences = { ...this.facts.preferences, ...members };
-    this.dim();
-    return this.keep("preferences", () => this.facts.preferences, (kept) => (this.facts.preferences = kept));
+    return this.keep("preferences", members);
   }
 
   set(members) {
-    this.facts.settings = { ...this.facts.settings, ...members };
-    return this.keep("settings", () => members, (kept) => (this.facts.settings = kept));
+    return this.keep("settings", members);
   }
 
   /** Ignores the results of pending changes, which do not concern the next user. */
@@ -138,21 +167,26 @@ class SettingsView {
     this.latest = null;
   }
 
-  /** Saves changes in sequence, so that the last change wins. */
-  keep(kind, change, kept) {
-    const { save } = this.facts;
+  /** Saves single members in sequence, so that nothing is taken back that was set elsewhere. */
+  keep(kind, members) {
+    const { save, words } = this.facts;
     const mine = (this.latest = Symbol(kind));
+    this.edits += 1;
+    this.facts = { ...this.facts, [kind]: merged(this.facts[kind], members) };
+    this.dim();
     this.saving = this.saving.then(async () => {
       try {
-        const answer = await save(kind, change());
+        const answer = await save(kind, members);
         if (this.latest !== mine) return;
-        kept(answer);
-        this.actions.say(this.facts.words.saved);
+        this.update({ ...this.facts, [kind]: answer });
+        this.actions.say(words.saved);
       } catch {
         if (this.latest !== mine) return;
-        this.actions.say(this.facts.words.notSaved, true);
-        await this.actions.reload();
+        this.update({ ...this.facts, [kind]: this.facts.stored(kind) });
+        const act = { label: words.retry, run: () => this.keep(kind, members) };
+        this.actions.say(words.notSaved, { isFault: true, act });
       }
+      this.edits += 1;
     });
     return this.saving;
   }
@@ -231,9 +265,15 @@ class SettingsView {
     try {
       await work(this.actions.device(), this.facts);
     } catch {
-      this.actions.say(this.facts.words.pushFailed, true);
+      this.actions.say(this.facts.words.pushFailed, { isFault: true });
     }
     await this.showDevice();
     this.device.querySelector("button")?.focus();
   }
+}
+
+/** Returns a document with changed members, also inside its objects. */
+function merged(document, members) {
+  const inner = (value, own) => (typeof value === "object" && value !== null ? { ...own, ...value } : value);
+  return { ...document, ...Object.fromEntries(Object.entries(members).map(([name, value]) => [name, inner(value, document[name])])) };
 }

@@ -81,9 +81,10 @@ class LiveConnection {
   async run() {
     let failures = 0;
     while (!this.stopped.signal.aborted) {
-      // A browser has few connections to one server, so a hidden tab uses none.
+      // A browser has few connections to one server, so a hidden tab only asks for the number from time to time.
       if (document.hidden) {
         await this.pause(this.timing.longest);
+        if (document.hidden && !this.stopped.signal.aborted) await this.handler.resting?.();
         continue;
       }
       const began = this.timing.now();

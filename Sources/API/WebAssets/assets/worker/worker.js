@@ -15,20 +15,26 @@ function readPush(data) {
 async function receive(data) {
   const [push, mirror] = [readPush(data), await readMirror()];
   if (!push) return;
-  await tellPages({ bellhop: "push", id: push.id });
+  const isShown = await tellPages(push.id, mirror);
   if (!isOwnMirror(mirror)) return;
   if (Number.isInteger(push.badge)) await setBadge(push.badge);
-  if (verdictOf(push, mirror, Date.now()) === "show") await show(push);
+  // Safari ends the permission if pushes are not shown.
+  const isSafari = /^(?!.*(Chrom|Android|Firefox)).*Safari/.test(self.navigator.userAgent ?? "");
+  if ((isSafari || !isShown) && verdictOf(push, mirror, Date.now()) === "show") await show(push, mirror);
 }
 
-function show({ id, type, title, body, tag, url, scheme, image, priority }) {
+function show({ id, type, title, body, tag, url, scheme, image, priority, sentAtIso }, { user, lang, api }) {
+  const sentAt = Date.parse(sentAtIso);
   return self.registration.showNotification(String(title ?? ""), {
     body: String(body ?? ""),
     tag: String(tag ?? id ?? ""),
     image: isPicture(image) ? image : undefined,
+    ...(api ? { icon: new URL("/icon.png", api).href, badge: new URL("/badge.png", api).href } : {}),
+    ...(lang ? { lang } : {}),
+    ...(Number.isFinite(sentAt) ? { timestamp: sentAt } : {}),
     dir: "auto",
     requireInteraction: priority === "high",
-    data: { id, type, url, scheme },
+    data: { id, type, url, scheme, user },
   });
 }
 
@@ -49,20 +55,47 @@ function pages() {
   return self.clients.matchAll({ type: "window", includeUncontrolled: true });
 }
 
-async function tellPages(message) {
-  for (const page of await pages()) page.postMessage(message);
+/**
+ * Tells the open pages of a push, and returns whether one that the user is looking at shows it already. The others must
+ * not wait for it.
+ */
+async function tellPages(id, { user }) {
+  const all = await pages();
+  const message = { bellhop: "push", id };
+  const front = all.find(({ focused, visibilityState }) => focused && visibilityState === "visible");
+  for (const page of all) if (page !== front) page.postMessage(message);
+  const answer = front && (await ask(front, message, 2_000));
+  return Boolean(answer?.isShown && user && answer.user === user);
 }
 
-/** Navigates an open page to the address, or opens a new one. */
+/** Returns a page's answer, or null if it gives none in time. */
+function ask(page, message, milliseconds) {
+  return new Promise((resolve) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = ({ data }) => resolve(data);
+    setTimeout(() => resolve(null), milliseconds);
+    page.postMessage(message, [port2]);
+  });
+}
+
+/**
+ * Lets an open page show the notification, and otherwise opens its address.
+ *
+ * A page that the user works in is not led away: it is asked first, and only one that does not answer, or that is the
+ * inbox itself, goes to the address.
+ */
 async function open({ url, id }) {
   const mirror = await readMirror();
   const address = safeAddress(url, self.location.origin, mirror.schemes);
   const marked = id ? markRead(id, mirror) : null;
-  const page = (await pages()).find((client) => "focus" in client);
+  const all = (await pages()).filter((client) => "focus" in client);
+  const page = all.find(({ visibilityState }) => visibilityState === "visible") ?? all[0];
   try {
-    if (!page) await self.clients.openWindow(address);
+    const answer = page && (await ask(page, { bellhop: "open", id, url: address }, 300));
+    const isSame = page?.url.split("#")[0] === address;
+    if (!page || (answer && !answer.isTaken && !answer.isInbox && !isSame)) await self.clients.openWindow(address);
     else {
-      if (page.url.split("#")[0] !== address) await page.navigate(address);
+      if (!answer?.isTaken && !isSame) await page.navigate(address);
       await page.focus();
     }
   } catch {
@@ -98,7 +131,7 @@ async function renew(event) {
   const subscription = event.newSubscription ?? (await self.registration.pushManager.subscribe(options));
   const response = await call("POST", "/api/push-token", registrationOf(subscription, previous, "granted"), mirror);
   if (response?.ok) await writeMirror({ endpoint: subscription.endpoint });
-  await tellPages({ bellhop: "renewed" });
+  for (const page of await pages()) page.postMessage({ bellhop: "renewed" });
 }
 
 self.addEventListener("install", () => self.skipWaiting());
