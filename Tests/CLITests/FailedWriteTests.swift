@@ -24,7 +24,7 @@ struct FailedWriteTests {
         try await Bench.withTopology { bench in
             let letters = ["a-letter", "b-letter", "c-letter"].map { Letters.rejected($0) }
             _ = try await DeadLetterStore(pool: bench.pool).file(letters)
-            try await Workplace.withPrompt(on: bench) { prompt, _ in try await body(RealProgram(prompt), bench) }
+            try await CommandFolder.withPrompt(on: bench) { prompt, _ in try await body(RealProgram(prompt), bench) }
         }
     }
 
@@ -105,7 +105,7 @@ struct FailedWriteTests {
             let script = folder.appendingPathComponent("editor.sh").path
             let words = "trap 'echo interrupted' INT; echo what?; read -r a || read -r a; sed -i \"s/wrong/$a/\" \"$1\""
             try words.write(toFile: script, atomically: true, encoding: .utf8)
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+            try await CommandFolder.withPrompt(on: bench) { prompt, _ in
                 let own = prompt.with("EDITOR", "sh '\(script)'").with("TMPDIR", folder.path)
                 let terminal = try PseudoTerminal()
                 let command = "dead-letters edit a-letter --dry-run --by ada --because x"
@@ -140,7 +140,7 @@ struct FailedWriteTests {
             let hostile = "\u{1B}]52;c;aGk=\u{7}\u{9B}2J\u{202E}"
             let letter = Letters.rejected("a-letter", reason: "r" + hostile, app: "drop" + hostile)
             _ = try await DeadLetterStore(pool: bench.pool).file([letter])
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+            try await CommandFolder.withPrompt(on: bench) { prompt, _ in
                 let program = RealProgram(prompt.with("NO_COLOR", "1"))
                 for words in ["groups", "list", "list --json", "show a-letter", "export --by ada --because x"] {
                     let terminal = try PseudoTerminal()

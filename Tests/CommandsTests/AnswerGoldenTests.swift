@@ -13,7 +13,7 @@ import Workbench
 struct AnswerGoldenTests {
     @Test("commands without servers answer as stored")
     func offline() async throws {
-        try await Workplace.withPrompt { prompt, folder in
+        try await CommandFolder.withPrompt { prompt, folder in
             var session = Transcript(prompt, masking: [folder.path: "folder"])
             let event = #"{"id":"e1","app":"drop","eventType":"security","to":{"user":"ada"},"data":{}}"#
             await session.run("validate", "--json", "-", input: event)

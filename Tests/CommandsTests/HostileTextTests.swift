@@ -77,7 +77,7 @@ struct HostileTextTests {
             )
             #expect(await publisher.publish([letter]) == [.confirmed])
             await publisher.close()
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+            try await CommandFolder.withPrompt(on: bench) { prompt, _ in
                 for words in [["list"], ["list", "--json"], ["export"]] {
                     Self.check(await prompt.run(["dead-letters", "--from-queue"] + words), words)
                 }

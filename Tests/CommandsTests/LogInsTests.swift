@@ -92,7 +92,7 @@ struct LogInsTests {
                 "DROP ROLE IF EXISTS \($0)"
             }
         try await Self.execute(clearing + ["CREATE DATABASE \(database)"])
-        try await Workplace.withPrompt { prompt, folder in
+        try await CommandFolder.withPrompt { prompt, folder in
             try Self.runScript(database, server, secrets: folder)
             let namespace = "bellhop"
             let owner = prompt.with("BELLHOP_DATABASE_URL", Self.url("owner", database, server))

@@ -23,7 +23,7 @@ struct RevokeStaleTests {
                     """
                 )
             }
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+            try await CommandFolder.withPrompt(on: bench) { prompt, _ in
                 let json = await prompt.run("revoke-stale", "--days", "90", "--json")
                 #expect(json.code == .done)
                 #expect(json.output == #"{"revoked":3}"#)
@@ -49,7 +49,7 @@ struct RevokeStaleTests {
                      LATERAL (SELECT now() - interval '100 days' AS seen) AS s
                 """
             )
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+            try await CommandFolder.withPrompt(on: bench) { prompt, _ in
                 let json = await prompt.run("revoke-stale", "--days", "90", "--dry-run", "--json")
                 #expect(json.code == .done)
                 let groups = [("drop", "apns", 1), ("drop", "fcm", 2), ("padel", "apns", 1)].map {

@@ -20,7 +20,7 @@ struct SchemaCommandTests {
     @Test("migrate --check distinguishes a current schema from a missing one and changes nothing")
     func migrateCheck() async throws {
         try await Bench.withSchema { bench in
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+            try await CommandFolder.withPrompt(on: bench) { prompt, _ in
                 #expect(await prompt.run("migrate", "--check").code == .done)
                 let missing = prompt.with("BELLHOP_NAMESPACE", "no_such_namespace_here")
                 for _ in 1...2 {
@@ -35,14 +35,14 @@ struct SchemaCommandTests {
     @Test("migrate reports the lock table's requirement for many partitions, and nothing without partitions")
     func locks() async throws {
         try await Bench.withSchema(partitions: 64) { bench in
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+            try await CommandFolder.withPrompt(on: bench) { prompt, _ in
                 let (migrated, checked) = (await prompt.run("migrate"), await prompt.run("migrate", "--check"))
                 #expect(migrated.output.contains("64 partitions require max_locks_per_transaction >= 256"))
                 #expect(checked.output.contains("64 partitions require max_locks_per_transaction >= 256"))
             }
         }
         try await Bench.withSchema { bench in
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+            try await CommandFolder.withPrompt(on: bench) { prompt, _ in
                 let migrated = await prompt.run("migrate")
                 #expect(!migrated.output.contains("max_locks_per_transaction"))
             }
@@ -60,7 +60,7 @@ struct SchemaCommandTests {
     @Test("topology check succeeds after apply and names objects that have disappeared since")
     func topologyCheck() async throws {
         try await Bench.withTopology { bench in
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+            try await CommandFolder.withPrompt(on: bench) { prompt, _ in
                 let applied = await prompt.run("topology", "apply")
                 #expect(applied.code == .done)
                 #expect(applied.output.contains("6 event types and 10 keys of feeds and cancellations"))
@@ -86,7 +86,7 @@ struct SchemaCommandTests {
             try await bench.owner.withConnection { (connection) throws(PostgresError) in
                 try connection.execute("CREATE ROLE \(name) LOGIN PASSWORD '\(password)'")
             }
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+            try await CommandFolder.withPrompt(on: bench) { prompt, _ in
                 let answer = await prompt.with("BELLHOP_DATABASE_URL", stranger).run("topology", "check")
                 #expect(answer.code == .configuration)
                 #expect(answer.complaints.contains("grant the role"), "\(answer.complaints)")

@@ -71,7 +71,7 @@ struct UpTests {
 
     @Test("up that cannot migrate the schema has the message and exit code of the migration")
     func refused() async throws {
-        try await Workplace.withPrompt { prompt, _ in
+        try await CommandFolder.withPrompt { prompt, _ in
             var prompt = prompt
             prompt.environment["BELLHOP_AMQP_URL"] = "amqp://127.0.0.1:1"
             prompt.environment["BELLHOP_DATABASE_URL"] = "postgres://127.0.0.1:1/bellhop"
@@ -92,7 +92,7 @@ struct UpTests {
     ) async throws {
         try await Bench.withTopology { bench in
             try await bench.wipe()
-            try await Workplace.withPrompt(on: bench) { prompt, folder in
+            try await CommandFolder.withPrompt(on: bench) { prompt, folder in
                 var prompt = prompt
                 if hasKeys {
                     let key = folder.appendingPathComponent("key").path

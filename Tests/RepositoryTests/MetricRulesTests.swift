@@ -59,7 +59,7 @@ struct RoleMetricsTests {
     )
     func scraped(role: String) async throws {
         try await Bench.withTopology(catalogs: try Bench.shipped()) { bench in
-            try await Workplace.withPrompt(on: bench) { prompt, folder in
+            try await CommandFolder.withPrompt(on: bench) { prompt, folder in
                 var prompt = prompt
                 let keys = folder.appendingPathComponent("keys.json").path
                 _ = await prompt.run(

@@ -20,7 +20,7 @@ struct RunningAPITests {
     @Test("the API serves signed-in users with the rights of bellhop_api, loads new keys and drains at SIGTERM")
     func lifetime() async throws {
         try await Bench.withSchema(catalogs: try Bench.shipped()) { bench in
-            try await Workplace.with { folder in
+            try await CommandFolder.with { folder in
                 let api = try await RunningAPI(on: bench, in: folder)
                 let token = await api.token()
                 let first = try await RunningAPI.get("\(api.address)/api/settings", token)
@@ -48,7 +48,7 @@ struct RunningAPITests {
     @Test("an open stream shows another process's announcement and ends when the process drains")
     func live() async throws {
         try await Bench.withSchema(catalogs: try Bench.shipped()) { bench in
-            try await Workplace.with { folder in
+            try await CommandFolder.with { folder in
                 let api = try await RunningAPI(on: bench, in: folder)
                 let token = await api.token()
                 let heard = folder.appendingPathComponent("heard").path
@@ -91,7 +91,7 @@ struct RunningAPITests {
     func documented() async throws {
         let program = try #require(Self.schemathesis)
         try await Bench.withSchema(catalogs: try Bench.shipped()) { bench in
-            try await Workplace.with { folder in
+            try await CommandFolder.with { folder in
                 let rates = ["BELLHOP_API_RATE": "user=off,address=off"]
                 let api = try await RunningAPI(on: bench, in: folder, with: rates)
                 let token = await api.token()

@@ -19,15 +19,15 @@ package import Testing
 package struct InTurn: TestTrait, SuiteTrait {
     package var isRecursive: Bool { true }
 
-    private let line: Line
+    private let line: WaitQueue
 
     @TaskLocal private static var hasTurn = false
-    fileprivate static let servers = Line(width: width)
-    fileprivate static let proofs = Line(width: Sanitizer.isOn || LongestWait.isFullSize || isBusy ? 1 : 2)
+    fileprivate static let servers = WaitQueue(width: width)
+    fileprivate static let proofs = WaitQueue(width: Sanitizer.isOn || LongestWait.isFullSize || isBusy ? 1 : 2)
     /// `deploy/test --busy` sets this variable.
     private static let isBusy = ProcessInfo.processInfo.environment["BELLHOP_PROOFS_AT_A_TIME"] == "1"
 
-    fileprivate init(_ line: Line) {
+    fileprivate init(_ line: WaitQueue) {
         self.line = line
     }
 
@@ -90,7 +90,7 @@ extension Trait where Self == InTurn {
 }
 
 /// A fixed number of places with a queue of waiting tests: first come, first served.
-private actor Line {
+private actor WaitQueue {
     private var free: Int
     private var waiting: [CheckedContinuation<Void, Never>] = []
 

@@ -214,7 +214,7 @@ struct DeadLetterActionTests {
 
     @Test("a dry run shows the minimum time under a budget, for pushes known to use it")
     func budgets() async throws {
-        try await Workplace.with { folder in
+        try await CommandFolder.with { folder in
             let file = folder.appendingPathComponent("providers.json5")
             try Data("{drop: {expo: {budget: {pushes: 10, seconds: 1}}}}".utf8).write(to: file)
             var budgets = ReplayBudgets(try ProviderConfiguration.read(file: file.path))

@@ -157,7 +157,7 @@ enum DeadLetterPrompt {
     ) async throws {
         try await Bench.withSchema { bench in
             _ = try await DeadLetterStore(pool: bench.pool).file(letters)
-            try await Workplace.withPrompt(on: bench) { prompt, _ in try await body(prompt, bench) }
+            try await CommandFolder.withPrompt(on: bench) { prompt, _ in try await body(prompt, bench) }
         }
     }
 }
@@ -166,13 +166,13 @@ extension Prompt {
     /// Returns a prompt at whose terminal these lines are typed.
     func typing(_ lines: [String]) -> Prompt {
         var other = self
-        let rest = Lines(lines)
+        let rest = TypedLines(lines)
         other.terminal = Terminal(ask: { _ in rest.next() }, show: { _ in })
         return other
     }
 }
 
-private final class Lines: Sendable {
+private final class TypedLines: Sendable {
     private let lines: Mutex<[String]>
 
     init(_ lines: [String]) { self.lines = Mutex(lines) }

@@ -160,7 +160,7 @@ struct DeadLetterQueueTests {
             await publisher.close()
             let unconfirmed = outcomes.filter { $0 != .confirmed }
             #expect(unconfirmed.isEmpty)
-            try await Workplace.withPrompt(on: bench) { full, _ in
+            try await CommandFolder.withPrompt(on: bench) { full, _ in
                 var prompt = full
                 prompt.environment["BELLHOP_DATABASE_URL"] = nil
                 try await body(prompt, bench)

@@ -104,7 +104,7 @@ struct ExportTests {
             }
             #expect(await publisher.publish(letters) == [.confirmed, .confirmed])
             await publisher.close()
-            try await Workplace.withPrompt(on: bench) { full, _ in
+            try await CommandFolder.withPrompt(on: bench) { full, _ in
                 var prompt = full
                 prompt.environment["BELLHOP_DATABASE_URL"] = nil
                 let list = await prompt.run("dead-letters", "--from-queue", "list")

@@ -27,7 +27,7 @@ struct ReplayCommandTests {
             )
             let answer = await prompt.run("dead-letters", "replay", "--dry-run", "--json")
             #expect(answer.code == .done, "\(answer.complaints)")
-            let forecast = try JSONDecoder().decode(Forecast.self, from: Data(answer.output.utf8))
+            let forecast = try JSONDecoder().decode(DryRunAnswer.self, from: Data(answer.output.utf8))
             let each = Dictionary(uniqueKeysWithValues: forecast.items.map { ($0.id, $0.prediction) })
             #expect(
                 each == [
@@ -234,7 +234,7 @@ struct ReplayCommandTests {
     }
 }
 
-private struct Forecast: Decodable {
+private struct DryRunAnswer: Decodable {
     struct Item: Decodable {
         let id: String
         let prediction: String
@@ -249,7 +249,7 @@ enum DeadLetterFixture {
     static func with(_ body: @escaping @Sendable (Prompt, Rig) async throws -> Void) async throws {
         try await Bench.withTopology { bench in
             try await Rig.on(bench) { rig in
-                try await Workplace.withPrompt(on: bench) { prompt, _ in try await body(prompt, rig) }
+                try await CommandFolder.withPrompt(on: bench) { prompt, _ in try await body(prompt, rig) }
             }
         }
     }

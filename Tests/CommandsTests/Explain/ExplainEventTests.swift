@@ -26,7 +26,7 @@ struct ExplainEventTests {
             try await bench.owner.withConnection { (connection) throws(PostgresError) in
                 try connection.execute(sql)
             }
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+            try await CommandFolder.withPrompt(on: bench) { prompt, _ in
                 let app = words.contains("--app") ? [] : ["--app", "drop"]
                 let answer = await prompt.run(["explain"] + app + ["--user", "ada"] + words)
                 try await check(answer, answer.output.split(whereSeparator: \.isWhitespace).joined(separator: " "))
@@ -250,7 +250,7 @@ struct ExplainEventTests {
             }
             let entry = FeedEntry(update: update, arrival: Timestamp(clamping: 1_800_000_000_000_000))
             _ = try await WorkerStore(pool: bench.pool).apply([entry])
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+            try await CommandFolder.withPrompt(on: bench) { prompt, _ in
                 for words in [["--event", "e1"], ["noti_00000000000000ff"]] {
                     let answer = await prompt.run(["explain", "--app", "drop", "--user", "ada"] + words)
                     #expect(answer.code == .done)
@@ -328,7 +328,7 @@ struct ExplainEventTests {
 
     @Test("an unavailable database exits with 69")
     func noDatabase() async throws {
-        try await Workplace.withPrompt { prompt, _ in
+        try await CommandFolder.withPrompt { prompt, _ in
             let prompt = prompt.with("BELLHOP_DATABASE_URL", "postgres://127.0.0.1:1/none")
             let answer = await prompt.run("explain", "--app", "drop", "--user", "ada", "--event", "e1")
             #expect(answer.code == .unavailable)

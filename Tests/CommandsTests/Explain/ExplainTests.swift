@@ -28,7 +28,7 @@ struct ExplainTests {
             try await bench.owner.withConnection { (connection) throws(PostgresError) in
                 try connection.execute("\(Self.ada) \(sql)")
             }
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+            try await CommandFolder.withPrompt(on: bench) { prompt, _ in
                 try await check(await prompt.run(["explain", "--app", "drop", "--user", "ada"] + words))
             }
         }
@@ -330,7 +330,7 @@ struct ExplainTests {
             expect(answer, "The rules are not asked: the catalogue does not know gone_type")
         }
         try await Bench.withSchema { bench in
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+            try await CommandFolder.withPrompt(on: bench) { prompt, _ in
                 var prompt = prompt
                 prompt.environment["BELLHOP_CATALOGS"] = nil
                 let answer = await prompt.run("explain", "--app", "drop", "--user", "ada", "--event", "e1")

@@ -39,7 +39,7 @@ struct ExplainUserTests {
             }
             let letter = Letters.rejected("lost", reason: "invalid-field", user: "ada", error: "expected an instant")
             _ = try await DeadLetterStore(pool: bench.pool).file([letter])
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+            try await CommandFolder.withPrompt(on: bench) { prompt, _ in
                 let answer = await prompt.run(Self.user)
                 #expect(answer.code == .done, "\(answer.complaints)")
                 let flat = answer.output.split(whereSeparator: \.isWhitespace).joined(separator: " ")
@@ -66,7 +66,7 @@ struct ExplainUserTests {
     @Test("a user without any data exits with 1")
     func unknown() async throws {
         try await Bench.withSchema { bench in
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+            try await CommandFolder.withPrompt(on: bench) { prompt, _ in
                 let answer = await prompt.run(Self.user)
                 #expect(answer.code == .answerIsNo)
                 #expect(answer.output.hasPrefix("Bellhop has stored nothing about user ada of drop"))

@@ -26,7 +26,7 @@ struct FanoutsCommandTests {
                 #expect(row.contains(words), "\(words) in \(row)")
             }
             let json = await prompt.run("fanouts", "list", "--state", "running", "--json")
-            let list = try JSONDecoder().decode(FanoutAnswers.self, from: Data(json.output.utf8))
+            let list = try JSONDecoder().decode(PrintedFanouts.self, from: Data(json.output.utf8))
             #expect(list.count == 1)
             let first = try #require(list.fanouts.first)
             #expect(first.event == "e1")
@@ -52,7 +52,7 @@ struct FanoutsCommandTests {
                 #expect(answer.output.contains(words), "\(words) in \(answer.output)")
             }
             let json = await prompt.run("fanouts", "show", "--event", "e1", "--json")
-            let shown = try JSONDecoder().decode(FanoutAnswer.self, from: Data(json.output.utf8))
+            let shown = try JSONDecoder().decode(PrintedFanout.self, from: Data(json.output.utf8))
             #expect(shown.state == "paused")
             #expect(shown.openPages?.map(\.page) == [3])
             #expect(shown.acts?.map(\.act) == ["fanout-pause"])
@@ -116,7 +116,7 @@ struct FanoutsCommandTests {
     @Test("show explains why a running fan-out is stalled: its lane, its scheduler or its provider")
     func obstacles() async throws {
         try await Bench.withTopology { bench in
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+            try await CommandFolder.withPrompt(on: bench) { prompt, _ in
                 let number = try await bench.addFanout("e1", planned: [false])
                 _ = try await bench.owner.run(
                     "UPDATE fanouts SET worked_at = now() - interval '10 min', resumed_at = now() - interval '1 h'"
@@ -323,7 +323,7 @@ struct FanoutsCommandTests {
             try await bench.addFollowers(100)
             _ = try await bench.addFanout("e1", users: 60, plannedTo: "u00060")
             _ = try await bench.addFanout("e2", state: .paused)
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+            try await CommandFolder.withPrompt(on: bench) { prompt, _ in
                 let text = await prompt.run("status").output
                 let lines = text.split(separator: "\n").map { line in
                     line.split(separator: " ").joined(separator: " ")
@@ -345,7 +345,7 @@ struct FanoutsCommandTests {
             _ = try await bench.owner.run(
                 "UPDATE fanouts SET paused_at = now() - interval '200 min' WHERE state = 'paused'"
             )
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+            try await CommandFolder.withPrompt(on: bench) { prompt, _ in
                 let problem =
                     "fan-out \(number) of venues, event e1, has been paused for 3 h, 40 users are left: "
                     + "bellhop fanouts resume \(number) continues it, cancel \(number) ends it"
@@ -372,12 +372,12 @@ struct FanoutsCommandTests {
 }
 
 /// The member names on which scripts rely.
-private struct FanoutAnswers: Decodable {
+private struct PrintedFanouts: Decodable {
     let count: Int
-    let fanouts: [FanoutAnswer]
+    let fanouts: [PrintedFanout]
 }
 
-private struct FanoutAnswer: Decodable {
+private struct PrintedFanout: Decodable {
     struct Page: Decodable { let page: Int }
     struct Act: Decodable { let act: String }
 

@@ -13,7 +13,7 @@ struct HoldCommandTests {
 
     private static func with(_ body: @escaping @Sendable (Prompt, Bench) async throws -> Void) async throws {
         try await Bench.withSchema { bench in
-            try await Workplace.withPrompt(on: bench) { prompt, _ in try await body(prompt, bench) }
+            try await CommandFolder.withPrompt(on: bench) { prompt, _ in try await body(prompt, bench) }
         }
     }
 

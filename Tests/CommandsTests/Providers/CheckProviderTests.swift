@@ -13,7 +13,7 @@ struct CheckProviderTests {
     private static func with(_ body: (Prompt, ProviderSandbox, URL) async throws -> Void) async throws {
         let sandbox = try await ProviderSandbox.start()
         do {
-            try await Workplace.withPrompt { prompt, folder in
+            try await CommandFolder.withPrompt { prompt, folder in
                 try Data(sandbox.serviceAccountJSON).write(to: folder.appendingPathComponent("account.json"))
                 try Data(sandbox.apnsKey.p8).write(to: folder.appendingPathComponent("key.p8"))
                 let text = """

@@ -33,7 +33,7 @@ struct StatusProcessTests {
     @Test("a shell with catalogues other than the workers' is told so and not advised to apply its topology")
     func catalogs() async throws {
         try await Bench.withTopology { bench in
-            try await Workplace.withPrompt(on: bench) { prompt, folder in
+            try await CommandFolder.withPrompt(on: bench) { prompt, folder in
                 let book = HeartbeatStore(pool: bench.pool)
                 // A type without a binding: the topology differs from these files.
                 _ = try await bench.owner.run("DELETE FROM topology_bindings WHERE routing_key = 'drop.system'")
@@ -63,7 +63,7 @@ struct StatusProcessTests {
     @Test("a process without heartbeats that has not left in order is a problem, and the most serious ones come first")
     func silent() async throws {
         try await Bench.withTopology { bench in
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+            try await CommandFolder.withPrompt(on: bench) { prompt, _ in
                 let book = HeartbeatStore(pool: bench.pool)
                 try await book.announce(Self.report("w1", "same"))
                 var last = Self.report("w2", "same")
@@ -86,7 +86,7 @@ struct StatusProcessTests {
     @Test("running workers that take no messages are connecting, and another worker would not help")
     func connecting() async throws {
         try await Bench.withTopology { bench in
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+            try await CommandFolder.withPrompt(on: bench) { prompt, _ in
                 let none = try await Self.problems(prompt)
                 #expect(none.contains("no worker runs: start one"), "\(none)")
                 try await Self.announce(Self.report("w1", "same"), bench)
@@ -101,7 +101,7 @@ struct StatusProcessTests {
     @Test("a draining worker is shown as such, and neither its version nor its canary is a problem")
     func draining() async throws {
         try await Bench.withTopology { bench in
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+            try await CommandFolder.withPrompt(on: bench) { prompt, _ in
                 try await Self.announce(Self.report("w1", "newer"), bench)
                 var last = Self.report("w2", "older")
                 (last.isDraining, last.hindrance) = (true, "lane urgent: its canary is not back yet")
@@ -120,7 +120,7 @@ struct StatusProcessTests {
     @Test("a rejected reload, a failing provider and a paused replay are problems with advice")
     func troubles() async throws {
         try await Bench.withTopology { bench in
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+            try await CommandFolder.withPrompt(on: bench) { prompt, _ in
                 var report = Self.report("w1", "same")
                 report.refusal = "drop.json5:3: no such member"
                 report.pulls = ["drop/fcm": 600]
@@ -185,7 +185,7 @@ struct StatusProcessTests {
     @Test("a provider that another worker has reached since, or that was not used since, is not failing")
     func refuted() async throws {
         try await Bench.withTopology { bench in
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+            try await CommandFolder.withPrompt(on: bench) { prompt, _ in
                 func words(taken: Int64?, latest: Int64) async throws -> [String] {
                     var first = Self.report("w1", "same")
                     first.troubles = [Self.trouble(since: 400, latest: latest)]
@@ -217,7 +217,7 @@ struct StatusProcessTests {
     @Test("a faulty catalogue hides nothing else and is listed among the problems")
     func faultyCatalogs() async throws {
         try await Bench.withTopology { bench in
-            try await Workplace.withPrompt(on: bench) { prompt, folder in
+            try await CommandFolder.withPrompt(on: bench) { prompt, folder in
                 let catalogs = folder.appendingPathComponent("broken")
                 try FileManager.default.createDirectory(at: catalogs, withIntermediateDirectories: true)
                 try Data("{app: 7}".utf8).write(to: catalogs.appendingPathComponent("drop.json5"))
@@ -232,7 +232,7 @@ struct StatusProcessTests {
     @Test("no advice to start a scheduler is given if one runs or may not have reported yet")
     func absentClerk() async throws {
         try await Bench.withTopology { bench in
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+            try await CommandFolder.withPrompt(on: bench) { prompt, _ in
                 let absent = try await Self.problems(prompt)
                 let isMissing = absent.contains { $0.hasPrefix("no scheduler runs") }
                 #expect(isMissing, "\(absent)")

@@ -17,7 +17,7 @@ struct StatusTests {
     func status() async throws {
         try await Bench.withTopology { bench in
             try await Self.fill(bench)
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+            try await CommandFolder.withPrompt(on: bench) { prompt, _ in
                 // The broker's counts are delayed.
                 let seen = try await answer(to: prompt) { $0.lanes[0].ready == 2 }
                 #expect(seen.schema == "current")
@@ -48,7 +48,7 @@ struct StatusTests {
         try await Bench.withTopology { bench in
             try await Self.fill(bench, events: false)
             try await bench.pass("2 min", since: "planned_at", in: "events", where: "id = 'e1'")
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+            try await CommandFolder.withPrompt(on: bench) { prompt, _ in
                 let seen = try await answer(to: prompt) { $0.plannedEvents.overdue == 1 }
                 #expect(seen.problems.contains { $0.hasPrefix("1 planned event is overdue by more than a minute") })
             }
@@ -58,7 +58,7 @@ struct StatusTests {
     @Test("consumers are reported as workers, and an idle system with all its roles is healthy")
     func workers() async throws {
         try await Bench.withTopology { bench in
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+            try await CommandFolder.withPrompt(on: bench) { prompt, _ in
                 try await Rig.on(bench) { _ in
                     let seen = try await answer(to: prompt) { $0.problems.isEmpty }
                     #expect(seen.workers == ["urgent": 1, "normal": 1, "bulk": 1])
@@ -77,7 +77,7 @@ struct StatusTests {
             let book = WorkerStore(pool: bench.pool)
             try await book.open(key, reason: "THIRD_PARTY_AUTH_ERROR")
             try await book.open(BreakerKey(app: app, provider: "email"), reason: "authentication-refused")
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+            try await CommandFolder.withPrompt(on: bench) { prompt, _ in
                 let text = await prompt.run("status").output.replacing("\n   ", with: " ")
                 #expect(text.contains("fcm refuses drop (ios) for"))
                 #expect(text.contains("THIRD_PARTY_AUTH_ERROR: its pushes wait"))
@@ -101,7 +101,7 @@ struct StatusTests {
                 FROM generate_series(1, 5) AS n
                 """
             )
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+            try await CommandFolder.withPrompt(on: bench) { prompt, _ in
                 let text = await prompt.run("status").output.split(separator: "\n").map { line in
                     line.split(separator: " ").joined(separator: " ")
                 }
@@ -125,7 +125,7 @@ struct StatusTests {
                 FROM unnest(ARRAY['sending', 'deferred']) AS state
                 """
             )
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+            try await CommandFolder.withPrompt(on: bench) { prompt, _ in
                 let text = await prompt.run("status").output.split(separator: "\n").map { line in
                     line.split(separator: " ").joined(separator: " ")
                 }
@@ -140,7 +140,7 @@ struct StatusTests {
     func noBroker() async throws {
         try await Bench.withSchema { bench in
             try await Self.fill(bench, events: false)
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+            try await CommandFolder.withPrompt(on: bench) { prompt, _ in
                 let prompt = prompt.with("BELLHOP_AMQP_URL", "amqp://127.0.0.1:1")
                 let answer = await prompt.run("status")
                 #expect(answer.code == .unavailable)
@@ -157,7 +157,7 @@ struct StatusTests {
     @Test("without the database, status shows the broker's figures and exits with 69")
     func noDatabase() async throws {
         try await Bench.withTopology { bench in
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+            try await CommandFolder.withPrompt(on: bench) { prompt, _ in
                 let prompt = prompt.with("BELLHOP_DATABASE_URL", "postgres://127.0.0.1:1/none")
                 let answer = await prompt.run("status", "--json")
                 #expect(answer.code == .unavailable)
@@ -173,7 +173,7 @@ struct StatusTests {
     @Test("a namespace without schema and topology is reported with the commands to run")
     func nothingThere() async throws {
         try await Bench.withSchema { bench in
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+            try await CommandFolder.withPrompt(on: bench) { prompt, _ in
                 let prompt = prompt.with("BELLHOP_NAMESPACE", "no_such_namespace_here")
                 let answer = await prompt.run("status")
                 #expect(answer.code == .done)

@@ -94,8 +94,8 @@ struct LifecycleTests {
 
     @Test("a task that is cancelled while its connection is being established has sent nothing")
     func cancelledWhileConnecting() async throws {
-        let (listener, port) = try LoopbackSocket.listening(backlog: 0)
-        let fillers = LoopbackSocket.filling(port)
+        let (listener, port) = try TestSocket.listening(backlog: 0)
+        let fillers = TestSocket.filling(port)
         defer { for descriptor in fillers + [listener] { close(descriptor) } }
         let transport = try CurlTransport.plain { $0.closeGrace = .zero }
         let before = OpenSockets.count(leadingTo: port)

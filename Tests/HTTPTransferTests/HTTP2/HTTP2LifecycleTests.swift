@@ -21,8 +21,8 @@ struct HTTP2LifecycleTests {
     private func place(_ stage: Stage) throws -> Place {
         switch stage {
         case .dialing:
-            let (listener, port) = try LoopbackSocket.listening(backlog: 0)
-            let sockets = LoopbackSocket.filling(port) + [listener]
+            let (listener, port) = try TestSocket.listening(backlog: 0)
+            let sockets = TestSocket.filling(port) + [listener]
             let before = OpenSockets.count(leadingTo: port)
             let url = "https://127.0.0.1:\(port)/"
             return Place(

@@ -83,7 +83,7 @@ struct FanoutFixture: Sendable {
             body: Array(body.utf8)
         )
         _ = try await Producer.with(try stage.broker) { producer in
-            try await producer.send([Piece(message: message, fate: .kept(event: "offer"))])
+            try await producer.send([ProofMessage(message: message, fate: .kept(event: "offer"))])
         }
     }
 

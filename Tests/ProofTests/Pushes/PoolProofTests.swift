@@ -64,7 +64,7 @@ struct PoolProofTests {
         }
     }
 
-    private static func pieces(for stage: Stage) -> [Piece] {
+    private static func pieces(for stage: Stage) -> [ProofMessage] {
         let traffic = Traffic(exchange: stage.names.events)
         return (0..<size).map { traffic.good($0) }
     }

@@ -44,7 +44,7 @@ struct PushTests {
     }
 
     /// Returns good events and some malformed ones; the good ones are repeated if the fault is duplicates.
-    private static func pieces(of fault: PushFault, for stage: Stage) -> [Piece] {
+    private static func pieces(of fault: PushFault, for stage: Stage) -> [ProofMessage] {
         let traffic = Traffic(exchange: stage.names.events)
         let good = (0..<fault.size).map { traffic.good($0) }
         let bad = (0..<fault.size / 50).map { traffic.bad($0) }

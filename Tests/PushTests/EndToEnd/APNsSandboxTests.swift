@@ -16,7 +16,7 @@ struct APNsSandboxTests {
     private func batch(_ tokens: some Sequence<String>) throws -> [PushMessage] {
         try tokens.enumerated().map { index, token in
             let environment: PushEnvironment = token.hasPrefix("cafe") ? .sandbox : .production
-            return try Messages.apple(token: token, environment: environment, notification: UInt64(index))
+            return try SamplePushes.apple(token: token, environment: environment, notification: UInt64(index))
         }
     }
 

@@ -7,7 +7,7 @@ import Testing
 @Suite("FCM end to end, over TLS and HTTP/2", .inTurn, .timeLimit(.ofTest))
 struct FCMSandboxTests {
     private func batch(_ tokens: some Sequence<String>) throws -> [PushMessage] {
-        try tokens.enumerated().map { try Messages.plain(token: $1, notification: UInt64($0)) }
+        try tokens.enumerated().map { try SamplePushes.plain(token: $1, notification: UInt64($0)) }
     }
 
     @Test("a batch of 500 arrives completely, with few connections and one access token, and gone devices are reported")

@@ -15,7 +15,7 @@ struct SilentServerTests {
     @Test("a silent database is reported with the question, the wait and advice")
     func database() async throws {
         try await Bench.withTopology { bench in
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+            try await CommandFolder.withPrompt(on: bench) { prompt, _ in
                 let (proxy, url) = try TCPProxy.beforeDatabase()
                 defer { proxy.stop() }
                 proxy.blackHole(true)
@@ -44,7 +44,7 @@ struct SilentServerTests {
     @Test("a silent broker leaves a status with the database's figures")
     func broker() async throws {
         try await Bench.withSchema { bench in
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+            try await CommandFolder.withPrompt(on: bench) { prompt, _ in
                 let parts = URLComponents(string: Servers.amqpURL ?? "")
                 let proxy = try TCPProxy(to: parts?.host ?? "127.0.0.1", parts?.port ?? 5672)
                 defer { proxy.stop() }

@@ -12,9 +12,9 @@ import Workbench
     .timeLimit(.ofTest)
 )
 struct DeadLetterStatisticsTests {
-    /// Stores five open items of each kind, and `Crowd.size` items of some kinds.
+    /// Stores five open items of each kind, and `OtherUsers.size` items of some kinds.
     private static func flood(_ bench: Bench) async throws {
-        try await Crowd.stopCounting(in: bench)
+        try await OtherUsers.stopCounting(in: bench)
         _ = try await bench.owner.run(
             """
             INSERT INTO dead_letters
@@ -27,7 +27,7 @@ struct DeadLetterStatisticsTests {
                  AS k (app, reason, items)
             CROSS JOIN LATERAL generate_series(1, k.items) AS n
             """,
-            [.integer(Int64(Crowd.size))]
+            [.integer(Int64(OtherUsers.size))]
         )
     }
 
@@ -37,9 +37,9 @@ struct DeadLetterStatisticsTests {
             try await Self.flood(bench)
             let apps = Set(["drop", "sub", "zoo"].compactMap(AppID.init(validating:)))
             let pool = try StatementCoverage.pool(on: bench)
-            let before = try await Crowd.rowsRead(bench, by: pool)["dead_letters"] ?? 0
+            let before = try await OtherUsers.rowsRead(bench, by: pool)["dead_letters"] ?? 0
             let gauge = try await DeadLetterStatistics(of: pool, apps: apps, most: 50)
-            let read = try await Crowd.rowsRead(bench, by: pool)["dead_letters"] ?? 0
+            let read = try await OtherUsers.rowsRead(bench, by: pool)["dead_letters"] ?? 0
             await pool.close()
             let open = gauge.open.map { "\($0.app?.text ?? "-") \($0.reason) \($0.items)" }.sorted()
             #expect(
@@ -50,7 +50,7 @@ struct DeadLetterStatisticsTests {
             )
             // The oldest item of an app is found without reading the others.
             let age = try #require(gauge.oldestAge)
-            #expect(age >= Double(Crowd.size))
+            #expect(age >= Double(OtherUsers.size))
             #expect(read - before < 1000)
         }
     }

@@ -133,7 +133,7 @@ struct StoredEventTests {
     @Test("the query for due events reads neither expanded events nor events far ahead")
     func onlyDue() async throws {
         try await Bench.withSchema { bench in
-            try await Crowd.stopCounting(in: bench)
+            try await OtherUsers.stopCounting(in: bench)
             _ = try await bench.owner.run(
                 """
                 INSERT INTO events (app, id, content_hash, content, planned_at, urgency, expanded_at)
@@ -142,13 +142,13 @@ struct StoredEventTests {
                        CASE n % 2 WHEN 0 THEN now() END
                 FROM generate_series(1, $1) AS n
                 """,
-                [.integer(Int64(Crowd.size))]
+                [.integer(Int64(OtherUsers.size))]
             )
             _ = try await Self.keep("due", in: bench)
             let pool = try StatementCoverage.pool(on: bench)
-            let before = try await Crowd.rowsRead(bench, by: pool)["events"] ?? 0
+            let before = try await OtherUsers.rowsRead(bench, by: pool)["events"] ?? 0
             let due = try await WorkerStore(pool: pool).takeDueEvents(atMost: 10)
-            let after = try await Crowd.rowsRead(bench, by: pool)["events"] ?? 0
+            let after = try await OtherUsers.rowsRead(bench, by: pool)["events"] ?? 0
             await pool.close()
             #expect(due.map(\.id.text) == ["due"])
             #expect(after - before < 50)

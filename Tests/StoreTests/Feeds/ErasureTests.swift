@@ -17,7 +17,7 @@ struct ErasureTests {
     @Test("a record that is written during an erasure is deleted by the second pass, which waits for it")
     func inFlight() async throws {
         try await Bench.withSchema { bench in
-            let (isOpen, mayEnd) = (Flag(), Flag())
+            let (isOpen, mayEnd) = (BlockingFlag(), BlockingFlag())
             _ = try await bench.owner.run("INSERT INTO people (app, user_id) VALUES ('drop', 'u1')")
             async let writing: Void = bench.owner.transaction { (connection) throws(PostgresError) in
                 try connection.execute("SET LOCAL ROLE bellhop_worker")
@@ -313,7 +313,7 @@ struct ErasureTests {
 }
 
 /// A flag that one thread raises; another thread waits for it and may block.
-private final class Flag: Sendable {
+private final class BlockingFlag: Sendable {
     private let raised = Mutex(false)
 
     var isRaised: Bool { raised.withLock { $0 } }

@@ -19,9 +19,9 @@ struct InboxTests {
             let inbox = WorkerStore(pool: pool)
             let users = (1...200).map { "u\($0)" }
             _ = try await inbox.record(try bench.records(id: "e1", users: ["u7"], title: "Hei"))
-            let before = try await Crowd.scans(of: "inbox_pkey", in: bench, by: pool)
+            let before = try await OtherUsers.scans(of: "inbox_pkey", in: bench, by: pool)
             let outcomes = try await inbox.record(try bench.records(id: "e1", users: users, title: "Hei"))
-            let after = try await Crowd.scans(of: "inbox_pkey", in: bench, by: pool)
+            let after = try await OtherUsers.scans(of: "inbox_pkey", in: bench, by: pool)
             await pool.close()
             #expect(outcomes.enumerated().allSatisfy { ($1 == .duplicate) == ($0 == 6) })
             // One search per insert, and one for the second read.

@@ -63,7 +63,7 @@ struct SupersededTests {
             try await Self.fill(bench, newer: 5_000)
             let (inbox, keys) = (WorkerStore(pool: pool), try Self.keys(1...7))
             func read() async throws -> Int {
-                try await Crowd.rowsRead(bench, by: pool).filter { $0.key.hasPrefix("inbox") }.values.reduce(0, +)
+                try await OtherUsers.rowsRead(bench, by: pool).filter { $0.key.hasPrefix("inbox") }.values.reduce(0, +)
             }
             // The owner's own reads have been reported by then.
             _ = try await bench.owner.run("SELECT pg_stat_force_next_flush() IS NULL")

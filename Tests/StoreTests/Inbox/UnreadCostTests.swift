@@ -39,7 +39,7 @@ struct UnreadCostTests {
     @Test("a count reads only unread rows, whatever the table's size and even with a plan made for empty tables")
     func rows() async throws {
         try await Bench.withSchema { bench in
-            try await Crowd.stopCounting(in: bench)
+            try await OtherUsers.stopCounting(in: bench)
             let pool = try Bench.makePool(setUp: bench.namespace.setUp(as: .worker), size: 1)
             let inbox = WorkerStore(pool: pool)
             let few = try await Self.readers(from: 1, pool)
@@ -48,9 +48,9 @@ struct UnreadCostTests {
             _ = try await bench.owner.run(Self.insert, [.integer(100), .integer(1), .integer(10)])
             _ = try await bench.owner.run(Self.insert, [.integer(10_000), .integer(101), .integer(110)])
             for readers in [few, many] {
-                let before = try await Crowd.rowsRead(bench, by: pool)["inbox"] ?? 0
+                let before = try await OtherUsers.rowsRead(bench, by: pool)["inbox"] ?? 0
                 let unread = try await inbox.unread(of: readers)
-                let after = try await Crowd.rowsRead(bench, by: pool)["inbox"] ?? 0
+                let after = try await OtherUsers.rowsRead(bench, by: pool)["inbox"] ?? 0
                 #expect(Set(unread.values) == [5] && unread.count == 10)
                 #expect(after - before <= 60, "\(after - before) rows")
             }

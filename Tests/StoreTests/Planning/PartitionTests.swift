@@ -57,7 +57,7 @@ struct PartitionTests {
         _ = try await ledger.settle(lines.dropFirst(10).map { Settlement($0, .delivered) } + taken, of: claim)
         let asked = try await WorkerStore(pool: pool).claimReceipts(lines, as: .fresh)
         #expect(asked.count == 10)
-        _ = try await Crowd.rowsRead(bench, by: pool)
+        _ = try await OtherUsers.rowsRead(bench, by: pool)
         await pool.close()
         return try await bench.count(
             """

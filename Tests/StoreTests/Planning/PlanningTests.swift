@@ -16,21 +16,21 @@ struct PlanningTests {
     @Test("every statement uses a key, whatever statistics the server had when it planned it")
     func byKey() async throws {
         try await Bench.withSchema { bench in
-            try await Crowd.stopCounting(in: bench)
+            try await OtherUsers.stopCounting(in: bench)
             try await Self.look(bench, round: 1, "on tables without statistics")
-            try await Crowd.forget(in: bench)
-            try await Crowd.count(in: bench)
+            try await OtherUsers.forget(in: bench)
+            try await OtherUsers.count(in: bench)
             let first = try StatementCoverage.pool(on: bench)
             try await Self.closing(first) {
                 try await StatementCoverage(bench: bench, pool: first, round: 2).run()
                 // Before the rows arrive: a schema that another test creates meanwhile makes the server plan again.
                 try await Self.expectKeys(bench, on: first, "on tables that were empty when they were counted")
-                try await Crowd.arrive(at: bench)
+                try await OtherUsers.arrive(at: bench)
                 try await Self.expectKeys(bench, on: first, "on tables that were empty when they were counted")
                 try await Self.expectFewRows(bench, first, round: 3)
             }
             try await Self.look(bench, round: 4, "on tables that have grown since they were counted")
-            try await Crowd.count(in: bench)
+            try await OtherUsers.count(in: bench)
             try await Self.look(bench, round: 5, "on tables that are counted")
         }
     }
@@ -58,8 +58,8 @@ struct PlanningTests {
     @Test("an operator's count and discard for a hold use a key on tables that have grown")
     func discards() async throws {
         try await Bench.withSchema { bench in
-            try await Crowd.count(in: bench)
-            try await Crowd.arrive(at: bench)
+            try await OtherUsers.count(in: bench)
+            try await OtherUsers.arrive(at: bench)
             let app = try StatementCoverage.identifier(AppID(validating: "drop"))
             let type = try StatementCoverage.identifier(EventType(validating: "system"))
             let admin = try Bench.makePool(setUp: bench.namespace.setUp(as: .admin), size: 1)
@@ -87,7 +87,7 @@ struct PlanningTests {
     @Test("a statement that reads a whole table for each element of a batch is detected")
     func finds() async throws {
         try await Bench.withSchema { bench in
-            try await Crowd.count(in: bench)
+            try await OtherUsers.count(in: bench)
             let pool = try StatementCoverage.pool(on: bench)
             try await Self.closing(pool) {
                 _ = try await pool.run(
@@ -123,12 +123,12 @@ struct PlanningTests {
 
     /// Runs a whole tour on large tables with plans that were made for empty ones.
     private static func expectFewRows(_ bench: Bench, _ pool: PostgresPool, round: Int) async throws {
-        let before = try await Crowd.rowsRead(bench, by: pool)
+        let before = try await OtherUsers.rowsRead(bench, by: pool)
         try await StatementCoverage(bench: bench, pool: pool, round: round, walks: false).run()
-        let after = try await Crowd.rowsRead(bench, by: pool)
+        let after = try await OtherUsers.rowsRead(bench, by: pool)
         for (table, rows) in after {
             let read = rows - (before[table] ?? 0)
-            #expect(read < Crowd.size / 10, "\(read) rows of \(table)")
+            #expect(read < OtherUsers.size / 10, "\(read) rows of \(table)")
         }
     }
 

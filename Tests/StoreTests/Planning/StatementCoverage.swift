@@ -27,7 +27,7 @@ struct StatementCoverage {
     /// A user whose rows fail is left out, and the others of a failed statement are named.
     private let filters = [UserFilter.only([1, 2], until: Letters.now), .all(except: [1]), .everyone]
 
-    private var words: FeedWords { FeedWords(users: users) }
+    private var words: FeedMessages { FeedMessages(users: users) }
 
     func run() async throws {
         try await feeds()
@@ -341,7 +341,7 @@ struct StatementCoverage {
 }
 
 /// Messages of every kind about three users, in the order in which a tour sends them.
-private struct FeedWords {
+private struct FeedMessages {
     let users: [String]
 
     var parts: [[String]] {

@@ -119,9 +119,9 @@ struct DeadEntriesTests {
     private static func reads(_ queue: Queue, _ span: Duration, _ pool: PostgresPool, _ bench: Bench) async throws
         -> Int
     {
-        let before = try await Crowd.rowsRead(bench, by: pool)[queue.table] ?? 0
+        let before = try await OtherUsers.rowsRead(bench, by: pool)[queue.table] ?? 0
         let taken = try await queue.take(pool, span)
-        let after = try await Crowd.rowsRead(bench, by: pool)[queue.table] ?? 0
+        let after = try await OtherUsers.rowsRead(bench, by: pool)[queue.table] ?? 0
         #expect(taken == 0)
         return after - before
     }
@@ -132,7 +132,7 @@ struct DeadEntriesTests {
     )
     func cost(queue: Queue) async throws {
         try await Bench.withSchema { bench in
-            try await Crowd.stopCounting(in: bench)
+            try await OtherUsers.stopCounting(in: bench)
             let pool = try StatementCoverage.pool(on: bench)
             // An open cursor keeps every row that it can still see, as a backup does.
             try await RowLock.hold(on: bench, "DECLARE backup CURSOR FOR SELECT 1") {

@@ -36,9 +36,9 @@ struct LongInboxTests {
             let reader = try #require(Self.reader)
             let first = try await users.page(InboxQuery(limit: 20), of: reader)
             let next = try #require(first.next)
-            let before = try await Crowd.rowsRead(bench, by: pool)["inbox"] ?? 0
+            let before = try await OtherUsers.rowsRead(bench, by: pool)["inbox"] ?? 0
             _ = try await users.page(InboxQuery(limit: 20, before: next), of: reader)
-            let after = try await Crowd.rowsRead(bench, by: pool)["inbox"] ?? 0
+            let after = try await OtherUsers.rowsRead(bench, by: pool)["inbox"] ?? 0
             #expect(first.items.count == 20)
             #expect(after - before < UserStore.reach + 200, "\(after - before) rows")
         }
@@ -118,7 +118,7 @@ struct LongInboxTests {
         _ body: (Bench, PostgresPool) async throws -> Void
     ) async throws {
         try await Bench.withSchema { bench in
-            try await Crowd.stopCounting(in: bench)
+            try await OtherUsers.stopCounting(in: bench)
             let pool = try Bench.makePool(setUp: bench.namespace.setUp(as: .api), size: 1)
             let result: Result<Void, any Error>
             do {

@@ -5,7 +5,7 @@ import Workbench
 @testable import Pipeline
 
 /// Predicts the fate of a message by the rules in the test process; the worker in another process must agree.
-struct Foresight {
+struct MessagePrediction {
     private let catalogs: CatalogSet
     private let events: String
     private var seen: Set<String> = []
@@ -19,7 +19,7 @@ struct Foresight {
     ///
     /// The result is `nil` if the fate depends on another message with the same id, or on the release of the broker:
     /// two CloudEvents headers of one name may differ, and from 3.13 on only the first arrives.
-    mutating func piece(_ message: OutgoingMessage, copies: Int = 1) -> Piece? {
+    mutating func piece(_ message: OutgoingMessage, copies: Int = 1) -> ProofMessage? {
         let attributes = message.properties.headers.entries.map(\.name).filter { $0.hasPrefix("cloudEvents") }
         guard Set(attributes).count == attributes.count else { return nil }
         var envelope = InboundEnvelope(
@@ -33,10 +33,10 @@ struct Foresight {
         envelope.timestamp = message.properties.timestamp
         envelope.headers = message.properties.headers.entries.map { ($0.name, HeaderValue($0.value)) }
         guard let fate = fate(of: envelope) else { return nil }
-        return Piece(message: message, fate: fate, copies: copies)
+        return ProofMessage(message: message, fate: fate, copies: copies)
     }
 
-    private mutating func fate(of envelope: InboundEnvelope) -> Piece.Fate? {
+    private mutating func fate(of envelope: InboundEnvelope) -> ProofMessage.Fate? {
         switch SubmissionParser(catalogs).parse(envelope) {
         case .failure(let rejection): return .rejected(rejection.reason.rawValue)
         case .success(.event(let event)):

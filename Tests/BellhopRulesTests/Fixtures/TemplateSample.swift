@@ -1,7 +1,7 @@
 import BellhopRules
 
 /// Renders one template through a catalogue.
-enum Sentence {
+enum TemplateSample {
     /// Returns the fault of a template, or `nil` if it can be read.
     static func fault(_ template: String, language: String = "en", phrases: JSONObject = [:]) -> String? {
         catalog(template, language, phrases).failure?.faults.first?.message
@@ -21,7 +21,7 @@ enum Sentence {
     ) throws -> Result<String, Rejection> {
         let set = try catalog(template, language, phrases).get()
         let body: JSONObject = ["id": "e", "app": "a", "eventType": "t", "to": ["user": "u"], "data": .object(data)]
-        guard case .event(let event) = try SubmissionParser(set).parse(Messages.envelope(body)).get() else {
+        guard case .event(let event) = try SubmissionParser(set).parse(SampleMessages.envelope(body)).get() else {
             throw NotAnEvent()
         }
         return set.catalogs[0].render(event, language: nil).map(\.body)

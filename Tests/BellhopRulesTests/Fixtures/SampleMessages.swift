@@ -2,7 +2,7 @@ import BellhopRules
 import Testing
 
 /// Builds messages and parses them.
-enum Messages {
+enum SampleMessages {
     /// A complete event of drop, to which tests add fields or from which they remove some.
     static let complete: JSONObject = [
         "id": "evt_1", "app": "drop", "eventType": "security", "to": ["user": "u1"], "title": "Ny pålogging",

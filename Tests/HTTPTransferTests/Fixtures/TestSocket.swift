@@ -1,7 +1,7 @@
 import Foundation
 
 /// Sockets on this machine for tests.
-enum LoopbackSocket {
+enum TestSocket {
     struct Failure: Error {
         let call: String
         let reason: Int32

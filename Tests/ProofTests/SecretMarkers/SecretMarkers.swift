@@ -2,10 +2,10 @@ import Foundation
 import Testing
 
 /// Secrets and personal text that are put into separate inputs and must not appear elsewhere.
-struct Canaries {
+struct SecretMarkers {
     private var planted: [(what: String, text: String)] = []
 
-    /// Marks all canaries of this test, so that other tests cannot have the same.
+    /// Marks all markers of this test, so that other tests cannot have the same.
     let mark = String(format: "%08x", UInt32.random(in: 0 ... .max))
 
     /// Returns a text that names its input, so that a finding can be traced.
@@ -13,14 +13,14 @@ struct Canaries {
         plant(what, "kanari-\(what)-\(mark)")
     }
 
-    /// Makes a canary of a text.
+    /// Makes a marker of a text.
     @discardableResult
     mutating func plant(_ what: String, _ text: String) -> String {
         planted.append((what, text))
         return text
     }
 
-    /// Makes canaries of a key's lines, because no output would contain the whole file.
+    /// Makes markers of a key's lines, because no output would contain the whole file.
     mutating func plant(_ what: String, pem: String) {
         let lines = pem.split(separator: "\n").filter { !$0.hasPrefix("-----") && $0.count > 20 }
         for line in lines { plant(what, String(line)) }
@@ -34,7 +34,7 @@ struct Canaries {
     /// Only the dead-letter commands show it, for a message with a fault.
     static let misplaced = "misplaced"
 
-    /// Returns the kinds of canaries in a text, except some.
+    /// Returns the kinds of markers in a text, except some.
     func found(in text: String, except kinds: [String] = []) -> [String] {
         let found = planted.filter { !kinds.contains($0.what) && text.contains($0.text) }.map(\.what)
         // Every signed token begins like this, and so does every access token of the emulator.
@@ -42,7 +42,7 @@ struct Canaries {
         return Set(found + signed).sorted()
     }
 
-    /// Fails the test if a text contains a canary, and shows the lines around it.
+    /// Fails the test if a text contains a marker, and shows the lines around it.
     func expectNone(
         in text: String,
         of what: String,

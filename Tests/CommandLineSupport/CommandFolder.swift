@@ -3,7 +3,7 @@ import TestSupport
 package import Workbench
 
 /// A separate folder for a test, with the catalogue of the app drop in `catalogs`.
-package enum Workplace {
+package enum CommandFolder {
     package static func with<Value>(_ body: (URL) async throws -> Value) async throws -> Value {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(Servers.uniqueName("bellhop"))
         let catalogs = folder.appendingPathComponent("catalogs")

@@ -5,35 +5,35 @@ import Sandbox
 import TestSupport
 import Workbench
 
-/// The app drop with canaries in all secrets, and a worker and a scheduler with full logging.
-struct CanaryFixture {
+/// The app drop with markers in all secrets, and a worker and a scheduler with full logging.
+struct SecretMarkerFixture {
     let stage: Stage
     let sandbox: ProviderSandbox
     let worker: Role
     let scheduler: Role
     let settings: [String: String]
-    private(set) var canaries: Canaries
+    private(set) var markers: SecretMarkers
     private let producer: Producer
 
     /// The outcomes for devices of each kind: success, or the failure that the token selects.
     private static let fates = ["well", "dead", "gone", "rate", "provider"]
 
-    static func with(_ body: (inout CanaryFixture) async throws -> Void) async throws {
-        var canaries = Canaries()
+    static func with(_ body: (inout SecretMarkerFixture) async throws -> Void) async throws {
+        var markers = SecretMarkers()
         var options = SandboxOptions()
-        options.mailCredentials.password = canaries.make("mail-password")
-        options.expoAccessToken = canaries.make("expo-token")
+        options.mailCredentials.password = markers.make("mail-password")
+        options.expoAccessToken = markers.make("expo-token")
         let sandbox = try await ProviderSandbox.start(options)
         let result: Result<Void, any Error>
         do {
             var secrets = ProvidersFile.Secrets()
             secrets.mailPassword = options.mailCredentials.password
             secrets.expoAccessToken = options.expoAccessToken
-            secrets.unsubscribeKey = canaries.plant("unsubscribe-key", "kanari-unsubscribe-\(canaries.mark)-0123456789")
-            canaries.plant("vapid-key", secrets.vapidKey)
-            canaries.plant("apns-key", pem: String(decoding: sandbox.apnsKey.p8, as: UTF8.self))
+            secrets.unsubscribeKey = markers.plant("unsubscribe-key", "kanari-unsubscribe-\(markers.mark)-0123456789")
+            markers.plant("vapid-key", secrets.vapidKey)
+            markers.plant("apns-key", pem: String(decoding: sandbox.apnsKey.p8, as: UTF8.self))
             let account = try JSONParser().parse(sandbox.serviceAccountJSON).get()
-            canaries.plant("service-account", pem: account["private_key"]?.string ?? "")
+            markers.plant("service-account", pem: account["private_key"]?.string ?? "")
             try await Stage.with { stage in
                 let settings = [
                     "BELLHOP_PROVIDERS": try ProvidersFile(in: stage.folder, ["drop": sandbox], secrets).path,
@@ -41,13 +41,13 @@ struct CanaryFixture {
                 ]
                 let (worker, scheduler) = (try await stage.worker(settings), try await stage.scheduler(settings))
                 try await Producer.with(try stage.broker) { producer in
-                    var fixture = CanaryFixture(
+                    var fixture = SecretMarkerFixture(
                         stage: stage,
                         sandbox: sandbox,
                         worker: worker,
                         scheduler: scheduler,
                         settings: settings,
-                        canaries: canaries,
+                        markers: markers,
                         producer: producer
                     )
                     try await body(&fixture)
@@ -67,17 +67,17 @@ struct CanaryFixture {
     mutating func register() async throws {
         var feeds: [(key: String, body: String)] = []
         for fate in Self.fates {
-            let fcm = canaries.plant("fcm-token", "\(fate)-kanari-fcm-\(canaries.mark)")
-            let expo = canaries.plant("expo-device", "\(fate)-kanari-expo-\(canaries.mark)")
+            let fcm = markers.plant("fcm-token", "\(fate)-kanari-fcm-\(markers.mark)")
+            let expo = markers.plant("expo-device", "\(fate)-kanari-expo-\(markers.mark)")
             feeds.append(subscription(fate, "android", "fcm", fcm))
             feeds.append(subscription(fate, "ios", "expo", "ExponentPushToken[\(expo)]"))
             let start = ["dead": "unknown-", "gone": "full-", "rate": "grey-", "provider": "spam-"][fate] ?? ""
-            let address = canaries.plant("address", "\(start)kanari-\(fate)-\(canaries.mark)@example.com")
+            let address = markers.plant("address", "\(start)kanari-\(fate)-\(markers.mark)@example.com")
             feeds.append(("drop.recipient.upserted", #"{"userId":"\#(fate)","email":"\#(address)"}"#))
             let browser = try sandbox.makeWebPushSubscription()
             let endpoint = browser["endpoint"]?.string ?? ""
-            canaries.plant("endpoint", String(endpoint.split(separator: "/").last ?? "-"))
-            for key in ["p256dh", "auth"] { canaries.plant("browser-\(key)", browser["keys"]?[key]?.string ?? "-") }
+            markers.plant("endpoint", String(endpoint.split(separator: "/").last ?? "-"))
+            for key in ["p256dh", "auth"] { markers.plant("browser-\(key)", browser["keys"]?[key]?.string ?? "-") }
             let body: JSONValue = [
                 "userId": .string(fate), "token": .string(endpoint), "platform": "web", "provider": "webpush",
                 "subscription": .object(browser),
@@ -101,7 +101,7 @@ struct CanaryFixture {
 
     /// Publishes an event with private text to all users, and waits until each delivery has been attempted.
     mutating func event(_ id: String) async throws {
-        let content = Canaries.personal.map { (kind: $0, text: canaries.make($0)) }
+        let content = SecretMarkers.personal.map { (kind: $0, text: markers.make($0)) }
         let names = Self.fates.map { "\"\($0)\"" }.joined(separator: ",")
         let body =
             #"{"id":"\#(id)","to":{"users":[\#(names)]},"#
@@ -118,9 +118,9 @@ struct CanaryFixture {
 
     /// Publishes messages with every kind of fault and with private text.
     mutating func faults() async throws {
-        let word = canaries.make("title")
-        let misplaced = canaries.make(Canaries.misplaced)
-        let token = canaries.make("fcm-token")
+        let word = markers.make("title")
+        let misplaced = markers.make(SecretMarkers.misplaced)
+        let token = markers.make("fcm-token")
         let bodies: [(key: String, body: String)] = [
             ("drop.security", "{\"title\": \"\(word)\""), ("drop.security", #"{"id":"f1","title":"\#(word)"}"#),
             ("drop.security", #"{"id":"f2","to":{"user":"u"},"title":{"\#(misplaced)":"\#(word)"}}"#),
@@ -155,6 +155,6 @@ struct CanaryFixture {
         return child.log
     }
 
-    /// Makes a canary for the test.
-    mutating func make(_ what: String) -> String { canaries.make(what) }
+    /// Makes a marker for the test.
+    mutating func make(_ what: String) -> String { markers.make(what) }
 }

@@ -8,7 +8,7 @@ import Testing
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )
-struct GlimpseTests {
+struct InboxSnapshotTests {
     @Test("a snapshot's rows and count agree, however fast notifications change")
     func oneMoment() async throws {
         try await APIFixture.with { api in

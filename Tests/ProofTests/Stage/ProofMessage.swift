@@ -1,7 +1,7 @@
 import AMQP
 
 /// A message and its expected fate.
-struct Piece: Sendable {
+struct ProofMessage: Sendable {
     enum Fate: Sendable {
         /// One row for each of its users.
         case recorded(event: String, users: [String])
@@ -29,19 +29,19 @@ struct Traffic {
     static let users = (0..<97).map { "u\($0)" }
 
     /// Returns a good event, spread over the three lanes; every tenth one is for three users.
-    func good(_ number: Int) -> Piece {
+    func good(_ number: Int) -> ProofMessage {
         let users = number % 10 == 0 ? ["u1", "u2", "u3"] : [Self.users[number % Self.users.count]]
         let names = users.map { "\"\($0)\"" }.joined(separator: ",")
         let body = #"{"id":"good-\#(number)","to":{"users":[\#(names)]},"title":"Title \#(number)","body":"Body"}"#
         let types = ["transaction_complete", "security", "rate_update"]
-        return Piece(
+        return ProofMessage(
             message: message("drop.\(types[number % types.count])", body),
             fate: .recorded(event: "good-\(number)", users: users)
         )
     }
 
     /// Returns a malformed message, each kind in turn.
-    func bad(_ number: Int) -> Piece {
+    func bad(_ number: Int) -> ProofMessage {
         let (key, body, reason) =
             switch number % 6 {
             case 0: ("drop.system", "not JSON, number \(number) {", "malformed-json")
@@ -51,7 +51,7 @@ struct Traffic {
             case 4: ("drop.nosuch", #"{"id":"bad-\#(number)","to":{"user":"u"},"title":"t"}"#, "unknown-type")
             default: ("drop.qr_payment", #"{"id":"bad-\#(number)","to":{"user":"u"},"title":7}"#, "invalid-field")
             }
-        return Piece(message: message(key, body), fate: .rejected(reason))
+        return ProofMessage(message: message(key, body), fate: .rejected(reason))
     }
 
     private func message(_ key: String, _ body: String) -> OutgoingMessage {

@@ -7,10 +7,10 @@ import Testing
 import Workbench
 
 @Suite("Stalled replays", .inTurn, .enabled(if: BothServers.isThere, BothServers.absence), .timeLimit(.ofTest))
-struct StillReplayTests {
+struct StalledReplayTests {
     /// Returns the explanation of the replay for an address of the broker.
     private static func words(on bench: Bench, broker: String?) async throws -> String {
-        try await Workplace.withPrompt(on: bench) { prompt, _ in
+        try await CommandFolder.withPrompt(on: bench) { prompt, _ in
             var environment = prompt.environment
             environment["BELLHOP_AMQP_URL"] = broker
             let configuration = try BellhopConfiguration.read(flags: [:], environment: environment, required: []).get()

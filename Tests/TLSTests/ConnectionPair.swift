@@ -2,7 +2,7 @@ import Foundation
 import TLS
 
 /// Both ends of a connection within this process, which the test drives step by step.
-final class Ends {
+final class ConnectionPair {
     let client: TLSConnection
     let server: TLSConnection
     private let sockets: [CInt]

@@ -5,9 +5,9 @@ import Testing
 
 /// Checks that secrets and personal data reach only their destinations.
 ///
-/// Each input has a separate canary, and every output of the program is searched for all of them.
-@Suite("Canaries", .proofInTurn, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.ofProof))
-struct CanaryTests {
+/// Each input has a separate marker, and every output of the program is searched for all of them.
+@Suite("Markers of secrets", .proofInTurn, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.ofProof))
+struct SecretMarkerTests {
     private static let weather = [
         SandboxFault(.fcm, .answer(.init(status: 400, reason: "INVALID_ARGUMENT"))),
         SandboxFault(.expo, .answer(.init(status: 500))),
@@ -16,7 +16,7 @@ struct CanaryTests {
 
     @Test("no log, metric, dead-letter listing or argument contains a token, key, password or text of a message")
     func running() async throws {
-        try await CanaryFixture.with { fixture in
+        try await SecretMarkerFixture.with { fixture in
             try await fixture.register()
             try await fixture.event("well-1")
             fixture.sandbox.setFaults(Self.weather + [Self.mailFault(.rcpt, 550, &fixture)])
@@ -27,35 +27,35 @@ struct CanaryTests {
             ])
             try await fixture.event("storm-2")
             try await fixture.faults()
-            let (stage, canaries) = (fixture.stage, fixture.canaries)
+            let (stage, markers) = (fixture.stage, fixture.markers)
             for (role, name) in [(fixture.worker, "worker"), (fixture.scheduler, "scheduler")] {
-                canaries.expectNone(in: try await role.metrics(), of: "the metrics of the \(name)")
+                markers.expectNone(in: try await role.metrics(), of: "the metrics of the \(name)")
             }
-            let arguments = Canaries.processArguments()
+            let arguments = SecretMarkers.processArguments()
             #expect(arguments.contains("worker"), "the list of processes lacks the worker")
-            canaries.expectNone(in: arguments, of: "the list of processes")
+            markers.expectNone(in: arguments, of: "the list of processes")
             let commands = [["status"], ["status", "--json"], ["check-config"], ["check-config", "--json"]]
             let listings = [["groups"], ["list"], ["list", "--json"]].map { ["dead-letters"] + $0 }
             try await expectNone(fixture, commands + listings)
             let items = try await stage.column("SELECT dead_id FROM dead_letters ORDER BY dead_id")
             let shown = items.map { ["dead-letters", "show", $0] }
-            try await expectNone(fixture, shown, except: [Canaries.misplaced])
+            try await expectNone(fixture, shown, except: [SecretMarkers.misplaced])
             let explained = ["well-1", "storm-1", "storm-2"].flatMap { event in
                 ["well", "dead", "provider"].map { ["explain", "--app", "drop", "--user", $0, "--event", event] }
             }
             // The command is asked for one notification and shows its text.
-            try await expectNone(fixture, explained, except: Canaries.personal)
+            try await expectNone(fixture, explained, except: SecretMarkers.personal)
             for query in Self.listings {
-                canaries.expectNone(in: try await stage.column(query).joined(separator: "\n"), of: query)
+                markers.expectNone(in: try await stage.column(query).joined(separator: "\n"), of: query)
             }
             for role in [fixture.worker, fixture.scheduler] { try await role.drain() }
             for (role, name) in [(fixture.worker, "worker"), (fixture.scheduler, "scheduler")] {
-                canaries.expectNone(in: role.child.log, of: "the log of the \(name)")
+                markers.expectNone(in: role.child.log, of: "the log of the \(name)")
             }
             #expect(fixture.worker.child.log.contains(" DEBUG "), "the worker does not tell all it can")
-            // The canaries have reached their destinations.
+            // The markers have reached their destinations.
             let arrived = fixture.sandbox.received().map { "\($0.token ?? "") \($0.body)" }.joined(separator: "\n")
-            let found = canaries.found(in: arrived)
+            let found = markers.found(in: arrived)
             for what in ["fcm-token", "expo-device", "endpoint", "address", "title", "body"] {
                 #expect(found.contains(what), "\(what) never arrived")
             }
@@ -63,7 +63,8 @@ struct CanaryTests {
     }
 
     /// Runs commands concurrently, four at a time, and searches their output.
-    private func expectNone(_ fixture: CanaryFixture, _ commands: [[String]], except kinds: [String] = []) async throws
+    private func expectNone(_ fixture: SecretMarkerFixture, _ commands: [[String]], except kinds: [String] = [])
+        async throws
     {
         for start in stride(from: 0, to: commands.count, by: 4) {
             try await withThrowingTaskGroup(of: Void.self) { tasks in
@@ -71,7 +72,7 @@ struct CanaryTests {
                     tasks.addTask {
                         let answer = try await fixture.says(command)
                         #expect(!answer.isEmpty, "\(command) said nothing")
-                        fixture.canaries.expectNone(in: answer, of: "\(command)", except: kinds)
+                        fixture.markers.expectNone(in: answer, of: "\(command)", except: kinds)
                     }
                 }
                 try await tasks.waitForAll()
@@ -80,7 +81,9 @@ struct CanaryTests {
     }
 
     /// Returns a fault of a mail server that repeats the address and the subject in its response.
-    private static func mailFault(_ phase: DialoguePhase, _ code: Int, _ fixture: inout CanaryFixture) -> SandboxFault {
+    private static func mailFault(_ phase: DialoguePhase, _ code: Int, _ fixture: inout SecretMarkerFixture)
+        -> SandboxFault
+    {
         let words = "5.1.1 <\(fixture.make("address"))> \(fixture.make("title"))"
         return SandboxFault(.email, .answer(.init(status: code, reason: words))).inDialogue(at: phase)
     }
@@ -98,7 +101,7 @@ struct CanaryTests {
 
     @Test("the output of a failing command contains no password of a URL and no content of a key file")
     func failing() async throws {
-        try await CanaryFixture.with { fixture in
+        try await SecretMarkerFixture.with { fixture in
             let password = fixture.make("url-password")
             let refused = fixture.stage.servers.amqp.replacing(/:\/\/[^@]*@/, with: "://guest:\(password)@")
             let cases: [(words: [String], changes: [String: String])] = [
@@ -125,7 +128,7 @@ struct CanaryTests {
                 return try await tasks.reduce(into: []) { $0.append($1) }
             }
             for (what, answer) in answers {
-                fixture.canaries.expectNone(in: answer, of: what)
+                fixture.markers.expectNone(in: answer, of: what)
                 #expect(!answer.isEmpty, "\(what) said nothing")
             }
             try await brokenFiles(&fixture)
@@ -133,7 +136,7 @@ struct CanaryTests {
     }
 
     /// Checks key files with wrong content, an operator's mistake that must not reach the log.
-    private func brokenFiles(_ fixture: inout CanaryFixture) async throws {
+    private func brokenFiles(_ fixture: inout SecretMarkerFixture) async throws {
         let folder = fixture.stage.folder
         let secret = fixture.make("file")
         let contents = [
@@ -143,12 +146,12 @@ struct CanaryTests {
         ]
         for (name, text) in contents { try Data(text.utf8).write(to: folder.appendingPathComponent(name)) }
         let answer = try await fixture.says(["check-config"])
-        fixture.canaries.expectNone(in: answer, of: "check-config with broken files")
+        fixture.markers.expectNone(in: answer, of: "check-config with broken files")
         for name in contents.keys { #expect(answer.contains(name), "\(name) is not complained of:\n\(answer)") }
         let event = folder.appendingPathComponent("event.json")
         try Data(#"{"id":"e","app":"drop","eventType":"security","to":7,"title":"\#(secret)"}"#.utf8).write(to: event)
         for command in ["validate", "publish"] {
-            fixture.canaries.expectNone(in: try await fixture.says([command, event.path]), of: command)
+            fixture.markers.expectNone(in: try await fixture.says([command, event.path]), of: command)
         }
     }
 }

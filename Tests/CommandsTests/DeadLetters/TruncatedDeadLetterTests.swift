@@ -16,7 +16,7 @@ import Workbench
     .enabled(if: BothServers.isThere, "needs both servers"),
     .timeLimit(.ofTest)
 )
-struct CutLetterTests {
+struct TruncatedDeadLetterTests {
     private static let whole = #"{"id":"g1","to":{"user":"u1"},"title":"t","body":"b"}"#
 
     /// Stores a dead letter whose remaining beginning is a valid event, and a complete one.
@@ -89,7 +89,7 @@ struct CutLetterTests {
             let outcomes = await publisher.publish([letter])
             #expect(outcomes == [.confirmed])
             await publisher.close()
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+            try await CommandFolder.withPrompt(on: bench) { prompt, _ in
                 let answer = await prompt.run("dead-letters", "--from-queue", "replay", "--all", "--yes")
                 #expect(answer.code == .answerIsNo, "\(answer.complaints)")
                 #expect(answer.output.contains("1 item cannot be replayed"))

@@ -6,7 +6,7 @@ import TestSupport
 ///
 /// It uses plain system calls. Foundation's `Process` sometimes misses the end of a program when many tests start
 /// programs at the same time.
-final class ChildProcess: Sendable {
+final class TestProgram: Sendable {
     struct Failure: Error {
         let program: String
         let reason: Int32
@@ -70,12 +70,12 @@ final class ChildProcess: Sendable {
         _ program: String,
         connected: Bool = false,
         arguments: (UInt16) -> [String]
-    ) async throws -> (process: ChildProcess, port: UInt16) {
+    ) async throws -> (process: TestProgram, port: UInt16) {
         for _ in 0..<20 {
             let port = UInt16.random(in: 12_000..<32_000)
-            guard !LoopbackSocket.accepts(port: port) else { continue }
-            let process = try ChildProcess(program, arguments(port), connected: connected)
-            try await eventually { LoopbackSocket.accepts(port: port) || !process.isRunning }
+            guard !TestSocket.accepts(port: port) else { continue }
+            let process = try TestProgram(program, arguments(port), connected: connected)
+            try await eventually { TestSocket.accepts(port: port) || !process.isRunning }
             // A server that could not bind the port exits.
             if process.isRunning { return (process, port) }
         }

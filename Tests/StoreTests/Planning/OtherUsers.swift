@@ -2,7 +2,7 @@ import Postgres
 import Workbench
 
 /// Rows of other users in every table, enough of them that a scan of all is noticed.
-enum Crowd {
+enum OtherUsers {
     static let size = 20_000
 
     private static let tables = [

@@ -2,7 +2,7 @@ import BellhopRules
 import Testing
 
 /// An app for the tests of decisions, and facts of it without obstacles.
-enum Shop {
+enum DecisionSample {
     static let noon = "2026-03-10T12:00:00Z"
     /// 23:00 in Oslo.
     static let night = "2026-03-10T22:00:00Z"

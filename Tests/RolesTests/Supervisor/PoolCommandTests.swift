@@ -16,7 +16,7 @@ import Workbench
     .serialized,
     .timeLimit(.ofTest)
 )
-struct PoolTests {
+struct PoolCommandTests {
     @Test("a killed worker is replaced, and SIGTERM drains all workers")
     func restart() async throws {
         try await Self.withPool(workers: 2) { pool in
@@ -45,7 +45,7 @@ struct PoolTests {
 
     @Test("a pool with --api keeps an inbox API alongside the workers and drains it with them")
     func api() async throws {
-        try await Workplace.with { folder in
+        try await CommandFolder.with { folder in
             let (key, set) = (folder.appendingPathComponent("key").path, folder.appendingPathComponent("set").path)
             _ = await Prompt().run("keys", "tokens", "--out", key, "--set", set)
             let settings = ["BELLHOP_JWT_KEYS": set, "BELLHOP_API_LISTEN": "127.0.0.1:0"]
@@ -86,7 +86,7 @@ struct PoolTests {
     @Test("a broken catalogue stops no running worker, and a killed worker returns after its correction")
     func brokenCatalogue() async throws {
         try await Bench.withTopology { bench in
-            try await Workplace.withPrompt(on: bench) { prompt, folder in
+            try await CommandFolder.withPrompt(on: bench) { prompt, folder in
                 let catalog = folder.appendingPathComponent("catalogs/drop.json5")
                 let sound = try Data(contentsOf: catalog)
                 try await RunningPool.with(workers: 3, prompt, in: folder) { pool in
@@ -165,7 +165,7 @@ struct PoolTests {
     func hopeless() async throws {
         try await Bench.withSchema { bench in
             // No topology was applied, so each worker exits with 78.
-            try await Workplace.withPrompt(on: bench) { prompt, folder in
+            try await CommandFolder.withPrompt(on: bench) { prompt, folder in
                 try await RunningPool.with(workers: 2, prompt, in: folder) { pool in
                     #expect(await pool.ending() == .exited(ExitCode.configuration.rawValue))
                     #expect(pool.workers.allSatisfy { !pool.isRunning($0.process) })
@@ -177,7 +177,7 @@ struct PoolTests {
     @Test("no worker starts on a host without a tz database, where quiet hours would never apply")
     func withoutZones() async throws {
         try await Bench.withTopology { bench in
-            try await Workplace.withPrompt(on: bench) { prompt, folder in
+            try await CommandFolder.withPrompt(on: bench) { prompt, folder in
                 let lost = prompt.with("TZDIR", folder.appendingPathComponent("none").path)
                 try await RunningPool.with(workers: 1, lost, in: folder) { pool in
                     #expect(await pool.ending() == .exited(ExitCode.configuration.rawValue))
@@ -188,7 +188,7 @@ struct PoolTests {
 
     @Test("a fault that affects all workers is reported before one starts")
     func configuration() async throws {
-        try await Workplace.withPrompt { prompt, _ in
+        try await CommandFolder.withPrompt { prompt, _ in
             var prompt = prompt
             prompt.environment["BELLHOP_AMQP_URL"] = "amqp://127.0.0.1"
             prompt.environment["BELLHOP_DATABASE_URL"] = "postgres://127.0.0.1/bellhop"
@@ -208,7 +208,7 @@ struct PoolTests {
         _ body: (RunningPool) async throws -> Void
     ) async throws {
         try await Bench.withTopology { bench in
-            try await Workplace.withPrompt(on: bench) { prompt, folder in
+            try await CommandFolder.withPrompt(on: bench) { prompt, folder in
                 var prompt = prompt
                 for (name, value) in settings { prompt = prompt.with(name, value) }
                 try await RunningPool.with(workers: workers, options: options, prompt, in: folder, body)

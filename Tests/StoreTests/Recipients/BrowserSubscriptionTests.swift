@@ -10,7 +10,7 @@ import Workbench
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )
-struct BrowserTests {
+struct BrowserSubscriptionTests {
     private static let endpoint = "https://updates.push.services.mozilla.com/wpush/v2/gAAAA"
     private static let point = "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"
 

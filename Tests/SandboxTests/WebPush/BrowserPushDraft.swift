@@ -7,7 +7,7 @@ import Testing
 @testable import Sandbox
 
 /// A valid message for a browser of the sandbox, of which a test can change any part.
-struct WebPushDraft {
+struct BrowserPushDraft {
     let client: SandboxClient
     let endpoint: String
     let key: PrivateKey

@@ -3,7 +3,7 @@ import Push
 import Testing
 
 /// Messages and instants for tests.
-enum Messages {
+enum SamplePushes {
     /// 2026-02-15T13:45:00Z.
     static let now = Timestamp(clamping: 1_771_163_100_000_000)
 
