@@ -2,6 +2,7 @@ import API
 import BellhopJSON
 import BellhopRules
 import HTTPServer
+import IntegrationSupport
 import Pipeline
 import Push
 import ServiceRuntime
@@ -10,7 +11,6 @@ import Store
 import TestSupport
 import Testing
 import Tracing
-import Workbench
 
 /// The API on a dedicated schema, with the rights of `bellhop_api`, called without a socket.
 ///

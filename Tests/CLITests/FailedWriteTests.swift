@@ -1,10 +1,10 @@
 import CommandLineSupport
 import Foundation
+import IntegrationSupport
 import ServiceRuntime
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @Suite(
     "Output that cannot be written",

@@ -1,6 +1,6 @@
 package import Foundation
+package import IntegrationSupport
 import TestSupport
-package import Workbench
 
 /// A separate folder for a test, with the catalogue of the app drop in `catalogs`.
 package enum CommandFolder {

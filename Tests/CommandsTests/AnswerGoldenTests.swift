@@ -1,10 +1,10 @@
 import CommandLineSupport
 import Foundation
+import IntegrationSupport
 import Postgres
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Commands
 

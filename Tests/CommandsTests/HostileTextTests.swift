@@ -1,11 +1,11 @@
 import AMQP
 import CommandLineSupport
 import Foundation
+import IntegrationSupport
 import Pipeline
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Commands
 

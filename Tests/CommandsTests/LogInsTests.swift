@@ -1,11 +1,11 @@
 import CommandLineSupport
 import Foundation
+import IntegrationSupport
 import Postgres
 import ServiceRuntime
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Commands
 

@@ -1,9 +1,9 @@
 import CommandLineSupport
+import IntegrationSupport
 import Postgres
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Commands
 

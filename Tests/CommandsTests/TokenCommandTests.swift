@@ -2,10 +2,10 @@ import API
 import BellhopRules
 import CommandLineSupport
 import Foundation
+import IntegrationSupport
 import ServiceRuntime
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Commands
 

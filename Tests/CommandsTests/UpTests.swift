@@ -1,8 +1,8 @@
 import CommandLineSupport
 import Glibc
+import IntegrationSupport
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Commands
 

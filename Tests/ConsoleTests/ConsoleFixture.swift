@@ -1,13 +1,13 @@
 import BellhopJSON
 import Foundation
 import HTTPServer
+import IntegrationSupport
 import Operations
 import ServiceRuntime
 import Settings
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import CLI
 @testable import Commands

@@ -1,9 +1,9 @@
 import CommandLineSupport
 import Foundation
+import IntegrationSupport
 import ServiceRuntime
 import TestSupport
 import Testing
-import Workbench
 
 /// Prometheus's rules for names, applied to every metric.
 @Suite("Names of metrics")

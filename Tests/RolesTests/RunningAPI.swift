@@ -1,9 +1,9 @@
 import CommandLineSupport
 import Foundation
+import IntegrationSupport
 import ServiceRuntime
 import TestSupport
 import Testing
-import Workbench
 
 /// `bellhop api` as a separate process, on a bench's schema and with a separate key set.
 struct RunningAPI {

@@ -1,11 +1,11 @@
 import BellhopRules
 import CommandLineSupport
 import Foundation
+import IntegrationSupport
 import ServiceRuntime
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 /// Tests of the real program on real servers, for behaviour that no call inside the process can show.
 @Suite(

@@ -1,6 +1,6 @@
+import IntegrationSupport
 import TestSupport
 import Testing
-import Workbench
 
 /// Tests that run in a browser.
 ///

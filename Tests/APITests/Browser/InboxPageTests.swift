@@ -1,9 +1,9 @@
 import BellhopJSON
 import BellhopRules
 import Foundation
+import IntegrationSupport
 import TestSupport
 import Testing
-import Workbench
 
 extension BrowserTests {
     @Suite("The notification centre")

@@ -3,12 +3,12 @@ import BellhopJSON
 import BellhopRules
 import Foundation
 import HTTPServer
+import IntegrationSupport
 import Postgres
 import ServiceRuntime
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 /// The API on a dedicated port, with the browser.
 ///

@@ -2,11 +2,11 @@ import API
 import BellhopJSON
 import BellhopRules
 import Foundation
+import IntegrationSupport
 import Pipeline
 import Settings
 import TestSupport
 import Testing
-import Workbench
 
 /// A case of the table that the server's rules and the service worker share.
 private struct PushCase {

@@ -1,9 +1,9 @@
 import BellhopJSON
 import Foundation
 import HTTPServer
+import IntegrationSupport
 import TestSupport
 import Testing
-import Workbench
 
 @Suite(
     "docs/api.md",

@@ -1,8 +1,8 @@
+import IntegrationSupport
 import ServiceRuntime
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import API
 

@@ -2,13 +2,13 @@ import API
 import BellhopJSON
 import Foundation
 import HTTPServer
+import IntegrationSupport
 import Pipeline
 import Postgres
 import ServiceRuntime
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @Suite(
     "Live streams",

@@ -1,9 +1,9 @@
 import BellhopRules
+import IntegrationSupport
 import Store
 import Synchronization
 import TestSupport
 import Testing
-import Workbench
 
 @testable import API
 

@@ -1,10 +1,10 @@
 import BellhopJSON
 import HTTPServer
+import IntegrationSupport
 import ServiceRuntime
 import Settings
 import TestSupport
 import Testing
-import Workbench
 
 @Suite(
     "Admission to the API",

@@ -1,7 +1,7 @@
 import BellhopJSON
+import IntegrationSupport
 import TestSupport
 import Testing
-import Workbench
 
 /// The answers of every route of the inbox API, as sent.
 @Suite(

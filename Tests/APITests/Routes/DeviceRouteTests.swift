@@ -1,9 +1,9 @@
 import BellhopJSON
 import BellhopRules
+import IntegrationSupport
 import Postgres
 import TestSupport
 import Testing
-import Workbench
 
 @Suite(
     "Device, follow and reminder routes",

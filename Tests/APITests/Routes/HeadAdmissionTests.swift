@@ -1,13 +1,13 @@
 import API
 import BellhopRules
 import HTTPServer
+import IntegrationSupport
 import Push
 import ServiceRuntime
 import Settings
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Tracing
 

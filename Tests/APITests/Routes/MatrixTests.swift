@@ -1,9 +1,9 @@
 import API
 import BellhopJSON
+import IntegrationSupport
 import Postgres
 import TestSupport
 import Testing
-import Workbench
 
 /// The isolation of two users in two apps.
 ///

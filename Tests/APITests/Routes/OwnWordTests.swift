@@ -2,11 +2,11 @@ import BellhopJSON
 import BellhopRules
 import Foundation
 import HTTPServer
+import IntegrationSupport
 import Postgres
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 /// Updates by users of data that the app's servers also update.
 @Suite(

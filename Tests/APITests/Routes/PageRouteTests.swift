@@ -1,9 +1,9 @@
 import API
 import Compression
 import HTTPServer
+import IntegrationSupport
 import TestSupport
 import Testing
-import Workbench
 
 @Suite(
     "The pages of the notification centre",

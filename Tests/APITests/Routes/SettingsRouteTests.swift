@@ -1,12 +1,12 @@
 import BellhopJSON
 import BellhopRules
+import IntegrationSupport
 import Postgres
 import Push
 import ServiceRuntime
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @Suite(
     "Settings routes",

@@ -1,12 +1,12 @@
 import BellhopRules
 import CommandLineSupport
 import Foundation
+import IntegrationSupport
 import Operations
 import Push
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import CLI
 @testable import Commands

@@ -1,10 +1,10 @@
 import CommandLineSupport
 import Foundation
+import IntegrationSupport
 import Store
 import Synchronization
 import TestSupport
 import Testing
-import Workbench
 
 @testable import CLI
 @testable import Commands

@@ -1,10 +1,10 @@
 import AMQP
 import CommandLineSupport
 import Foundation
+import IntegrationSupport
 import Pipeline
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Commands
 

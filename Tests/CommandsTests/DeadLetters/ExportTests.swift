@@ -1,11 +1,11 @@
 import AMQP
 import CommandLineSupport
 import Foundation
+import IntegrationSupport
 import Postgres
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Commands
 

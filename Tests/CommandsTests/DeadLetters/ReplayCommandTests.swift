@@ -2,13 +2,13 @@ import AMQP
 import BellhopRules
 import CommandLineSupport
 import Foundation
+import IntegrationSupport
 import Pipeline
 import Postgres
 import ServiceRuntime
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Commands
 

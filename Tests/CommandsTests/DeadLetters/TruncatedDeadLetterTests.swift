@@ -2,11 +2,11 @@ import AMQP
 import BellhopRules
 import CommandLineSupport
 import Foundation
+import IntegrationSupport
 import Pipeline
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Commands
 

@@ -1,12 +1,12 @@
 import BellhopRules
 import CommandLineSupport
 import Foundation
+import IntegrationSupport
 import Postgres
 import ServiceRuntime
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Commands
 @testable import Operations

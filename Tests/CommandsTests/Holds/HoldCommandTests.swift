@@ -1,9 +1,9 @@
 import CommandLineSupport
 import Foundation
+import IntegrationSupport
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Commands
 

@@ -2,12 +2,12 @@ import AMQP
 import BellhopRules
 import CommandLineSupport
 import Foundation
+import IntegrationSupport
 import Postgres
 import ServiceRuntime
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Commands
 

@@ -1,10 +1,10 @@
 import BellhopJSON
 import Foundation
 import HTTPServer
+import IntegrationSupport
 import ServiceRuntime
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Console
 

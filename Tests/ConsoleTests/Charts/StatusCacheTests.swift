@@ -1,8 +1,8 @@
 import BellhopJSON
 import HTTPServer
+import IntegrationSupport
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Console
 @testable import Roles

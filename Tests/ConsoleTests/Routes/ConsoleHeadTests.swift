@@ -1,11 +1,11 @@
 import BellhopJSON
 import Foundation
 import HTTPServer
+import IntegrationSupport
 import ServiceRuntime
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Console
 

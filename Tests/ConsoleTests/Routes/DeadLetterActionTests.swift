@@ -1,9 +1,9 @@
 import BellhopJSON
 import Foundation
+import IntegrationSupport
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Commands
 @testable import Console

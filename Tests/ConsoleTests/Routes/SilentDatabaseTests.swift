@@ -1,7 +1,7 @@
 import BellhopJSON
+import IntegrationSupport
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Console
 

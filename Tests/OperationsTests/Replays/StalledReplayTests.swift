@@ -1,10 +1,10 @@
 import AMQP
 import CommandLineSupport
+import IntegrationSupport
 import Operations
 import Settings
 import TestSupport
 import Testing
-import Workbench
 
 @Suite("Stalled replays", .inTurn, .enabled(if: BothServers.isThere, BothServers.absence), .timeLimit(.ofTest))
 struct StalledReplayTests {

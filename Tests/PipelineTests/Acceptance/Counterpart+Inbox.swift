@@ -1,7 +1,7 @@
 import BellhopRules
 import HTTPServer
+import IntegrationSupport
 import Testing
-import Workbench
 
 /// The inbox API of the same system, as the clients of the counterpart's app call it.
 struct AppInbox: Sendable {

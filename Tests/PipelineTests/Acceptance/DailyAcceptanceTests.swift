@@ -1,8 +1,8 @@
 import BellhopRules
+import IntegrationSupport
 import ServiceRuntime
 import TestSupport
 import Testing
-import Workbench
 
 /// The daily reminder, here over FCM: its catalogue accepts the provider with which its devices are registered.
 @Suite(

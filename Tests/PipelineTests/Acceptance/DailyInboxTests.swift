@@ -1,8 +1,8 @@
 import BellhopRules
+import IntegrationSupport
 import ServiceRuntime
 import TestSupport
 import Testing
-import Workbench
 
 /// The calls of the reminder's clients to the inbox API, and the results.
 extension DailyAcceptanceTests {

@@ -1,7 +1,7 @@
 import BellhopRules
+import IntegrationSupport
 import TestSupport
 import Testing
-import Workbench
 
 /// The payments app: Expo for its phones, Web Push for browsers, and mails for urgent events.
 @Suite(

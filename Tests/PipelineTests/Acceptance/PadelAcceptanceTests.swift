@@ -1,7 +1,7 @@
 import BellhopRules
+import IntegrationSupport
 import TestSupport
 import Testing
-import Workbench
 
 /// The club: APNs for its iPhones, Web Push for browsers.
 @Suite(

@@ -1,8 +1,8 @@
 import BellhopRules
 import Foundation
+import IntegrationSupport
 import TestSupport
 import Testing
-import Workbench
 
 /// The calls of the club's clients to the inbox API, and the payload of the club's documentation.
 extension PadelAcceptanceTests {

@@ -1,7 +1,7 @@
 import BellhopRules
+import IntegrationSupport
 import TestSupport
 import Testing
-import Workbench
 
 /// The wallet of several owners: FCM for iPhones and Androids.
 @Suite(

@@ -1,7 +1,7 @@
 import BellhopRules
+import IntegrationSupport
 import TestSupport
 import Testing
-import Workbench
 
 /// The calls of the venue app's clients to the inbox API, and the results.
 extension VenuesAcceptanceTests {

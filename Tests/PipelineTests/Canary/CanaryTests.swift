@@ -1,5 +1,6 @@
 import AMQP
 import BellhopRules
+import IntegrationSupport
 import Pipeline
 import Postgres
 import ServiceRuntime
@@ -8,7 +9,6 @@ import Store
 import Synchronization
 import TestSupport
 import Testing
-import Workbench
 
 @Suite("A lane's canary", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.ofTest))
 struct CanaryTests {

@@ -1,7 +1,7 @@
 import BellhopRules
+import IntegrationSupport
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Store
 

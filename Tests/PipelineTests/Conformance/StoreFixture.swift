@@ -1,8 +1,8 @@
 import BellhopRules
+import IntegrationSupport
 import Postgres
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Pipeline
 @testable import Store

@@ -1,4 +1,5 @@
 import BellhopRules
+import IntegrationSupport
 import Pipeline
 import ServiceRuntime
 import Settings
@@ -6,7 +7,6 @@ import Store
 import Synchronization
 import TestSupport
 import Testing
-import Workbench
 
 @Suite(
     "Reloaded catalogues",

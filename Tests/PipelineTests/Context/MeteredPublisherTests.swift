@@ -1,8 +1,8 @@
 import AMQP
+import IntegrationSupport
 import ServiceRuntime
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Pipeline
 

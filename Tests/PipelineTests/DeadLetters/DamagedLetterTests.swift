@@ -1,8 +1,8 @@
 import AMQP
 import BellhopRules
+import IntegrationSupport
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Pipeline
 @testable import Postgres

@@ -1,7 +1,7 @@
 import AMQP
+import IntegrationSupport
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Pipeline
 

@@ -1,9 +1,9 @@
 import AMQP
 import BellhopRules
+import IntegrationSupport
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Pipeline
 

@@ -1,9 +1,9 @@
 import AMQP
+import IntegrationSupport
 import Pipeline
 import Sandbox
 import TestSupport
 import Testing
-import Workbench
 
 @Suite(
     "A dead-letter queue that accepts nothing",

@@ -1,9 +1,9 @@
 import BellhopRules
+import IntegrationSupport
 import Postgres
 import ServiceRuntime
 import Store
 import Testing
-import Workbench
 
 /// Users, their devices and their actions.
 extension Counterpart {

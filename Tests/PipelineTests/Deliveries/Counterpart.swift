@@ -1,12 +1,12 @@
 import BellhopRules
 import Foundation
+import IntegrationSupport
 import Pipeline
 import Push
 import Sandbox
 import ServiceRuntime
 import TestSupport
 import Testing
-import Workbench
 
 /// A worker with the real senders of an app, and strict emulators of their providers.
 struct Counterpart: Sendable {

@@ -1,10 +1,10 @@
 import BellhopRules
+import IntegrationSupport
 import Push
 import ServiceRuntime
 import Synchronization
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Pipeline
 

@@ -1,11 +1,11 @@
 import BellhopRules
+import IntegrationSupport
 import Push
 import ServiceRuntime
 import Store
 import Synchronization
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Pipeline
 

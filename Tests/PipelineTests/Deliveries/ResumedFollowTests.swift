@@ -1,8 +1,8 @@
 import BellhopRules
+import IntegrationSupport
 import Sandbox
 import TestSupport
 import Testing
-import Workbench
 
 /// Deliveries of a topic's event that wait: the user's follow is evaluated again when they are resumed.
 @Suite(

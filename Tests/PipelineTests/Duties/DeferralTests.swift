@@ -1,10 +1,10 @@
 import BellhopRules
 import Foundation
+import IntegrationSupport
 import Pipeline
 import ServiceRuntime
 import TestSupport
 import Testing
-import Workbench
 
 @Suite(
     "Deferred deliveries",

@@ -1,7 +1,7 @@
+import IntegrationSupport
 import Sandbox
 import TestSupport
 import Testing
-import Workbench
 
 @Suite(
     "Digests",

@@ -1,5 +1,6 @@
 import AMQP
 import BellhopRules
+import IntegrationSupport
 import Pipeline
 import Postgres
 import ServiceRuntime
@@ -7,7 +8,6 @@ import Store
 import Synchronization
 import TestSupport
 import Testing
-import Workbench
 
 @Suite(
     "Release of due deliveries",

@@ -1,11 +1,11 @@
 import AMQP
 import BellhopRules
+import IntegrationSupport
 import Sandbox
 import ServiceRuntime
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Pipeline
 

@@ -1,9 +1,9 @@
+import IntegrationSupport
 import ServiceRuntime
 import Settings
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Pipeline
 

@@ -1,11 +1,11 @@
 @testable import Pipeline
+import IntegrationSupport
 import ServiceRuntime
 import Settings
 import Store
 import Synchronization
 import TestSupport
 import Testing
-import Workbench
 
 @Suite("Heartbeats", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.ofTest))
 struct HeartbeatDutyTests {

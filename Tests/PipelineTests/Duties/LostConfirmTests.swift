@@ -1,10 +1,10 @@
 import AMQP
 import BellhopRules
+import IntegrationSupport
 import ServiceRuntime
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Pipeline
 

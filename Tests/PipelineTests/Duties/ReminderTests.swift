@@ -1,8 +1,8 @@
 import BellhopRules
+import IntegrationSupport
 import ServiceRuntime
 import TestSupport
 import Testing
-import Workbench
 
 @Suite(
     "Reminders",

@@ -1,10 +1,10 @@
+import IntegrationSupport
 import Postgres
 import ServiceRuntime
 import Settings
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Pipeline
 

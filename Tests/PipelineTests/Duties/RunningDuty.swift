@@ -1,10 +1,10 @@
 import AMQP
+import IntegrationSupport
 import Pipeline
 import Postgres
 import ServiceRuntime
 import TestSupport
 import Testing
-import Workbench
 
 /// One duty of the scheduler that runs during a test.
 enum RunningDuty {

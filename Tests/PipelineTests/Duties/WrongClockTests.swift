@@ -1,11 +1,11 @@
 import BellhopRules
+import IntegrationSupport
 import Postgres
 import ServiceRuntime
 import Settings
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Pipeline
 

@@ -1,10 +1,10 @@
 import AMQP
 import BellhopRules
+import IntegrationSupport
 import Push
 import ServiceRuntime
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Pipeline
 @testable import Store

@@ -1,7 +1,7 @@
 import BellhopRules
+import IntegrationSupport
 import Push
 import Testing
-import Workbench
 
 @testable import Pipeline
 

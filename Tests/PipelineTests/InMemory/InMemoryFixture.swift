@@ -1,5 +1,6 @@
 import AMQP
 import BellhopRules
+import IntegrationSupport
 import Push
 import ServiceRuntime
 import Settings
@@ -7,7 +8,6 @@ import Synchronization
 import TestSupport
 import Testing
 import Tracing
-import Workbench
 
 @testable import Pipeline
 @testable import Store

@@ -1,10 +1,10 @@
 import AMQP
 import BellhopRules
+import IntegrationSupport
 import Postgres
 import ServiceRuntime
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Pipeline
 @testable import Tracing

@@ -1,9 +1,9 @@
 import BellhopRules
+import IntegrationSupport
 import ServiceRuntime
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Pipeline
 

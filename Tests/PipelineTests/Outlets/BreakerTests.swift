@@ -1,8 +1,8 @@
+import IntegrationSupport
 import Postgres
 import Sandbox
 import TestSupport
 import Testing
-import Workbench
 
 @Suite(
     "Providers that reject the configuration",

@@ -1,9 +1,9 @@
+import IntegrationSupport
 import Push
 import ServiceRuntime
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Pipeline
 

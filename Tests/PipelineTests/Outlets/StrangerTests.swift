@@ -1,8 +1,8 @@
 import BellhopRules
+import IntegrationSupport
 import Sandbox
 import TestSupport
 import Testing
-import Workbench
 
 @Suite(
     "Unreached devices with invented tokens",

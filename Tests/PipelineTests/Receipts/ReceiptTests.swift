@@ -1,8 +1,8 @@
+import IntegrationSupport
 import Pipeline
 import Sandbox
 import TestSupport
 import Testing
-import Workbench
 
 @Suite(
     "Receipts",

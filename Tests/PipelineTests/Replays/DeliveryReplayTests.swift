@@ -1,10 +1,10 @@
 import BellhopRules
+import IntegrationSupport
 import Postgres
 import Sandbox
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @Suite("Replays of deliveries", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.ofTest))
 struct DeliveryReplayTests {

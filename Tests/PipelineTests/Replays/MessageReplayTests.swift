@@ -1,5 +1,6 @@
 import AMQP
 import BellhopRules
+import IntegrationSupport
 import Postgres
 import ServiceRuntime
 import Sandbox
@@ -7,7 +8,6 @@ import Settings
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Pipeline
 

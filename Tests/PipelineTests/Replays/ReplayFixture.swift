@@ -1,11 +1,11 @@
 import BellhopRules
+import IntegrationSupport
 import Postgres
 import Push
 import Sandbox
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 /// A counterpart with an operator's dead-letter commands.
 struct ReplayFixture: Sendable {

@@ -1,3 +1,4 @@
+import IntegrationSupport
 import ServiceRuntime
 import AMQP
 import BellhopRules
@@ -5,7 +6,6 @@ import Settings
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Pipeline
 

@@ -1,8 +1,8 @@
 import AMQP
+import IntegrationSupport
 import Postgres
 import Sandbox
 import TestSupport
-import Workbench
 
 /// Followers of one venue with one device each, and an FCM emulator that records the tokens of its requests.
 ///

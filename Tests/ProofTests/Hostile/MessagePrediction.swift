@@ -1,6 +1,6 @@
 import AMQP
 import BellhopRules
-import Workbench
+import IntegrationSupport
 
 @testable import Pipeline
 

@@ -1,9 +1,9 @@
 import AMQP
 import Foundation
+import IntegrationSupport
 import Sandbox
 import TestSupport
 import Testing
-import Workbench
 
 /// Runs concurrently with the other proofs: most of the time it waits for the slow provider.
 @Suite("Slow providers", .proofInTurn, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.ofProof))

@@ -1,9 +1,9 @@
 import AMQP
 import BellhopRules
 import Foundation
+import IntegrationSupport
 import Sandbox
 import TestSupport
-import Workbench
 
 /// The app drop with markers in all secrets, and a worker and a scheduler with full logging.
 struct SecretMarkerFixture {

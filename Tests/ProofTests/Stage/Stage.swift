@@ -1,13 +1,13 @@
 import AMQP
 import Foundation
 import Glibc
+import IntegrationSupport
 import Pipeline
 import Postgres
 import ServiceRuntime
 import Settings
 import Synchronization
 import TestSupport
-import Workbench
 
 /// Real processes in a separate namespace, set up with the program's own commands.
 ///

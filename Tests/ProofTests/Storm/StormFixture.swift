@@ -1,10 +1,10 @@
 import AMQP
 import BellhopRules
 import Foundation
+import IntegrationSupport
 import Sandbox
 import Postgres
 import TestSupport
-import Workbench
 
 /// An app whose users are reached through all five providers, and a worker that sends to all of them.
 struct StormFixture: Sendable {

@@ -1,9 +1,9 @@
 import CommandLineSupport
 import Foundation
+import IntegrationSupport
 import ServiceRuntime
 import TestSupport
 import Testing
-import Workbench
 
 @Suite(
     "Servers that do not answer",

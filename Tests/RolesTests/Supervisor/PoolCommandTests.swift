@@ -1,10 +1,10 @@
 import CommandLineSupport
 import Foundation
 import Glibc
+import IntegrationSupport
 import ServiceRuntime
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Roles
 

@@ -1,9 +1,9 @@
 import BellhopRules
+import IntegrationSupport
 import Postgres
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @Suite(
     "Stored events",

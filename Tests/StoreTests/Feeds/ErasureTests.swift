@@ -1,11 +1,11 @@
 import BellhopRules
 import Foundation
+import IntegrationSupport
 import Postgres
 import Store
 import Synchronization
 import TestSupport
 import Testing
-import Workbench
 
 @Suite(
     "Erasure",

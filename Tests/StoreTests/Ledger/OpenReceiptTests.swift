@@ -1,10 +1,10 @@
 import BellhopRules
+import IntegrationSupport
 import Postgres
 import ServiceRuntime
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @Suite(
     "Receipts in the ledger",

@@ -1,9 +1,9 @@
 import BellhopRules
+import IntegrationSupport
 import ServiceRuntime
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @Suite("Inbox change notifications", .inTurn, .enabled(if: Servers.databaseURL != nil), .timeLimit(.ofTest))
 struct InboxChangeNotifierTests {

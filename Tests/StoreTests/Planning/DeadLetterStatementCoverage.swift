@@ -1,10 +1,10 @@
 import BellhopRules
+import IntegrationSupport
 import Postgres
 import ServiceRuntime
 import Settings
 import Store
 import TestSupport
-import Workbench
 
 /// The part of a ``StatementCoverage`` for dead letters and replays.
 struct DeadLetterStatementCoverage {

@@ -1,5 +1,5 @@
+import IntegrationSupport
 import Postgres
-import Workbench
 
 /// The first expression of each index of a schema.
 enum IndexHeads {

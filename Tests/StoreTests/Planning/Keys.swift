@@ -1,4 +1,4 @@
-import Workbench
+import IntegrationSupport
 
 /// Defines how much of a table a statement may read.
 struct Keys: Sendable {

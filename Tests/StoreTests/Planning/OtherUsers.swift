@@ -1,5 +1,5 @@
+import IntegrationSupport
 import Postgres
-import Workbench
 
 /// Rows of other users in every table, enough of them that a scan of all is noticed.
 enum OtherUsers {

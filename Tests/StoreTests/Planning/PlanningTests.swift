@@ -1,9 +1,9 @@
 import BellhopRules
+import IntegrationSupport
 import Postgres
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 /// The cost of a worker's statements must not depend on the age of the table statistics.
 @Suite(

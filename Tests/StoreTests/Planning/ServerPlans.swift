@@ -1,6 +1,6 @@
 import Foundation
+import IntegrationSupport
 import Postgres
-import Workbench
 
 /// One scan of a table in a plan.
 struct TableScan: Sendable {

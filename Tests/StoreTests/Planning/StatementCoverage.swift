@@ -1,9 +1,9 @@
 import BellhopRules
+import IntegrationSupport
 import Postgres
 import ServiceRuntime
 @testable import Store
 import TestSupport
-import Workbench
 
 /// Runs every statement of workers and schedulers once, on one connection, so that the server's plans can be read
 /// afterwards.

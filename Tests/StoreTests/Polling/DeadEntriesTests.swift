@@ -1,9 +1,9 @@
 import BellhopRules
+import IntegrationSupport
 import Postgres
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 /// The cost of polling due rows while the server cannot remove entries of rows that were taken.
 @Suite(

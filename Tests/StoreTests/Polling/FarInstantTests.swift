@@ -1,8 +1,8 @@
+import IntegrationSupport
 import Postgres
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @Suite(
     "Instants far ahead",

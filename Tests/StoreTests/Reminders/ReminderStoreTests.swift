@@ -1,8 +1,8 @@
 import BellhopRules
+import IntegrationSupport
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @Suite(
     "Reminders taken by schedulers",

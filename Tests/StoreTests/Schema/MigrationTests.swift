@@ -1,10 +1,10 @@
 import Foundation
+import IntegrationSupport
 import Postgres
 import ServiceRuntime
 import Settings
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Store
 
