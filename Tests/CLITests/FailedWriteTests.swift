@@ -8,7 +8,7 @@ import Testing
 
 @Suite(
     "Output that cannot be written",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: BothServers.isThere, BothServers.absence),
     .enabled(if: RunningPool.isBuilt, "needs the program bellhop next to the tests: swift build"),
     .timeLimit(.ofTest)

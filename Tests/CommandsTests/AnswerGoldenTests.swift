@@ -50,7 +50,11 @@ struct AnswerGoldenTests {
         }
     }
 
-    @Test("dead-letter commands answer as stored", .inTurn, .enabled(if: BothServers.isThere, BothServers.absence))
+    @Test(
+        "dead-letter commands answer as stored",
+        .limitedConcurrency,
+        .enabled(if: BothServers.isThere, BothServers.absence)
+    )
     func deadLetters() async throws {
         let body = #"{"id":"e1","eventType":"system","to":{"user":"ada"},"title":"T","data":{"amount":"1"}}"#
         let letters = [
@@ -77,7 +81,11 @@ struct AnswerGoldenTests {
         }
     }
 
-    @Test("fan-out and hold commands answer as stored", .inTurn, .enabled(if: BothServers.isThere, BothServers.absence))
+    @Test(
+        "fan-out and hold commands answer as stored",
+        .limitedConcurrency,
+        .enabled(if: BothServers.isThere, BothServers.absence)
+    )
     func fanoutsAndHolds() async throws {
         try await DeadLetterPrompt.with([]) { prompt, bench in
             try await bench.addFollowers(100)
@@ -101,7 +109,11 @@ struct AnswerGoldenTests {
         }
     }
 
-    @Test("explain and status answer as stored", .inTurn, .enabled(if: BothServers.isThere, BothServers.absence))
+    @Test(
+        "explain and status answer as stored",
+        .limitedConcurrency,
+        .enabled(if: BothServers.isThere, BothServers.absence)
+    )
     func state() async throws {
         try await DeadLetterPrompt.with([]) { prompt, bench in
             _ = try await bench.owner.run(

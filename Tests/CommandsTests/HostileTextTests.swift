@@ -11,7 +11,7 @@ import Testing
 
 @Suite(
     "Untrusted text on a terminal",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: BothServers.isThere, BothServers.absence),
     .timeLimit(.ofTest)
 )

@@ -12,7 +12,7 @@ import Testing
 /// The script that creates the containers' log-ins, on a separate database; the log-ins belong to the whole server.
 @Suite(
     "Log-ins of containers",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: BothServers.isThere, BothServers.absence),
     .timeLimit(.ofTest),
     .serialized

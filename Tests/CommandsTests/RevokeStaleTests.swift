@@ -7,7 +7,11 @@ import Testing
 
 @testable import Commands
 
-@Suite("bellhop revoke-stale", .inTurn, .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"))
+@Suite(
+    "bellhop revoke-stale",
+    .limitedConcurrency,
+    .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL")
+)
 struct RevokeStaleTests {
     @Test("devices unseen for the given days are ended with the reason, others stay, and a repeat ends none")
     func revokes() async throws {

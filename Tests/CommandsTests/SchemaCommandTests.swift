@@ -12,7 +12,7 @@ import Testing
 
 @Suite(
     "bellhop migrate and topology",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: BothServers.isThere, BothServers.absence),
     .timeLimit(.ofTest)
 )

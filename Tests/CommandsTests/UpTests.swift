@@ -8,7 +8,7 @@ import Testing
 
 @Suite(
     "bellhop up",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: BothServers.isThere, BothServers.absence),
     .enabled(if: RunningPool.isBuilt, "needs the program bellhop next to the tests: swift build"),
     .serialized,

@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Streams", .inTurn, .timeLimit(.ofTest))
+@Suite("Streams", .limitedConcurrency, .timeLimit(.ofTest))
 struct StreamingTests {
     @Test("events arrive when they are sent, not when the stream ends")
     func events() async throws {

@@ -5,7 +5,7 @@ import Testing
 /// Runs concurrently with the other proofs, since no other proof uses these servers.
 @Suite(
     "Restarted servers",
-    .proofInTurn,
+    .limitedProofConcurrency,
     .enabled(if: PrivateServers.areThere, "needs setpriv, RabbitMQ and PostgreSQL installed"),
     .timeLimit(.ofProof)
 )

@@ -47,7 +47,7 @@ struct MetricRulesTests {
 /// Real roles on real servers, queried as Prometheus does.
 @Suite(
     "Metrics of roles",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: BothServers.isThere && RunningPool.isBuilt, BothServers.absence),
     .enabled(if: Promtool.isThere, Promtool.absence),
     .timeLimit(.ofTest)

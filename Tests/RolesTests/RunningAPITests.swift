@@ -10,7 +10,7 @@ import Testing
 /// Tests of the real program on real servers, for behaviour that no call inside the process can show.
 @Suite(
     "bellhop api",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil && RunningPool.isBuilt, "needs BELLHOP_DATABASE_URL and the program"),
     .timeLimit(.ofTest)
 )

@@ -8,7 +8,7 @@ import Testing
 @Suite(
     "In a browser",
     .serialized,
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .enabled(if: BrowserProgram.isThere, "needs chromium and chromium-driver"),
     .timeLimit(.ofTest)

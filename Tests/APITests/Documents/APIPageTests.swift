@@ -7,7 +7,7 @@ import Testing
 
 @Suite(
     "docs/api.md",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )

@@ -4,7 +4,7 @@ import Testing
 
 @Suite(
     "Snapshots of an inbox",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )

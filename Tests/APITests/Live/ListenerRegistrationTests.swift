@@ -6,7 +6,12 @@ import Testing
 
 @testable import API
 
-@Suite("Presence of stream listeners", .inTurn, .enabled(if: Servers.databaseURL != nil), .timeLimit(.ofTest))
+@Suite(
+    "Presence of stream listeners",
+    .limitedConcurrency,
+    .enabled(if: Servers.databaseURL != nil),
+    .timeLimit(.ofTest)
+)
 struct ListenerRegistrationTests {
     @Test("after a lapse of the presence every stream is checked again, as at the start")
     func lapse() async throws {

@@ -12,7 +12,7 @@ import Testing
 
 @Suite(
     "Live streams",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )

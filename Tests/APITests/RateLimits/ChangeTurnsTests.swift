@@ -60,7 +60,7 @@ struct ChangeTurnsTests {
 
 @Suite(
     "Changes that wait in the database",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )

@@ -6,7 +6,7 @@ import Testing
 /// The answers of every route of the inbox API, as sent.
 @Suite(
     "Answers of the inbox API, unchanged",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )

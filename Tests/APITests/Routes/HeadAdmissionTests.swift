@@ -13,7 +13,7 @@ import Testing
 
 @Suite(
     "Admission by the head of a request",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )

@@ -10,7 +10,7 @@ import Testing
 /// Whatever one of them calls, the others see nothing of it and lose nothing.
 @Suite(
     "Isolation of users and apps",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )

@@ -11,7 +11,7 @@ import Testing
 /// Updates by users of data that the app's servers also update.
 @Suite(
     "A user's own updates",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )

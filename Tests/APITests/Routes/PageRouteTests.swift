@@ -7,7 +7,7 @@ import Testing
 
 @Suite(
     "The pages of the notification centre",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )

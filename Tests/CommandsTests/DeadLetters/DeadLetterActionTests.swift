@@ -11,7 +11,12 @@ import Testing
 @testable import CLI
 @testable import Commands
 
-@Suite("Dead-letter actions", .inTurn, .enabled(if: BothServers.isThere, "needs both servers"), .timeLimit(.ofTest))
+@Suite(
+    "Dead-letter actions",
+    .limitedConcurrency,
+    .enabled(if: BothServers.isThere, "needs both servers"),
+    .timeLimit(.ofTest)
+)
 struct DeadLetterActionTests {
     private static let why = ["--yes", "--by", "ada", "--because", "why not"]
 

@@ -9,7 +9,12 @@ import Testing
 @testable import CLI
 @testable import Commands
 
-@Suite("Dead-letter commands", .inTurn, .enabled(if: BothServers.isThere, "needs both servers"), .timeLimit(.ofTest))
+@Suite(
+    "Dead-letter commands",
+    .limitedConcurrency,
+    .enabled(if: BothServers.isThere, "needs both servers"),
+    .timeLimit(.ofTest)
+)
 struct DeadLetterCommandTests {
     @Test("groups and list show open items as text and JSON, and exit with 1 if nothing matches")
     func reading() async throws {

@@ -10,7 +10,7 @@ import Testing
 
 @Suite(
     "Dead letters without the database",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: BothServers.isThere, BothServers.absence),
     .timeLimit(.ofTest)
 )

@@ -9,7 +9,12 @@ import Testing
 
 @testable import Commands
 
-@Suite("Dead-letter exports", .inTurn, .enabled(if: BothServers.isThere, "needs both servers"), .timeLimit(.ofTest))
+@Suite(
+    "Dead-letter exports",
+    .limitedConcurrency,
+    .enabled(if: BothServers.isThere, "needs both servers"),
+    .timeLimit(.ofTest)
+)
 struct ExportTests {
     @Test("an import restores exported dead letters byte for byte, even in another database")
     func roundTrip() async throws {

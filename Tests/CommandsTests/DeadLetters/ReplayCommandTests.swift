@@ -12,7 +12,12 @@ import Testing
 
 @testable import Commands
 
-@Suite("Replay commands", .inTurn, .enabled(if: BothServers.isThere, "needs both servers"), .timeLimit(.ofTest))
+@Suite(
+    "Replay commands",
+    .limitedConcurrency,
+    .enabled(if: BothServers.isThere, "needs both servers"),
+    .timeLimit(.ofTest)
+)
 struct ReplayCommandTests {
     @Test("a dry run predicts the outcome of each item and changes nothing")
     func dryRun() async throws {

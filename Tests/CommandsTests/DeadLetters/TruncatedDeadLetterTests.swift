@@ -12,7 +12,7 @@ import Testing
 
 @Suite(
     "Truncated dead letters",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: BothServers.isThere, "needs both servers"),
     .timeLimit(.ofTest)
 )

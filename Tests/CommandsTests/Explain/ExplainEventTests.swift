@@ -12,7 +12,7 @@ import Testing
 
 @Suite(
     "bellhop explain for events without a notification",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )

@@ -13,7 +13,7 @@ import Testing
 
 @Suite(
     "bellhop explain",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )

@@ -10,7 +10,7 @@ import Testing
 
 @Suite(
     "bellhop explain for a user",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )

@@ -7,7 +7,12 @@ import Testing
 
 @testable import Commands
 
-@Suite("bellhop fanouts", .inTurn, .enabled(if: BothServers.isThere, BothServers.absence), .timeLimit(.ofTest))
+@Suite(
+    "bellhop fanouts",
+    .limitedConcurrency,
+    .enabled(if: BothServers.isThere, BothServers.absence),
+    .timeLimit(.ofTest)
+)
 struct FanoutsCommandTests {
     @Test("list shows active fan-outs first, with progress, rate and time left, and exits with 1 without a match")
     func list() async throws {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Commands
 
-@Suite("bellhop hold", .inTurn, .enabled(if: BothServers.isThere, BothServers.absence), .timeLimit(.ofTest))
+@Suite("bellhop hold", .limitedConcurrency, .enabled(if: BothServers.isThere, BothServers.absence), .timeLimit(.ofTest))
 struct HoldCommandTests {
     private static let why = ["--by", "ada", "--because", "the wrong campaign"]
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Commands
 
-@Suite("bellhop check-provider", .inTurn, .timeLimit(.ofTest))
+@Suite("bellhop check-provider", .limitedConcurrency, .timeLimit(.ofTest))
 struct CheckProviderTests {
     /// Runs a body with a prompt for which the sandbox is every provider of drop.
     private static func with(_ body: (Prompt, ProviderSandbox, URL) async throws -> Void) async throws {

@@ -8,7 +8,12 @@ import Testing
 
 @testable import Commands
 
-@Suite("Processes in the status", .inTurn, .enabled(if: BothServers.isThere, BothServers.absence), .timeLimit(.ofTest))
+@Suite(
+    "Processes in the status",
+    .limitedConcurrency,
+    .enabled(if: BothServers.isThere, BothServers.absence),
+    .timeLimit(.ofTest)
+)
 struct StatusProcessTests {
     private static func report(_ id: String, _ catalogs: String, role: String = "worker") -> Heartbeat {
         let identity = Heartbeat.Identity(id: id, role: role, version: "0.1.0", host: "h-\(id)", process: 7)

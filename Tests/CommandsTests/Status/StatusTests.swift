@@ -11,7 +11,12 @@ import Testing
 
 @testable import Commands
 
-@Suite("bellhop status", .inTurn, .enabled(if: BothServers.isThere, BothServers.absence), .timeLimit(.ofTest))
+@Suite(
+    "bellhop status",
+    .limitedConcurrency,
+    .enabled(if: BothServers.isThere, BothServers.absence),
+    .timeLimit(.ofTest)
+)
 struct StatusTests {
     @Test("status shows the waiting messages, deliveries, planned events and dead letters")
     func status() async throws {

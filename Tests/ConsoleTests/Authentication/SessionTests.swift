@@ -10,7 +10,7 @@ import Testing
 
 @Suite(
     "Signing in to the console",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil && Servers.amqpURL != nil, "needs both servers"),
     .timeLimit(.ofTest)
 )

@@ -15,7 +15,7 @@ import Testing
 @Suite(
     "The console in a browser",
     .serialized,
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil && Servers.amqpURL != nil, "needs both servers"),
     .enabled(if: BrowserProgram.isThere, "needs chromium and chromium-driver"),
     .timeLimit(.ofTest)

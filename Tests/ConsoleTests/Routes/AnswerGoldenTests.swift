@@ -8,7 +8,7 @@ import Testing
 /// The answers of the console's routes, as sent.
 @Suite(
     "Answers of the console, unchanged",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil && Servers.amqpURL != nil, "needs both servers"),
     .timeLimit(.ofTest)
 )

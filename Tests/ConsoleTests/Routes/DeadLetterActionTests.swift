@@ -11,7 +11,7 @@ import Testing
 
 @Suite(
     "Acts in the console",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil && Servers.amqpURL != nil, "needs both servers"),
     .timeLimit(.ofTest)
 )

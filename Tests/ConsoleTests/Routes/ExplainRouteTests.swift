@@ -9,7 +9,7 @@ import Testing
 
 @Suite(
     "Explanations in the console",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil && Servers.amqpURL != nil, "needs both servers"),
     .timeLimit(.ofTest)
 )

@@ -10,7 +10,7 @@ import Testing
 
 @Suite(
     "Access to the console's routes",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil && Servers.amqpURL != nil, "needs both servers"),
     .timeLimit(.ofTest)
 )

@@ -7,7 +7,7 @@ import Testing
 
 @Suite(
     "The console with a database that does not answer",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil && Servers.amqpURL != nil, "needs both servers"),
     .timeLimit(.ofTest)
 )

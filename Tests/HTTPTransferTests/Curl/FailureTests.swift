@@ -3,7 +3,7 @@ import HTTPTransfer
 import TestSupport
 import Testing
 
-@Suite("Failures", .inTurn, .timeLimit(.ofTest))
+@Suite("Failures", .limitedConcurrency, .timeLimit(.ofTest))
 struct FailureTests {
     private let brief = TransferTimeouts(total: .milliseconds(300), connect: .milliseconds(300))
 

@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 import TestSupport
 
-@Suite("Lifecycle of a transport", .inTurn, .timeLimit(.ofTest))
+@Suite("Lifecycle of a transport", .limitedConcurrency, .timeLimit(.ofTest))
 struct LifecycleTests {
     /// The number of requests that a server serves at present, and the highest number so far.
     private final class Load: Sendable {

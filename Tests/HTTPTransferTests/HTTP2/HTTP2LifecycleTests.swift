@@ -3,7 +3,12 @@ import HTTPTransfer
 import Testing
 import TestSupport
 
-@Suite("Lifecycle of an HTTP/2 transport", .inTurn, .enabled(if: TestCertificate.isAvailable), .timeLimit(.ofTest))
+@Suite(
+    "Lifecycle of an HTTP/2 transport",
+    .limitedConcurrency,
+    .enabled(if: TestCertificate.isAvailable),
+    .timeLimit(.ofTest)
+)
 struct HTTP2LifecycleTests {
     /// The stage that a request has reached when it is given up.
     enum Stage: CaseIterable, Sendable {

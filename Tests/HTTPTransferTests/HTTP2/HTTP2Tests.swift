@@ -5,7 +5,7 @@ import Testing
 /// Tests of both transports with a real server.
 @Suite(
     "HTTP/2 over TLS",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: NGHTTPServer.isAvailable, "nghttpd (nghttp2-server) and openssl are needed: HTTP/2 IS NOT TESTED"),
     .timeLimit(.ofTest)
 )

@@ -3,7 +3,12 @@ import Synchronization
 import Testing
 import TestSupport
 
-@Suite("HTTP/2 peers with random frames", .inTurn, .enabled(if: TestCertificate.isAvailable), .timeLimit(.ofTest))
+@Suite(
+    "HTTP/2 peers with random frames",
+    .limitedConcurrency,
+    .enabled(if: TestCertificate.isAvailable),
+    .timeLimit(.ofTest)
+)
 struct HostilePeerTests {
     private static let rounds = 120
 

@@ -3,7 +3,12 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Connecting to an HTTP/2 peer", .inTurn, .enabled(if: TestCertificate.isAvailable), .timeLimit(.ofTest))
+@Suite(
+    "Connecting to an HTTP/2 peer",
+    .limitedConcurrency,
+    .enabled(if: TestCertificate.isAvailable),
+    .timeLimit(.ofTest)
+)
 struct OpeningTests {
     @Test("a URL with an IPv6 address in brackets works")
     func addressV6() async throws {

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(
     "Timeouts of the HTTP/2 transport",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: TestCertificate.isAvailable),
     .timeLimit(.ofTest)
 )

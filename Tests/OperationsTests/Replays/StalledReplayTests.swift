@@ -6,7 +6,12 @@ import Settings
 import TestSupport
 import Testing
 
-@Suite("Stalled replays", .inTurn, .enabled(if: BothServers.isThere, BothServers.absence), .timeLimit(.ofTest))
+@Suite(
+    "Stalled replays",
+    .limitedConcurrency,
+    .enabled(if: BothServers.isThere, BothServers.absence),
+    .timeLimit(.ofTest)
+)
 struct StalledReplayTests {
     /// Returns the explanation of the replay for an address of the broker.
     private static func words(on bench: Bench, broker: String?) async throws -> String {

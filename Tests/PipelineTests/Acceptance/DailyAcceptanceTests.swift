@@ -7,7 +7,7 @@ import Testing
 /// The daily reminder, here over FCM: its catalogue accepts the provider with which its devices are registered.
 @Suite(
     "Acceptance: daily",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(
         if: Servers.amqpURL != nil && Servers.databaseURL != nil,
         "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"

@@ -6,7 +6,7 @@ import Testing
 /// The payments app: Expo for its phones, Web Push for browsers, and mails for urgent events.
 @Suite(
     "Acceptance: drop",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(
         if: Servers.amqpURL != nil && Servers.databaseURL != nil,
         "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"

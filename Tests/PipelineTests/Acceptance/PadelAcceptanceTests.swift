@@ -6,7 +6,7 @@ import Testing
 /// The club: APNs for its iPhones, Web Push for browsers.
 @Suite(
     "Acceptance: padel",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(
         if: Servers.amqpURL != nil && Servers.databaseURL != nil,
         "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"

@@ -6,7 +6,7 @@ import Testing
 /// The wallet of several owners: FCM for iPhones and Androids.
 @Suite(
     "Acceptance: safe",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(
         if: Servers.amqpURL != nil && Servers.databaseURL != nil,
         "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"

@@ -6,7 +6,7 @@ import Testing
 /// A venue's offers to its followers, over FCM.
 @Suite(
     "Acceptance: venues",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(
         if: Servers.amqpURL != nil && Servers.databaseURL != nil,
         "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"

@@ -9,7 +9,7 @@ import Testing
 @testable import Pipeline
 @testable import Postgres
 
-@Suite("Limits on the statements of a batch", .inTurn, .timeLimit(.ofTest))
+@Suite("Limits on the statements of a batch", .limitedConcurrency, .timeLimit(.ofTest))
 struct BatchBoundsTests {
     /// Counts the statements to a database that rejects certain numbers.
     private actor Refusing {

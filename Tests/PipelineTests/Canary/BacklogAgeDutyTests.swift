@@ -9,7 +9,12 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Ages of open deliveries", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.ofTest))
+@Suite(
+    "Ages of open deliveries",
+    .limitedConcurrency,
+    .enabled(if: serversAreThere, "needs both servers"),
+    .timeLimit(.ofTest)
+)
 struct BacklogAgeDutyTests {
     @Test("the meter shows the oldest due delivery by lane and the oldest of each backlog, and zero without any")
     func meter() async throws {

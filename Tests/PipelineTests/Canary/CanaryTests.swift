@@ -10,7 +10,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("A lane's canary", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.ofTest))
+@Suite("A lane's canary", .limitedConcurrency, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.ofTest))
 struct CanaryTests {
     @Test("a lane is ready when its canary has returned, which is not counted, dead-lettered or left on the broker")
     func proves() async throws {

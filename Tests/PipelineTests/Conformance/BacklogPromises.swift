@@ -5,7 +5,7 @@ import Testing
 
 @testable import Store
 
-@Suite("Every store: backlogs", .inTurn, .timeLimit(.ofTest))
+@Suite("Every store: backlogs", .limitedConcurrency, .timeLimit(.ofTest))
 struct BacklogPromises {
     private static func pull(
         _ count: Int,

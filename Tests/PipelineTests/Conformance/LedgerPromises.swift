@@ -5,7 +5,7 @@ import Testing
 
 @testable import Store
 
-@Suite("Every store: the ledger", .inTurn, .timeLimit(.ofTest))
+@Suite("Every store: the ledger", .limitedConcurrency, .timeLimit(.ofTest))
 struct LedgerPromises {
     private static let seconds = Duration.seconds(1)
 

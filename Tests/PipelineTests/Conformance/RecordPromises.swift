@@ -5,7 +5,7 @@ import Testing
 
 @testable import Store
 
-@Suite("Every store: records", .inTurn, .timeLimit(.ofTest))
+@Suite("Every store: records", .limitedConcurrency, .timeLimit(.ofTest))
 struct RecordPromises {
     @Test("a record is written once, despite repeats", arguments: StoreKind.available)
     func duplicates(_ kind: StoreKind) async throws {

@@ -8,7 +8,7 @@ import Testing
 
 @Suite(
     "Counts of published messages",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: serversAreThere, "needs both servers"),
     .timeLimit(.ofTest)
 )

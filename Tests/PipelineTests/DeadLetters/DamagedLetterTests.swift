@@ -9,7 +9,7 @@ import Testing
 
 @Suite(
     "Dead letters that make the database fail",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: serversAreThere, "needs both servers"),
     .timeLimit(.ofTest)
 )

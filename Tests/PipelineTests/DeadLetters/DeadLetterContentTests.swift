@@ -8,7 +8,7 @@ import Testing
 /// A redelivered message is recognised by its content hash, so nothing that a broker changes may affect the hash.
 @Suite(
     "Content hashes of dead letters",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: serversAreThere, "needs both servers"),
     .timeLimit(.ofTest)
 )

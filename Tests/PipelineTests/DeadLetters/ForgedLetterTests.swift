@@ -7,7 +7,12 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Forged dead letters", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.ofTest))
+@Suite(
+    "Forged dead letters",
+    .limitedConcurrency,
+    .enabled(if: serversAreThere, "needs both servers"),
+    .timeLimit(.ofTest)
+)
 struct ForgedLetterTests {
     @Test("an expired message with forged headers changes nothing for another app, replayed or not")
     func forged() async throws {

@@ -7,7 +7,7 @@ import Testing
 
 @Suite(
     "A dead-letter queue that accepts nothing",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(
         if: Servers.amqpURL != nil && Servers.databaseURL != nil,
         "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"

@@ -9,7 +9,7 @@ import Testing
 
 @Suite(
     "Messages that are too large to be published again",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(
         if: Servers.amqpURL != nil && Servers.databaseURL != nil,
         "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"

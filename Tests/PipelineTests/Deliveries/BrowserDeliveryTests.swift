@@ -5,7 +5,7 @@ import Testing
 
 @Suite(
     "Deliveries to browsers",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(
         if: Servers.amqpURL != nil && Servers.databaseURL != nil,
         "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"

@@ -11,7 +11,7 @@ import Testing
 
 @Suite(
     "Leases",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )

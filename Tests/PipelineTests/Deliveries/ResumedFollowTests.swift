@@ -7,7 +7,7 @@ import Testing
 /// Deliveries of a topic's event that wait: the user's follow is evaluated again when they are resumed.
 @Suite(
     "Resumes of a topic's deliveries",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(
         if: Servers.amqpURL != nil && Servers.databaseURL != nil,
         "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"

@@ -9,7 +9,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("An erased user", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.ofTest))
+@Suite("An erased user", .limitedConcurrency, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.ofTest))
 struct ErasedPersonTests {
     @Test("after every kind of failure, no column of any table holds the erased user's id, texts or devices")
     func nothingStays() async throws {

@@ -7,7 +7,12 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("The fan-out meter", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.ofTest))
+@Suite(
+    "The fan-out meter",
+    .limitedConcurrency,
+    .enabled(if: serversAreThere, "needs both servers"),
+    .timeLimit(.ofTest)
+)
 struct FanoutMetricsDutyTests {
     @Test("fan-outs are counted by app and state, an app without a catalogue as other, and finished ones not at all")
     func meter() async throws {

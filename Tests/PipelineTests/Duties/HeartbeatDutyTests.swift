@@ -7,7 +7,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Heartbeats", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.ofTest))
+@Suite("Heartbeats", .limitedConcurrency, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.ofTest))
 struct HeartbeatDutyTests {
     @Test("a process that drains continues to report it until it ends, and only then is removed")
     func drain() async throws {

@@ -12,7 +12,7 @@ import Testing
 /// Workers and schedulers take no action while a clock is wrong.
 @Suite(
     "A wrong clock",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(
         if: Servers.amqpURL != nil && Servers.databaseURL != nil,
         "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"

@@ -7,7 +7,12 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("The rehearsal of a lane", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.ofTest))
+@Suite(
+    "The rehearsal of a lane",
+    .limitedConcurrency,
+    .enabled(if: serversAreThere, "needs both servers"),
+    .timeLimit(.ofTest)
+)
 struct RehearsalTests {
     @Test("a lane takes no message before the database can record one, and reports the problem")
     func rehearsal() async throws {

@@ -11,7 +11,7 @@ import Testing
 
 @Suite(
     "Backlogs",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(
         if: Servers.amqpURL != nil && Servers.databaseURL != nil,
         "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"
@@ -52,12 +52,12 @@ struct BacklogTests {
         try await rig.wait(for: known + users.count, "SELECT count(*) FROM push_subscriptions")
     }
 
-    /// Publishes one event for each user; with `inTurn`, one after another, so that they have an order.
+    /// Publishes one event for each user; with `limitedConcurrency`, one after another, so that they have an order.
     private static func publish(
         _ rig: Rig,
         to users: [String],
         type: String = "transaction_complete",
-        inTurn: Bool = false
+        limitedConcurrency: Bool = false
     ) async throws {
         let known = try await rig.bench.count("SELECT count(*) FROM notifications")
         for (number, user) in users.enumerated() {
@@ -66,7 +66,7 @@ struct BacklogTests {
                 key: "drop.\(type)"
             )
             try await rig.publish([event])
-            guard inTurn || number == users.count - 1 else { continue }
+            guard limitedConcurrency || number == users.count - 1 else { continue }
             try await rig.wait(for: known + number + 1, "SELECT count(*) FROM notifications")
         }
     }
@@ -82,7 +82,7 @@ struct BacklogTests {
             try await Self.run(bench, sender) { rig in
                 let users = Self.users(24)
                 try await Self.register(rig, users)
-                try await Self.publish(rig, to: users, inTurn: true)
+                try await Self.publish(rig, to: users, limitedConcurrency: true)
                 try await rig.wait(for: 22, Self.waiting)
                 #expect(sender.tokens.count == 2)
                 let reasons = try await bench.column("SELECT DISTINCT reason FROM deliveries WHERE outlet IS NOT NULL")
@@ -106,9 +106,9 @@ struct BacklogTests {
             try await Self.run(bench, sender) { rig in
                 let users = Self.users(12)
                 try await Self.register(rig, users)
-                try await Self.publish(rig, to: users, inTurn: true)
+                try await Self.publish(rig, to: users, limitedConcurrency: true)
                 try await rig.wait(for: 10, Self.waiting)
-                try await Self.publish(rig, to: ["u11", "u10"], type: "security", inTurn: true)
+                try await Self.publish(rig, to: ["u11", "u10"], type: "security", limitedConcurrency: true)
                 try await rig.wait(for: 12, Self.waiting)
                 try await sender.answerInTurn(until: 14)
                 try await rig.wait(for: 14, Self.delivered)

@@ -9,7 +9,7 @@ import Testing
 
 @Suite(
     "Budgets of providers",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )

@@ -6,7 +6,7 @@ import Testing
 
 @Suite(
     "Receipts that report a configuration error",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: serversAreThere, "needs both servers"),
     .timeLimit(.ofTest)
 )

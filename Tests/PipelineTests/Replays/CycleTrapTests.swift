@@ -12,7 +12,12 @@ import Testing
 /// Tests RabbitMQ's treatment of a message that was dead-lettered once and is dead-lettered again after a replay.
 ///
 /// With its old headers, the broker may drop it silently or leave it in its queue indefinitely.
-@Suite("The dead-letter cycle", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.ofTest))
+@Suite(
+    "The dead-letter cycle",
+    .limitedConcurrency,
+    .enabled(if: serversAreThere, "needs both servers"),
+    .timeLimit(.ofTest)
+)
 struct CycleTrapTests {
     @Test(
         "a replayed message returns through a retry queue, and a copy with the old headers may not",

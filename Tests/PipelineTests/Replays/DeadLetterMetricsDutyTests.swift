@@ -8,7 +8,12 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("The dead-letter meter", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.ofTest))
+@Suite(
+    "The dead-letter meter",
+    .limitedConcurrency,
+    .enabled(if: serversAreThere, "needs both servers"),
+    .timeLimit(.ofTest)
+)
 struct DeadLetterMetricsDutyTests {
     @Test("open items are counted by app and reason, unknown reasons as other, and closed items not at all")
     func meter() async throws {

@@ -6,7 +6,12 @@ import Store
 import TestSupport
 import Testing
 
-@Suite("Replays of deliveries", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.ofTest))
+@Suite(
+    "Replays of deliveries",
+    .limitedConcurrency,
+    .enabled(if: serversAreThere, "needs both servers"),
+    .timeLimit(.ofTest)
+)
 struct DeliveryReplayTests {
     @Test("a given-up delivery is sent again through the ledger, and no other delivery of its notification is")
     func replayed() async throws {

@@ -11,7 +11,12 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Replays of messages", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.ofTest))
+@Suite(
+    "Replays of messages",
+    .limitedConcurrency,
+    .enabled(if: serversAreThere, "needs both servers"),
+    .timeLimit(.ofTest)
+)
 struct MessageReplayTests {
     @Test("a rejected message is taken in when the reason of its rejection is removed, under its original routing key")
     func recorded() async throws {

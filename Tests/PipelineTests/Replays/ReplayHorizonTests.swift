@@ -5,7 +5,12 @@ import Store
 import TestSupport
 import Testing
 
-@Suite("The horizon of replays", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.ofTest))
+@Suite(
+    "The horizon of replays",
+    .limitedConcurrency,
+    .enabled(if: serversAreThere, "needs both servers"),
+    .timeLimit(.ofTest)
+)
 struct ReplayHorizonTests {
     @Test("an item that leaves the horizon during a pause of its replay is not sent, and is open again")
     func paused() async throws {

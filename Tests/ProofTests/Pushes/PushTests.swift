@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// Runs concurrently with the other proofs: most of the time it waits for retries.
-@Suite("Pushes", .proofInTurn, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.ofProof))
+@Suite("Pushes", .limitedProofConcurrency, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.ofProof))
 struct PushTests {
     @Test(
         "a fault loses no push, leaves nothing owed, and repeats a push only after an unknown outcome",

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Runs concurrently with the other proofs: most of the time it waits for the slow provider.
-@Suite("Slow providers", .proofInTurn, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.ofProof))
+@Suite("Slow providers", .limitedProofConcurrency, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.ofProof))
 struct SlowProviderTests {
     private static let steps = Proof.isFull ? 300 : 100
     /// The number of events of the slow app that precede each event of the fast app in the same lane.

@@ -6,7 +6,12 @@ import Testing
 /// Checks that secrets and personal data reach only their destinations.
 ///
 /// Each input has a separate marker, and every output of the program is searched for all of them.
-@Suite("Markers of secrets", .proofInTurn, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.ofProof))
+@Suite(
+    "Markers of secrets",
+    .limitedProofConcurrency,
+    .enabled(if: Proof.hasServers, Proof.absence),
+    .timeLimit(.ofProof)
+)
 struct SecretMarkerTests {
     private static let weather = [
         SandboxFault(.fcm, .answer(.init(status: 400, reason: "INVALID_ARGUMENT"))),

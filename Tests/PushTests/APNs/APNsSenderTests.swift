@@ -7,7 +7,7 @@ import Testing
 
 @testable import Push
 
-@Suite("APNs' sender", .inTurn, .timeLimit(.ofTest))
+@Suite("APNs' sender", .limitedConcurrency, .timeLimit(.ofTest))
 struct APNsSenderTests {
     private let time = ManualTime(Instant(microseconds: SamplePushes.now.microseconds))
 

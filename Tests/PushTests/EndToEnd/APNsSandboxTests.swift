@@ -5,7 +5,7 @@ import ServiceRuntime
 import TestSupport
 import Testing
 
-@Suite("APNs end to end, over TLS and HTTP/2", .inTurn, .timeLimit(.ofTest))
+@Suite("APNs end to end, over TLS and HTTP/2", .limitedConcurrency, .timeLimit(.ofTest))
 struct APNsSandboxTests {
     /// Returns a token: the prefix and the number in eight hexadecimal digits.
     private func token(_ number: Int, prefix: String = "") -> String {

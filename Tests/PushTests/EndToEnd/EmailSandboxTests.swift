@@ -4,7 +4,7 @@ import Sandbox
 import TestSupport
 import Testing
 
-@Suite("E-mail end to end, over TLS and SMTP", .inTurn, .timeLimit(.ofTest))
+@Suite("E-mail end to end, over TLS and SMTP", .limitedConcurrency, .timeLimit(.ofTest))
 struct EmailSandboxTests {
     private static let minute = Duration.seconds(60)
 

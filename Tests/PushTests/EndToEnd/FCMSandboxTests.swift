@@ -4,7 +4,7 @@ import Sandbox
 import TestSupport
 import Testing
 
-@Suite("FCM end to end, over TLS and HTTP/2", .inTurn, .timeLimit(.ofTest))
+@Suite("FCM end to end, over TLS and HTTP/2", .limitedConcurrency, .timeLimit(.ofTest))
 struct FCMSandboxTests {
     private func batch(_ tokens: some Sequence<String>) throws -> [PushMessage] {
         try tokens.enumerated().map { try SamplePushes.plain(token: $1, notification: UInt64($0)) }

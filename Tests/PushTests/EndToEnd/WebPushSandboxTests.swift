@@ -5,7 +5,7 @@ import Sandbox
 import TestSupport
 import Testing
 
-@Suite("Web Push end to end, over TLS and HTTP/2", .inTurn, .timeLimit(.ofTest))
+@Suite("Web Push end to end, over TLS and HTTP/2", .limitedConcurrency, .timeLimit(.ofTest))
 struct WebPushSandboxTests {
     @Test("every browser of a batch decrypts its message, with few connections and one authorization")
     func batch() async throws {

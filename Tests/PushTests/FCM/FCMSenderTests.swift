@@ -7,7 +7,7 @@ import Testing
 
 @testable import Push
 
-@Suite("FCM's sender", .inTurn, .timeLimit(.ofTest))
+@Suite("FCM's sender", .limitedConcurrency, .timeLimit(.ofTest))
 struct FCMSenderTests {
     private let time = ManualTime(Instant(microseconds: SamplePushes.now.microseconds))
 

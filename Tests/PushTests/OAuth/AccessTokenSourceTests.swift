@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Access tokens", .inTurn, .timeLimit(.ofTest))
+@Suite("Access tokens", .limitedConcurrency, .timeLimit(.ofTest))
 struct AccessTokenSourceTests {
     private let time = ManualTime(Instant(seconds: 1_771_163_100))
 

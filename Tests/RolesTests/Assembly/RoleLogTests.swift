@@ -7,7 +7,7 @@ import Testing
 
 @Suite(
     "Roles that cannot continue",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: BothServers.isThere, BothServers.absence),
     .enabled(if: RunningPool.isBuilt, "needs the program bellhop next to the tests: swift build"),
     .timeLimit(.ofTest)

@@ -7,7 +7,7 @@ import Testing
 
 @Suite(
     "Servers that do not answer",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: BothServers.isThere, BothServers.absence),
     .timeLimit(.ofTest)
 )

@@ -10,7 +10,7 @@ import Testing
 
 @Suite(
     "bellhop pool",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: BothServers.isThere, BothServers.absence),
     .enabled(if: RunningPool.isBuilt, "needs the program bellhop next to the tests: swift build"),
     .serialized,

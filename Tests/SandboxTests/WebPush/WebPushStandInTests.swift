@@ -7,7 +7,7 @@ import Testing
 
 @testable import Sandbox
 
-@Suite("The stand-in for push services of browsers", .inTurn, .timeLimit(.ofTest))
+@Suite("The stand-in for push services of browsers", .limitedConcurrency, .timeLimit(.ofTest))
 struct WebPushStandInTests {
     typealias Change = @Sendable (inout BrowserPushDraft) throws -> Void
 

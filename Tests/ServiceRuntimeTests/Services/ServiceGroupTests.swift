@@ -54,7 +54,7 @@ private final class GroupFixture: Sendable {
 
 private struct ServiceFailure: Error {}
 
-@Suite("Service group", .inTurn, .timeLimit(.ofTest))
+@Suite("Service group", .limitedConcurrency, .timeLimit(.ofTest))
 struct ServiceGroupTests {
     @Test("all services run until the signal and finish their work before the group ends")
     func drain() async throws {

@@ -7,7 +7,7 @@ import Testing
 
 @Suite(
     "Dead-letter storage",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )

@@ -7,7 +7,7 @@ import Testing
 
 @Suite(
     "Pages of large dead letters",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )

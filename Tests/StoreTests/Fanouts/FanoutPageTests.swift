@@ -8,7 +8,7 @@ import Testing
 
 @Suite(
     "Fan-outs in the database",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )

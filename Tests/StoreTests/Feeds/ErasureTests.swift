@@ -9,7 +9,7 @@ import Testing
 
 @Suite(
     "Erasure",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )

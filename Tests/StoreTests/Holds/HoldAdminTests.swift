@@ -8,7 +8,7 @@ import Testing
 
 @Suite(
     "Operator actions on holds",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )

@@ -9,7 +9,7 @@ import Testing
 /// Notifications that a later one with the same collapse key has replaced.
 @Suite(
     "Superseded notifications",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )

@@ -5,7 +5,7 @@ import Store
 import TestSupport
 import Testing
 
-@Suite("Inbox change notifications", .inTurn, .enabled(if: Servers.databaseURL != nil), .timeLimit(.ofTest))
+@Suite("Inbox change notifications", .limitedConcurrency, .enabled(if: Servers.databaseURL != nil), .timeLimit(.ofTest))
 struct InboxChangeNotifierTests {
     private static let announced = "bellhop_live_announcements_total"
 

@@ -9,7 +9,7 @@ import Testing
 /// Inbox and ledger spread over several tables.
 @Suite(
     "Partitions",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )

@@ -8,7 +8,7 @@ import Testing
 /// The cost of a worker's statements must not depend on the age of the table statistics.
 @Suite(
     "Planning",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )

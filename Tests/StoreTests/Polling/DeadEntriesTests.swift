@@ -8,7 +8,7 @@ import Testing
 /// The cost of polling due rows while the server cannot remove entries of rows that were taken.
 @Suite(
     "Due rows during a long transaction",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )

@@ -6,7 +6,7 @@ import Testing
 
 @Suite(
     "Instants far ahead",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )

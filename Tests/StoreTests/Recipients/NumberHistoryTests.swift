@@ -11,7 +11,7 @@ import Testing
 /// Two schemas stand for two servers: the numbers of one have no meaning in the other.
 @Suite(
     "Numbers of another history",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )

@@ -9,7 +9,7 @@ import Testing
 /// The row from which a worker reads a user's data, and the number that identifies the user.
 @Suite(
     "Rows of users",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )

@@ -9,7 +9,7 @@ import Testing
 /// The cost of a page of a long inbox must not depend on the inbox's length.
 @Suite(
     "Long inboxes",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )

@@ -9,14 +9,14 @@ package import Testing
 ///
 /// * Pure tests run without a limit, as many as Swift Testing starts. They keep the processors busy and wait for
 ///   nothing.
-/// * Tests that wait for a server, a peer or a process have `.inTurn`: six per processor run at a time, and the others
-///   wait. Hundreds at the same time would take every connection of the database and delay one another.
-/// * Proofs have `.proofInTurn`: they start programs that use whole processors, and end servers. Two run at a time,
-///   together with tests of the other kinds, because they wait for most of their time. At full size, with a sanitizer
-///   and beside busy processes one runs at a time.
+/// * Tests that wait for a server, a peer or a process have `.limitedConcurrency`: six per processor run at a time, and
+///   the others wait. Hundreds at the same time would take every connection of the database and delay one another.
+/// * Proofs have `.limitedProofConcurrency`: they start programs that use whole processors, and end servers. Two run at
+///   a time, together with tests of the other kinds, because they wait for most of their time. At full size, with a
+///   sanitizer and beside busy processes one runs at a time.
 ///
 /// The wait for a turn does not count against a test's `.timeLimit`.
-package struct InTurn: TestTrait, SuiteTrait {
+package struct LimitedConcurrency: TestTrait, SuiteTrait {
     package var isRecursive: Bool { true }
 
     private let line: WaitQueue
@@ -54,8 +54,8 @@ package struct InTurn: TestTrait, SuiteTrait {
 }
 
 #if compiler(>=6.1)
-extension InTurn: TestScoping {
-    package func scopeProvider(for test: Test, testCase: Test.Case?) -> InTurn? {
+extension LimitedConcurrency: TestScoping {
+    package func scopeProvider(for test: Test, testCase: Test.Case?) -> LimitedConcurrency? {
         test.isSuite || testCase != nil ? nil : self
     }
 
@@ -70,7 +70,7 @@ extension InTurn: TestScoping {
 #else
 /// The predecessor of `TestScoping`, which exists since Swift 6.1.
 @_spi(Experimental)
-extension InTurn: CustomExecutionTrait {
+extension LimitedConcurrency: CustomExecutionTrait {
     @Sendable
     package func execute(
         _ function: @escaping @Sendable () async throws -> Void,
@@ -82,11 +82,11 @@ extension InTurn: CustomExecutionTrait {
 }
 #endif
 
-extension Trait where Self == InTurn {
-    /// For tests that wait for a server, a peer or a process; see ``InTurn``.
-    package static var inTurn: InTurn { InTurn(InTurn.servers) }
-    /// For proofs; see ``InTurn``.
-    package static var proofInTurn: InTurn { InTurn(InTurn.proofs) }
+extension Trait where Self == LimitedConcurrency {
+    /// For tests that wait for a server, a peer or a process; see ``LimitedConcurrency``.
+    package static var limitedConcurrency: LimitedConcurrency { LimitedConcurrency(LimitedConcurrency.servers) }
+    /// For proofs; see ``LimitedConcurrency``.
+    package static var limitedProofConcurrency: LimitedConcurrency { LimitedConcurrency(LimitedConcurrency.proofs) }
 }
 
 /// A fixed number of places with a queue of waiting tests: first come, first served.
