@@ -20,17 +20,17 @@ package enum CommandFolder {
         }
     }
 
-    /// Runs a body with a prompt that uses the servers, namespace and retry tiers of a bench.
+    /// Runs a body with a prompt that uses the servers, namespace and retry tiers of a fixture.
     package static func withPrompt<Value>(
-        on bench: Bench,
+        on servers: ServerFixture,
         _ body: (Prompt, URL) async throws -> Value
     ) async throws -> Value {
         try await withPrompt { prompt, folder in
             var prompt = prompt
             prompt.environment["BELLHOP_AMQP_URL"] = Servers.amqpURL
             prompt.environment["BELLHOP_DATABASE_URL"] = Servers.databaseURL
-            prompt.environment["BELLHOP_NAMESPACE"] = bench.namespace.name
-            prompt.environment["BELLHOP_RETRY_DELAYS"] = Bench.tiers.map(\.name).joined(separator: ",")
+            prompt.environment["BELLHOP_NAMESPACE"] = servers.namespace.name
+            prompt.environment["BELLHOP_RETRY_DELAYS"] = ServerFixture.tiers.map(\.name).joined(separator: ",")
             prompt.environment["BELLHOP_METRICS_LISTEN"] = "127.0.0.1:0"
             return try await body(prompt, folder)
         }

@@ -58,8 +58,14 @@ struct AnswerGoldenTests {
     func deadLetters() async throws {
         let body = #"{"id":"e1","eventType":"system","to":{"user":"ada"},"title":"T","data":{"amount":"1"}}"#
         let letters = [
-            Letters.rejected("a-letter", failedAt: Letters.ago(300)),
-            Letters.rejected("b-letter", reason: "missing-id", user: "ada", failedAt: Letters.ago(200), body: body),
+            DeadLetterSamples.rejected("a-letter", failedAt: DeadLetterSamples.ago(300)),
+            DeadLetterSamples.rejected(
+                "b-letter",
+                reason: "missing-id",
+                user: "ada",
+                failedAt: DeadLetterSamples.ago(200),
+                body: body
+            ),
         ]
         try await DeadLetterPrompt.with(letters) { prompt, _ in
             var session = Transcript(prompt)
@@ -87,9 +93,9 @@ struct AnswerGoldenTests {
         .enabled(if: BothServers.isThere, BothServers.absence)
     )
     func fanoutsAndHolds() async throws {
-        try await DeadLetterPrompt.with([]) { prompt, bench in
-            try await bench.addFollowers(100)
-            let number = try await bench.addFanout("e1", users: 60, plannedTo: "u00060", planned: [true])
+        try await DeadLetterPrompt.with([]) { prompt, servers in
+            try await servers.addFollowers(100)
+            let number = try await servers.addFanout("e1", users: 60, plannedTo: "u00060", planned: [true])
             var session = Transcript(prompt)
             let reason = ["--because", "a test"]
             await session.run("fanouts", "list", "--json")
@@ -115,14 +121,14 @@ struct AnswerGoldenTests {
         .enabled(if: BothServers.isThere, BothServers.absence)
     )
     func state() async throws {
-        try await DeadLetterPrompt.with([]) { prompt, bench in
-            _ = try await bench.owner.run(
+        try await DeadLetterPrompt.with([]) { prompt, servers in
+            _ = try await servers.owner.run(
                 """
                 INSERT INTO notifications (app, user_id, id, event_id, content_hash, type, title, body, priority) VALUES
                     ('drop', 'ada', 'noti_0000000000000001', 'e9', '', 'security', 'T', 'B', 'high')
                 """
             )
-            _ = try await bench.owner.run(
+            _ = try await servers.owner.run(
                 """
                 INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, reason) VALUES
                     ('drop', 'ada', 'noti_0000000000000001', 'push', '-', 'suppressed', 'no-device')

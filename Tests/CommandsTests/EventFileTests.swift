@@ -125,8 +125,8 @@ struct EventFileTests {
 
     @Test("a file with one invalid event publishes nothing", .enabled(if: BothServers.isThere, BothServers.absence))
     func refusal() async throws {
-        try await Bench.withTopology { bench in
-            try await CommandFolder.withPrompt(on: bench) { prompt, _ in
+        try await ServerFixture.withTopology { servers in
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in
                 var prompt = prompt
                 prompt.input = good + "\n" + bad
                 let answer = await prompt.run("publish", "-")
@@ -135,7 +135,8 @@ struct EventFileTests {
                 prompt.input = good
                 #expect(await prompt.run("publish", "-").output == "published 1 of 1, confirmed by the broker")
             }
-            let ids = try await BrokerSession.with(try bench.broker, name: "test") { [names = bench.names] session in
+            let ids = try await BrokerSession.with(try servers.broker, name: "test") {
+                [names = servers.names] session in
                 var ids: [String?] = []
                 while let message = try session.get(names.lane(.urgent)) { ids.append(message.properties.messageID) }
                 return ids

@@ -1,6 +1,6 @@
 import Postgres
 
-extension Bench {
+extension ServerFixture {
     /// Makes the server fail from now on for rows of a table that are written under this condition, as on a damaged
     /// page.
     package func damage(

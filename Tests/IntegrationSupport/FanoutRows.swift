@@ -1,7 +1,7 @@
 import Postgres
 package import Store
 
-extension Bench {
+extension ServerFixture {
     /// Holds the whole app of these fan-outs, as an operator does.
     package func holdVenues(because reason: String) async throws {
         _ = try await owner.run(

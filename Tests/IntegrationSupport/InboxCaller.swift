@@ -13,7 +13,7 @@ import Synchronization
 import TestSupport
 package import Tracing
 
-/// The inbox API on a bench's schema, with the rights of `bellhop_api`, called without a socket.
+/// The inbox API on a fixture's schema, with the rights of `bellhop_api`, called without a socket.
 package struct InboxCaller: Sendable {
     package let api: InboxAPI
     package let issuer: TokenIssuer
@@ -66,14 +66,14 @@ package struct InboxCaller: Sendable {
     }
 
     package static func with<Value>(
-        _ bench: Bench,
+        _ servers: ServerFixture,
         _ setting: Setting = Setting(),
         _ body: (InboxCaller) async throws -> Value
     ) async throws -> Value {
-        let pool = try Bench.makePool(setUp: bench.namespace.setUp(as: .api))
+        let pool = try ServerFixture.makePool(setUp: servers.namespace.setUp(as: .api))
         let result: Result<Value, any Error>
         do {
-            result = .success(try await body(try InboxCaller(bench, pool, setting)))
+            result = .success(try await body(try InboxCaller(servers, pool, setting)))
         } catch {
             result = .failure(error)
         }
@@ -81,16 +81,16 @@ package struct InboxCaller: Sendable {
         return try result.get()
     }
 
-    private init(_ bench: Bench, _ pool: PostgresPool, _ setting: Setting) throws {
+    private init(_ servers: ServerFixture, _ pool: PostgresPool, _ setting: Setting) throws {
         self.pool = pool
         issuer = try TokenIssuer(key: .generateP256())
         metrics = MetricsRegistry()
         users = UserStore(pool: pool)
         let keys = KeyRing(try TokenKeySet.read(issuer.keySet, file: "test").get())
         self.keys = keys
-        let catalogs = CatalogSource(bench.catalogs)
+        let catalogs = CatalogSource(servers.catalogs)
         let logger = Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text))
-        let book = ListenerStore(pool: pool, namespace: bench.namespace)
+        let book = ListenerStore(pool: pool, namespace: servers.namespace)
         let herald = InboxChangeNotifier(book: book, logger: logger, metrics: metrics)
         let here = LiveHub.Context(
             users: users,
@@ -101,7 +101,7 @@ package struct InboxCaller: Sendable {
             time: setting.time,
             logger: logger
         )
-        let listener = ListenerOptions(url: try Bench.databaseURL, channels: [])
+        let listener = ListenerOptions(url: try ServerFixture.databaseURL, channels: [])
         live = (LiveHub(here, listener: listener, limits: setting.limits, metrics: metrics), herald)
         var tools = APIContext(
             users: users,
@@ -142,7 +142,7 @@ package struct InboxCaller: Sendable {
         let now = Timestamp(clamping: SystemTime().now().microseconds + seconds * 1_000_000)
         let end = Timestamp(clamping: now.microseconds + span.microseconds)
         guard let app = AppID(validating: app), let user = UserID(validating: user) else {
-            throw BenchError("\(app) and \(user) make no token")
+            throw ServerFixtureError("\(app) and \(user) make no token")
         }
         return try issuer.token(
             app: app,
@@ -177,7 +177,9 @@ package struct InboxCaller: Sendable {
         // A stream is dropped unread, and ends.
         if case .bytes(let whole) = response.body { bytes = whole }
         if response.headers["Content-Encoding"] == "gzip" {
-            guard let expanded = Gzip.expanded(bytes, atMost: 1 << 20) else { throw BenchError("no gzip after all") }
+            guard let expanded = Gzip.expanded(bytes, atMost: 1 << 20) else {
+                throw ServerFixtureError("no gzip after all")
+            }
             bytes = expanded
         }
         let isJSON = response.headers["Content-Type"] == "application/json"

@@ -19,11 +19,11 @@ package final class RowLock: Sendable {
 
     /// Runs a locking statement with the owner's rights while the body runs.
     package static func hold<Value: Sendable>(
-        on bench: Bench,
+        on servers: ServerFixture,
         _ statement: String,
         _ body: () async throws -> Value
     ) async throws -> Value {
-        let lock = RowLock(try Bench.makePool(setUp: ["SET search_path TO \(bench.namespace)"]))
+        let lock = RowLock(try ServerFixture.makePool(setUp: ["SET search_path TO \(servers.namespace)"]))
         let session = Task { try await lock.run(statement) }
         let result: Result<Value, any Error>
         do {

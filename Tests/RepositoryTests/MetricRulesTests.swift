@@ -58,8 +58,8 @@ struct RoleMetricsTests {
         arguments: ["worker", "scheduler", "api", "console"]
     )
     func scraped(role: String) async throws {
-        try await Bench.withTopology(catalogs: try Bench.shipped()) { bench in
-            try await CommandFolder.withPrompt(on: bench) { prompt, folder in
+        try await ServerFixture.withTopology(catalogs: try ServerFixture.shipped()) { servers in
+            try await CommandFolder.withPrompt(on: servers) { prompt, folder in
                 var prompt = prompt
                 let keys = folder.appendingPathComponent("keys.json").path
                 _ = await prompt.run(

@@ -17,7 +17,7 @@ struct InboxSnapshotTests {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
                     for turn in 1...200 {
-                        _ = try await api.bench.owner.run(
+                        _ = try await api.servers.owner.run(
                             "UPDATE notifications SET read_at = CASE WHEN $1::bigint % 2 = 0 THEN NULL ELSE now() END",
                             [.integer(Int64(turn))]
                         )

@@ -49,11 +49,11 @@ struct AppInbox: Sendable {
 extension Counterpart {
     /// Runs a body with the inbox API on the same schema.
     func withInbox(_ body: (AppInbox) async throws -> Void) async throws {
-        try await InboxCaller.with(rig.bench) { try await body(AppInbox($0, app: app)) }
+        try await InboxCaller.with(pipeline.servers) { try await body(AppInbox($0, app: app)) }
     }
 
     /// Publishes one event as a producer of the app does.
     func publish(_ type: String, _ body: String) async throws {
-        try await rig.publish([rig.event(body, key: "\(app).\(type)")])
+        try await pipeline.publish([pipeline.event(body, key: "\(app).\(type)")])
     }
 }

@@ -18,28 +18,28 @@ struct DailyAcceptanceTests {
     @Test("a reminder fires at its time on the user's clock, despite quiet hours, once for each date")
     func daily() async throws {
         try await Counterpart.run(app: "daily") { counterpart in
-            let rig = counterpart.rig
+            let pipeline = counterpart.pipeline
             try await counterpart.register("jo", "android", token: "jo-android")
             try await counterpart.feed("jo", Counterpart.quietNow(), until: "p.preferences IS NOT NULL")
             let minute = (SystemTime().now().microseconds / 60_000_000 + 1440 - 5) % 1440
             let time = try #require(LocalTime(hour: Int(minute / 60), minute: Int(minute % 60)))
-            try await rig.publish([
-                rig.event(
+            try await pipeline.publish([
+                pipeline.event(
                     #"{"userId":"jo","id":"daily","localTime":"\#(time)","title":"Daily Message","body":"Hi"}"#,
                     key: "daily.reminder.set"
                 )
             ])
             // The time has passed today: the reminder is planned for tomorrow.
-            try await rig.wait(
+            try await pipeline.wait(
                 for: 1,
                 "SELECT count(*) FROM reminders WHERE next_fire_at > now() + interval '23 hours'"
             )
-            _ = try await rig.bench.owner.run(
+            _ = try await pipeline.servers.owner.run(
                 "UPDATE reminders SET planned_from = now() - interval '1 day', next_fire_at = now()",
                 []
             )
             try await counterpart.waitUntilSettled(1)
-            try await rig.wait(
+            try await pipeline.wait(
                 for: 1,
                 "SELECT count(*) FROM reminders WHERE next_fire_at > now() + interval '23 hours'"
             )

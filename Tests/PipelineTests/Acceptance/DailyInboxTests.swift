@@ -9,7 +9,7 @@ extension DailyAcceptanceTests {
     @Test("a reminder for a time that has passed today shows tomorrow, fires, shows the day after, and is deleted")
     func byTheInbox() async throws {
         try await Counterpart.run(app: "daily") { counterpart in
-            let rig = counterpart.rig
+            let pipeline = counterpart.pipeline
             try await counterpart.withInbox { inbox in
                 try await inbox.register("jo", "android", token: "jo-android", more: #","provider":"fcm""#)
                 let now = SystemTime().now().microseconds
@@ -24,8 +24,8 @@ extension DailyAcceptanceTests {
                 )
                 let first = try #require(Self.instant(set["nextFireAt"]))
                 #expect((23 * 3_600...24 * 3_600).contains((first - now) / 1_000_000))
-                try await rig.wait(for: 1, Self.planned)
-                _ = try await rig.bench.owner.run(
+                try await pipeline.wait(for: 1, Self.planned)
+                _ = try await pipeline.servers.owner.run(
                     "UPDATE reminders SET planned_from = now() - interval '1 day', next_fire_at = now()"
                 )
                 try await counterpart.waitUntilSettled(1)
@@ -38,7 +38,9 @@ extension DailyAcceptanceTests {
                 #expect(next > now)
                 let id = try #require(set["id"]?.string)
                 try await inbox.call("DELETE", "/api/reminders/\(id)", as: "jo", expecting: 204)
-                #expect(try await rig.bench.count("SELECT count(*) FROM reminders WHERE removed_at IS NULL") == 0)
+                #expect(
+                    try await pipeline.servers.count("SELECT count(*) FROM reminders WHERE removed_at IS NULL") == 0
+                )
             }
         }
     }
@@ -66,8 +68,8 @@ extension DailyAcceptanceTests {
                 let time = try Self.fiveMinutesAgo()
                 let words = #""localTime":"\#(time)","title":"Daily Message","body":"Hi""#
                 try await inbox.call("POST", "/api/reminders", "{\(words)}", as: "jo", expecting: 201)
-                try await counterpart.rig.wait(for: 1, Self.planned)
-                _ = try await counterpart.rig.bench.owner.run(
+                try await counterpart.pipeline.wait(for: 1, Self.planned)
+                _ = try await counterpart.pipeline.servers.owner.run(
                     "UPDATE reminders SET planned_from = now() - interval '1 day', next_fire_at = now()"
                 )
                 try await counterpart.waitUntilSettled(1)

@@ -17,20 +17,20 @@ struct DropAcceptanceTests {
     @Test("texts come from data, security ignores quiet hours, offers stay in the app, and tokens stay unused")
     func phones() async throws {
         try await Counterpart.run(app: "drop", over: .expo) { counterpart in
-            let rig = counterpart.rig
+            let pipeline = counterpart.pipeline
             let token = counterpart.token("jasmin-android")
             try await counterpart.register("jasmin", "android", token: token)
             try await counterpart.register("off", "android", token: counterpart.token("off-android"))
             try await counterpart.feed("off", #""pushEnabled":false"#)
-            try await rig.publish([
-                rig.event(
+            try await pipeline.publish([
+                pipeline.event(
                     """
                     {"id":"tx","to":{"users":["jasmin","off"]},"targetId":"tx_rem_1",
                      "data":{"recipient":"Mama Jasmina","amount":"2 000 kr","country":"Serbia"}}
                     """,
                     key: "drop.transaction_complete"
                 ),
-                rig.event(
+                pipeline.event(
                     #"{"id":"offer","to":{"user":"jasmin"},"data":{"offer":"0% gebyr denne uken!"}}"#,
                     key: "drop.promotional"
                 ),
@@ -46,8 +46,8 @@ struct DropAcceptanceTests {
             #expect(message["data"]?["targetId"] == "tx_rem_1")
             #expect(message["data"]?["link"] == "/transactions?id=tx_rem_1")
             try await counterpart.feed("jasmin", Counterpart.quietNow(), until: "p.preferences IS NOT NULL")
-            try await rig.publish([
-                rig.event(
+            try await pipeline.publish([
+                pipeline.event(
                     #"{"id":"login","to":{"user":"jasmin"},"data":{"device":"iPhone","place":"Oslo, Norge"}}"#,
                     key: "drop.security"
                 )
@@ -55,7 +55,7 @@ struct DropAcceptanceTests {
             try await counterpart.waitUntilAnswered(4)
             #expect(counterpart.sandbox.received(.fcm).isEmpty)
             try await eventually("it is counted") {
-                rig.metrics.text().contains(#"bellhop_receipts_total{app="drop",outcome="delivered"} 2"#)
+                pipeline.metrics.text().contains(#"bellhop_receipts_total{app="drop",outcome="delivered"} 2"#)
             }
             #expect(
                 try await counterpart.fates() == [
@@ -71,14 +71,14 @@ struct DropAcceptanceTests {
     )
     func everywhere() async throws {
         try await Counterpart.run(app: "drop", over: .expo) { counterpart in
-            let rig = counterpart.rig
+            let pipeline = counterpart.pipeline
             let browser = try await counterpart.subscribeBrowser("jasmin")
             let phone = counterpart.token("ola-ios")
             try await counterpart.register("ola", "ios", token: phone)
             try await counterpart.feed("jasmin", #""email":"jasmin@example.com","emailEnabled":true"#)
             try await counterpart.feed("ola", #""email":"ola@example.com","emailEnabled":false"#)
-            try await rig.publish([
-                rig.event(
+            try await pipeline.publish([
+                pipeline.event(
                     """
                     {"id":"login","to":{"users":["jasmin","ola"]},
                      "data":{"device":"iPhone","place":"Oslo, Norge"}}
@@ -87,8 +87,8 @@ struct DropAcceptanceTests {
                 )
             ])
             try await counterpart.waitUntilAnswered(3)
-            try await rig.publish([
-                rig.event(
+            try await pipeline.publish([
+                pipeline.event(
                     """
                     {"id":"qr","to":{"users":["jasmin","ola"]},"targetId":"tx_qr_1",
                      "data":{"merchant":"Ahmetov Kebab","amount":"129 kr"}}

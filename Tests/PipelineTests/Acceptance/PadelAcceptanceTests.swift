@@ -17,8 +17,8 @@ struct PadelAcceptanceTests {
     private static let token = String(repeating: "a11a", count: 16)
 
     private static func match(_ counterpart: Counterpart, _ id: String, route: String) async throws {
-        try await counterpart.rig.publish([
-            counterpart.rig.event(
+        try await counterpart.pipeline.publish([
+            counterpart.pipeline.event(
                 """
                 {"id":"\(id)","eventType":"scheduled_match_new","to":{"user":"anna"},"title":"Ny match i schemat",
                  "body":"Tisdag 19:00 på PDL Center.","route":"\(route)","metadata":{"matchId":"m1"},
@@ -53,7 +53,7 @@ struct PadelAcceptanceTests {
             #expect(shown["url"] == "/schedule")
             #expect(shown["metadata"] == ["matchId": "m1"])
             try await eventually("it is counted") {
-                counterpart.rig.metrics.text().contains(
+                counterpart.pipeline.metrics.text().contains(
                     #"bellhop_rerouted_total{app="padel",type="scheduled_match_new",route="/schema"} 1"#
                 )
             }
@@ -63,7 +63,7 @@ struct PadelAcceptanceTests {
     @Test("an announcement is a record for each user and a push for each device of the club, and opens the route /")
     func announcementToEveryone() async throws {
         try await Counterpart.run(app: "padel", over: .apns) { counterpart in
-            let rig = counterpart.rig
+            let pipeline = counterpart.pipeline
             try await counterpart.register("anna", "ios", token: Self.token)
             for user in ["anna", "bo", "cleo"] { try await counterpart.feed(user, #""locale":"sv""#) }
             let off = #""preferences":{"eventToggles":{"admin_announcement":false}}"#
@@ -71,12 +71,14 @@ struct PadelAcceptanceTests {
             let browser = try await counterpart.subscribeBrowser("bo")
             _ = try await counterpart.subscribeBrowser("dan")
             let words = #""title":"Banan stängd","body":"Vi öppnar igen på måndag.","route":"/""#
-            try await rig.publish([
-                rig.event(#"{"id":"word","to":{"everyone":true},\#(words)}"#, key: "padel.admin_announcement")
+            try await pipeline.publish([
+                pipeline.event(#"{"id":"word","to":{"everyone":true},\#(words)}"#, key: "padel.admin_announcement")
             ])
-            try await rig.wait(for: 1, "SELECT count(*) FROM fanouts WHERE state = 'finished'")
+            try await pipeline.wait(for: 1, "SELECT count(*) FROM fanouts WHERE state = 'finished'")
             try await counterpart.waitUntilSettled(4)
-            let records = try await rig.bench.column("SELECT user_id || ' ' || type FROM notifications ORDER BY 1")
+            let records = try await pipeline.servers.column(
+                "SELECT user_id || ' ' || type FROM notifications ORDER BY 1"
+            )
             let expected = ["anna", "bo", "cleo", "dan"].map { "\($0) admin_announcement" }
             #expect(records == expected)
             #expect(counterpart.sandbox.received(.apns).map(\.token) == [Self.token])
@@ -88,21 +90,21 @@ struct PadelAcceptanceTests {
     @Test("an announcement without audience and id, as the club sends it, reaches every player once")
     func announcement() async throws {
         try await Counterpart.run(app: "padel", over: .apns) { counterpart in
-            let rig = counterpart.rig
+            let pipeline = counterpart.pipeline
             for player in ["anna", "bo"] { try await counterpart.feed(player, #""locale":"sv""#) }
             let body = """
                 {"eventType":"admin_announcement","title":"Stängt","body":"Banorna vilar.","route":"/",
                  "sentAtIso":"2026-02-15T13:45:00.000Z"}
                 """
-            let message = rig.event(body, key: "padel.admin_announcement")
-            try await rig.publish([message, message])
-            try await rig.wait(for: 1, "SELECT count(*) FROM fanouts WHERE state = 'finished'")
-            try await rig.publish([message])
+            let message = pipeline.event(body, key: "padel.admin_announcement")
+            try await pipeline.publish([message, message])
+            try await pipeline.wait(for: 1, "SELECT count(*) FROM fanouts WHERE state = 'finished'")
+            try await pipeline.publish([message])
             let later = body.replacing("13:45", with: "14:45")
-            try await rig.publish([rig.event(later, key: "padel.admin_announcement")])
-            try await rig.wait(for: 2, "SELECT count(*) FROM fanouts WHERE state = 'finished'")
+            try await pipeline.publish([pipeline.event(later, key: "padel.admin_announcement")])
+            try await pipeline.wait(for: 2, "SELECT count(*) FROM fanouts WHERE state = 'finished'")
             #expect(
-                try await rig.bench.column(
+                try await pipeline.servers.column(
                     "SELECT concat_ws(' ', user_id, count(*)) FROM notifications GROUP BY user_id ORDER BY user_id"
                 ) == ["anna 2", "bo 2"]
             )
@@ -112,7 +114,7 @@ struct PadelAcceptanceTests {
     @Test("in quiet hours a browser gets nothing, not even later, and an iPhone gets the push at their end")
     func quietHours() async throws {
         try await Counterpart.run(app: "padel", over: .apns) { counterpart in
-            let rig = counterpart.rig
+            let pipeline = counterpart.pipeline
             try await counterpart.register("anna", "ios", token: Self.token)
             _ = try await counterpart.subscribeBrowser("anna")
             try await counterpart.feed(
@@ -120,22 +122,22 @@ struct PadelAcceptanceTests {
                 Counterpart.quietNow(#","unknown":1"#),
                 until: "p.preferences IS NOT NULL"
             )
-            let keys = try await rig.bench.column(
+            let keys = try await pipeline.servers.column(
                 "SELECT string_agg(key, ',' ORDER BY key) FROM notification_preferences, jsonb_object_keys(preferences) AS key"
             )
             #expect(keys == ["enabled,eventToggles,quietHours"])
             // It is counted after the whole batch is stored, and so after the row exists.
             try await eventually("the repair is counted") {
-                rig.metrics.text().contains(#"bellhop_preference_fallbacks_total{app="padel"} 1"#)
+                pipeline.metrics.text().contains(#"bellhop_preference_fallbacks_total{app="padel"} 1"#)
             }
             try await Self.match(counterpart, "night", route: "/schedule")
-            try await rig.wait(for: 2, "SELECT count(*) FROM deliveries")
+            try await pipeline.wait(for: 2, "SELECT count(*) FROM deliveries")
             #expect(
                 try await counterpart.fates() == [
                     "night|anna|ios|deferred|quiet-hours", "night|anna|web|suppressed|quiet-hours",
                 ]
             )
-            let wait = try await rig.bench.count(
+            let wait = try await pipeline.servers.count(
                 """
                 SELECT count(*) FROM deliveries WHERE due_at > now() + interval '4 hours'
                 AND due_at <= now() + interval '6 hours' AND extract(minute FROM due_at) = 0
@@ -143,10 +145,10 @@ struct PadelAcceptanceTests {
                 """
             )
             #expect(wait == 1)
-            _ = try await rig.bench.owner.run(
+            _ = try await pipeline.servers.owner.run(
                 "UPDATE notification_preferences SET preferences = jsonb_set(preferences, '{quietHours,enabled}', 'false')"
             )
-            _ = try await rig.bench.owner.run("UPDATE deliveries SET due_at = now() WHERE state = 'deferred'")
+            _ = try await pipeline.servers.owner.run("UPDATE deliveries SET due_at = now() WHERE state = 'deferred'")
             try await counterpart.waitUntilSettled(2)
             #expect(
                 try await counterpart.fates() == [

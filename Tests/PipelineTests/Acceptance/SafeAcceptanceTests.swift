@@ -21,7 +21,7 @@ struct SafeAcceptanceTests {
     {
         let data = #""chainId":"1","address":"\#(address)"\#(more)"#
         let body = #"{"id":"\#(id)","to":{"user":"sara"},"data":{\#(data)}}"#
-        try await counterpart.rig.publish([counterpart.rig.event(body, key: "safe.\(type)")])
+        try await counterpart.pipeline.publish([counterpart.pipeline.event(body, key: "safe.\(type)")])
     }
 
     /// Returns the messages to a device, in the order of their arrival.
@@ -90,7 +90,7 @@ struct SafeAcceptanceTests {
     @Test("an app's own report of a read lowers the badge once, and waiting pushes of read notifications are not sent")
     func readElsewhere() async throws {
         try await Counterpart.run(app: "safe") { counterpart in
-            let rig = counterpart.rig
+            let pipeline = counterpart.pipeline
             try await counterpart.register("sara", "ios", token: "sara-ios")
             for (index, id) in ["one", "two", "three"].enumerated() {
                 try await Self.publish(counterpart, id, "CONFIRMATION_REQUEST")
@@ -99,7 +99,7 @@ struct SafeAcceptanceTests {
             let badges = {
                 try Self.messages(counterpart, to: "sara-ios").map { $0["apns"]?["payload"]?["aps"]?["badge"] }
             }
-            let ids = try await rig.bench.column("SELECT id FROM notifications WHERE event_id = 'one'")
+            let ids = try await pipeline.servers.column("SELECT id FROM notifications WHERE event_id = 'one'")
             let id = try #require(ids.compactMap { $0 }.first)
             try await counterpart.publish("notification.read", #"{"userId":"sara","ids":["\#(id)"]}"#)
             try await eventually("the lower number") { try badges() == [1, 2, 3, 2] }
@@ -115,29 +115,29 @@ struct SafeAcceptanceTests {
             try await Self.publish(counterpart, "five", "CONFIRMATION_REQUEST")
             try await counterpart.waitUntilSettled(5)
             #expect(try badges() == [1, 2, 3, 2, 0, 1, 2])
-            #expect(try await rig.bench.count("SELECT count(*) FROM dead_letters") == 0)
+            #expect(try await pipeline.servers.count("SELECT count(*) FROM dead_letters") == 0)
         }
     }
 
     @Test("a confirmation request reaches only a Safe's owners; an owner who muted the Safe gets the record alone")
     func mutedSafe() async throws {
         try await Counterpart.run(app: "safe") { counterpart in
-            let rig = counterpart.rig
+            let pipeline = counterpart.pipeline
             let topic = #""topic":"safe:1:\#(Self.address)""#
             for (user, role, muted) in [("sara", "owner", false), ("otto", "observer", false), ("mia", "owner", true)] {
                 try await counterpart.register(user, "android", token: "\(user)-phone")
                 let words = #"{"userId":"\#(user)",\#(topic),"role":"\#(role)","muted":\#(muted)}"#
-                try await rig.publish([rig.event(words, key: "safe.follow.added")])
-                try await rig.wait(for: 1, "SELECT count(*) FROM follows WHERE user_id = '\(user)'")
+                try await pipeline.publish([pipeline.event(words, key: "safe.follow.added")])
+                try await pipeline.wait(for: 1, "SELECT count(*) FROM follows WHERE user_id = '\(user)'")
             }
             for (id, type) in [("ask", "CONFIRMATION_REQUEST"), ("in", "INCOMING_ETHER")] {
                 let data = #""chainId":"1","address":"\#(Self.address)","value":"1500000000000000001""#
                 let body = #"{"id":"\#(id)","to":{\#(topic)},"data":{\#(data)}}"#
-                try await rig.publish([rig.event(body, key: "safe.\(type)")])
+                try await pipeline.publish([pipeline.event(body, key: "safe.\(type)")])
             }
-            try await rig.wait(for: 2, "SELECT count(*) FROM fanouts WHERE state = 'finished'")
+            try await pipeline.wait(for: 2, "SELECT count(*) FROM fanouts WHERE state = 'finished'")
             try await counterpart.waitUntilSettled(5)
-            let fates = try await rig.bench.column(
+            let fates = try await pipeline.servers.column(
                 """
                 SELECT concat_ws(' ', n.event_id, n.user_id, d.state, d.reason)
                 FROM notifications n LEFT JOIN deliveries d ON d.user_id = n.user_id AND d.notification_id = n.id
@@ -157,24 +157,26 @@ struct SafeAcceptanceTests {
     @Test("a request for confirmation reaches the owners of a Safe, on the devices that they registered for it")
     func owners() async throws {
         try await Counterpart.run(app: "safe") { counterpart in
-            let rig = counterpart.rig
+            let pipeline = counterpart.pipeline
             for device in ["sara-phone", "sara-tablet"] {
                 try await counterpart.register("sara", "android", token: device)
             }
             try await counterpart.register("olav", "android", token: "olav-phone")
             let topic = #""topic":"safe:1:\#(Self.address)""#
-            try await rig.publish([
-                rig.event(
+            try await pipeline.publish([
+                pipeline.event(
                     #"{"userId":"sara","role":"owner","token":"sara-phone",\#(topic)}"#,
                     key: "safe.follow.added"
                 ),
-                rig.event(#"{"userId":"olav","role":"observer",\#(topic)}"#, key: "safe.follow.added"),
+                pipeline.event(#"{"userId":"olav","role":"observer",\#(topic)}"#, key: "safe.follow.added"),
             ])
-            try await rig.wait(for: 2, "SELECT count(*) FROM follows")
+            try await pipeline.wait(for: 2, "SELECT count(*) FROM follows")
             let data = #""data":{"chainId":"1","address":"\#(Self.address)"}"#
             let to = #""to":{"topic":"safe:1:\#(Self.address.lowercased())"}"#
-            try await rig.publish([rig.event(#"{"id":"ask",\#(to),\#(data)}"#, key: "safe.CONFIRMATION_REQUEST")])
-            try await rig.wait(for: 1, "SELECT count(*) FROM fanouts WHERE state = 'finished'")
+            try await pipeline.publish([
+                pipeline.event(#"{"id":"ask",\#(to),\#(data)}"#, key: "safe.CONFIRMATION_REQUEST")
+            ])
+            try await pipeline.wait(for: 1, "SELECT count(*) FROM fanouts WHERE state = 'finished'")
             try await counterpart.waitUntilSettled(2)
             #expect(
                 try await counterpart.fates() == [
@@ -188,21 +190,21 @@ struct SafeAcceptanceTests {
     @Test("a follower's role is kept for the folded address, and an observer becomes an owner")
     func roles() async throws {
         try await Counterpart.run(app: "safe") { counterpart in
-            let rig = counterpart.rig
+            let pipeline = counterpart.pipeline
             let topic = "safe:1:\(Self.address.lowercased())"
             for (role, time) in [("observer", "2026-01-01T10:00:00Z"), ("owner", "2026-01-01T11:00:00Z")] {
                 let words = #""topic":"safe:1:\#(Self.address)","role":"\#(role)","sentAtIso":"\#(time)""#
-                try await rig.publish([rig.event(#"{"userId":"sara",\#(words)}"#, key: "safe.follow.added")])
-                try await rig.wait(
+                try await pipeline.publish([pipeline.event(#"{"userId":"sara",\#(words)}"#, key: "safe.follow.added")])
+                try await pipeline.wait(
                     for: 1,
                     "SELECT count(*) FROM follows WHERE user_id = 'sara' AND topic = '\(topic)' AND role = '\(role)'"
                 )
             }
-            #expect(try await rig.bench.count("SELECT count(*) FROM follows") == 1)
+            #expect(try await pipeline.servers.count("SELECT count(*) FROM follows") == 1)
             let end = #"{"userId":"sara","topic":"safe:1:\#(Self.address.uppercased())"}"#
-            try await rig.publish([rig.event(end, key: "safe.follow.removed")])
-            try await rig.wait(for: 1, "SELECT count(*) FROM follows WHERE removed_at IS NOT NULL")
-            #expect(try await rig.bench.count("SELECT count(*) FROM follows") == 1)
+            try await pipeline.publish([pipeline.event(end, key: "safe.follow.removed")])
+            try await pipeline.wait(for: 1, "SELECT count(*) FROM follows WHERE removed_at IS NOT NULL")
+            #expect(try await pipeline.servers.count("SELECT count(*) FROM follows") == 1)
         }
     }
 }

@@ -10,7 +10,7 @@ extension SafeAcceptanceTests {
     private static func incoming(_ counterpart: Counterpart, _ id: String, _ done: Int) async throws {
         let data = #""data":{"chainId":"1","address":"0x5aFE3855358E112B5647B952709E6165e1c1eEEe","value":"1"}"#
         try await counterpart.publish("INCOMING_ETHER", #"{"id":"\#(id)","to":{"topic":"\#(topic)"},\#(data)}"#)
-        try await counterpart.rig.wait(for: done, "SELECT count(*) FROM fanouts WHERE state = 'finished'")
+        try await counterpart.pipeline.wait(for: done, "SELECT count(*) FROM fanouts WHERE state = 'finished'")
     }
 
     @Test("a user follows, mutes and leaves a Safe, and each change affects the next push immediately")

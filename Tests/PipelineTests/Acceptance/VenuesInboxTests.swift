@@ -8,7 +8,7 @@ extension VenuesAcceptanceTests {
     private static func offer(_ counterpart: Counterpart, _ id: String, _ done: Int) async throws {
         let data = #""data":{"venue":"Tim Wendelboe","offer":"Two cups for one"}"#
         try await counterpart.publish("opportunity", #"{"id":"\#(id)","to":{"topic":"venue:42"},\#(data)}"#)
-        try await counterpart.rig.wait(for: done, "SELECT count(*) FROM fanouts WHERE state = 'finished'")
+        try await counterpart.pipeline.wait(for: done, "SELECT count(*) FROM fanouts WHERE state = 'finished'")
     }
 
     @Test("a first follow, its token and a refreshed token get pushes; after a log-out the offer is only in the app")

@@ -18,16 +18,16 @@ struct DamagedLetterTests {
         "a dead letter that makes the database fail delays no other, and is stored whole after the repair"
     )
     func damaged() async throws {
-        try await withRig { rig in
-            try await rig.bench.damage("NEW.event_id = 'b3'", of: "dead_letters")
+        try await withRig { pipeline in
+            try await pipeline.servers.damage("NEW.event_id = 'b3'", of: "dead_letters")
             let messages = (0..<20).map { number in
-                rig.event(#"{"id":"b\#(number)","to":{"user":"u"},"title":7}"#, key: "drop.system")
+                pipeline.event(#"{"id":"b\#(number)","to":{"user":"u"},"title":7}"#, key: "drop.system")
             }
-            try await rig.publish(messages)
-            try await rig.wait(for: 19, "SELECT count(*) FROM dead_letters")
-            try await rig.bench.repair(of: "dead_letters")
-            try await rig.wait(for: 20, "SELECT count(*) FROM dead_letters")
-            let causes = try await rig.bench.column(
+            try await pipeline.publish(messages)
+            try await pipeline.wait(for: 19, "SELECT count(*) FROM dead_letters")
+            try await pipeline.servers.repair(of: "dead_letters")
+            try await pipeline.wait(for: 20, "SELECT count(*) FROM dead_letters")
+            let causes = try await pipeline.servers.column(
                 "SELECT DISTINCT reason || ' ' || (error LIKE '%not be stored%') FROM dead_letters"
             )
             #expect(causes == ["invalid-field false"])

@@ -16,39 +16,39 @@ import Testing
 struct ForgedLetterTests {
     @Test("an expired message with forged headers changes nothing for another app, replayed or not")
     func forged() async throws {
-        let catalogs = try Bench.shipped { $0 == "drop.json5" || $0 == "padel.json5" }
-        try await Bench.withTopology(catalogs: catalogs) { bench in
+        let catalogs = try ServerFixture.shipped { $0 == "drop.json5" || $0 == "padel.json5" }
+        try await ServerFixture.withTopology(catalogs: catalogs) { servers in
             // A dead letter of padel, which a forger would like to imitate.
-            let own = try await Rig.on(bench) { rig in
+            let own = try await PipelineFixture.on(servers) { pipeline in
                 let body = #"{"id":"p1","to":{"user":"u1"},"title":"t","body":"b"}"#
-                try await rig.publish([rig.event(body, key: "padel.nosuch")])
-                try await rig.wait(for: 1, "SELECT count(*) FROM dead_letters")
-                return try await bench.column(Self.ownLetter)
+                try await pipeline.publish([pipeline.event(body, key: "padel.nosuch")])
+                try await pipeline.wait(for: 1, "SELECT count(*) FROM dead_letters")
+                return try await servers.column(Self.ownLetter)
             }
-            let filed = try await bench.column("SELECT dead_id FROM dead_letters")
+            let filed = try await servers.column("SELECT dead_id FROM dead_letters")
             let first = filed.first ?? nil
             let id = try #require(first)
-            let forgeries = Self.forgeries(of: id, bench.names)
-            try await expire(forgeries, on: bench)
-            try await Rig.on(bench) { rig in
-                try await rig.wait(for: forgeries.count + 1, "SELECT count(*) FROM dead_letters")
-                let after = try await bench.column(Self.ownLetter)
+            let forgeries = Self.forgeries(of: id, servers.names)
+            try await expire(forgeries, on: servers)
+            try await PipelineFixture.on(servers) { pipeline in
+                try await pipeline.wait(for: forgeries.count + 1, "SELECT count(*) FROM dead_letters")
+                let after = try await servers.column(Self.ownLetter)
                 #expect(after == own)
-                let origins = try await bench.column(
+                let origins = try await servers.column(
                     """
                     SELECT DISTINCT concat_ws('|', app, origin_exchange, origin_routing_key, left(dead_id, 7), user_id)
                     FROM dead_letters WHERE stage = 'broker'
                     """
                 )
-                #expect(origins == ["drop|\(bench.names.events)|drop.x|broker-|u1"])
-                let limits = ReplayLimits(perItem: 5, failedSince: Letters.ago(86_400))
+                #expect(origins == ["drop|\(servers.names.events)|drop.x|broker-|u1"])
+                let limits = ReplayLimits(perItem: 5, failedSince: DeadLetterSamples.ago(86_400))
                 let order = ReplayOrder(DeadLetterFilter(), limits: limits, pace: .init(pauseShare: 100))
-                let book = ReplayAdmin(pool: bench.owner)
+                let book = ReplayAdmin(pool: servers.owner)
                 _ = try await book.start(order, agreed: 1_000, by: ReplayFixture.ada)
-                try await rig.wait(for: 1, "SELECT count(*) FROM replays WHERE finished_at IS NOT NULL")
-                let rows = try await bench.count("SELECT count(*) FROM notifications")
+                try await pipeline.wait(for: 1, "SELECT count(*) FROM replays WHERE finished_at IS NOT NULL")
+                let rows = try await servers.count("SELECT count(*) FROM notifications")
                 #expect(rows == 0)
-                let letters = try await bench.count("SELECT count(*) FROM dead_letters")
+                let letters = try await servers.count("SELECT count(*) FROM dead_letters")
                 #expect(letters == forgeries.count + 1)
             }
         }
@@ -56,17 +56,17 @@ struct ForgedLetterTests {
 
     @Test("a dead letter keeps its reason, and its replay its marks, next to as many headers as a message can have")
     func crowded() async throws {
-        try await Bench.withTopology { bench in
-            try await Rig.on(bench) { rig in
+        try await ServerFixture.withTopology { servers in
+            try await PipelineFixture.on(servers) { pipeline in
                 var properties = MessageProperties()
                 properties.headers = ["a": Self.wide, "x-bellhop-z": Self.wide, "z": .string("z")]
-                try await rig.publish([rig.event("{", key: "drop.system", properties: properties)])
-                try await rig.wait(for: 1, "SELECT count(*) FROM dead_letters WHERE reason = 'malformed-json'")
-                let limits = ReplayLimits(perItem: 5, failedSince: Letters.ago(86_400))
+                try await pipeline.publish([pipeline.event("{", key: "drop.system", properties: properties)])
+                try await pipeline.wait(for: 1, "SELECT count(*) FROM dead_letters WHERE reason = 'malformed-json'")
+                let limits = ReplayLimits(perItem: 5, failedSince: DeadLetterSamples.ago(86_400))
                 let order = ReplayOrder(DeadLetterFilter(), limits: limits, pace: .init())
-                _ = try await ReplayAdmin(pool: bench.owner).start(order, agreed: 1, by: ReplayFixture.ada)
-                try await rig.wait(for: 1, "SELECT count(*) FROM replays WHERE finished_at IS NOT NULL")
-                let died = try await bench.column("SELECT concat_ws('|', reason, deaths, replays) FROM dead_letters")
+                _ = try await ReplayAdmin(pool: servers.owner).start(order, agreed: 1, by: ReplayFixture.ada)
+                try await pipeline.wait(for: 1, "SELECT count(*) FROM replays WHERE finished_at IS NOT NULL")
+                let died = try await servers.column("SELECT concat_ws('|', reason, deaths, replays) FROM dead_letters")
                 #expect(died == ["malformed-json|2|1"])
             }
         }
@@ -107,8 +107,8 @@ struct ForgedLetterTests {
     }
 
     /// Publishes messages of padel with these headers as drop's producer, and waits until they expire unconsumed.
-    private func expire(_ headers: [FieldTable], on bench: Bench) async throws {
-        let publisher = Publisher(PublisherOptions(broker: try bench.broker, name: "test, forging"))
+    private func expire(_ headers: [FieldTable], on servers: ServerFixture) async throws {
+        let publisher = Publisher(PublisherOptions(broker: try servers.broker, name: "test, forging"))
         publisher.start()
         let fields = #""app":"padel","eventType":"admin_announcement","title":"t","body":"b""#
         let messages = headers.enumerated().map { index, table in
@@ -118,7 +118,7 @@ struct ForgedLetterTests {
             properties.expiration = "1"
             let body = #"{"id":"f\#(index)",\#(fields),"to":{"user":"u1"}}"#
             return OutgoingMessage(
-                exchange: bench.names.events,
+                exchange: servers.names.events,
                 routingKey: "drop.x",
                 properties: properties,
                 body: Array(body.utf8)
@@ -128,9 +128,9 @@ struct ForgedLetterTests {
         await publisher.close()
         let wanted: [PublishOutcome] = Array(repeating: .confirmed, count: messages.count)
         #expect(outcomes == wanted)
-        let dead = bench.names.dead
+        let dead = servers.names.dead
         try await eventually("the messages have expired") {
-            let found = try await BrokerSession.with(try bench.broker, name: "test") { session in
+            let found = try await BrokerSession.with(try servers.broker, name: "test") { session in
                 try session.checkQueue(dead)?.messages
             }
             return found == messages.count

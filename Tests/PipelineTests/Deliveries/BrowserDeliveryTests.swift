@@ -16,13 +16,15 @@ struct BrowserDeliveryTests {
     @Test("a browser that unsubscribed is revoked, one without keys is rejected, and neither affects other browsers")
     func gone() async throws {
         try await Counterpart.run(app: "padel") { counterpart in
-            let rig = counterpart.rig
+            let pipeline = counterpart.pipeline
             let reader = try await counterpart.subscribeBrowser("reader")
             let leaver = try await counterpart.subscribeBrowser("leaver")
             let keyless =
                 #""token":"https://localhost/wp/none","platform":"web","provider":"webpush","subscription":{}"#
-            try await rig.publish([rig.event(#"{"userId":"keyless",\#(keyless)}"#, key: "padel.subscription.upserted")])
-            try await rig.wait(for: 1, "SELECT count(*) FROM dead_letters WHERE reason = 'invalid-field'")
+            try await pipeline.publish([
+                pipeline.event(#"{"userId":"keyless",\#(keyless)}"#, key: "padel.subscription.upserted")
+            ])
+            try await pipeline.wait(for: 1, "SELECT count(*) FROM dead_letters WHERE reason = 'invalid-field'")
             counterpart.sandbox.endWebPushSubscription(endpoint: leaver)
             try await counterpart.publish(["e1"], to: ["reader", "leaver", "keyless"], type: "admin_announcement")
             try await counterpart.waitUntilSettled(3)
@@ -32,7 +34,7 @@ struct BrowserDeliveryTests {
                     "e1|reader|web|delivered",
                 ]
             )
-            try await rig.wait(
+            try await pipeline.wait(
                 for: 1,
                 "SELECT count(*) FROM push_subscriptions WHERE revoke_reason = 'subscription-gone'"
             )

@@ -10,8 +10,10 @@ extension Counterpart {
     /// Registers one device with the usual provider, and waits until it is stored.
     func register(_ user: String, _ platform: String, token: String) async throws {
         let device = #""token":"\#(token)","platform":"\#(platform)","provider":"\#(provider.rawValue)""#
-        try await rig.publish([rig.event(#"{"userId":"\#(user)",\#(device)}"#, key: "\(app).subscription.upserted")])
-        try await rig.wait(for: 1, "SELECT count(*) FROM push_subscriptions WHERE device_token = '\(token)'")
+        try await pipeline.publish([
+            pipeline.event(#"{"userId":"\#(user)",\#(device)}"#, key: "\(app).subscription.upserted")
+        ])
+        try await pipeline.wait(for: 1, "SELECT count(*) FROM push_subscriptions WHERE device_token = '\(token)'")
     }
 
     /// Subscribes a browser, waits until it is stored, and returns its endpoint.
@@ -23,15 +25,17 @@ extension Counterpart {
             "permission": "granted", "subscription": .object(subscription),
         ]
         let text = String(decoding: JSONWriter.canonicalBytes(of: body), as: UTF8.self)
-        try await rig.publish([rig.event(text, key: "\(app).subscription.upserted")])
-        try await rig.wait(for: 1, "SELECT count(*) FROM push_subscriptions WHERE device_token = '\(endpoint)'")
+        try await pipeline.publish([pipeline.event(text, key: "\(app).subscription.upserted")])
+        try await pipeline.wait(for: 1, "SELECT count(*) FROM push_subscriptions WHERE device_token = '\(endpoint)'")
         return endpoint
     }
 
     /// Publishes an update of a user, and waits until it is stored: until `condition` is true for the user's row.
     func feed(_ user: String, _ words: String, until condition: String = "true") async throws {
-        try await rig.publish([rig.event(#"{"userId":"\#(user)",\#(words)}"#, key: "\(app).recipient.upserted")])
-        try await rig.wait(
+        try await pipeline.publish([
+            pipeline.event(#"{"userId":"\#(user)",\#(words)}"#, key: "\(app).recipient.upserted")
+        ])
+        try await pipeline.wait(
             for: 1,
             """
             SELECT count(*) FROM recipients r
@@ -52,7 +56,7 @@ extension Counterpart {
     ///
     /// Each has a separate statement in one transaction, with the rights of the inbox API.
     func read(_ user: String, where condition: String = "true") async throws {
-        let ids = try await rig.bench.column(
+        let ids = try await pipeline.servers.column(
             "SELECT id FROM notifications WHERE user_id = '\(user)' AND \(condition) ORDER BY id"
         )
         let reading = ids.compactMap { $0 }.map {
@@ -64,7 +68,7 @@ extension Counterpart {
             \(reading.joined(separator: "\n"))
             COMMIT;
             """
-        let pool = try Bench.makePool(setUp: rig.bench.namespace.setUp(as: .api))
+        let pool = try ServerFixture.makePool(setUp: pipeline.servers.namespace.setUp(as: .api))
         do {
             try await pool.withConnection { (connection) throws(PostgresError) in try connection.execute(script) }
         } catch {
@@ -76,7 +80,7 @@ extension Counterpart {
 
     /// Returns the ledger as text, one line for each device and mail: event, platform or target, state, reason.
     func fates() async throws -> [String?] {
-        try await rig.bench.column(
+        try await pipeline.servers.column(
             """
             SELECT concat_ws('|', n.event_id, n.user_id, coalesce(s.platform, d.target), d.state, d.reason)
             FROM deliveries d

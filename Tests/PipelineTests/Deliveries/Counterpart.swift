@@ -10,7 +10,7 @@ import Testing
 
 /// A worker with the real senders of an app, and strict emulators of their providers.
 struct Counterpart: Sendable {
-    let rig: Rig
+    let pipeline: PipelineFixture
     let sandbox: ProviderSandbox
 
     /// The app whose producers publish the events.
@@ -29,7 +29,7 @@ struct Counterpart: Sendable {
         catalogs: CatalogSet? = nil,
         looks: ReceiptPolicy? = nil,
         onDeadLettersOf room: Int? = nil,
-        afterwards: @escaping @Sendable (Bench) async throws -> Void = { _ in },
+        afterwards: @escaping @Sendable (ServerFixture) async throws -> Void = { _ in },
         _ body: @escaping @Sendable (Counterpart) async throws -> Void
     ) async throws {
         let sandbox = try await ProviderSandbox.start()
@@ -41,18 +41,18 @@ struct Counterpart: Sendable {
                 ProviderConfiguration.read(file: try ProvidersFile(in: folder, [app: sandbox]).path),
                 context: .init(logger: Logger(label: "push", level: .error, sink: StandardErrorSink(form: .text)))
             )
-            var outfit = Rig.Outfit(senders: senders.senders)
+            var outfit = PipelineFixture.Outfit(senders: senders.senders)
             outfit.mail = senders.emailSenders
             outfit.receipts = senders.receipts
             if let looks { outfit.looks = looks }
             outfit.hasClerk = room == nil
-            let catalogs = try catalogs ?? Bench.shipped { $0 == "\(app).json5" }
-            try await Bench.withTopology(catalogs: catalogs) { [outfit] bench in
-                if let room { try await bench.narrowDeadLetters(to: room) }
-                try await Rig.on(bench, outfit: outfit) { rig in
-                    try await body(Counterpart(rig: rig, sandbox: sandbox, app: app, provider: provider))
+            let catalogs = try catalogs ?? ServerFixture.shipped { $0 == "\(app).json5" }
+            try await ServerFixture.withTopology(catalogs: catalogs) { [outfit] servers in
+                if let room { try await servers.narrowDeadLetters(to: room) }
+                try await PipelineFixture.on(servers, outfit: outfit) { pipeline in
+                    try await body(Counterpart(pipeline: pipeline, sandbox: sandbox, app: app, provider: provider))
                 }
-                try await afterwards(bench)
+                try await afterwards(servers)
             }
             await senders.close()
         } catch {
@@ -69,14 +69,14 @@ struct Counterpart: Sendable {
 
     /// Registers devices and waits until they are stored.
     func register(_ devices: [(user: String, name: String)], more: String = "") async throws {
-        try await rig.publish(
+        try await pipeline.publish(
             devices.map { user, name in
                 let device = #""token":"\#(token(name))","platform":"android","provider":"\#(provider.rawValue)""#
                 let body = #"{"userId":"\#(user)",\#(device)\#(more)}"#
-                return rig.event(body, key: "\(app).subscription.upserted")
+                return pipeline.event(body, key: "\(app).subscription.upserted")
             }
         )
-        try await rig.wait(for: devices.count, "SELECT count(*) FROM push_subscriptions")
+        try await pipeline.wait(for: devices.count, "SELECT count(*) FROM push_subscriptions")
     }
 
     func publish(
@@ -86,9 +86,9 @@ struct Counterpart: Sendable {
         more: String = ""
     ) async throws {
         let names = users.map { "\"\($0)\"" }.joined(separator: ",")
-        try await rig.publish(
+        try await pipeline.publish(
             ids.map { id in
-                rig.event(
+                pipeline.event(
                     #"{"id":"\#(id)","to":{"users":[\#(names)]},"title":"Hei","body":"på deg"\#(more)}"#,
                     key: "\(app).\(type)"
                 )
@@ -98,14 +98,14 @@ struct Counterpart: Sendable {
 
     /// Returns every row of the ledger as text: user, state, reason, attempts.
     func ledger() async throws -> [String?] {
-        try await rig.bench.column(
+        try await pipeline.servers.column(
             "SELECT concat_ws('|', user_id, state, reason, attempts) FROM deliveries ORDER BY user_id, target"
         )
     }
 
     /// Waits until that many deliveries are settled or accepted by their provider.
     func waitUntilSettled(_ count: Int) async throws {
-        try await rig.wait(
+        try await pipeline.wait(
             for: count,
             "SELECT count(*) FROM deliveries WHERE state NOT IN ('pending', 'sending', 'retrying', 'deferred')"
         )
@@ -113,7 +113,7 @@ struct Counterpart: Sendable {
 
     /// Waits until that many deliveries are settled and have no pending receipt.
     func waitUntilAnswered(_ count: Int) async throws {
-        try await rig.wait(
+        try await pipeline.wait(
             for: count,
             """
             SELECT count(*) FROM deliveries
@@ -124,7 +124,7 @@ struct Counterpart: Sendable {
 
     /// Returns the ledger's count of sends with an unknown outcome, by notification.
     func unknownSends() async throws -> [String: Int] {
-        let rows = try await rig.bench.owner.run("SELECT notification_id, unknown_sends::bigint FROM deliveries")
+        let rows = try await pipeline.servers.owner.run("SELECT notification_id, unknown_sends::bigint FROM deliveries")
         return try rows.indices.reduce(into: [:]) {
             $0[try rows.text($1, 0), default: 0] += Int(try rows.integer($1, 1))
         }
@@ -132,7 +132,9 @@ struct Counterpart: Sendable {
 
     /// The worker's counter of repeats of such sends.
     var repeatedSends: Int {
-        let line = rig.metrics.text().split(separator: "\n").first { $0.hasPrefix("bellhop_repeated_sends_total ") }
+        let line = pipeline.metrics.text().split(separator: "\n").first {
+            $0.hasPrefix("bellhop_repeated_sends_total ")
+        }
         return line?.split(separator: " ").last.flatMap { Double($0) }.map { Int($0) } ?? 0
     }
 

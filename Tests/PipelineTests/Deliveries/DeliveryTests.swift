@@ -19,14 +19,14 @@ struct DeliveryTests {
             try await counterpart.register([("u1", "t1"), ("u1", "t2"), ("u2", "t3")])
             try await counterpart.publish((0..<50).map { "e\($0)" }, to: ["u1", "u2"])
             try await counterpart.waitUntilSettled(150)
-            let bench = counterpart.rig.bench
+            let servers = counterpart.pipeline.servers
             #expect(
-                try await bench.count("SELECT count(*) FROM deliveries WHERE state = 'delivered' AND attempts = 1")
+                try await servers.count("SELECT count(*) FROM deliveries WHERE state = 'delivered' AND attempts = 1")
                     == 150
             )
-            let unnamed = try await bench.count("SELECT count(*) FROM deliveries WHERE provider_message_id IS NULL")
+            let unnamed = try await servers.count("SELECT count(*) FROM deliveries WHERE provider_message_id IS NULL")
             #expect(unnamed == 0)
-            let ids = Set(try await bench.column("SELECT id FROM notifications").compactMap { $0 })
+            let ids = Set(try await servers.column("SELECT id FROM notifications").compactMap { $0 })
             #expect(ids.count == 100)
             #expect(Set(counterpart.arrivals.keys) == ids)
             #expect(counterpart.sandbox.received(.fcm).count == 150)
@@ -37,22 +37,22 @@ struct DeliveryTests {
     @Test("a delivery is suppressed if the user or the type is muted, push is off, or permission or device is missing")
     func suppressed() async throws {
         try await Counterpart.run { counterpart in
-            let rig = counterpart.rig
+            let pipeline = counterpart.pipeline
             try await counterpart.register([("muted", "t1"), ("type", "t2"), ("off", "t3")])
-            try await rig.publish([
-                rig.event(
+            try await pipeline.publish([
+                pipeline.event(
                     #"{"userId":"denied","token":"t4","platform":"ios","provider":"fcm","permission":"denied"}"#,
                     key: "drop.subscription.upserted"
                 ),
-                rig.event(#"{"userId":"muted","preferences":{"enabled":false}}"#, key: "drop.recipient.upserted"),
-                rig.event(
+                pipeline.event(#"{"userId":"muted","preferences":{"enabled":false}}"#, key: "drop.recipient.upserted"),
+                pipeline.event(
                     #"{"userId":"type","preferences":{"eventToggles":{"transaction_complete":false}}}"#,
                     key: "drop.recipient.upserted"
                 ),
-                rig.event(#"{"userId":"off","pushEnabled":false}"#, key: "drop.recipient.upserted"),
+                pipeline.event(#"{"userId":"off","pushEnabled":false}"#, key: "drop.recipient.upserted"),
             ])
-            try await rig.wait(for: 4, "SELECT count(*) FROM push_subscriptions")
-            try await rig.wait(for: 3, "SELECT count(*) FROM recipients")
+            try await pipeline.wait(for: 4, "SELECT count(*) FROM push_subscriptions")
+            try await pipeline.wait(for: 3, "SELECT count(*) FROM recipients")
             let users = ["denied", "muted", "nobody", "off", "type"]
             try await counterpart.publish(["e1"], to: users)
             try await counterpart.publish(["e2"], to: ["late"], more: #","expiresAt":"2020-01-01T00:00:00Z""#)
@@ -66,7 +66,7 @@ struct DeliveryTests {
                 ]
             )
             #expect(counterpart.sandbox.received(.fcm).isEmpty)
-            #expect(try await rig.bench.count("SELECT count(*) FROM notifications") == 6)
+            #expect(try await pipeline.servers.count("SELECT count(*) FROM notifications") == 6)
         }
     }
 
@@ -78,11 +78,11 @@ struct DeliveryTests {
             try await counterpart.waitUntilSettled(2)
             let ledger = try await counterpart.ledger()
             #expect(Set(ledger) == ["u1|failed|UNREGISTERED|1", "u1|delivered|1"])
-            try await counterpart.rig.wait(
+            try await counterpart.pipeline.wait(
                 for: 1,
                 "SELECT count(*) FROM push_subscriptions WHERE revoke_reason = 'UNREGISTERED' AND device_token = 'dead-1'"
             )
-            #expect(try await counterpart.rig.bench.count("SELECT count(*) FROM dead_letters") == 0)
+            #expect(try await counterpart.pipeline.servers.count("SELECT count(*) FROM dead_letters") == 0)
         }
     }
 
@@ -108,8 +108,8 @@ struct DeliveryTests {
             try await counterpart.publish(["e1"], to: ["u1"])
             try await counterpart.waitUntilSettled(1)
             #expect(try await counterpart.ledger() == ["u1|failed|attempts-exhausted|2"])
-            try await counterpart.rig.wait(for: 1, "SELECT count(*) FROM dead_letters")
-            let letter = try await counterpart.rig.bench.column(
+            try await counterpart.pipeline.wait(for: 1, "SELECT count(*) FROM dead_letters")
+            let letter = try await counterpart.pipeline.servers.column(
                 "SELECT concat_ws('|', stage, reason, provider, error, app, event_id, user_id, attempts) FROM dead_letters"
             )
             #expect(letter == ["dispatch|attempts-exhausted|fcm|fcm said UNAVAILABLE|drop|e1|u1|2"])
@@ -126,7 +126,10 @@ struct DeliveryTests {
             try await counterpart.publish(["e1"], to: ["u1"])
             try await counterpart.waitUntilSettled(1)
             #expect(try await counterpart.ledger() == ["u1|failed|payload-refused|1"])
-            try await counterpart.rig.wait(for: 1, "SELECT count(*) FROM dead_letters WHERE reason = 'payload-refused'")
+            try await counterpart.pipeline.wait(
+                for: 1,
+                "SELECT count(*) FROM dead_letters WHERE reason = 'payload-refused'"
+            )
         }
     }
 
@@ -140,7 +143,9 @@ struct DeliveryTests {
             try await counterpart.publish((0..<20).map { "e\($0)" }, to: ["u1"])
             try await counterpart.waitUntilSettled(20)
             #expect(
-                try await counterpart.rig.bench.count("SELECT count(*) FROM deliveries WHERE state = 'delivered'") == 20
+                try await counterpart.pipeline.servers.count(
+                    "SELECT count(*) FROM deliveries WHERE state = 'delivered'"
+                ) == 20
             )
             #expect(counterpart.arrivals.count == 20)
             let unknown = try await counterpart.unknownSends()
@@ -158,7 +163,7 @@ struct DeliveryTests {
             try await counterpart.publish(ids + ids, to: ["u1"])
             try await counterpart.waitUntilSettled(100)
             try await counterpart.publish(ids, to: ["u1"])
-            try await counterpart.rig.waitUntilIdle(events: 301)
+            try await counterpart.pipeline.waitUntilIdle(events: 301)
             #expect(counterpart.arrivals.count == 100)
             #expect(counterpart.arrivals.values.allSatisfy { $0 == 1 })
         }
@@ -170,8 +175,8 @@ struct DeliveryTests {
             try await counterpart.register([("u1", "t1")])
             counterpart.sandbox.setFaults([SandboxFault(.fcm, .answer(.init(status: 503))).limited(count: 1)])
             try await counterpart.publish(["e1"], to: ["u1"])
-            try await counterpart.rig.wait(for: 1, "SELECT count(*) FROM deliveries WHERE state = 'retrying'")
-            _ = try await counterpart.rig.bench.owner.run("UPDATE notifications SET read_at = now()")
+            try await counterpart.pipeline.wait(for: 1, "SELECT count(*) FROM deliveries WHERE state = 'retrying'")
+            _ = try await counterpart.pipeline.servers.owner.run("UPDATE notifications SET read_at = now()")
             try await counterpart.waitUntilSettled(1)
             #expect(try await counterpart.ledger() == ["u1|suppressed|already-read|1"])
         }

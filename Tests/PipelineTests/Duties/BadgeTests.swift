@@ -17,7 +17,7 @@ struct BadgeTests {
     /// Returns catalogues that request the badge on every platform.
     private static func everywhere() throws -> CatalogSet {
         let all = #"badgePlatforms: ["ios", "android", "web"]"#
-        return try Bench.shipped("drop", replacing: #"badgePlatforms: ["ios"]"#, with: all)
+        return try ServerFixture.shipped("drop", replacing: #"badgePlatforms: ["ios"]"#, with: all)
     }
 
     /// Returns the messages to a device, in the order of their arrival.
@@ -32,9 +32,9 @@ struct BadgeTests {
     /// Waits until the users who have read something are released.
     private static func handedOver(_ counterpart: Counterpart, _ users: Int) async throws {
         try await eventually("\(users) are handed over") {
-            counterpart.rig.metrics.text().contains("bellhop_badge_updates_total \(users)\n")
+            counterpart.pipeline.metrics.text().contains("bellhop_badge_updates_total \(users)\n")
         }
-        try await counterpart.rig.wait(for: 0, "SELECT count(*) FROM badge_updates")
+        try await counterpart.pipeline.wait(for: 0, "SELECT count(*) FROM badge_updates")
     }
 
     @Test("a push contains the number of unread notifications in the field of each platform")
@@ -61,10 +61,10 @@ struct BadgeTests {
             for user in users { try await counterpart.register(user, "ios", token: "phone-\(user)") }
             var together = 0
             for (number, user) in users.enumerated() where together < 3 {
-                let batches = counterpart.rig.batches
+                let batches = counterpart.pipeline.batches
                 try await counterpart.publish(["e1", "e2"], to: [user])
                 try await counterpart.waitUntilSettled(2 * number + 2)
-                guard counterpart.rig.batches == batches + 1 else { continue }
+                guard counterpart.pipeline.batches == batches + 1 else { continue }
                 together += 1
                 #expect(Set(Self.badges(counterpart, to: "phone-\(user)")) == [1, 2])
             }
@@ -95,7 +95,7 @@ struct BadgeTests {
             #expect(apple.allSatisfy { $0.body["message"]?["apns"]?["headers"]?["apns-priority"] == "5" })
             let android = updates.first { $0.token == "android" }?.body["message"]
             #expect(android?["data"] == ["badge": "2"] && android?["android"]?["priority"] == "NORMAL")
-            #expect(try await counterpart.rig.bench.count("SELECT count(*) FROM deliveries") == 28)
+            #expect(try await counterpart.pipeline.servers.count("SELECT count(*) FROM deliveries") == 28)
         }
     }
 
@@ -105,11 +105,11 @@ struct BadgeTests {
             try await counterpart.register("u1", "ios", token: "phone")
             try await counterpart.publish(["e1"], to: ["u1"])
             try await counterpart.waitUntilSettled(1)
-            let pool = try Bench.makePool(setUp: counterpart.rig.bench.namespace.setUp(as: .api))
+            let pool = try ServerFixture.makePool(setUp: counterpart.pipeline.servers.namespace.setUp(as: .api))
             let changed = try await pool.run("UPDATE inbox SET read_at = now()").affectedCount
             await pool.close()
             #expect(changed == 0)
-            #expect(try await counterpart.rig.bench.count("SELECT count(*) FROM badge_updates") == 0)
+            #expect(try await counterpart.pipeline.servers.count("SELECT count(*) FROM badge_updates") == 0)
         }
     }
 
@@ -140,28 +140,28 @@ struct BadgeTests {
             try await counterpart.register("u1", "ios", token: "dead-phone")
             try await counterpart.register("u1", "ios", token: "phone")
             try await counterpart.read("u1")
-            try await counterpart.rig.wait(
+            try await counterpart.pipeline.wait(
                 for: 1,
                 "SELECT count(*) FROM push_subscriptions WHERE revoke_reason = 'UNREGISTERED'"
             )
-            let living = try await counterpart.rig.bench.column(
+            let living = try await counterpart.pipeline.servers.column(
                 "SELECT device_token FROM push_subscriptions WHERE revoked_at IS NULL"
             )
             #expect(living == ["phone"])
             try await eventually("the other is told") { Self.badges(counterpart, to: "phone") == [0] }
             #expect(try await counterpart.fates() == ["e1|u1|-|suppressed|no-device"])
-            #expect(try await counterpart.rig.bench.count("SELECT count(*) FROM dead_letters") == 0)
+            #expect(try await counterpart.pipeline.servers.count("SELECT count(*) FROM dead_letters") == 0)
         }
     }
 
     @Test("the badges of an app under a hold wait for its release, and those of other apps do not")
     func held() async throws {
-        try await Bench.withSchema { bench in
-            let book = BadgeStore(pool: bench.pool)
-            _ = try await bench.owner.run(
+        try await ServerFixture.withSchema { servers in
+            let book = BadgeStore(pool: servers.pool)
+            _ = try await servers.owner.run(
                 "INSERT INTO badge_updates (app, user_id) VALUES ('drop', 'u1'), ('safe', 'u2')"
             )
-            _ = try await bench.owner.run(
+            _ = try await servers.owner.run(
                 """
                 INSERT INTO holds (app, provider, operator, because)
                 VALUES ('drop', '', 'ada', 'a test'), ('safe', 'fcm', 'ada', 'a test')
@@ -169,7 +169,7 @@ struct BadgeTests {
             )
             let others = try await book.take(atMost: 10, calm: .zero)
             #expect(others.map(\.recipient.user.text) == ["u2"])
-            _ = try await bench.owner.run("DELETE FROM holds")
+            _ = try await servers.owner.run("DELETE FROM holds")
             let released = try await book.take(atMost: 10, calm: .zero)
             #expect(released.map(\.recipient.user.text) == ["u1"])
         }
@@ -177,20 +177,20 @@ struct BadgeTests {
 
     @Test("a user who continues to read gets one update afterwards, and another one after a change during the update")
     func calm() async throws {
-        try await Bench.withSchema { bench in
-            let book = BadgeStore(pool: bench.pool)
-            _ = try await bench.owner.run("INSERT INTO badge_updates (app, user_id) VALUES ('drop', 'u1')")
+        try await ServerFixture.withSchema { servers in
+            let book = BadgeStore(pool: servers.pool)
+            _ = try await servers.owner.run("INSERT INTO badge_updates (app, user_id) VALUES ('drop', 'u1')")
             #expect(try await book.take(atMost: 10, calm: .seconds(60)).isEmpty)
-            try await bench.pass("61 s", since: "requested_at", in: "badge_updates")
+            try await servers.pass("61 s", since: "requested_at", in: "badge_updates")
             let taken = try await book.take(atMost: 10, calm: .seconds(60))
             #expect(taken.map(\.recipient.user.text) == ["u1"])
             #expect(try await book.take(atMost: 10, calm: .seconds(60)).isEmpty)
-            _ = try await bench.owner.run("UPDATE badge_updates SET requested_at = now(), handed_over_at = NULL")
+            _ = try await servers.owner.run("UPDATE badge_updates SET requested_at = now(), handed_over_at = NULL")
             try await book.finish(taken)
             let again = try await book.take(atMost: 10, calm: .zero)
             #expect(again.map(\.recipient.user.text) == ["u1"])
             try await book.finish(again)
-            #expect(try await bench.count("SELECT count(*) FROM badge_updates") == 0)
+            #expect(try await servers.count("SELECT count(*) FROM badge_updates") == 0)
         }
     }
 }

@@ -15,28 +15,28 @@ import Testing
 struct DigestTests {
     /// Registers users who want offers, with a device each; a catalogue's low priority is silent otherwise.
     private static func gather(_ counterpart: Counterpart, _ users: [String], events: Int) async throws {
-        let rig = counterpart.rig
+        let pipeline = counterpart.pipeline
         try await counterpart.register(users.map { ($0, "token-\($0)") })
-        try await rig.publish(
+        try await pipeline.publish(
             users.map { user in
-                rig.event(
+                pipeline.event(
                     #"{"userId":"\#(user)","preferences":{"eventToggles":{"promotional":true}}}"#,
                     key: "drop.recipient.upserted"
                 )
             }
         )
-        try await rig.wait(for: users.count, "SELECT count(*) FROM notification_preferences")
+        try await pipeline.wait(for: users.count, "SELECT count(*) FROM notification_preferences")
         let names = users.map { "\"\($0)\"" }.joined(separator: ",")
         for event in 0..<events {
-            try await rig.publish([
-                rig.event(
+            try await pipeline.publish([
+                pipeline.event(
                     #"{"id":"e\#(event)","to":{"users":[\#(names)]},"title":"Tilbud \#(event)","body":"Bare i dag"}"#,
                     key: "drop.promotional"
                 )
             ])
-            try await rig.wait(for: (event + 1) * users.count, "SELECT count(*) FROM notifications")
+            try await pipeline.wait(for: (event + 1) * users.count, "SELECT count(*) FROM notifications")
         }
-        try await rig.wait(
+        try await pipeline.wait(
             for: events * users.count,
             "SELECT count(*) FROM deliveries WHERE state = 'deferred' AND reason = 'digest' AND due_at > now()"
         )
@@ -44,7 +44,7 @@ struct DigestTests {
 
     /// Makes every digest due.
     private static func strike(_ counterpart: Counterpart) async throws {
-        _ = try await counterpart.rig.bench.owner.run(
+        _ = try await counterpart.pipeline.servers.owner.run(
             """
             UPDATE deliveries SET due_at = now(),
                 decision = decision || jsonb_build_object('digest', to_char(now() AT TIME ZONE 'UTC' - interval '1 s',
@@ -59,7 +59,7 @@ struct DigestTests {
     func together() async throws {
         try await Counterpart.run { counterpart in
             try await Self.gather(counterpart, ["u1", "u2"], events: 4)
-            _ = try await counterpart.rig.bench.owner.run(
+            _ = try await counterpart.pipeline.servers.owner.run(
                 "UPDATE notifications SET read_at = now() WHERE user_id = 'u2' AND event_id = 'e3'",
                 []
             )
@@ -74,7 +74,7 @@ struct DigestTests {
             let bodies = words.compactMap { $0["body"]?.string }
             #expect(bodies.contains { $0.hasPrefix("Tilbud 3, Tilbud 2, Tilbud 1") })
             #expect(bodies.contains { $0.hasPrefix("Tilbud 2, Tilbud 1, Tilbud 0") })
-            let states = try await counterpart.rig.bench.column(
+            let states = try await counterpart.pipeline.servers.column(
                 "SELECT concat_ws('|', state, reason, count(*)) FROM deliveries GROUP BY state, reason ORDER BY 1"
             )
             #expect(states == ["delivered|7", "suppressed|already-read|1"])
@@ -104,7 +104,7 @@ struct DigestTests {
     func allRead() async throws {
         try await Counterpart.run { counterpart in
             try await Self.gather(counterpart, ["u1"], events: 2)
-            _ = try await counterpart.rig.bench.owner.run("UPDATE notifications SET read_at = now()", [])
+            _ = try await counterpart.pipeline.servers.owner.run("UPDATE notifications SET read_at = now()", [])
             try await Self.strike(counterpart)
             try await counterpart.waitUntilSettled(2)
             #expect(counterpart.sandbox.received(.fcm).isEmpty)

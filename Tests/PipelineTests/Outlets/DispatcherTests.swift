@@ -48,7 +48,7 @@ struct DispatcherTests {
             breakers: CircuitBreakers(store: store, time: time, logger: context.logger, metrics: MetricsRegistry()),
             budgets: RateBudget(store: store, context: context),
             backlogs: Backlogs(time: time),
-            policy: DeliveryPolicy(ladder: RetryLadder(tiers: Bench.tiers, limit: 3), lease: .seconds(60)),
+            policy: DeliveryPolicy(ladder: RetryLadder(tiers: ServerFixture.tiers, limit: 3), lease: .seconds(60)),
             context: context
         )
     }
@@ -129,7 +129,7 @@ struct DispatcherTests {
         let store = MemoryStore(time: SkippingTime())
         let dispatcher = try Self.dispatcher([GatedSender(isOpen: true)], store, StandingTime())
         let newest = try Answered.shipment
-        guard case .push(let message) = newest.payload else { throw BenchError("no push") }
+        guard case .push(let message) = newest.payload else { throw ServerFixtureError("no push") }
         let held = try #require(EventType(validating: "security"))
         store.state.withLock { $0.holds = [Self.hold(newest.app, type: held)] }
         let brakes = dispatcher.breakers.brakes
@@ -155,7 +155,7 @@ struct DispatcherTests {
         OperatorHold(
             number: 1,
             scope: HoldScope(app: app, type: type),
-            placedAt: Letters.now,
+            placedAt: DeadLetterSamples.now,
             operator: "ada",
             because: "a test"
         )

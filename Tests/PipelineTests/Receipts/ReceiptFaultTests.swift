@@ -26,29 +26,29 @@ struct ReceiptFaultTests {
         try await counterpart.register(names.map { ("u-\($0)", $0) })
         try await counterpart.publish(events, to: names.map { "u-\($0)" })
         let count = names.count * events.count
-        try await counterpart.rig.wait(for: count, "SELECT count(*) FROM deliveries WHERE state = 'accepted'")
-        let owner = counterpart.rig.bench.owner
+        try await counterpart.pipeline.wait(for: count, "SELECT count(*) FROM deliveries WHERE state = 'accepted'")
+        let owner = counterpart.pipeline.servers.owner
         _ = try await owner.run(.init(change), [])
         _ = try await owner.run("UPDATE deliveries SET due_at = now()", [])
-        try await counterpart.rig.wait(
+        try await counterpart.pipeline.wait(
             for: count,
             "SELECT count(*) FROM deliveries WHERE state NOT IN ('accepted', 'sending')"
         )
     }
 
     private static func states(_ counterpart: Counterpart) async throws -> [String?] {
-        try await counterpart.rig.bench.column(
+        try await counterpart.pipeline.servers.column(
             "SELECT concat_ws('|', state, reason, count(*)) FROM deliveries GROUP BY state, reason ORDER BY state"
         )
     }
 
     private static func breakers(_ counterpart: Counterpart) async throws -> [String?] {
-        try await counterpart.rig.bench.column("SELECT concat_ws('|', provider, platform, reason) FROM breakers")
+        try await counterpart.pipeline.servers.column("SELECT concat_ws('|', provider, platform, reason) FROM breakers")
     }
 
     private static func revoked(_ counterpart: Counterpart) async throws -> Int {
         Int(
-            try await counterpart.rig.bench.count(
+            try await counterpart.pipeline.servers.count(
                 "SELECT count(*) FROM push_subscriptions WHERE revoked_at IS NOT NULL"
             )
         )
@@ -64,7 +64,7 @@ struct ReceiptFaultTests {
             )
             let states = try await Self.states(counterpart)
             #expect(states == ["deferred|breaker|59", "failed|attempts-exhausted|1"])
-            try await counterpart.rig.wait(for: 1, "SELECT count(*) FROM dead_letters WHERE user_id = 'u-gone-0'")
+            try await counterpart.pipeline.wait(for: 1, "SELECT count(*) FROM dead_letters WHERE user_id = 'u-gone-0'")
             let breakers = try await Self.breakers(counterpart)
             #expect(breakers == ["expo||mass-death"])
             let revoked = try await Self.revoked(counterpart)
@@ -83,7 +83,7 @@ struct ReceiptFaultTests {
             )
             let states = try await Self.states(counterpart)
             #expect(states == ["failed|DeviceNotRegistered|60"])
-            try await counterpart.rig.wait(
+            try await counterpart.pipeline.wait(
                 for: 1,
                 "SELECT count(*) FROM push_subscriptions WHERE revoke_reason = 'DeviceNotRegistered'"
             )
@@ -104,8 +104,8 @@ struct ReceiptFaultTests {
             #expect(states == ["deferred|breaker|5", "failed|attempts-exhausted|1"])
             let breakers = try await Self.breakers(counterpart)
             #expect(breakers == ["expo||MismatchSenderId"])
-            try await counterpart.rig.wait(for: 1, "SELECT count(*) FROM dead_letters")
-            let letters = try await counterpart.rig.bench.column(
+            try await counterpart.pipeline.wait(for: 1, "SELECT count(*) FROM dead_letters")
+            let letters = try await counterpart.pipeline.servers.column(
                 "SELECT concat_ws('|', stage, reason, error, user_id, attempts) FROM dead_letters"
             )
             #expect(letters == ["receipt|attempts-exhausted|expo said MismatchSenderId|u-mismatch-0|2"])

@@ -19,13 +19,13 @@ struct ReceiptTests {
 
     /// Returns the ledger as text, one line for each delivery.
     private static func ledger(_ counterpart: Counterpart) async throws -> [String?] {
-        try await counterpart.rig.bench.column(
+        try await counterpart.pipeline.servers.column(
             "SELECT concat_ws('|', user_id, state, reason, attempts) FROM deliveries ORDER BY user_id"
         )
     }
 
     private static func makeDue(_ counterpart: Counterpart) async throws {
-        _ = try await counterpart.rig.bench.owner.run("UPDATE deliveries SET due_at = now()", [])
+        _ = try await counterpart.pipeline.servers.owner.run("UPDATE deliveries SET due_at = now()", [])
     }
 
     private static func questions(_ counterpart: Counterpart) -> Int {
@@ -41,7 +41,7 @@ struct ReceiptTests {
         try await Counterpart.run(over: .expo, looks: Self.byHand) { counterpart in
             try await counterpart.register([("u1", "a"), ("u2", "b")])
             try await counterpart.publish(["e1"], to: ["u1", "u2"])
-            try await counterpart.rig.wait(
+            try await counterpart.pipeline.wait(
                 for: 2,
                 """
                 SELECT count(*) FROM deliveries WHERE state = 'accepted' AND attempts = 1
@@ -53,7 +53,7 @@ struct ReceiptTests {
             try await Self.makeDue(counterpart)
             try await counterpart.waitUntilAnswered(2)
             #expect(try await Self.ledger(counterpart) == ["u1|delivered|1", "u2|delivered|1"])
-            let rest = try await counterpart.rig.bench.count(
+            let rest = try await counterpart.pipeline.servers.count(
                 """
                 SELECT count(*) FROM deliveries WHERE sent_at IS NULL AND due_at IS NULL AND claim IS NULL
                 AND provider_message_id IS NOT NULL
@@ -69,8 +69,8 @@ struct ReceiptTests {
         try await Counterpart.run(over: .expo, looks: Self.byHand) { counterpart in
             try await counterpart.register([("old", "gone-1"), ("renewed", "gone-2")])
             try await counterpart.publish(["e1"], to: ["old", "renewed"])
-            try await counterpart.rig.wait(for: 2, "SELECT count(*) FROM deliveries WHERE state = 'accepted'")
-            _ = try await counterpart.rig.bench.owner.run(
+            try await counterpart.pipeline.wait(for: 2, "SELECT count(*) FROM deliveries WHERE state = 'accepted'")
+            _ = try await counterpart.pipeline.servers.owner.run(
                 "UPDATE push_subscriptions SET registered_at = now() WHERE profile_id = 'renewed'",
                 []
             )
@@ -81,11 +81,11 @@ struct ReceiptTests {
                     "old|failed|DeviceNotRegistered|1", "renewed|failed|DeviceNotRegistered|1",
                 ]
             )
-            try await counterpart.rig.wait(
+            try await counterpart.pipeline.wait(
                 for: 1,
                 "SELECT count(*) FROM push_subscriptions WHERE revoke_reason = 'DeviceNotRegistered'"
             )
-            let revoked = try await counterpart.rig.bench.column(
+            let revoked = try await counterpart.pipeline.servers.column(
                 "SELECT profile_id FROM push_subscriptions WHERE revoked_at IS NOT NULL"
             )
             #expect(revoked == ["old"])
@@ -100,8 +100,8 @@ struct ReceiptTests {
             try await counterpart.waitUntilAnswered(1)
             #expect(try await Self.ledger(counterpart) == ["u1|failed|attempts-exhausted|2"])
             #expect(Self.sends(counterpart) == 2)
-            try await counterpart.rig.wait(for: 1, "SELECT count(*) FROM dead_letters")
-            let letter = try await counterpart.rig.bench.column(
+            try await counterpart.pipeline.wait(for: 1, "SELECT count(*) FROM dead_letters")
+            let letter = try await counterpart.pipeline.servers.column(
                 """
                 SELECT concat_ws('|', stage, reason, error, provider, app, event_type, event_id, user_id, attempts)
                 FROM dead_letters
@@ -127,9 +127,9 @@ struct ReceiptTests {
             ])
             try await counterpart.register([("u1", "rate-1"), ("u2", "mismatch-1"), ("u3", "big")])
             try await counterpart.publish(["e1"], to: ["u1", "u2", "u3"])
-            try await counterpart.rig.wait(for: 3, "SELECT count(*) FROM deliveries WHERE state = 'accepted'")
+            try await counterpart.pipeline.wait(for: 3, "SELECT count(*) FROM deliveries WHERE state = 'accepted'")
             try await Self.makeDue(counterpart)
-            try await counterpart.rig.wait(
+            try await counterpart.pipeline.wait(
                 for: 3,
                 "SELECT count(*) FROM deliveries WHERE state IN ('deferred', 'failed')"
             )
@@ -138,11 +138,14 @@ struct ReceiptTests {
                     "u1|deferred|MessageRateExceeded|1", "u2|deferred|breaker|1", "u3|failed|payload-refused|1",
                 ]
             )
-            let waiting = try await counterpart.rig.bench.count(
+            let waiting = try await counterpart.pipeline.servers.count(
                 "SELECT count(*) FROM deliveries WHERE due_at > now() + interval '30 s' AND sent_at IS NULL"
             )
             #expect(waiting == 2)
-            try await counterpart.rig.wait(for: 1, "SELECT count(*) FROM dead_letters WHERE reason = 'payload-refused'")
+            try await counterpart.pipeline.wait(
+                for: 1,
+                "SELECT count(*) FROM dead_letters WHERE reason = 'payload-refused'"
+            )
         }
     }
 
@@ -153,7 +156,7 @@ struct ReceiptTests {
             try await counterpart.publish(["e1"], to: ["u1"])
             try await eventually("the receipt is asked for three times") { Self.questions(counterpart) >= 3 }
             #expect(try await Self.ledger(counterpart) == ["u1|accepted|1"])
-            _ = try await counterpart.rig.bench.owner.run(
+            _ = try await counterpart.pipeline.servers.owner.run(
                 "UPDATE deliveries SET sent_at = now() - interval '24 hours', due_at = now()",
                 []
             )
@@ -171,13 +174,13 @@ struct ReceiptTests {
             try await counterpart.register([("u1", "a")])
             try await counterpart.publish(["e1"], to: ["u1"])
             try await eventually("the question fails") { Self.questions(counterpart) == 1 }
-            try await counterpart.rig.wait(
+            try await counterpart.pipeline.wait(
                 for: 1,
                 "SELECT count(*) FROM deliveries WHERE state = 'accepted' AND due_at <= now() + interval '5 s'"
             )
             try await counterpart.waitUntilAnswered(1)
             #expect(try await Self.ledger(counterpart) == ["u1|delivered|1"])
-            let text = counterpart.rig.metrics.text()
+            let text = counterpart.pipeline.metrics.text()
             #expect(text.contains(#"bellhop_receipts_total{app="drop",outcome="unanswered"} 1"#))
         }
     }
@@ -185,13 +188,13 @@ struct ReceiptTests {
     @Test("a message on the receipts queue that is not an internal message becomes a dead letter")
     func stray() async throws {
         try await Counterpart.run(over: .expo) { counterpart in
-            let names = counterpart.rig.bench.names
-            try await counterpart.rig.publish(
+            let names = counterpart.pipeline.servers.names
+            try await counterpart.pipeline.publish(
                 ["{", #"{"deliveries":[]}"#, #"{"deliveries":[["drop","u1","noti_x","push","s"]]}"#].map { body in
                     .init(exchange: names.work, routingKey: names.receipts, body: Array(body.utf8))
                 }
             )
-            try await counterpart.rig.wait(
+            try await counterpart.pipeline.wait(
                 for: 3,
                 "SELECT count(*) FROM dead_letters WHERE stage = 'receipt' AND reason = 'malformed-json'"
             )
@@ -204,13 +207,13 @@ struct ReceiptTests {
             let users = (0..<500).map { "u\($0)" }
             try await counterpart.register(users.map { ($0, $0) })
             try await counterpart.publish(["e1"], to: users)
-            try await counterpart.rig.wait(for: 500, "SELECT count(*) FROM deliveries WHERE state = 'accepted'")
+            try await counterpart.pipeline.wait(for: 500, "SELECT count(*) FROM deliveries WHERE state = 'accepted'")
             try await Self.makeDue(counterpart)
             try await counterpart.waitUntilAnswered(500)
             #expect(Self.questions(counterpart) <= 4)
             // The metrics follow after the commit.
             try await eventually("the meters say so") {
-                let text = counterpart.rig.metrics.text()
+                let text = counterpart.pipeline.metrics.text()
                 return text.contains(#"bellhop_deliveries_total{app="drop",state="delivered"} 500"#)
                     && text.contains(#"bellhop_receipts_total{app="drop",outcome="delivered"} 500"#)
             }

@@ -24,7 +24,7 @@ struct CycleTrapTests {
         arguments: ["at-most-once", "at-least-once"]
     )
     func comesBack(strategy: String) async throws {
-        guard let url = Servers.amqpURL else { throw BenchError("BELLHOP_AMQP_URL is not set") }
+        guard let url = Servers.amqpURL else { throw ServerFixtureError("BELLHOP_AMQP_URL is not set") }
         let broker = try BrokerAddress(validating: url)
         let track = Track(name: Servers.uniqueName("cycle"), strategy: strategy)
         let publisher = Publisher(PublisherOptions(broker: broker, name: "test, cycle"))
@@ -62,7 +62,7 @@ struct CycleTrapTests {
 
         // The message as Bellhop replays it.
         let names = TopologyNames(try #require(Namespace("cycle")))
-        let item = DeadLetterParser.item(of: died, at: Letters.now, names: names)
+        let item = DeadLetterParser.item(of: died, at: DeadLetterSamples.now, names: names)
         #expect(item.cause.reason == "delivery-limit")
         let mark = DeadLetterItem.ReplayMark(item: item.deadID, replay: 1, round: 1)
         let replayed = ReplayHeaders(mark, by: "ada", origin: item.origin, arrivedAt: item.failedAt)
@@ -124,7 +124,7 @@ private struct Track: Sendable {
                 return died
             }
         }
-        throw BenchError("the broker has not dead-lettered the message")
+        throw ServerFixtureError("the broker has not dead-lettered the message")
     }
 
     /// Takes one message that arrives in the work queue and returns its count, or 0 if none arrives in time.

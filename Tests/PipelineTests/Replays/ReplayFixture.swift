@@ -13,8 +13,8 @@ struct ReplayFixture: Sendable {
     let book: ReplayAdmin
     let admin: DeadLetterAdmin
 
-    var rig: Rig { counterpart.rig }
-    var bench: Bench { counterpart.rig.bench }
+    var pipeline: PipelineFixture { counterpart.pipeline }
+    var servers: ServerFixture { counterpart.pipeline.servers }
 
     static let ada = ActingOperator(name: "ada", because: "a test")
 
@@ -23,7 +23,7 @@ struct ReplayFixture: Sendable {
         _ body: @escaping @Sendable (ReplayFixture) async throws -> Void
     ) async throws {
         try await Counterpart.run(over: provider) { counterpart in
-            let admin = try Bench.makePool(setUp: counterpart.rig.bench.namespace.setUp(as: .admin))
+            let admin = try ServerFixture.makePool(setUp: counterpart.pipeline.servers.namespace.setUp(as: .admin))
             let fixture = ReplayFixture(
                 counterpart: counterpart,
                 book: ReplayAdmin(pool: admin),
@@ -52,8 +52,8 @@ struct ReplayFixture: Sendable {
         try await counterpart.register([(user, "token-\(user)")])
         refuseAll()
         try await counterpart.publish(ids, to: [user])
-        try await rig.wait(for: ids.count, "SELECT count(*) FROM dead_letters WHERE state = 'open'")
-        try await rig.wait(for: ids.count, "SELECT count(*) FROM deliveries WHERE state = 'failed'")
+        try await pipeline.wait(for: ids.count, "SELECT count(*) FROM dead_letters WHERE state = 'open'")
+        try await pipeline.wait(for: ids.count, "SELECT count(*) FROM deliveries WHERE state = 'failed'")
     }
 
     func order(
@@ -61,7 +61,7 @@ struct ReplayFixture: Sendable {
         pace: ReplayOrder.Pace = .init(),
         perItem: Int = 5
     ) -> ReplayOrder {
-        let limits = ReplayLimits(perItem: perItem, failedSince: Letters.ago(86_400))
+        let limits = ReplayLimits(perItem: perItem, failedSince: DeadLetterSamples.ago(86_400))
         return ReplayOrder(filter, limits: limits, pace: pace)
     }
 
@@ -71,7 +71,9 @@ struct ReplayFixture: Sendable {
         pace: ReplayOrder.Pace = .init()
     ) async throws -> Int64 {
         let outcome = try await book.start(order(filter, pace: pace), agreed: 100_000, by: Self.ada)
-        guard case .started(let id, _) = outcome else { throw BenchError("the replay did not begin: \(outcome)") }
+        guard case .started(let id, _) = outcome else {
+            throw ServerFixtureError("the replay did not begin: \(outcome)")
+        }
         return id
     }
 
@@ -90,7 +92,7 @@ struct ReplayFixture: Sendable {
 
     /// Returns every item as text: state, failures, replays, resolution.
     func items() async throws -> [String?] {
-        try await bench.column(
+        try await servers.column(
             "SELECT concat_ws('|', state, deaths, replays, resolution) FROM dead_letters ORDER BY event_id, dead_id"
         )
     }

@@ -24,14 +24,14 @@ struct MailTests {
             try await Self.mailbox(counterpart, "kari")
             for _ in 1...3 { try await counterpart.publish(["e1", "e1"], to: ["kari"], type: "security") }
             try await counterpart.publish(["e2"], to: ["kari"], type: "transaction_complete")
-            try await counterpart.rig.waitUntilIdle(events: 8)
+            try await counterpart.pipeline.waitUntilIdle(events: 8)
             try await counterpart.waitUntilSettled(3)
             #expect(
                 try await counterpart.fates() == [
                     "e1|kari|-|suppressed|no-device", "e1|kari|email|delivered", "e2|kari|-|suppressed|no-device",
                 ]
             )
-            let ids = try await counterpart.rig.bench.column(
+            let ids = try await counterpart.pipeline.servers.column(
                 """
                 SELECT '<' || notification_id || '@drop.example>' || provider_message_id FROM deliveries
                 WHERE channel = 'email' AND attempts = 1 AND unknown_sends = 0
@@ -66,12 +66,12 @@ struct MailTests {
         let nb = #"nb: { title: "Ny pålogging fra {device}", body: "{place}" }"#
         let both = nb + #", en: { title: "New sign-in from {device}", body: "{place}" }"#
         try await Counterpart.run(
-            catalogs: try Bench.shipped("drop", replacing: nb, with: both)
+            catalogs: try ServerFixture.shipped("drop", replacing: nb, with: both)
         ) { counterpart in
             try await Self.mailbox(counterpart, "kari", #","locale":"nb-NO""#)
             try await Self.mailbox(counterpart, "ann", #","locale":"en-GB""#)
-            try await counterpart.rig.publish([
-                counterpart.rig.event(
+            try await counterpart.pipeline.publish([
+                counterpart.pipeline.event(
                     #"{"id":"e1","to":{"users":["kari","ann"]},"data":{"device":"iPhone","place":"Oslo"}}"#,
                     key: "drop.security"
                 )

@@ -19,7 +19,7 @@ struct MailTroubleTests {
 
     /// Returns the deliveries by mail as text: user, state, reason, attempts, sends with an unknown outcome.
     private static func lines(_ counterpart: Counterpart) async throws -> [String?] {
-        try await counterpart.rig.bench.column(
+        try await counterpart.pipeline.servers.column(
             """
             SELECT concat_ws('|', user_id, state, reason, attempts, unknown_sends) FROM deliveries
             WHERE channel = 'email' ORDER BY user_id
@@ -29,15 +29,17 @@ struct MailTroubleTests {
 
     /// Waits until a mail is deferred, and makes it due.
     private static func passTime(_ counterpart: Counterpart) async throws {
-        try await counterpart.rig.wait(
+        try await counterpart.pipeline.wait(
             for: 1,
             "SELECT count(*) FROM deliveries WHERE channel = 'email' AND state = 'deferred' AND due_at > now()"
         )
-        _ = try await counterpart.rig.bench.owner.run("UPDATE deliveries SET due_at = now() WHERE channel = 'email'")
+        _ = try await counterpart.pipeline.servers.owner.run(
+            "UPDATE deliveries SET due_at = now() WHERE channel = 'email'"
+        )
     }
 
     private static func delivered(_ counterpart: Counterpart, _ count: Int) async throws {
-        try await counterpart.rig.wait(
+        try await counterpart.pipeline.wait(
             for: count,
             "SELECT count(*) FROM deliveries WHERE channel = 'email' AND state = 'delivered'"
         )
@@ -53,8 +55,8 @@ struct MailTroubleTests {
             #expect(
                 try await Self.lines(counterpart) == ["kari|delivered|1|0", "ola|failed|mailbox-unknown|1|0"]
             )
-            #expect(try await counterpart.rig.bench.count("SELECT count(*) FROM dead_letters") == 0)
-            #expect(try await counterpart.rig.bench.count("SELECT count(*) FROM breakers") == 0)
+            #expect(try await counterpart.pipeline.servers.count("SELECT count(*) FROM dead_letters") == 0)
+            #expect(try await counterpart.pipeline.servers.count("SELECT count(*) FROM breakers") == 0)
         }
     }
 
@@ -63,10 +65,13 @@ struct MailTroubleTests {
         try await Counterpart.run { counterpart in
             try await Self.mailbox(counterpart, "kari", "spam-kari@example.com")
             try await counterpart.publish(["e1"], to: ["kari"], type: "security")
-            try await counterpart.rig.wait(for: 1, "SELECT count(*) FROM dead_letters WHERE reason = 'payload-refused'")
+            try await counterpart.pipeline.wait(
+                for: 1,
+                "SELECT count(*) FROM dead_letters WHERE reason = 'payload-refused'"
+            )
             try await counterpart.waitUntilSettled(2)
             #expect(try await Self.lines(counterpart) == ["kari|failed|payload-refused|1|0"])
-            let letter = try await counterpart.rig.bench.column(
+            let letter = try await counterpart.pipeline.servers.column(
                 "SELECT concat_ws('|', provider, error, event_id, user_id) FROM dead_letters"
             )
             #expect(letter == ["email|email said refused-by-policy|e1|kari"])
@@ -86,7 +91,7 @@ struct MailTroubleTests {
             try await Self.mailbox(counterpart, "ola", "grey-ola@example.com")
             try await counterpart.publish(["e2"], to: ["ola"], type: "security")
             try await Self.passTime(counterpart)
-            try await counterpart.rig.wait(for: 1, "SELECT count(*) FROM dead_letters")
+            try await counterpart.pipeline.wait(for: 1, "SELECT count(*) FROM dead_letters")
             try await counterpart.waitUntilSettled(4)
             #expect(try await Self.lines(counterpart) == ["kari|delivered|2|0", "ola|failed|attempts-exhausted|2|0"])
         }
@@ -103,25 +108,25 @@ struct MailTroubleTests {
             for user in users { try await Self.mailbox(counterpart, user, "\(user)@example.com") }
             try await counterpart.register([("u0", "t0")])
             try await counterpart.publish(["e1"], to: users, type: "security")
-            let rig = counterpart.rig
-            try await rig.wait(for: 1, "SELECT count(*) FROM breakers WHERE failures >= 1")
+            let pipeline = counterpart.pipeline
+            try await pipeline.wait(for: 1, "SELECT count(*) FROM breakers WHERE failures >= 1")
             #expect(
-                try await rig.bench.column("SELECT concat_ws('|', provider, reason) FROM breakers") == [
+                try await pipeline.servers.column("SELECT concat_ws('|', provider, reason) FROM breakers") == [
                     "email|authentication-refused"
                 ]
             )
             // The answers to the others may be in flight when the first one has opened the breaker.
-            try await rig.wait(
+            try await pipeline.wait(
                 for: 8,
                 "SELECT count(*) FROM deliveries WHERE channel = 'email' AND attempts = 0 AND reason = 'breaker'"
             )
             let pushes = "SELECT count(*) FROM deliveries WHERE channel = 'push' AND state = 'delivered'"
-            #expect(try await rig.bench.count(pushes) == 1)
+            #expect(try await pipeline.servers.count(pushes) == 1)
             counterpart.sandbox.setFaults([])
             try await Self.delivered(counterpart, 8)
             #expect(try await Self.lines(counterpart) == users.map { "\($0)|delivered|1|0" })
-            #expect(try await rig.bench.count("SELECT count(*) FROM dead_letters") == 0)
-            try await rig.wait(for: 0, "SELECT count(*) FROM breakers")
+            #expect(try await pipeline.servers.count("SELECT count(*) FROM dead_letters") == 0)
+            try await pipeline.wait(for: 0, "SELECT count(*) FROM breakers")
             #expect(counterpart.sandbox.count(.email, by: .tag).counts.values.allSatisfy { $0 == 1 })
         }
     }
@@ -135,7 +140,9 @@ struct MailTroubleTests {
             try await Self.passTime(counterpart)
             try await Self.delivered(counterpart, 1)
             #expect(try await Self.lines(counterpart) == ["kari|delivered|2|1"])
-            let id = try #require(try await counterpart.rig.bench.column("SELECT id FROM notifications").first ?? nil)
+            let id = try #require(
+                try await counterpart.pipeline.servers.column("SELECT id FROM notifications").first ?? nil
+            )
             #expect(counterpart.sandbox.count(.email, by: .tag).counts == ["<\(id)@drop.example>": 2])
             #expect(counterpart.repeatedSends == 1)
         }
@@ -143,7 +150,11 @@ struct MailTroubleTests {
 
     @Test("a repeat is counted once, however often the relay defers it before accepting it")
     func refusedRepeat() async throws {
-        let catalogs = try Bench.shipped("drop", replacing: "    security: {", with: "    security: { retryLimit: 5,")
+        let catalogs = try ServerFixture.shipped(
+            "drop",
+            replacing: "    security: {",
+            with: "    security: { retryLimit: 5,"
+        )
         try await Counterpart.run(catalogs: catalogs) { counterpart in
             let busy = SandboxFault(.email, .answer(.init(status: 451)))
             counterpart.sandbox.setFaults([
@@ -152,7 +163,7 @@ struct MailTroubleTests {
             try await Self.mailbox(counterpart, "kari", "kari@example.com")
             try await counterpart.publish(["e1"], to: ["kari"], type: "security")
             try await Self.passTime(counterpart)
-            try await counterpart.rig.wait(
+            try await counterpart.pipeline.wait(
                 for: 1,
                 "SELECT count(*) FROM deliveries WHERE channel = 'email' AND attempts = 2"
             )

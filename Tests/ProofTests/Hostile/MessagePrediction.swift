@@ -11,7 +11,7 @@ struct MessagePrediction {
     private var seen: Set<String> = []
 
     init(events: String) throws {
-        catalogs = try Bench.shipped()
+        catalogs = try ServerFixture.shipped()
         self.events = events
     }
 

@@ -85,8 +85,8 @@ struct PoolCommandTests {
 
     @Test("a broken catalogue stops no running worker, and a killed worker returns after its correction")
     func brokenCatalogue() async throws {
-        try await Bench.withTopology { bench in
-            try await CommandFolder.withPrompt(on: bench) { prompt, folder in
+        try await ServerFixture.withTopology { servers in
+            try await CommandFolder.withPrompt(on: servers) { prompt, folder in
                 let catalog = folder.appendingPathComponent("catalogs/drop.json5")
                 let sound = try Data(contentsOf: catalog)
                 try await RunningPool.with(workers: 3, prompt, in: folder) { pool in
@@ -163,9 +163,9 @@ struct PoolCommandTests {
 
     @Test("a fault that no restart can correct ends the pool with its exit code")
     func hopeless() async throws {
-        try await Bench.withSchema { bench in
+        try await ServerFixture.withSchema { servers in
             // No topology was applied, so each worker exits with 78.
-            try await CommandFolder.withPrompt(on: bench) { prompt, folder in
+            try await CommandFolder.withPrompt(on: servers) { prompt, folder in
                 try await RunningPool.with(workers: 2, prompt, in: folder) { pool in
                     #expect(await pool.ending() == .exited(ExitCode.configuration.rawValue))
                     #expect(pool.workers.allSatisfy { !pool.isRunning($0.process) })
@@ -176,8 +176,8 @@ struct PoolCommandTests {
 
     @Test("no worker starts on a host without a tz database, where quiet hours would never apply")
     func withoutZones() async throws {
-        try await Bench.withTopology { bench in
-            try await CommandFolder.withPrompt(on: bench) { prompt, folder in
+        try await ServerFixture.withTopology { servers in
+            try await CommandFolder.withPrompt(on: servers) { prompt, folder in
                 let lost = prompt.with("TZDIR", folder.appendingPathComponent("none").path)
                 try await RunningPool.with(workers: 1, lost, in: folder) { pool in
                     #expect(await pool.ending() == .exited(ExitCode.configuration.rawValue))
@@ -207,8 +207,8 @@ struct PoolCommandTests {
         _ settings: [String: String] = [:],
         _ body: (RunningPool) async throws -> Void
     ) async throws {
-        try await Bench.withTopology { bench in
-            try await CommandFolder.withPrompt(on: bench) { prompt, folder in
+        try await ServerFixture.withTopology { servers in
+            try await CommandFolder.withPrompt(on: servers) { prompt, folder in
                 var prompt = prompt
                 for (name, value) in settings { prompt = prompt.with(name, value) }
                 try await RunningPool.with(workers: workers, options: options, prompt, in: folder, body)

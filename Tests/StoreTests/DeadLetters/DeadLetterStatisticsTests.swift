@@ -13,9 +13,9 @@ import Testing
 )
 struct DeadLetterStatisticsTests {
     /// Stores five open items of each kind, and `OtherUsers.size` items of some kinds.
-    private static func flood(_ bench: Bench) async throws {
-        try await OtherUsers.stopCounting(in: bench)
-        _ = try await bench.owner.run(
+    private static func flood(_ servers: ServerFixture) async throws {
+        try await OtherUsers.stopCounting(in: servers)
+        _ = try await servers.owner.run(
             """
             INSERT INTO dead_letters
                 (dead_id, fingerprint, stage, reason, error, app, attempts, first_failed_at, last_failed_at,
@@ -33,13 +33,13 @@ struct DeadLetterStatisticsTests {
 
     @Test("the gauge reads a bounded number of open items and still counts the small groups")
     func bounded() async throws {
-        try await Bench.withSchema { bench in
-            try await Self.flood(bench)
+        try await ServerFixture.withSchema { servers in
+            try await Self.flood(servers)
             let apps = Set(["drop", "sub", "zoo"].compactMap(AppID.init(validating:)))
-            let pool = try StatementCoverage.pool(on: bench)
-            let before = try await OtherUsers.rowsRead(bench, by: pool)["dead_letters"] ?? 0
+            let pool = try StatementCoverage.pool(on: servers)
+            let before = try await OtherUsers.rowsRead(servers, by: pool)["dead_letters"] ?? 0
             let gauge = try await DeadLetterStatistics(of: pool, apps: apps, most: 50)
-            let read = try await OtherUsers.rowsRead(bench, by: pool)["dead_letters"] ?? 0
+            let read = try await OtherUsers.rowsRead(servers, by: pool)["dead_letters"] ?? 0
             await pool.close()
             let open = gauge.open.map { "\($0.app?.text ?? "-") \($0.reason) \($0.items)" }.sorted()
             #expect(

@@ -7,8 +7,8 @@ struct Keys: Sendable {
     /// A condition only on later columns reads the whole index.
     let heads: [String: String]
 
-    init(in bench: Bench) async throws {
-        heads = try await IndexHeads.all(in: bench)
+    init(in servers: ServerFixture) async throws {
+        heads = try await IndexHeads.all(in: servers)
     }
 
     /// The columns that select few rows of each table, whatever its size: the rows of one user, one event, one dead

@@ -12,30 +12,30 @@ enum OtherUsers {
     ]
 
     /// Switches autovacuum off, so that only the test updates the statistics.
-    static func stopCounting(in bench: Bench) async throws {
+    static func stopCounting(in servers: ServerFixture) async throws {
         let statements = tables.map { "ALTER TABLE \($0) SET (autovacuum_enabled = off);" }.joined()
-        try await bench.owner.withConnection { (connection) throws(PostgresError) in
+        try await servers.owner.withConnection { (connection) throws(PostgresError) in
             try connection.execute(statements)
         }
     }
 
     /// Leaves the tables without a page.
-    static func forget(in bench: Bench) async throws {
+    static func forget(in servers: ServerFixture) async throws {
         let all = tables.joined(separator: ", ")
-        try await bench.owner.withConnection { (connection) throws(PostgresError) in
+        try await servers.owner.withConnection { (connection) throws(PostgresError) in
             try connection.execute("TRUNCATE \(all) CASCADE")
         }
     }
 
-    static func count(in bench: Bench) async throws {
+    static func count(in servers: ServerFixture) async throws {
         let all = tables.joined(separator: ", ")
-        try await bench.owner.withConnection { (connection) throws(PostgresError) in
+        try await servers.owner.withConnection { (connection) throws(PostgresError) in
             try connection.execute("ANALYZE \(all)")
         }
     }
 
-    static func arrive(at bench: Bench) async throws {
-        try await bench.owner.withConnection { (connection) throws(PostgresError) in
+    static func arrive(at servers: ServerFixture) async throws {
+        try await servers.owner.withConnection { (connection) throws(PostgresError) in
             for rows in rows { _ = try connection.run(Statement(rows), [.integer(Int64(size))]) }
             // Reports the statistics of this session now, so that they are not counted with later reads.
             _ = try connection.run("SELECT pg_stat_force_next_flush() IS NULL")
@@ -46,18 +46,18 @@ enum OtherUsers {
     /// Returns the index entries and table rows read so far, by table.
     ///
     /// The worker's own reads are reported immediately.
-    static func rowsRead(_ bench: Bench, by worker: PostgresPool) async throws -> [String: Int] {
+    static func rowsRead(_ servers: ServerFixture, by worker: PostgresPool) async throws -> [String: Int] {
         _ = try await worker.run("SELECT pg_stat_force_next_flush() IS NULL")
         // A session reports its statistics at the end of a transaction.
         _ = try await worker.run("SELECT 1 AS pg_stat")
-        let rows = try await bench.owner.run(
+        let rows = try await servers.owner.run(
             """
             SELECT t.relname::text, (t.seq_tup_read + coalesce(sum(i.idx_tup_read), 0))::bigint
             FROM pg_stat_user_tables t LEFT JOIN pg_stat_user_indexes i ON i.relid = t.relid
             WHERE t.schemaname = $1 AND NOT t.relname = ANY ($2::text[])
             GROUP BY t.relid, t.relname, t.seq_tup_read
             """,
-            [.text("\(bench.namespace)"), .textArray(["schema_migrations"])]
+            [.text("\(servers.namespace)"), .textArray(["schema_migrations"])]
         )
         var read: [String: Int] = [:]
         for row in rows.indices { read[try rows.text(row, 0)] = Int(clamping: try rows.integer(row, 1)) }
@@ -65,11 +65,11 @@ enum OtherUsers {
     }
 
     /// Returns the number of searches of an index so far.
-    static func scans(of index: String, in bench: Bench, by worker: PostgresPool) async throws -> Int {
-        _ = try await rowsRead(bench, by: worker)
-        return try await bench.count(
+    static func scans(of index: String, in servers: ServerFixture, by worker: PostgresPool) async throws -> Int {
+        _ = try await rowsRead(servers, by: worker)
+        return try await servers.count(
             "SELECT idx_scan FROM pg_stat_user_indexes WHERE schemaname = $1 AND indexrelname = $2",
-            [.text("\(bench.namespace)"), .text(index)]
+            [.text("\(servers.namespace)"), .text(index)]
         )
     }
 

@@ -9,9 +9,9 @@ package import Store
 import TestSupport
 package import Tracing
 
-/// A worker and a dead-letter filer inside the test process, on a bench's broker and schema.
-package struct Rig: Sendable {
-    package let bench: Bench
+/// A worker and a dead-letter filer inside the test process, on a fixture's broker and schema.
+package struct PipelineFixture: Sendable {
+    package let servers: ServerFixture
     package let publisher: Publisher
     package let metrics = MetricsRegistry()
     /// The worker's breakers.
@@ -52,13 +52,13 @@ package struct Rig: Sendable {
         }
     }
 
-    private init(bench: Bench, publisher: Publisher, outfit: Outfit) {
-        self.bench = bench
+    private init(servers: ServerFixture, publisher: Publisher, outfit: Outfit) {
+        self.servers = servers
         self.publisher = publisher
         self.outfit = outfit
-        catalogs = CatalogSource(bench.catalogs)
+        catalogs = CatalogSource(servers.catalogs)
         store = WorkerStore(
-            pool: bench.pool,
+            pool: servers.pool,
             lease: Self.lease,
             firstPause: .milliseconds(500),
             usersPerPage: outfit.usersPerPage
@@ -68,7 +68,7 @@ package struct Rig: Sendable {
 
     /// The lease, as in production, so that no claim ends because the machine is slow.
     ///
-    /// A test that needs its end moves the timestamps of the rows (``Bench/pass(_:since:in:where:_:)``).
+    /// A test that needs its end moves the timestamps of the rows (``ServerFixture/pass(_:since:in:where:_:)``).
     package static let lease = Duration.seconds(60)
 
     /// The maximum age of replayed dead letters, as with the default settings.
@@ -76,26 +76,26 @@ package struct Rig: Sendable {
 
     /// Runs a body together with a worker of all lanes, a dead-letter filer and a sweeper, and drains them afterwards.
     package static func on<Value: Sendable>(
-        _ bench: Bench,
+        _ servers: ServerFixture,
         outfit: Outfit = Outfit(),
-        _ body: @escaping @Sendable (Rig) async throws -> Value
+        _ body: @escaping @Sendable (PipelineFixture) async throws -> Value
     ) async throws -> Value {
-        let publisher = Publisher(PublisherOptions(broker: try bench.broker, name: "test, publishing"))
+        let publisher = Publisher(PublisherOptions(broker: try servers.broker, name: "test, publishing"))
         publisher.start()
-        let rig = Rig(bench: bench, publisher: publisher, outfit: outfit)
-        try await rig.breakers.load()
-        let watch = BreakerRefresher(rig.breakers, interval: .milliseconds(200))
-        let tools = rig.tools
-        let workers: [any Service] = try rig.lanes(tools) + [try rig.receipts(tools)]
-        let clerks: [any Service] = outfit.hasClerk ? [try rig.clerk()] : []
-        let services: [any Service] = workers + [watch] + clerks + rig.duties()
+        let pipeline = PipelineFixture(servers: servers, publisher: publisher, outfit: outfit)
+        try await pipeline.breakers.load()
+        let watch = BreakerRefresher(pipeline.breakers, interval: .milliseconds(200))
+        let tools = pipeline.tools
+        let workers: [any Service] = try pipeline.lanes(tools) + [try pipeline.receipts(tools)]
+        let clerks: [any Service] = outfit.hasClerk ? [try pipeline.clerk()] : []
+        let services: [any Service] = workers + [watch] + clerks + pipeline.duties()
         return try await withThrowingTaskGroup(of: Void.self) { group in
             for service in services {
-                group.addTask { try await service.run(until: rig.drain) }
+                group.addTask { try await service.run(until: pipeline.drain) }
             }
             let result: Result<Value, any Error>
-            do { result = .success(try await body(rig)) } catch { result = .failure(error) }
-            rig.drain.fire()
+            do { result = .success(try await body(pipeline)) } catch { result = .failure(error) }
+            pipeline.drain.fire()
             try await group.waitForAll()
             await publisher.close()
             return try result.get()
@@ -117,7 +117,7 @@ package struct Rig: Sendable {
 
     private var policy: DeliveryPolicy {
         DeliveryPolicy(
-            ladder: RetryLadder(tiers: Bench.tiers, limit: 2),
+            ladder: RetryLadder(tiers: ServerFixture.tiers, limit: 2),
             lease: Self.lease,
             receipts: outfit.looks
         )
@@ -127,7 +127,7 @@ package struct Rig: Sendable {
         WorkerContext(
             store: store,
             publisher: publisher,
-            names: bench.names,
+            names: servers.names,
             senders: OutletDirectory(
                 outfit.senders,
                 mail: outfit.mail,
@@ -140,9 +140,9 @@ package struct Rig: Sendable {
 
     private func receipts(_ tools: WorkerContext) throws -> ReceiptWorker {
         let options = ConsumerOptions(
-            broker: try bench.broker,
+            broker: try servers.broker,
             name: "test, receipts",
-            subscriptions: [.init(queue: bench.names.receipts, prefetch: 16)]
+            subscriptions: [.init(queue: servers.names.receipts, prefetch: 16)]
         )
         return ReceiptWorker(
             consumer: Consumer(options),
@@ -158,9 +158,9 @@ package struct Rig: Sendable {
         let puller = intake.puller(for: Lane.allCases, every: .milliseconds(100))
         let replays = Consumer(
             ConsumerOptions(
-                broker: try bench.broker,
+                broker: try servers.broker,
                 name: "test, replays",
-                subscriptions: [.init(queue: bench.names.replay, prefetch: 256)]
+                subscriptions: [.init(queue: servers.names.replay, prefetch: 256)]
             )
         )
         let replayLane = LaneWorker(
@@ -173,9 +173,9 @@ package struct Rig: Sendable {
         let lanes: [any Service] = try Lane.allCases.map { lane in
             let consumer = Consumer(
                 ConsumerOptions(
-                    broker: try bench.broker,
+                    broker: try servers.broker,
                     name: "test, \(lane.rawValue)",
-                    subscriptions: [bench.names.lane(lane), bench.names.resume(lane)].map {
+                    subscriptions: [servers.names.lane(lane), servers.names.resume(lane)].map {
                         .init(queue: $0, prefetch: 1024)
                     }
                 )
@@ -187,18 +187,18 @@ package struct Rig: Sendable {
 
     private func clerk() throws -> DeadLetterFiler {
         let options = ConsumerOptions(
-            broker: try bench.broker,
+            broker: try servers.broker,
             name: "test, clerk",
-            subscriptions: [.init(queue: bench.names.dead, prefetch: 1000)]
+            subscriptions: [.init(queue: servers.names.dead, prefetch: 1000)]
         )
         return DeadLetterFiler(tools: dutyTools, makeConsumer: { Consumer(options) })
     }
 
     private var dutyTools: SchedulerContext {
         SchedulerContext(
-            pool: bench.pool,
+            pool: servers.pool,
             publisher: publisher,
-            names: bench.names,
+            names: servers.names,
             logger: Self.logger,
             metrics: metrics
         )
@@ -234,7 +234,7 @@ package struct Rig: Sendable {
     package func publish(_ messages: [OutgoingMessage]) async throws {
         let outcomes = await publisher.publish(messages)
         if let failure = outcomes.first(where: { $0 != .confirmed }) {
-            throw BenchError("a message was not confirmed: \(failure)")
+            throw ServerFixtureError("a message was not confirmed: \(failure)")
         }
     }
 
@@ -243,16 +243,16 @@ package struct Rig: Sendable {
         key: String,
         properties: MessageProperties = MessageProperties()
     ) -> OutgoingMessage {
-        OutgoingMessage(exchange: bench.names.events, routingKey: key, properties: properties, body: Array(body.utf8))
+        OutgoingMessage(exchange: servers.names.events, routingKey: key, properties: properties, body: Array(body.utf8))
     }
 
     /// Waits for a number in the database.
     package func wait(for expected: Int, _ sql: String) async throws {
         var found = -1
         try await eventually("\(expected) from \(sql), found \(found)") {
-            found = try await bench.count(sql)
+            found = try await servers.count(sql)
             return found >= expected
         }
-        guard found == expected else { throw BenchError("expected \(expected) from \(sql), found \(found)") }
+        guard found == expected else { throw ServerFixtureError("expected \(expected) from \(sql), found \(found)") }
     }
 }

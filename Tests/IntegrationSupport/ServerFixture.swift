@@ -10,7 +10,7 @@ import Synchronization
 import TestSupport
 
 /// A separate namespace on the shared servers for one test: a migrated schema and, on request, a topology.
-package struct Bench: Sendable {
+package struct ServerFixture: Sendable {
     package let namespace: Namespace
     /// A pool with the rights of a worker, as in production.
     package let pool: PostgresPool
@@ -27,52 +27,53 @@ package struct Bench: Sendable {
     package static func withSchema<Value>(
         catalogs: CatalogSet? = nil,
         partitions: Int = 0,
-        _ body: (Bench) async throws -> Value
+        _ body: (ServerFixture) async throws -> Value
     ) async throws -> Value {
         guard let namespace = Namespace(Servers.uniqueName("t").replacingOccurrences(of: "-", with: "_")) else {
-            throw BenchError("the unique name makes no namespace")
+            throw ServerFixtureError("the unique name makes no namespace")
         }
         let owner = try makePool(setUp: ["SET search_path TO \(namespace)"])
         guard case .applied = try await Migrator(pool: owner, namespace: namespace).migrate(partitions: partitions)
         else {
-            throw BenchError("the migrations were refused")
+            throw ServerFixtureError("the migrations were refused")
         }
         try await owner.withConnection { (connection) throws(PostgresError) in try connection.execute(RawRows.setUp) }
-        let bench = Bench(
+        let servers = ServerFixture(
             namespace: namespace,
             pool: try makePool(setUp: namespace.setUp(as: .worker)),
             owner: owner,
             catalogs: try catalogs ?? drop()
         )
-        return try await ending(bench) { try await body(bench) }
+        return try await ending(servers) { try await body(servers) }
     }
 
     /// Runs a body with a topology at the broker too.
     package static func withTopology<Value>(
         catalogs: CatalogSet? = nil,
-        _ body: (Bench) async throws -> Value
+        _ body: (ServerFixture) async throws -> Value
     ) async throws -> Value {
-        try await withSchema(catalogs: catalogs) { bench in
-            _ = try await bench.applier().apply()
+        try await withSchema(catalogs: catalogs) { servers in
+            _ = try await servers.applier().apply()
             do {
-                let value = try await body(bench)
-                try await bench.removeTopology()
+                let value = try await body(servers)
+                try await servers.removeTopology()
                 return value
             } catch {
-                try? await bench.removeTopology()
+                try? await servers.removeTopology()
                 throw error
             }
         }
     }
 
-    private static func ending<Value>(_ bench: Bench, _ body: () async throws -> Value) async throws -> Value {
+    private static func ending<Value>(_ servers: ServerFixture, _ body: () async throws -> Value) async throws -> Value
+    {
         let result: Result<Value, any Error>
         do { result = .success(try await body()) } catch { result = .failure(error) }
-        await bench.pool.close()
-        try? await bench.owner.withConnection { (connection) throws(PostgresError) in
-            try connection.execute(bench.dropSchema)
+        await servers.pool.close()
+        try? await servers.owner.withConnection { (connection) throws(PostgresError) in
+            try connection.execute(servers.dropSchema)
         }
-        await bench.owner.close()
+        await servers.owner.close()
         return try result.get()
     }
 
@@ -87,7 +88,7 @@ package struct Bench: Sendable {
 
     static var databaseURL: DatabaseURL {
         get throws {
-            guard let url = Servers.databaseURL else { throw BenchError("BELLHOP_DATABASE_URL is not set") }
+            guard let url = Servers.databaseURL else { throw ServerFixtureError("BELLHOP_DATABASE_URL is not set") }
             return try DatabaseURL(url)
         }
     }
@@ -98,7 +99,7 @@ package struct Bench: Sendable {
 
     package var broker: BrokerAddress {
         get throws {
-            guard let url = Servers.amqpURL else { throw BenchError("BELLHOP_AMQP_URL is not set") }
+            guard let url = Servers.amqpURL else { throw ServerFixtureError("BELLHOP_AMQP_URL is not set") }
             return try BrokerAddress(validating: url)
         }
     }
@@ -161,7 +162,9 @@ package struct Bench: Sendable {
     package static func changed(_ app: String, replacing passage: String, with other: String) throws -> String {
         let file = catalogsFolder.appendingPathComponent("\(app).json5")
         let text = try String(contentsOf: file, encoding: .utf8)
-        guard text.contains(passage) else { throw BenchError("the catalogue of \(app) has no passage \(passage)") }
+        guard text.contains(passage) else {
+            throw ServerFixtureError("the catalogue of \(app) has no passage \(passage)")
+        }
         return text.replacingOccurrences(of: passage, with: other)
     }
 
@@ -184,7 +187,7 @@ package struct Bench: Sendable {
     }
 }
 
-package struct BenchError: Error, CustomStringConvertible {
+package struct ServerFixtureError: Error, CustomStringConvertible {
     package let description: String
     package init(_ description: String) { self.description = description }
 }

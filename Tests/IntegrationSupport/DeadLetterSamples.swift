@@ -3,7 +3,7 @@ import Foundation
 package import Store
 
 /// Dead letters as the dead-letter filer reads them, for tests of the later steps.
-package enum Letters {
+package enum DeadLetterSamples {
     /// Returns the dead letter of a rejected message.
     package static func rejected(
         _ id: String,
@@ -74,7 +74,7 @@ package enum Letters {
     {
         guard let app = AppID(validating: "drop"), let user = UserID(validating: user),
             let event = EventID(validating: event)
-        else { throw BenchError("not an identifier") }
+        else { throw ServerFixtureError("not an identifier") }
         let notification = NotificationKey(
             recipient: UserKey(app: app, user: user),
             notification: NotificationID(app: app, event: event, user: user)

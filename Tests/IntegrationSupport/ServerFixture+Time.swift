@@ -1,6 +1,6 @@
 package import Postgres
 
-extension Bench {
+extension ServerFixture {
     /// Simulates the passage of time: sets these timestamps of a table's rows to `span` ago, in all rows or in the rows
     /// of a condition.
     ///
