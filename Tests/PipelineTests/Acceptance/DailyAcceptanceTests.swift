@@ -17,10 +17,10 @@ import Testing
 struct DailyAcceptanceTests {
     @Test("a reminder fires at its time on the user's clock, despite quiet hours, once for each date")
     func daily() async throws {
-        try await Counterpart.run(app: "daily") { counterpart in
-            let pipeline = counterpart.pipeline
-            try await counterpart.register("jo", "android", token: "jo-android")
-            try await counterpart.feed("jo", Counterpart.quietNow(), until: "p.preferences IS NOT NULL")
+        try await ProviderPeer.run(app: "daily") { peer in
+            let pipeline = peer.pipeline
+            try await peer.register("jo", "android", token: "jo-android")
+            try await peer.feed("jo", ProviderPeer.quietNow(), until: "p.preferences IS NOT NULL")
             let minute = (SystemTime().now().microseconds / 60_000_000 + 1440 - 5) % 1440
             let time = try #require(LocalTime(hour: Int(minute / 60), minute: Int(minute % 60)))
             try await pipeline.publish([
@@ -38,16 +38,16 @@ struct DailyAcceptanceTests {
                 "UPDATE reminders SET planned_from = now() - interval '1 day', next_fire_at = now()",
                 []
             )
-            try await counterpart.waitUntilSettled(1)
+            try await peer.waitUntilSettled(1)
             try await pipeline.wait(
                 for: 1,
                 "SELECT count(*) FROM reminders WHERE next_fire_at > now() + interval '23 hours'"
             )
-            let request = try #require(counterpart.sandbox.received(.fcm).first { $0.token == "jo-android" })
+            let request = try #require(peer.sandbox.received(.fcm).first { $0.token == "jo-android" })
             #expect(request.refused == nil)
             #expect(request.body["message"]?["notification"]?["title"] == "Daily Message")
             #expect(request.body["message"]?["data"]?["type"] == "daily_reminder")
-            #expect(try await counterpart.fates().map { $0?.hasSuffix("|jo|android|delivered") } == [true])
+            #expect(try await peer.fates().map { $0?.hasSuffix("|jo|android|delivered") } == [true])
         }
     }
 }

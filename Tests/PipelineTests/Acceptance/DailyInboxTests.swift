@@ -8,9 +8,9 @@ import Testing
 extension DailyAcceptanceTests {
     @Test("a reminder for a time that has passed today shows tomorrow, fires, shows the day after, and is deleted")
     func byTheInbox() async throws {
-        try await Counterpart.run(app: "daily") { counterpart in
-            let pipeline = counterpart.pipeline
-            try await counterpart.withInbox { inbox in
+        try await ProviderPeer.run(app: "daily") { peer in
+            let pipeline = peer.pipeline
+            try await peer.withInbox { inbox in
                 try await inbox.register("jo", "android", token: "jo-android", more: #","provider":"fcm""#)
                 let now = SystemTime().now().microseconds
                 let time = try Self.fiveMinutesAgo()
@@ -28,8 +28,8 @@ extension DailyAcceptanceTests {
                 _ = try await pipeline.servers.owner.run(
                     "UPDATE reminders SET planned_from = now() - interval '1 day', next_fire_at = now()"
                 )
-                try await counterpart.waitUntilSettled(1)
-                let request = try #require(counterpart.sandbox.received(.fcm).first { $0.token == "jo-android" })
+                try await peer.waitUntilSettled(1)
+                let request = try #require(peer.sandbox.received(.fcm).first { $0.token == "jo-android" })
                 #expect(request.body["message"]?["data"]?["eventType"] == "daily_reminder")
                 #expect(request.body["message"]?["data"]?["sentAtIso"] != nil)
                 #expect(try await inbox.titles("jo") == ["Daily Message"])
@@ -60,20 +60,20 @@ extension DailyAcceptanceTests {
 
     @Test("a user who has denied the permission finds the reminder in the app and gets no push")
     func denied() async throws {
-        try await Counterpart.run(app: "daily") { counterpart in
-            try await counterpart.withInbox { inbox in
+        try await ProviderPeer.run(app: "daily") { peer in
+            try await peer.withInbox { inbox in
                 try await inbox.register("jo", "ios", token: "jo-ios", more: #","provider":"fcm""#)
                 let change = #"{"token":"jo-ios","permission":"denied"}"#
                 try await inbox.call("PATCH", "/api/push-token", change, as: "jo")
                 let time = try Self.fiveMinutesAgo()
                 let words = #""localTime":"\#(time)","title":"Daily Message","body":"Hi""#
                 try await inbox.call("POST", "/api/reminders", "{\(words)}", as: "jo", expecting: 201)
-                try await counterpart.pipeline.wait(for: 1, Self.planned)
-                _ = try await counterpart.pipeline.servers.owner.run(
+                try await peer.pipeline.wait(for: 1, Self.planned)
+                _ = try await peer.pipeline.servers.owner.run(
                     "UPDATE reminders SET planned_from = now() - interval '1 day', next_fire_at = now()"
                 )
-                try await counterpart.waitUntilSettled(1)
-                #expect(counterpart.sandbox.received(.fcm).isEmpty)
+                try await peer.waitUntilSettled(1)
+                #expect(peer.sandbox.received(.fcm).isEmpty)
                 #expect(try await inbox.titles("jo") == ["Daily Message"])
             }
         }

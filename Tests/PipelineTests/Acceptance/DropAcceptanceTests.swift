@@ -16,12 +16,12 @@ import Testing
 struct DropAcceptanceTests {
     @Test("texts come from data, security ignores quiet hours, offers stay in the app, and tokens stay unused")
     func phones() async throws {
-        try await Counterpart.run(app: "drop", over: .expo) { counterpart in
-            let pipeline = counterpart.pipeline
-            let token = counterpart.token("jasmin-android")
-            try await counterpart.register("jasmin", "android", token: token)
-            try await counterpart.register("off", "android", token: counterpart.token("off-android"))
-            try await counterpart.feed("off", #""pushEnabled":false"#)
+        try await ProviderPeer.run(app: "drop", over: .expo) { peer in
+            let pipeline = peer.pipeline
+            let token = peer.token("jasmin-android")
+            try await peer.register("jasmin", "android", token: token)
+            try await peer.register("off", "android", token: peer.token("off-android"))
+            try await peer.feed("off", #""pushEnabled":false"#)
             try await pipeline.publish([
                 pipeline.event(
                     """
@@ -35,8 +35,8 @@ struct DropAcceptanceTests {
                     key: "drop.promotional"
                 ),
             ])
-            try await counterpart.waitUntilAnswered(3)
-            let request = try #require(counterpart.sandbox.received(.expo).first { $0.token == token })
+            try await peer.waitUntilAnswered(3)
+            let request = try #require(peer.sandbox.received(.expo).first { $0.token == token })
             #expect(request.refused == nil)
             let message = request.body
             #expect(message["title"] == "Overføring til Mama Jasmina fullført")
@@ -45,20 +45,20 @@ struct DropAcceptanceTests {
             #expect(message["data"]?["type"] == "transaction_complete")
             #expect(message["data"]?["targetId"] == "tx_rem_1")
             #expect(message["data"]?["link"] == "/transactions?id=tx_rem_1")
-            try await counterpart.feed("jasmin", Counterpart.quietNow(), until: "p.preferences IS NOT NULL")
+            try await peer.feed("jasmin", ProviderPeer.quietNow(), until: "p.preferences IS NOT NULL")
             try await pipeline.publish([
                 pipeline.event(
                     #"{"id":"login","to":{"user":"jasmin"},"data":{"device":"iPhone","place":"Oslo, Norge"}}"#,
                     key: "drop.security"
                 )
             ])
-            try await counterpart.waitUntilAnswered(4)
-            #expect(counterpart.sandbox.received(.fcm).isEmpty)
+            try await peer.waitUntilAnswered(4)
+            #expect(peer.sandbox.received(.fcm).isEmpty)
             try await eventually("it is counted") {
                 pipeline.metrics.text().contains(#"bellhop_receipts_total{app="drop",outcome="delivered"} 2"#)
             }
             #expect(
-                try await counterpart.fates() == [
+                try await peer.fates() == [
                     "login|jasmin|android|delivered", "offer|jasmin|-|suppressed|type-muted",
                     "tx|jasmin|android|delivered", "tx|off|-|suppressed|push-disabled",
                 ]
@@ -70,13 +70,13 @@ struct DropAcceptanceTests {
         "a security event reaches phone and browser with sound and badge, and e-mail if enabled; a payment no mail"
     )
     func everywhere() async throws {
-        try await Counterpart.run(app: "drop", over: .expo) { counterpart in
-            let pipeline = counterpart.pipeline
-            let browser = try await counterpart.subscribeBrowser("jasmin")
-            let phone = counterpart.token("ola-ios")
-            try await counterpart.register("ola", "ios", token: phone)
-            try await counterpart.feed("jasmin", #""email":"jasmin@example.com","emailEnabled":true"#)
-            try await counterpart.feed("ola", #""email":"ola@example.com","emailEnabled":false"#)
+        try await ProviderPeer.run(app: "drop", over: .expo) { peer in
+            let pipeline = peer.pipeline
+            let browser = try await peer.subscribeBrowser("jasmin")
+            let phone = peer.token("ola-ios")
+            try await peer.register("ola", "ios", token: phone)
+            try await peer.feed("jasmin", #""email":"jasmin@example.com","emailEnabled":true"#)
+            try await peer.feed("ola", #""email":"ola@example.com","emailEnabled":false"#)
             try await pipeline.publish([
                 pipeline.event(
                     """
@@ -86,7 +86,7 @@ struct DropAcceptanceTests {
                     key: "drop.security"
                 )
             ])
-            try await counterpart.waitUntilAnswered(3)
+            try await peer.waitUntilAnswered(3)
             try await pipeline.publish([
                 pipeline.event(
                     """
@@ -96,22 +96,22 @@ struct DropAcceptanceTests {
                     key: "drop.qr_payment"
                 )
             ])
-            try await counterpart.waitUntilAnswered(5)
+            try await peer.waitUntilAnswered(5)
             #expect(
-                try await counterpart.fates() == [
+                try await peer.fates() == [
                     "login|jasmin|email|delivered", "login|jasmin|web|delivered", "login|ola|ios|delivered",
                     "qr|jasmin|web|delivered", "qr|ola|ios|delivered",
                 ]
             )
-            let mails = counterpart.sandbox.received(.email)
+            let mails = peer.sandbox.received(.email)
             #expect(mails.map(\.token) == ["jasmin@example.com"])
             #expect(mails.first?.body["subject"] == "Ny pålogging fra iPhone")
             let text = try #require(mails.first?.body["text"]?.string)
             #expect(text.contains("Oslo, Norge\n") && text.contains("https://drop.example/profile/security\n"))
-            let push = try #require(counterpart.sandbox.received(.expo).first { $0.token == phone }?.body)
+            let push = try #require(peer.sandbox.received(.expo).first { $0.token == phone }?.body)
             #expect(push["title"] == "Ny pålogging fra iPhone")
             #expect(push["priority"] == "high" && push["sound"] == "default" && push["badge"] == 1)
-            let shown = counterpart.sandbox.received(.webpush).filter { $0.token == browser }.map { $0.body["payload"] }
+            let shown = peer.sandbox.received(.webpush).filter { $0.token == browser }.map { $0.body["payload"] }
             #expect(shown.map { $0?["title"] } == ["Ny pålogging fra iPhone", "QR-betaling hos Ahmetov Kebab"])
             #expect(shown.map { $0?["url"] } == ["/profile/security", "/transactions?id=tx_qr_1"])
             #expect(shown.map { $0?["priority"] } == ["high", "normal"])

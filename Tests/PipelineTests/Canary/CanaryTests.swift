@@ -93,7 +93,7 @@ struct CanaryTests {
 struct LaneFixture: Sendable {
     let servers: ServerFixture
     let worker: LaneWorker
-    let time: LeapingTime
+    let time: AdvancedTime
     let metrics: MetricsRegistry
     let proxy: TCPProxy?
     private let publisher: Publisher
@@ -131,7 +131,7 @@ struct LaneFixture: Sendable {
         _ address: BrokerAddress
     ) async throws {
         (self.servers, self.publisher, self.proxy) = (servers, publisher, proxy)
-        time = LeapingTime()
+        time = AdvancedTime()
         metrics = MetricsRegistry()
         let logger = Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text))
         let store = WorkerStore(pool: servers.pool, lease: .seconds(60))
@@ -229,7 +229,7 @@ struct LaneFixture: Sendable {
 }
 
 /// The machine's clock, moved ahead by a test.
-final class LeapingTime: TimeSource {
+final class AdvancedTime: TimeSource {
     private let ahead = Mutex(Duration.zero)
 
     func now() -> Instant { SystemTime().now() + ahead.withLock { $0 } }

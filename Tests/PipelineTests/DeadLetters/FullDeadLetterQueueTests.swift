@@ -17,9 +17,9 @@ import Testing
 struct FullDeadLetterQueueTests {
     @Test("rejected messages wait for room and delay neither the pushes in their batch nor later batches")
     func refusedMessages() async throws {
-        try await Counterpart.run(onDeadLettersOf: 1) { counterpart in
-            let (pipeline, servers) = (counterpart.pipeline, counterpart.pipeline.servers)
-            try await counterpart.register((0..<5).map { ("u\($0)", "t\($0)") })
+        try await ProviderPeer.run(onDeadLettersOf: 1) { peer in
+            let (pipeline, servers) = (peer.pipeline, peer.pipeline.servers)
+            try await peer.register((0..<5).map { ("u\($0)", "t\($0)") })
             try await servers.fillDeadLetters()
             // More such batches than may be stored at a time.
             for round in 0..<5 {
@@ -36,7 +36,7 @@ struct FullDeadLetterQueueTests {
                     "SELECT count(*) FROM deliveries WHERE state = 'delivered'"
                 )
             }
-            #expect(counterpart.sandbox.received(.fcm).count == 25)
+            #expect(peer.sandbox.received(.fcm).count == 25)
             let letters = try await servers.takeDeadLetters(5)
             let bodies = Set(letters.map { String(decoding: $0.body, as: UTF8.self) })
             let bad = Set((0..<5).map { "bad \($0)" })
@@ -46,15 +46,15 @@ struct FullDeadLetterQueueTests {
 
     @Test("deliveries are settled while another one's dead letter waits, and that one fails afterwards")
     func givenUpDelivery() async throws {
-        try await Counterpart.run(onDeadLettersOf: 1) { counterpart in
-            let (pipeline, servers) = (counterpart.pipeline, counterpart.pipeline.servers)
+        try await ProviderPeer.run(onDeadLettersOf: 1) { peer in
+            let (pipeline, servers) = (peer.pipeline, peer.pipeline.servers)
             let users = (0..<30).map { "u\($0)" }
-            try await counterpart.register(users.map { ($0, $0 == "u7" ? "refused" : "t-\($0)") })
-            counterpart.sandbox.setFaults([
+            try await peer.register(users.map { ($0, $0 == "u7" ? "refused" : "t-\($0)") })
+            peer.sandbox.setFaults([
                 SandboxFault(.fcm, .answer(.init(status: 400, reason: "INVALID_ARGUMENT")), match: "refused")
             ])
             try await servers.fillDeadLetters()
-            try await counterpart.publish(["e1"], to: users)
+            try await peer.publish(["e1"], to: users)
             try await pipeline.wait(for: 29, "SELECT count(*) FROM deliveries WHERE state = 'delivered'")
             let open = try await servers.column("SELECT user_id FROM deliveries WHERE state <> 'delivered'")
             #expect(open == ["u7"])

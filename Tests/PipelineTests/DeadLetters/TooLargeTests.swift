@@ -32,9 +32,9 @@ struct TooLargeTests {
             }
             #expect(waiting == [0, 0, 0, 0])
         }
-        try await Counterpart.run(afterwards: leavesNothing) { counterpart in
-            let (pipeline, servers) = (counterpart.pipeline, counterpart.pipeline.servers)
-            try await counterpart.register([("u1", "t1")])
+        try await ProviderPeer.run(afterwards: leavesNothing) { peer in
+            let (pipeline, servers) = (peer.pipeline, peer.pipeline.servers)
+            try await peer.register([("u1", "t1")])
             let publisher = Publisher(
                 PublisherOptions(broker: try servers.broker, name: "test, large", bodyLimit: 32 << 20)
             )
@@ -54,7 +54,7 @@ struct TooLargeTests {
                 }
             }
             #expect(taken == 0 || taken == 2)
-            try await counterpart.publish(["good"], to: ["u1"])
+            try await peer.publish(["good"], to: ["u1"])
             try await pipeline.wait(for: 1, "SELECT count(*) FROM deliveries WHERE state = 'delivered'")
             try await pipeline.wait(for: taken, "SELECT count(*) FROM dead_letters WHERE reason = 'too-large'")
             let letters = try await servers.column(

@@ -101,7 +101,7 @@ struct LeaseTests {
             let far = ContinuousClock.now + .seconds(3600)
             let all = await window.acquire(Array(0..<20), for: .urgent, until: far, patience: .zero)
             let shipments = try [old, young, nil].enumerated().map { try Self.shipment($0, under: $1, servers) }
-            let ends = Ends()
+            let ends = RecordedOutcomes()
             async let sent: Void = dispatcher.send(shipments, lane: .normal) { dispositions in
                 ends.add(dispositions)
             }
@@ -128,7 +128,7 @@ struct LeaseTests {
 }
 
 /// The outcomes of deliveries, by the positions of their messages: the reason, or the state if there is none.
-private final class Ends: Sendable {
+private final class RecordedOutcomes: Sendable {
     private let state = Mutex<[Int: String]>([:])
 
     var reasons: [Int: String] { state.withLock { $0 } }

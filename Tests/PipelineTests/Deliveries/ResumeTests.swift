@@ -20,11 +20,11 @@ import Testing
 struct ResumeTests {
     @Test("a resume that meets a locked row waits for it, and the push is sent soon after the lock has ended")
     func lockedRow() async throws {
-        try await Counterpart.run { counterpart in
-            let pipeline = counterpart.pipeline
-            try await counterpart.register([("u1", "t1")])
-            counterpart.sandbox.setFaults([SandboxFault(.fcm, .answer(.init(status: 503))).limited(count: 1)])
-            try await counterpart.publish(["e1"], to: ["u1"])
+        try await ProviderPeer.run { peer in
+            let pipeline = peer.pipeline
+            try await peer.register([("u1", "t1")])
+            peer.sandbox.setFaults([SandboxFault(.fcm, .answer(.init(status: 503))).limited(count: 1)])
+            try await peer.publish(["e1"], to: ["u1"])
             try await pipeline.wait(for: 1, "SELECT count(*) FROM deliveries WHERE state = 'retrying'")
             try await RowLock.hold(on: pipeline.servers, "SELECT FROM ledger FOR UPDATE") {
                 // Its resume arrives when it is due, and again.
@@ -34,17 +34,17 @@ struct ResumeTests {
                 )
             }
             try await pipeline.wait(for: 1, "SELECT count(*) FROM deliveries WHERE state = 'delivered'")
-            #expect(try await counterpart.ledger() == ["u1|delivered|2"])
+            #expect(try await peer.ledger() == ["u1|delivered|2"])
         }
     }
 
     @Test("a resume after a redelivery waits for a retrying delivery that is not due yet, and sends it")
     func heir() async throws {
-        try await Counterpart.run { counterpart in
-            let pipeline = counterpart.pipeline
-            try await counterpart.register([("u1", "t1")])
-            try await counterpart.publish(["e1"], to: ["u1"])
-            try await counterpart.waitUntilSettled(1)
+        try await ProviderPeer.run { peer in
+            let pipeline = peer.pipeline
+            try await peer.register([("u1", "t1")])
+            try await peer.publish(["e1"], to: ["u1"])
+            try await peer.waitUntilSettled(1)
             // The state that a worker leaves if it dies before it publishes the resume.
             _ = try await pipeline.servers.owner.run(
                 "UPDATE deliveries SET state = 'retrying', due_at = now() + interval '3 s'",
@@ -68,18 +68,18 @@ struct ResumeTests {
                     )
                 }
             )
-            try await counterpart.waitUntilSettled(1)
-            #expect(try await counterpart.ledger() == ["u1|delivered|2"])
+            try await peer.waitUntilSettled(1)
+            #expect(try await peer.ledger() == ["u1|delivered|2"])
         }
     }
 
     @Test("a resume in the form of a newer release is a dead letter, and the deliveries that it names are still sent")
     func newerForm() async throws {
-        try await Counterpart.run { counterpart in
-            let pipeline = counterpart.pipeline
-            try await counterpart.register([("u1", "t1")])
-            try await counterpart.publish(["e1"], to: ["u1"])
-            try await counterpart.waitUntilSettled(1)
+        try await ProviderPeer.run { peer in
+            let pipeline = peer.pipeline
+            try await peer.register([("u1", "t1")])
+            try await peer.publish(["e1"], to: ["u1"])
+            try await peer.waitUntilSettled(1)
             // The state that a newer worker leaves after it has scheduled another attempt.
             _ = try await pipeline.servers.owner.run("UPDATE deliveries SET state = 'retrying', due_at = now()", [])
             let id = try #require(try await pipeline.servers.column("SELECT id FROM notifications").first ?? nil)
@@ -97,8 +97,8 @@ struct ResumeTests {
                 "SELECT count(*) FROM dead_letters WHERE stage = 'resume' AND reason = 'newer-message'"
             )
             try await pipeline.servers.pass("10 min", since: "due_at", in: "ledger")
-            try await counterpart.waitUntilSettled(1)
-            let ledger = try await counterpart.ledger()
+            try await peer.waitUntilSettled(1)
+            let ledger = try await peer.ledger()
             #expect(ledger == ["u1|delivered|2"])
         }
     }

@@ -27,12 +27,12 @@ struct ResumedFollowTests {
 
     @Test("a resumed delivery is sent only if the user still follows, unmuted, in an addressed role, with this device")
     func anew() async throws {
-        try await Counterpart.run(app: "safe") { counterpart in
-            let pipeline = counterpart.pipeline
-            try await counterpart.register(Self.users.map { ($0.name, "device-\($0.name)") })
+        try await ProviderPeer.run(app: "safe") { peer in
+            let pipeline = peer.pipeline
+            try await peer.register(Self.users.map { ($0.name, "device-\($0.name)") })
             let count = Self.users.count
-            counterpart.sandbox.setFaults([SandboxFault(.fcm, .answer(.init(status: 503))).limited(count: count)])
-            try await counterpart.publish(["e1"], to: Self.users.map(\.name), type: "CONFIRMATION_REQUEST")
+            peer.sandbox.setFaults([SandboxFault(.fcm, .answer(.init(status: 503))).limited(count: count)])
+            try await peer.publish(["e1"], to: Self.users.map(\.name), type: "CONFIRMATION_REQUEST")
             try await pipeline.wait(
                 for: count,
                 "SELECT count(*) FROM deliveries WHERE state = 'retrying' AND attempts = 1"
@@ -40,7 +40,7 @@ struct ResumedFollowTests {
             _ = try await pipeline.servers.owner.run(#"UPDATE inbox SET extras = '{"topic":"safe:1:0xab"}'"#, [])
             try await Self.follow(pipeline)
             _ = try await pipeline.servers.owner.run("UPDATE ledger SET state = 'w', due_at = now()", [])
-            try await counterpart.waitUntilSettled(count)
+            try await peer.waitUntilSettled(count)
             let ledger = try await pipeline.servers.column(
                 "SELECT concat_ws('|', user_id, state, reason) FROM deliveries ORDER BY user_id"
             )

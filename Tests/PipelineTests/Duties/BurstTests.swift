@@ -23,16 +23,16 @@ struct BurstTests {
             replacing: "    transaction_complete: {",
             with: #"    transaction_complete: { burst: { window: "1h" },"#
         )
-        try await Counterpart.run(catalogs: catalogs) { counterpart in
-            let pipeline = counterpart.pipeline
-            try await counterpart.register([("u1", "t1")])
+        try await ProviderPeer.run(catalogs: catalogs) { peer in
+            let pipeline = peer.pipeline
+            try await peer.register([("u1", "t1")])
             for (place, event) in ["e1", "e2", "e3"].enumerated() {
-                try await counterpart.publish([event], to: ["u1"], more: Self.key)
+                try await peer.publish([event], to: ["u1"], more: Self.key)
                 try await pipeline.wait(for: place + 1, "SELECT count(*) FROM deliveries")
             }
             try await pipeline.wait(for: 1, "SELECT count(*) FROM deliveries WHERE state = 'delivered'")
             #expect(
-                try await counterpart.fates() == [
+                try await peer.fates() == [
                     "e1|u1|android|delivered", "e2|u1|android|deferred|burst", "e3|u1|android|deferred|burst",
                 ]
             )
@@ -42,9 +42,9 @@ struct BurstTests {
                 "UPDATE deliveries SET due_at = now() WHERE state = 'deferred'",
                 []
             )
-            try await counterpart.waitUntilSettled(3)
+            try await peer.waitUntilSettled(3)
             #expect(
-                try await counterpart.fates() == [
+                try await peer.fates() == [
                     "e1|u1|android|delivered", "e2|u1|android|suppressed|superseded", "e3|u1|android|delivered",
                 ]
             )
@@ -60,15 +60,15 @@ struct BurstTests {
         )
         let uncollected = text.replacing(#"      priority: "low","#, with: #"      priority: "low", digest: false,"#)
         let catalogs = try CatalogSet.load(files: [("drop.json5", Array(uncollected.utf8))]).get()
-        try await Counterpart.run(catalogs: catalogs) { counterpart in
-            let pipeline = counterpart.pipeline
-            try await counterpart.register([("u1", "t1")])
-            try await counterpart.feed("u1", #""preferences":{"eventToggles":{"promotional":true}}"#)
+        try await ProviderPeer.run(catalogs: catalogs) { peer in
+            let pipeline = peer.pipeline
+            try await peer.register([("u1", "t1")])
+            try await peer.feed("u1", #""preferences":{"eventToggles":{"promotional":true}}"#)
             for (place, event) in ["e1", "e2", "e3"].enumerated() {
-                try await counterpart.publish([event], to: ["u1"], type: "promotional")
+                try await peer.publish([event], to: ["u1"], type: "promotional")
                 try await pipeline.wait(for: place + 1, "SELECT count(*) FROM deliveries")
             }
-            try await counterpart.waitUntilSettled(2)
+            try await peer.waitUntilSettled(2)
             let waiting = "SELECT count(*) FROM deliveries WHERE state = 'deferred' AND reason = 'digest'"
             #expect(try await pipeline.servers.count(waiting) == 1)
         }

@@ -54,7 +54,7 @@ struct ErasedPersonTests {
 
     private func live(_ fixture: ReplayFixture) async throws {
         let pipeline = fixture.pipeline
-        try await fixture.counterpart.register([(Self.person, "token-of-the-erased")])
+        try await fixture.peer.register([(Self.person, "token-of-the-erased")])
         let reminder = #""id":"r1","localTime":"09:00","title":"WORDS","body":"WORDS""#
         let feeds = [
             ("recipient.upserted", #""email":"erased@example.com","preferences":{"master":true}"#),

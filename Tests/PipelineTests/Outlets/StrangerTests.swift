@@ -51,8 +51,8 @@ struct StrangerTests {
     }
 
     /// Registers this number of accounts with twenty unreached devices each.
-    private static func register(_ strangers: Int, _ way: Way, _ counterpart: Counterpart) async throws {
-        let pipeline = counterpart.pipeline
+    private static func register(_ strangers: Int, _ way: Way, _ peer: ProviderPeer) async throws {
+        let pipeline = peer.pipeline
         try await pipeline.publish(
             (0..<strangers * 20).map { number in
                 let device = #""token":"\#(way.bad(number))","platform":"\#(way.platform)""#
@@ -66,7 +66,7 @@ struct StrangerTests {
         )
         if way.provider == .fcm {
             let answer = SandboxFault.Answer(status: 403, reason: way.word)
-            counterpart.sandbox.setFaults([SandboxFault(.fcm, .answer(answer), match: way.bad)])
+            peer.sandbox.setFaults([SandboxFault(.fcm, .answer(answer), match: way.bad)])
         }
     }
 
@@ -76,17 +76,17 @@ struct StrangerTests {
         [4, 5]
     )
     func holdUpNobody(_ way: Way, _ strangers: Int) async throws {
-        try await Counterpart.run(app: way.app, over: way.provider) { counterpart in
-            let pipeline = counterpart.pipeline
-            try await counterpart.register("u1", way.platform, token: way.good)
-            try await counterpart.publish(["e0"], to: ["u1"], type: way.type)
+        try await ProviderPeer.run(app: way.app, over: way.provider) { peer in
+            let pipeline = peer.pipeline
+            try await peer.register("u1", way.platform, token: way.good)
+            try await peer.publish(["e0"], to: ["u1"], type: way.type)
             try await pipeline.wait(for: 1, "SELECT count(*) FROM push_subscriptions WHERE reached_at IS NOT NULL")
             await pipeline.breakers.refresh()
-            try await Self.register(strangers, way, counterpart)
-            try await counterpart.publish(["e1"], to: (0..<strangers).map { "s\($0)" }, type: way.type)
+            try await Self.register(strangers, way, peer)
+            try await peer.publish(["e1"], to: (0..<strangers).map { "s\($0)" }, type: way.type)
             let revoked = "SELECT count(*) FROM push_subscriptions WHERE revoke_reason = '\(way.word)'"
             try await pipeline.wait(for: strangers * 20, revoked)
-            try await counterpart.publish(["e2"], to: ["u1"], type: way.type)
+            try await peer.publish(["e2"], to: ["u1"], type: way.type)
             try await pipeline.wait(
                 for: 2,
                 "SELECT count(*) FROM deliveries WHERE user_id = 'u1' AND state = 'delivered'"
@@ -97,16 +97,16 @@ struct StrangerTests {
 
     @Test("unreached devices are retried while the credentials are unproven, and reached devices get their pushes")
     func benefitOfDoubt() async throws {
-        try await Counterpart.run { counterpart in
-            let pipeline = counterpart.pipeline
-            try await counterpart.register("u1", "android", token: "good")
+        try await ProviderPeer.run { peer in
+            let pipeline = peer.pipeline
+            try await peer.register("u1", "android", token: "good")
             _ = try await pipeline.servers.owner.run("UPDATE push_subscriptions SET reached_at = now()")
             await pipeline.breakers.refresh()
-            try await Self.register(5, .fcm, counterpart)
-            try await counterpart.publish(["e1"], to: (0..<5).map { "s\($0)" })
+            try await Self.register(5, .fcm, peer)
+            try await peer.publish(["e1"], to: (0..<5).map { "s\($0)" })
             let waiting = "state IN ('retrying', 'deferred') AND reason = 'SENDER_ID_MISMATCH' AND attempts = 1"
             try await pipeline.wait(for: 100, "SELECT count(*) FROM deliveries WHERE \(waiting)")
-            try await counterpart.publish(["e2"], to: ["u1"])
+            try await peer.publish(["e2"], to: ["u1"])
             try await pipeline.wait(for: 1, "SELECT count(*) FROM deliveries WHERE state = 'delivered'")
             #expect(try await pipeline.servers.count("SELECT count(*) FROM breakers") == 0)
             let revoked = "SELECT count(*) FROM push_subscriptions WHERE revoked_at IS NOT NULL"
@@ -116,15 +116,15 @@ struct StrangerTests {
 
     @Test("the breaker opens if reached devices are rejected, and no device is revoked")
     func honestFault() async throws {
-        try await Counterpart.run { counterpart in
-            let pipeline = counterpart.pipeline
+        try await ProviderPeer.run { peer in
+            let pipeline = peer.pipeline
             let users = (0..<6).map { "u\($0)" }
-            try await counterpart.register(users.map { ($0, "t-\($0)") })
+            try await peer.register(users.map { ($0, "t-\($0)") })
             _ = try await pipeline.servers.owner.run("UPDATE push_subscriptions SET reached_at = now()")
             await pipeline.breakers.refresh()
             let answer = SandboxFault.Answer(status: 403, reason: "SENDER_ID_MISMATCH")
-            counterpart.sandbox.setFaults([SandboxFault(.fcm, .answer(answer)).limited(count: users.count)])
-            try await counterpart.publish(["e1"], to: users)
+            peer.sandbox.setFaults([SandboxFault(.fcm, .answer(answer)).limited(count: users.count)])
+            try await peer.publish(["e1"], to: users)
             try await pipeline.wait(
                 for: 6,
                 "SELECT count(*) FROM deliveries WHERE state = 'delivered' AND attempts = 1"
@@ -139,13 +139,13 @@ struct StrangerTests {
 
     @Test("many gone unreached devices raise no alarm if other devices were reached")
     func deadStrangers() async throws {
-        try await Counterpart.run { counterpart in
-            let pipeline = counterpart.pipeline
-            try await counterpart.register([("u1", "good")])
+        try await ProviderPeer.run { peer in
+            let pipeline = peer.pipeline
+            try await peer.register([("u1", "good")])
             _ = try await pipeline.servers.owner.run("UPDATE push_subscriptions SET reached_at = now()")
             await pipeline.breakers.refresh()
             let strangers = (0..<60).map { "s\($0)" }
-            try await counterpart.register("s", "android", token: "dead-s")
+            try await peer.register("s", "android", token: "dead-s")
             try await pipeline.publish(
                 strangers.map { user in
                     let body = #"{"userId":"\#(user)","token":"dead-\#(user)","platform":"android","provider":"fcm"}"#
@@ -154,8 +154,8 @@ struct StrangerTests {
             )
             try await pipeline.wait(for: 62, "SELECT count(*) FROM push_subscriptions")
             let answer = SandboxFault.Answer(status: 404, reason: "UNREGISTERED")
-            counterpart.sandbox.setFaults([SandboxFault(.fcm, .answer(answer), match: "dead-")])
-            try await counterpart.publish(["e1"], to: strangers)
+            peer.sandbox.setFaults([SandboxFault(.fcm, .answer(answer), match: "dead-")])
+            try await peer.publish(["e1"], to: strangers)
             try await pipeline.wait(for: 60, "SELECT count(*) FROM push_subscriptions WHERE revoked_at IS NOT NULL")
             #expect(try await pipeline.servers.count("SELECT count(*) FROM breakers") == 0)
         }
@@ -163,17 +163,17 @@ struct StrangerTests {
 
     @Test("a device stays reached until its token, its environment or its platform changes")
     func reachedOnce() async throws {
-        try await Counterpart.run { counterpart in
-            let pipeline = counterpart.pipeline
+        try await ProviderPeer.run { peer in
+            let pipeline = peer.pipeline
             let reached = "SELECT count(*) FROM push_subscriptions WHERE reached_at IS NOT NULL"
             let words = [
                 #""token":"t1","platform":"android","environment":"sandbox""#,
                 #""token":"t2","replaces":"t1","platform":"android""#,
                 #""token":"t2","platform":"web""#,
             ]
-            try await counterpart.register("u1", "android", token: "t1")
+            try await peer.register("u1", "android", token: "t1")
             for (round, device) in words.enumerated() {
-                try await counterpart.publish(["e\(round)"], to: ["u1"])
+                try await peer.publish(["e\(round)"], to: ["u1"])
                 try await pipeline.wait(for: 1, reached)
                 let body = #"{"userId":"u1",\#(device),"provider":"fcm"}"#
                 try await pipeline.publish([pipeline.event(body, key: "drop.subscription.upserted")])

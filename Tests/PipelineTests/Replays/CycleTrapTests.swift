@@ -26,7 +26,7 @@ struct CycleTrapTests {
     func comesBack(strategy: String) async throws {
         guard let url = Servers.amqpURL else { throw ServerFixtureError("BELLHOP_AMQP_URL is not set") }
         let broker = try BrokerAddress(validating: url)
-        let track = Track(name: Servers.uniqueName("cycle"), strategy: strategy)
+        let track = RetryCycle(name: Servers.uniqueName("cycle"), strategy: strategy)
         let publisher = Publisher(PublisherOptions(broker: broker, name: "test, cycle"))
         publisher.start()
         let result: Result<Void, any Error>
@@ -38,7 +38,7 @@ struct CycleTrapTests {
         try result.get()
     }
 
-    private func run(_ track: Track, _ broker: BrokerAddress, _ publisher: Publisher) async throws {
+    private func run(_ track: RetryCycle, _ broker: BrokerAddress, _ publisher: Publisher) async throws {
         try await BrokerSession.with(broker, name: "test, cycle") { try track.declare(on: $0) }
         let first = OutgoingMessage(exchange: "", routingKey: track.work, body: Array("replay me".utf8))
         #expect(await publisher.publish([first]) == [.confirmed])
@@ -85,7 +85,7 @@ struct CycleTrapTests {
 }
 
 /// A work queue with a delivery limit, a retry queue that leads back to it, and a dead-letter queue.
-private struct Track: Sendable {
+private struct RetryCycle: Sendable {
     let work: String
     let retry: String
     let dead: String

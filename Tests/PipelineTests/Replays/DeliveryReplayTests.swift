@@ -23,9 +23,9 @@ struct DeliveryReplayTests {
             #expect(progress.replay.state == .done)
             let items = try await fixture.items()
             #expect(items == ["resolved|1|1|delivered", "resolved|1|1|delivered"])
-            let ledger = try await fixture.counterpart.ledger()
+            let ledger = try await fixture.peer.ledger()
             #expect(ledger == ["u1|delivered|2", "u1|delivered|2"])
-            #expect(fixture.counterpart.arrivals.values.allSatisfy { $0 == 2 })
+            #expect(fixture.peer.arrivals.values.allSatisfy { $0 == 2 })
             let notifications = try await fixture.servers.count("SELECT count(*) FROM notifications")
             #expect(notifications == 2)
             let audit = try await fixture.admin.auditLog(atMost: 5)
@@ -37,9 +37,9 @@ struct DeliveryReplayTests {
     func givenUpByReceipt() async throws {
         try await ReplayFixture.with(over: .expo) { fixture in
             let tooBig = SandboxFault(.expo, .answer(.init(status: 500, reason: "MessageTooBig")), match: "receipt")
-            fixture.counterpart.sandbox.setFaults([tooBig])
-            try await fixture.counterpart.register([("u1", "a")])
-            try await fixture.counterpart.publish(["e1"], to: ["u1"])
+            fixture.peer.sandbox.setFaults([tooBig])
+            try await fixture.peer.register([("u1", "a")])
+            try await fixture.peer.publish(["e1"], to: ["u1"])
             try await fixture.pipeline.wait(for: 1, "SELECT count(*) FROM deliveries WHERE state = 'failed'")
             try await fixture.pipeline.wait(
                 for: 1,
@@ -48,8 +48,8 @@ struct DeliveryReplayTests {
             fixture.takeAll()
             let progress = try await fixture.wait(for: try await fixture.start())
             #expect(progress.outcomes == [.delivered: 1])
-            try await fixture.counterpart.waitUntilAnswered(1)
-            let ledger = try await fixture.counterpart.ledger()
+            try await fixture.peer.waitUntilAnswered(1)
+            let ledger = try await fixture.peer.ledger()
             #expect(ledger == ["u1|delivered|2"])
         }
     }
@@ -88,7 +88,7 @@ struct DeliveryReplayTests {
             fixture.takeAll()
             let progress = try await fixture.wait(for: try await fixture.start())
             #expect(progress.outcomes == [.alreadyDelivered: 1])
-            #expect(fixture.counterpart.arrivals.values.map { $0 } == [1])
+            #expect(fixture.peer.arrivals.values.map { $0 } == [1])
         }
     }
 
@@ -115,7 +115,7 @@ struct DeliveryReplayTests {
             _ = try await fixture.book.control(id, .pause, by: ReplayFixture.ada)
             let overlap = try await fixture.book.start(fixture.order(), agreed: 9, by: ReplayFixture.ada)
             #expect(overlap == .overlaps(id: id))
-            try await fixture.counterpart.publish(["e3"], to: ["u1"])
+            try await fixture.peer.publish(["e3"], to: ["u1"])
             try await fixture.pipeline.wait(for: 1, "SELECT count(*) FROM dead_letters WHERE event_id = 'e3'")
             fixture.takeAll()
             _ = try await fixture.book.control(id, .resume, by: ReplayFixture.ada)
@@ -197,7 +197,7 @@ struct DeliveryReplayTests {
             #expect(resumes.count == 1)
             let progress = try await fixture.wait(for: id)
             #expect(progress.outcomes == [.delivered: 3])
-            #expect(fixture.counterpart.arrivals.values.allSatisfy { $0 == 2 })
+            #expect(fixture.peer.arrivals.values.allSatisfy { $0 == 2 })
         }
     }
 }

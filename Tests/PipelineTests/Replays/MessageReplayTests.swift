@@ -90,9 +90,9 @@ struct MessageReplayTests {
     func stillOwed() async throws {
         try await ReplayFixture.with { fixture in
             let users = (0..<1_000).map { "u\($0)" }
-            try await fixture.counterpart.register(users.map { ($0, "token-\($0)") })
-            try await fixture.counterpart.publish(["e1"], to: users)
-            try await fixture.counterpart.waitUntilSettled(1_000)
+            try await fixture.peer.register(users.map { ($0, "token-\($0)") })
+            try await fixture.peer.publish(["e1"], to: users)
+            try await fixture.peer.waitUntilSettled(1_000)
             // The state after a worker has died halfway: 150 deliveries are open, and the event is a dead letter.
             _ = try await fixture.servers.owner.run(
                 """
@@ -108,8 +108,8 @@ struct MessageReplayTests {
             _ = try await DeadLetterStore(pool: fixture.servers.pool).file([letter])
             let progress = try await fixture.wait(for: try await fixture.start())
             #expect(progress.outcomes == [.alreadyRecorded: 1])
-            try await fixture.counterpart.waitUntilSettled(1_000)
-            let counts = fixture.counterpart.arrivals.values.sorted()
+            try await fixture.peer.waitUntilSettled(1_000)
+            let counts = fixture.peer.arrivals.values.sorted()
             #expect(counts.count == 1_000)
             #expect(counts.reduce(0, +) == 1_150)
             #expect(counts.max() == 2)
@@ -121,9 +121,9 @@ struct MessageReplayTests {
     @Test("a resume message that became a dead letter resumes again, and is not read as an invalid event")
     func ownWork() async throws {
         try await ReplayFixture.with { fixture in
-            try await fixture.counterpart.register([("u1", "token-u1")])
-            try await fixture.counterpart.publish(["e1"], to: ["u1"])
-            try await fixture.counterpart.waitUntilSettled(1)
+            try await fixture.peer.register([("u1", "token-u1")])
+            try await fixture.peer.publish(["e1"], to: ["u1"])
+            try await fixture.peer.waitUntilSettled(1)
             // The open delivery when the message was lost.
             _ = try await fixture.servers.owner.run(
                 "UPDATE deliveries SET state = 'pending', due_at = now() + interval '1 hour'"
@@ -147,8 +147,8 @@ struct MessageReplayTests {
             #expect(forecast.rejection(of: arrival) == nil)
             let progress = try await fixture.wait(for: try await fixture.start())
             #expect(progress.outcomes == [.recorded: 1])
-            try await fixture.counterpart.waitUntilSettled(1)
-            #expect(fixture.counterpart.arrivals.values.sorted() == [2])
+            try await fixture.peer.waitUntilSettled(1)
+            #expect(fixture.peer.arrivals.values.sorted() == [2])
             #expect(try await fixture.items() == ["resolved|1|1|recorded"])
         }
     }
@@ -177,7 +177,7 @@ struct MessageReplayTests {
     @Test("a message that the broker dead-lettered passes a retry queue after its replay, neither dropped nor stuck")
     func cycle() async throws {
         try await ReplayFixture.with { fixture in
-            try await fixture.counterpart.register([("u1", "t1")])
+            try await fixture.peer.register([("u1", "t1")])
             let body =
                 #"{"id":"e1","app":"drop","eventType":"transaction_complete","to":{"user":"u1"},"title":"t","body":"b"}"#
             var properties = MessageProperties(contentType: "application/json")
@@ -196,11 +196,11 @@ struct MessageReplayTests {
             )
             try await fixture.pipeline.publish([letter])
             try await fixture.pipeline.wait(for: 1, "SELECT count(*) FROM dead_letters WHERE reason = 'delivery-limit'")
-            fixture.counterpart.sandbox.setFaults([SandboxFault(.fcm, .answer(.init(status: 503))).limited(count: 1)])
+            fixture.peer.sandbox.setFaults([SandboxFault(.fcm, .answer(.init(status: 503))).limited(count: 1)])
             let progress = try await fixture.wait(for: try await fixture.start())
             #expect(progress.outcomes == [.recorded: 1])
-            try await fixture.counterpart.waitUntilSettled(1)
-            let ledger = try await fixture.counterpart.ledger()
+            try await fixture.peer.waitUntilSettled(1)
+            let ledger = try await fixture.peer.ledger()
             #expect(ledger == ["u1|delivered|2"])
         }
     }

@@ -7,14 +7,14 @@ import Store
 import TestSupport
 import Testing
 
-/// A counterpart with an operator's dead-letter commands.
+/// A provider peer with an operator's dead-letter commands.
 struct ReplayFixture: Sendable {
-    let counterpart: Counterpart
+    let peer: ProviderPeer
     let book: ReplayAdmin
     let admin: DeadLetterAdmin
 
-    var pipeline: PipelineFixture { counterpart.pipeline }
-    var servers: ServerFixture { counterpart.pipeline.servers }
+    var pipeline: PipelineFixture { peer.pipeline }
+    var servers: ServerFixture { peer.pipeline.servers }
 
     static let ada = ActingOperator(name: "ada", because: "a test")
 
@@ -22,10 +22,10 @@ struct ReplayFixture: Sendable {
         over provider: PushProvider = .fcm,
         _ body: @escaping @Sendable (ReplayFixture) async throws -> Void
     ) async throws {
-        try await Counterpart.run(over: provider) { counterpart in
-            let admin = try ServerFixture.makePool(setUp: counterpart.pipeline.servers.namespace.setUp(as: .admin))
+        try await ProviderPeer.run(over: provider) { peer in
+            let admin = try ServerFixture.makePool(setUp: peer.pipeline.servers.namespace.setUp(as: .admin))
             let fixture = ReplayFixture(
-                counterpart: counterpart,
+                peer: peer,
                 book: ReplayAdmin(pool: admin),
                 admin: DeadLetterAdmin(pool: admin)
             )
@@ -40,18 +40,18 @@ struct ReplayFixture: Sendable {
 
     /// Makes FCM reject every message permanently, until a test changes its answers.
     func refuseAll() {
-        counterpart.sandbox.setFaults([SandboxFault(.fcm, .answer(.init(status: 400, reason: "INVALID_ARGUMENT")))])
+        peer.sandbox.setFaults([SandboxFault(.fcm, .answer(.init(status: 400, reason: "INVALID_ARGUMENT")))])
     }
 
     func takeAll() {
-        counterpart.sandbox.setFaults([])
+        peer.sandbox.setFaults([])
     }
 
     /// Publishes notifications that FCM rejects, and waits until each is a dead letter.
     func die(_ ids: [String], user: String = "u1") async throws {
-        try await counterpart.register([(user, "token-\(user)")])
+        try await peer.register([(user, "token-\(user)")])
         refuseAll()
-        try await counterpart.publish(ids, to: [user])
+        try await peer.publish(ids, to: [user])
         try await pipeline.wait(for: ids.count, "SELECT count(*) FROM dead_letters WHERE state = 'open'")
         try await pipeline.wait(for: ids.count, "SELECT count(*) FROM deliveries WHERE state = 'failed'")
     }

@@ -13,7 +13,7 @@ import Testing
     .enabled(if: serversAreThere, "needs both servers"),
     .timeLimit(.ofTest)
 )
-struct ForgedLetterTests {
+struct ForgedDeadLetterTests {
     @Test("an expired message with forged headers changes nothing for another app, replayed or not")
     func forged() async throws {
         let catalogs = try ServerFixture.shipped { $0 == "drop.json5" || $0 == "padel.json5" }

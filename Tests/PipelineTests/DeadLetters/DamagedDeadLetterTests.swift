@@ -13,7 +13,7 @@ import Testing
     .enabled(if: serversAreThere, "needs both servers"),
     .timeLimit(.ofTest)
 )
-struct DamagedLetterTests {
+struct DamagedDeadLetterTests {
     @Test(
         "a dead letter that makes the database fail delays no other, and is stored whole after the repair"
     )

@@ -5,7 +5,7 @@ import Sandbox
 import Testing
 
 /// A sandbox with browsers, and padel's sender to them as a providers' file describes it.
-struct BrowserCounterpart: SandboxCounterpart {
+struct BrowserPeer: SandboxPeer {
     let sandbox: ProviderSandbox
     let senders: PushSenders
     let sender: any PushSender
@@ -18,9 +18,9 @@ struct BrowserCounterpart: SandboxCounterpart {
     /// Runs `body` against a fresh sandbox, and ends everything afterwards.
     static func run(
         _ settings: String = testing,
-        _ body: (BrowserCounterpart) async throws -> Void
+        _ body: (BrowserPeer) async throws -> Void
     ) async throws {
-        try await run(making: { try BrowserCounterpart($0, settings) }, body)
+        try await run(making: { try BrowserPeer($0, settings) }, body)
     }
 
     private init(_ sandbox: ProviderSandbox, _ settings: String) throws {

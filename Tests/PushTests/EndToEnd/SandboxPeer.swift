@@ -4,11 +4,11 @@ import ServiceRuntime
 import TestSupport
 
 /// A separate sandbox, and senders to it as a providers' file describes them.
-protocol SandboxCounterpart {
+protocol SandboxPeer {
     var senders: PushSenders { get }
 }
 
-extension SandboxCounterpart {
+extension SandboxPeer {
     /// Runs `body` against a fresh sandbox, and ends everything afterwards.
     static func run(
         _ options: SandboxOptions = SandboxOptions(),
@@ -18,9 +18,9 @@ extension SandboxCounterpart {
         let sandbox = try await ProviderSandbox.start(options)
         let result: Result<Void, any Error>
         do {
-            let counterpart = try make(sandbox)
-            do { result = .success(try await body(counterpart)) } catch { result = .failure(error) }
-            await counterpart.senders.close()
+            let peer = try make(sandbox)
+            do { result = .success(try await body(peer)) } catch { result = .failure(error) }
+            await peer.senders.close()
         } catch {
             result = .failure(error)
         }

@@ -3,7 +3,7 @@ import HTTPServer
 import IntegrationSupport
 import Testing
 
-/// The inbox API of the same system, as the clients of the counterpart's app call it.
+/// The inbox API of the same system, as the clients of the peer's app call it.
 struct AppInbox: Sendable {
     private let caller: InboxCaller
     private let app: String
@@ -46,7 +46,7 @@ struct AppInbox: Sendable {
     }
 }
 
-extension Counterpart {
+extension ProviderPeer {
     /// Runs a body with the inbox API on the same schema.
     func withInbox(_ body: (AppInbox) async throws -> Void) async throws {
         try await InboxCaller.with(pipeline.servers) { try await body(AppInbox($0, app: app)) }

@@ -4,14 +4,14 @@ import Sandbox
 import Testing
 
 /// A separate provider sandbox, and drop's sender to it as a providers' file describes it.
-struct Counterpart: SandboxCounterpart {
+struct FCMPeer: SandboxPeer {
     let sandbox: ProviderSandbox
     let senders: PushSenders
     let fcm: any PushSender
 
     /// Runs `body` against a fresh sandbox, and ends everything afterwards.
-    static func run(trusting: Bool = true, _ body: (Counterpart) async throws -> Void) async throws {
-        try await run(making: { try Counterpart($0, trusting: trusting) }, body)
+    static func run(trusting: Bool = true, _ body: (FCMPeer) async throws -> Void) async throws {
+        try await run(making: { try FCMPeer($0, trusting: trusting) }, body)
     }
 
     private init(_ sandbox: ProviderSandbox, trusting: Bool) throws {

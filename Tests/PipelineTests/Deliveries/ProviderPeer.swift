@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 /// A worker with the real senders of an app, and strict emulators of their providers.
-struct Counterpart: Sendable {
+struct ProviderPeer: Sendable {
     let pipeline: PipelineFixture
     let sandbox: ProviderSandbox
 
@@ -30,10 +30,10 @@ struct Counterpart: Sendable {
         looks: ReceiptPolicy? = nil,
         onDeadLettersOf room: Int? = nil,
         afterwards: @escaping @Sendable (ServerFixture) async throws -> Void = { _ in },
-        _ body: @escaping @Sendable (Counterpart) async throws -> Void
+        _ body: @escaping @Sendable (ProviderPeer) async throws -> Void
     ) async throws {
         let sandbox = try await ProviderSandbox.start()
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(Servers.uniqueName("counterpart"))
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(Servers.uniqueName("peer"))
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         do {
@@ -50,7 +50,7 @@ struct Counterpart: Sendable {
             try await ServerFixture.withTopology(catalogs: catalogs) { [outfit] servers in
                 if let room { try await servers.narrowDeadLetters(to: room) }
                 try await PipelineFixture.on(servers, outfit: outfit) { pipeline in
-                    try await body(Counterpart(pipeline: pipeline, sandbox: sandbox, app: app, provider: provider))
+                    try await body(ProviderPeer(pipeline: pipeline, sandbox: sandbox, app: app, provider: provider))
                 }
                 try await afterwards(servers)
             }

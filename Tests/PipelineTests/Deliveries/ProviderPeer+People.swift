@@ -6,7 +6,7 @@ import Store
 import Testing
 
 /// Users, their devices and their actions.
-extension Counterpart {
+extension ProviderPeer {
     /// Registers one device with the usual provider, and waits until it is stored.
     func register(_ user: String, _ platform: String, token: String) async throws {
         let device = #""token":"\#(token)","platform":"\#(platform)","provider":"\#(provider.rawValue)""#

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// A separate provider sandbox, and senders of two apps to its APNs, as a providers' file describes them.
-struct AppleCounterpart: SandboxCounterpart {
+struct ApplePeer: SandboxPeer {
     let sandbox: ProviderSandbox
     let senders: PushSenders
     /// The sender of drop.
@@ -19,7 +19,7 @@ struct AppleCounterpart: SandboxCounterpart {
         trusting: Bool = true,
         settings: String = "",
         _ change: (inout SandboxOptions) -> Void = { _ in },
-        _ body: (AppleCounterpart) async throws -> Void
+        _ body: (ApplePeer) async throws -> Void
     ) async throws {
         var options = SandboxOptions()
         // Certificates must be valid by the real clock; the test's clock starts there.
@@ -27,7 +27,7 @@ struct AppleCounterpart: SandboxCounterpart {
         options.time = time
         options.apnsTopics = ["com.example.drop", "com.example.safe"]
         change(&options)
-        try await run(options, making: { try AppleCounterpart($0, time, trusting: trusting, settings) }, body)
+        try await run(options, making: { try ApplePeer($0, time, trusting: trusting, settings) }, body)
     }
 
     private init(_ sandbox: ProviderSandbox, _ time: ManualTime, trusting: Bool, _ more: String) throws {

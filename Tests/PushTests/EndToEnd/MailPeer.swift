@@ -4,7 +4,7 @@ import Sandbox
 import Testing
 
 /// A separate sandbox, and drop's sender of mails to it as a providers' file describes it.
-struct MailCounterpart: SandboxCounterpart {
+struct MailPeer: SandboxPeer {
     enum Way: CaseIterable {
         case startTLS
         case fromTheStart
@@ -24,9 +24,9 @@ struct MailCounterpart: SandboxCounterpart {
     /// Runs `body` against a fresh sandbox, and ends everything afterwards.
     static func run(
         _ settings: Settings = Settings(),
-        _ body: (MailCounterpart) async throws -> Void
+        _ body: (MailPeer) async throws -> Void
     ) async throws {
-        try await run(making: { try MailCounterpart($0, settings) }, body)
+        try await run(making: { try MailPeer($0, settings) }, body)
     }
 
     private init(_ sandbox: ProviderSandbox, _ settings: Settings) throws {
